@@ -1,0 +1,229 @@
+# What a person does with this checkout; `make` alone lists it. Needs GNU make, a POSIX shell and Python, nothing else.
+# Everything made here lies in .venv, .venv-django61 and var; `make run` and `make test` install what they need.
+
+PYTHON ?= python3
+PYTHON_313 ?= python3.13
+HOST ?= 127.0.0.1
+PORT ?= 8000
+PYTEST_ARGS ?=
+LOCK_ARGS ?=
+export HOST PORT PYTEST_ARGS
+
+PY := .venv/bin/python
+BASE := .venv/installed-base
+DEV := .venv/installed-dev
+DJANGO61 := .venv-django61/installed
+REPORTS := .venv/reports
+LEAST_COVERAGE := 95
+
+MAKEFLAGS += --no-print-directory
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+.PHONY: help run test test-sqlite test-postgresql test-coverage test-django61 e2e fuzz lint openapi lock audit clean
+.PHONY: python port always
+
+help:
+	@echo 'make run      serve on http://$(HOST):$(PORT), with a demonstration catalogue and a key the first time'
+	@echo '              (HOST, PORT, DATABASE_URL and the other settings come from the environment)'
+	@echo 'make test     run every test this machine can run, on SQLite and PostgreSQL (PYTEST_ARGS="-k name")'
+	@echo 'make e2e      run the browser tests alone'
+	@echo 'make fuzz     try a running service against its description (FUZZ_ARGS="--key KEY --cases 100000")'
+	@echo 'make lint     check style, types, layers, templates, migrations, the API description, production settings'
+	@echo 'make openapi  write docs/openapi.yaml anew'
+	@echo 'make lock     write requirements/*.txt anew (LOCK_ARGS=--upgrade for newer versions)'
+	@echo 'make audit    ask whether a locked version has a known hole (asks the network)'
+	@echo 'make clean    remove everything made here, but not var, which holds the development database'
+
+# --- Serving ---------------------------------------------------------------------------------------------------------
+
+run: python port $(BASE)
+	@$(PY) manage.py prepare_development --host '$(HOST)' --port '$(PORT)'
+	@exec $(PY) -m gunicorn --config deploy/gunicorn.conf.py
+
+define PORT_CHECK
+import errno, os, socket, sys
+host, port = os.environ["HOST"], os.environ["PORT"]
+try:
+    socket.create_server((host, int(port)), family=socket.AF_INET6 if ":" in host else socket.AF_INET).close()
+except (ValueError, OverflowError):
+    sys.exit(f"PORT must be a number from 1 to 65535, and is {port!r}.")
+except OSError as error:
+    if error.errno == errno.EADDRINUSE:
+        sys.exit(f"Port {port} of {host} is in use. Stop what uses it, or take another: make run PORT=8001")
+    sys.exit(f"Cannot listen on port {port} of {host}: {os.strerror(error.errno) if error.errno > 0 else error.strerror}.")
+endef
+export PORT_CHECK
+
+port:
+	@$(PYTHON) -c "$$PORT_CHECK"
+
+# --- Installing: what a lock names, by hash, once --------------------------------------------------------------------
+
+define PYTHON_CHECK
+import sys
+if sys.version_info < (3, 11):
+    sys.exit("Python 3.11 or newer is needed; $(PYTHON) is %d.%d. Name another: make … PYTHON=python3.12" % sys.version_info[:2])
+try:
+    import ensurepip, venv
+except ImportError:
+    sys.exit("$(PYTHON) has no venv. On Debian: apt-get install python3-venv")
+endef
+export PYTHON_CHECK
+
+python:
+	@command -v $(PYTHON) >/dev/null || { echo '$(PYTHON) was not found. Name a Python 3.11 or newer: make … PYTHON=python3.12' >&2; exit 1; }
+	@$(PYTHON) -c "$$PYTHON_CHECK"
+
+# install FOLDER PYTHON LOCK: an install that was cut short, or whose Python has gone, begins again from nothing.
+# `unfinished` holds the number of the make that installs.
+define install
+	@if [ -e $(1)/unfinished ] && kill -0 "$$(cat $(1)/unfinished)" 2>/dev/null; then \
+		echo 'Another make is installing into $(1): wait for it, or remove $(1).' >&2; exit 1; \
+	fi
+	@if [ -e $(1)/unfinished ] || ! $(1)/bin/python -c 'import pip' 2>/dev/null; then rm -rf $(1); fi
+	@mkdir -p $(1) && echo $$PPID >$(1)/unfinished
+	@[ -e $(1)/bin/python ] || $(2) -m venv $(1)
+	@echo 'Installing requirements/$(3).txt into $(1); this is done once.'
+	@$(1)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/$(3).txt
+	@rm $(1)/unfinished && touch $@
+endef
+
+$(BASE): requirements/base.txt | python
+	$(call install,.venv,$(PYTHON),base)
+
+$(DEV): requirements/dev.txt $(BASE)
+	$(call install,.venv,$(PYTHON),dev)
+
+$(DJANGO61): requirements/django61.txt
+	$(call install,.venv-django61,$(PYTHON_313),django61)
+
+ifneq ($(wildcard .venv/unfinished)$(shell $(PY) -c 'import pip; print(1)' 2>/dev/null),1)
+$(BASE): always
+endif
+
+# --- Testing ---------------------------------------------------------------------------------------------------------
+
+# The tests must never reach the store that these name.
+APART := env -u DATABASE_URL -u DATABASE_URL_FILE -u CACHE_URL -u CACHE_URL_FILE -u PETSTORE_ENVIRONMENT
+COVERAGE := --cov --cov-report=
+
+test: $(DEV)
+	@rm -rf $(REPORTS) && mkdir $(REPORTS)
+	@failed=; \
+	for part in test-sqlite test-postgresql test-coverage test-django61; do \
+		$(MAKE) $$part || failed="$$failed $$part"; \
+	done; \
+	printf '\n== what was left out\n'; \
+	$(PY) -c "$$LEFT_OUT" $(REPORTS); \
+	if [ -n "$$failed" ]; then echo "FAILED:$$failed" >&2; exit 1; fi
+
+test-sqlite:
+	@echo '== SQLite'
+	@rm -f .coverage .coverage.*
+	@$(APART) $(PY) -m pytest -n auto $(COVERAGE) --junit-xml=$(REPORTS)/sqlite.xml $(PYTEST_ARGS)
+
+test-postgresql:
+	@echo '== PostgreSQL'
+	@$(APART) $(PY) tests/with_postgresql.py \
+		$(PY) -m pytest -n auto $(COVERAGE) --cov-append --junit-xml=$(REPORTS)/postgresql.xml $(PYTEST_ARGS) \
+		|| { [ $$? -eq 77 ] && ! $(PY) tests/with_postgresql.py true 2>$(REPORTS)/postgresql.txt; }
+
+test-coverage:
+	@echo '== coverage'
+	@if [ -n "$$PYTEST_ARGS" ]; then \
+		echo 'left out: the least coverage (only some of the tests were asked for)' >$(REPORTS)/coverage.txt; \
+	elif [ -e $(REPORTS)/postgresql.txt ]; then \
+		echo 'left out: the least coverage (it needs both databases)' >$(REPORTS)/coverage.txt; \
+		$(PY) -m coverage report; \
+	else \
+		$(PY) -m coverage report --fail-under=$(LEAST_COVERAGE); \
+	fi
+
+test-django61:
+	@echo '== Django 6.1'
+	@if $(PYTHON_313) -c 'import ensurepip, venv' >/dev/null 2>&1; then \
+		$(MAKE) $(DJANGO61) && \
+		$(APART) .venv-django61/bin/python -m pytest -n auto --junit-xml=$(REPORTS)/django61.xml $(PYTEST_ARGS); \
+	else \
+		echo 'left out: Django 6.1 (no working $(PYTHON_313); name one: make test PYTHON_313=/path)' >$(REPORTS)/django61.txt; \
+	fi
+
+# A test is left out when no part of the run ran it.
+define LEFT_OUT
+import sys
+from collections import Counter
+from pathlib import Path
+from xml.etree import ElementTree
+ran, skipped = set(), {}
+for report in Path(sys.argv[1]).glob("*.xml"):
+    for case in ElementTree.parse(report).iter("testcase"):
+        name, skip = (case.get("classname"), case.get("name")), case.find("skipped")
+        if skip is None:
+            ran.add(name)
+        else:
+            skipped[name] = skip.get("message").removeprefix("Skipped: ")
+reasons = Counter(reason for name, reason in skipped.items() if name not in ran)
+lines = [line for note in sorted(Path(sys.argv[1]).glob("*.txt")) for line in note.read_text().splitlines()]
+lines += [f"left out: {count} tests ({reason})" for reason, count in sorted(reasons.items())]
+print("\n".join(lines) or "nothing")
+endef
+export LEFT_OUT
+
+e2e: $(DEV)
+	@$(APART) $(PY) -m pytest tests/e2e $(PYTEST_ARGS)
+
+fuzz: $(DEV)
+	@$(PY) -m tests.contract.fuzz $(FUZZ_ARGS)
+
+# --- Checking --------------------------------------------------------------------------------------------------------
+
+SPECTACULAR := manage.py spectacular --validate --fail-on-warn --file
+DEVELOPMENT = env -u PRODUCTION_URL -u STAGING_URL $(APART) DATABASE_URL="sqlite:///$$tmp/lint.sqlite3"
+PRODUCTION := $(APART) PETSTORE_ENVIRONMENT=production ALLOWED_HOSTS=petstore.example \
+	DATABASE_URL=postgres://petstore@database.invalid/petstore CACHE_URL=redis://127.0.0.1:6379/0
+IN_FOLDER := tmp=$$(mktemp -d) && trap 'rm -rf "$$tmp"' EXIT
+
+lint: $(DEV)
+	@echo '== ruff check'
+	@$(PY) -m ruff check --quiet .
+	@echo '== ruff format'
+	@$(PY) -m ruff format --check --quiet .
+	@echo '== mypy'
+	@$(APART) $(PY) -m mypy .
+	@echo '== import-linter'
+	@.venv/bin/python -c 'from importlinter.cli import lint_imports_command; lint_imports_command()'
+	@echo '== djlint'
+	@$(PY) -m djlint --lint --quiet templates
+	@echo '== migrations'
+	@$(IN_FOLDER) && $(DEVELOPMENT) $(PY) manage.py makemigrations --check --dry-run
+	@echo '== the API description'
+	@$(IN_FOLDER) && $(DEVELOPMENT) $(PY) $(SPECTACULAR) "$$tmp/openapi.yaml" && \
+		{ diff -u docs/openapi.yaml "$$tmp/openapi.yaml" || { echo 'docs/openapi.yaml is old: make openapi' >&2; exit 1; }; }
+	@echo '== production settings'
+	@SECRET_KEY=$$($(PY) -c 'import secrets; print(secrets.token_urlsafe(64))') \
+		$(PRODUCTION) $(PY) manage.py check --deploy --fail-level WARNING
+
+openapi: $(DEV)
+	@$(IN_FOLDER) && $(DEVELOPMENT) $(PY) $(SPECTACULAR) docs/openapi.yaml
+
+# --- Locking ---------------------------------------------------------------------------------------------------------
+
+COMPILE := "$$tmp/bin/uv" pip compile --quiet --universal --generate-hashes --custom-compile-command 'make lock' $(LOCK_ARGS)
+
+lock: python
+	@$(IN_FOLDER) && $(PYTHON) -m venv "$$tmp" && "$$tmp/bin/python" -m pip install --quiet uv && cd requirements && \
+		$(COMPILE) --python-version 3.11 base.in -o base.txt && \
+		$(COMPILE) --python-version 3.11 -c base.txt dev.in -o dev.txt && \
+		$(COMPILE) --python-version 3.11 -c dev.txt clients.in -o clients.txt && \
+		$(COMPILE) --python-version 3.13 --override django61.in dev.in -o django61.txt
+
+audit: $(DEV)
+	@for lock in requirements/*.txt; do \
+		echo "== $$lock"; \
+		$(PY) -m pip_audit --strict --require-hashes --disable-pip --progress-spinner off -r "$$lock" || failed=1; \
+	done; [ -z "$$failed" ]
+
+clean:
+	rm -rf .venv .venv-clients .venv-django61 tests/clients/typescript/node_modules staticfiles .coverage .coverage.* .hypothesis .import_linter_cache \
+		.mypy_cache .pytest_cache .ruff_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
