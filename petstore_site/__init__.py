@@ -1,0 +1,1 @@
+"""How the store's catalogue is served: settings, HTTP plumbing, keys, health."""

@@ -1,0 +1,143 @@
+"""What every answer under /v1 has, whichever layer gave it."""
+
+import io
+from collections.abc import Callable
+from hashlib import blake2b
+from typing import Any
+
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+from django.urls import reverse
+from django.utils.cache import patch_vary_headers
+from django.utils.http import http_date, parse_etags
+from gunicorn.http.errors import ParseException
+
+from petstore_site.api.errors import APIError, ErrorCode
+from petstore_site.api.media_type import BODY_REFUSAL
+
+GetResponse = Callable[[HttpRequest], HttpResponse]
+
+
+def is_api(request: HttpRequest) -> bool:
+    """Whether the path is under /v1."""
+    return request.path_info == "/v1" or request.path_info.startswith("/v1/")
+
+
+class DeprecationMiddleware:
+    """Announces the end of the routes in `settings.API_DEPRECATIONS` on every answer they give.
+
+    `Deprecation` is RFC 9745, `Sunset` RFC 8594, `successor-version` RFC 5829.
+    """
+
+    def __init__(self, get_response: GetResponse) -> None:
+        """Wrap the next layer."""
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        """Add the headers."""
+        response = self.get_response(request)
+        route = request.resolver_match.view_name if request.resolver_match else ""
+        if deprecation := settings.API_DEPRECATIONS.get(route):
+            successor = request.build_absolute_uri(reverse(deprecation["successor"]))
+            response["Deprecation"] = f"@{deprecation['since'].timestamp():.0f}"
+            response["Sunset"] = http_date(deprecation["sunset"].timestamp())
+            response["Link"] = f'<{successor}>; rel="successor-version"'
+        return response
+
+
+class CachingMiddleware:
+    """Private answers with an `ETag` over body and `Link`; 304 where `If-None-Match` names it (RFC 9110)."""
+
+    def __init__(self, get_response: GetResponse) -> None:
+        """Wrap the next layer."""
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        """Add the headers, and empty the answer that the caller already has."""
+        response = self.get_response(request)
+        if not is_api(request):
+            return response
+        response["Cache-Control"] = "private, no-cache"
+        patch_vary_headers(response, ["Authorization"])
+        if request.method in {"GET", "HEAD"} and response.status_code == 200:
+            response["ETag"] = _entity_tag(response)
+            if _names(request.headers.get("If-None-Match", ""), response["ETag"]):
+                _make_not_modified(response)
+        return response
+
+
+def _entity_tag(response: HttpResponse) -> str:
+    digest = blake2b(response.content, digest_size=16)
+    digest.update(response.get("Link", "").encode())
+    return f'"{digest.hexdigest()}"'
+
+
+def _names(if_none_match: str, entity_tag: str) -> bool:
+    return any(tag == "*" or tag.removeprefix("W/") == entity_tag for tag in parse_etags(if_none_match))
+
+
+def _make_not_modified(response: HttpResponse) -> None:
+    response.status_code = 304
+    response.content = b""
+    for name in ("Content-Type", "Content-Length"):
+        del response[name]
+
+
+class OptionsMiddleware:
+    """Answers OPTIONS on a known path with its methods, without a key and with nothing else."""
+
+    def __init__(self, get_response: GetResponse) -> None:
+        """Wrap the next layer."""
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        """Leave it to `process_view`, which knows the route."""
+        return self.get_response(request)
+
+    def process_view(
+        self, request: HttpRequest, view: Callable[..., HttpResponseBase], _args: Any, _kwargs: Any
+    ) -> HttpResponse | None:
+        """Return 204 for OPTIONS, None for everything else."""
+        actions: dict[str, str] = getattr(view, "actions", {})
+        if request.method != "OPTIONS" or not actions:
+            return None
+        methods = {method.upper() for method in actions} | {"HEAD", "OPTIONS"}
+        response = HttpResponse(status=204, headers={"Allow": ", ".join(sorted(methods))})
+        del response["Content-Type"]
+        return response
+
+
+class InputMiddleware:
+    """Prepares a request to the API for a framework that expects browsers.
+
+    A chunked body has no `Content-Length`, which Django takes for an empty one: it is read here, up
+    to the limit and one byte more, so that what follows sees its length. What is wrong with it is
+    told when the body's turn comes, after the key. Cookies mean nothing to the API.
+    """
+
+    def __init__(self, get_response: GetResponse) -> None:
+        """Wrap the next layer."""
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        """Read a chunked body, drop cookies."""
+        if is_api(request):
+            request.META.pop("HTTP_COOKIE", None)
+            if "HTTP_TRANSFER_ENCODING" in request.META and not request.META.get("CONTENT_LENGTH"):
+                _measure_body(request)
+        return self.get_response(request)
+
+
+def _measure_body(request: HttpRequest) -> None:
+    body = b"?"  # of a length that makes the framework ask for the body, and so meet the refusal
+    if not request.META.get("wsgi.input_terminated"):
+        request.META[BODY_REFUSAL] = APIError(ErrorCode.LENGTH_REQUIRED)
+    else:
+        try:
+            body = request.META["wsgi.input"].read(settings.API_BODY_LIMIT + 1)
+        except (OSError, ParseException):
+            message = "The chunks of the request body are malformed."
+            request.META[BODY_REFUSAL] = APIError(ErrorCode.BAD_REQUEST, message)
+    request.META["CONTENT_LENGTH"] = str(len(body))
+    request._stream = io.BytesIO(body)  # noqa: SLF001 - Django has no public way

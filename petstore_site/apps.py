@@ -1,0 +1,28 @@
+"""Registers the site's own checks and its admin with Django."""
+
+from django.apps import AppConfig
+from django.contrib.admin.apps import AdminConfig
+from django.core.signals import request_finished
+from django.db.backends.signals import connection_created
+
+from petstore_site.databases import watch_commits
+from petstore_site.logs import forget_request
+
+
+class PetstoreSiteConfig(AppConfig):
+    """The site itself: checks and commands that belong to no part of the catalogue."""
+
+    name = "petstore_site"
+
+    def ready(self) -> None:
+        """Register the system checks, the watch over commits, and the end of a request's id."""
+        from petstore_site import checks  # noqa: F401, PLC0415 - importing registers
+
+        connection_created.connect(watch_commits)
+        request_finished.connect(forget_request)
+
+
+class PetstoreAdminConfig(AdminConfig):
+    """Django's admin with the store's titles and the ribbon of the environment."""
+
+    default_site = "petstore_site.back_office.BackOffice"

@@ -1,0 +1,102 @@
+"""Django's own errors: an Error for programs, a page for people in the back office."""
+
+import logging
+import sys
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, TypeVar, cast
+
+from django.db import connection
+from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+from django.shortcuts import render
+from django.views.decorators.csrf import csrf_exempt
+
+from petstore_site import databases, metrics
+from petstore_site.api.errors import ErrorCode, error_response
+
+logger = logging.getLogger(__name__)
+
+PEOPLE = "/admin/"
+
+View = TypeVar("View", bound=Callable[..., HttpResponseBase])
+
+
+def read_only(view: View) -> View:
+    """Let a page that changes nothing be read without a form's token, and refuse other methods with an Error."""
+
+    @csrf_exempt
+    @wraps(view)
+    def wrapper(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        if request.method in {"GET", "HEAD"}:
+            return view(request, *args, **kwargs)
+        response = error_response(ErrorCode.METHOD_NOT_ALLOWED)
+        response["Allow"] = "GET, HEAD"
+        return response
+
+    return cast("View", wrapper)
+
+
+def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
+    """Return 400: a foreign Host, too many fields, a suspicious cookie."""
+    return _answer(request, ErrorCode.BAD_REQUEST)
+
+
+def permission_denied(request: HttpRequest, exception: Exception) -> HttpResponse:
+    """Return 403."""
+    return _answer(request, ErrorCode.INSUFFICIENT_SCOPE, "You may not do this. Ask an administrator for the right.")
+
+
+def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
+    """Return 403 for a form that was not ours, or was open for too long."""
+    logger.warning("Form refused: %s", reason)
+    message = "This form has expired or did not come from this site. Go back, reload the page and send it again."
+    return _answer(request, ErrorCode.INSUFFICIENT_SCOPE, message)
+
+
+def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
+    """Return 404."""
+    return _answer(request, ErrorCode.ROUTE_NOT_FOUND)
+
+
+def server_error(request: HttpRequest) -> HttpResponse:
+    """Return 500, or 503 if the database is at fault."""
+    error = sys.exc_info()[1]
+    answer = for_database_error(request, error) if error else None
+    return answer or _answer(request, ErrorCode.INTERNAL_ERROR)
+
+
+def unavailable(request: HttpRequest, retry_after: int) -> HttpResponse:
+    """Return 503; `retry_after` is in seconds."""
+    return _answer(request, ErrorCode.UNAVAILABLE, retry_after=retry_after)
+
+
+def for_database_error(request: HttpRequest, error: BaseException) -> HttpResponse | None:
+    """Return 503 or 400 if `error` came from the database and is known, else None."""
+    if databases.refused_data(error):
+        logger.error("The database refused a value that validation let through", exc_info=error)
+        metrics.count_defect("refused_data")
+        return _answer(request, ErrorCode.BAD_REQUEST)
+    trouble = databases.trouble(error)
+    if trouble is None:
+        return None
+    logger.error("Database trouble: %s %s", databases.sqlstate(error) or type(error.__cause__).__name__, error)
+    if trouble.drop_connection:
+        databases.drop(connection)
+    return unavailable(request, trouble.retry_after)
+
+
+def _answer(
+    request: HttpRequest, code: ErrorCode, message: str = "", *, retry_after: int | None = None
+) -> HttpResponse:
+    if not request.path_info.startswith(PEOPLE):
+        return error_response(code, message, retry_after=retry_after)
+    context = {"phrase": code.status.phrase, "message": message or code.meaning}
+    try:
+        response = render(request, "error.html", context, status=code.status)
+    except Exception:
+        logger.exception("The page for this error could not be drawn")
+        return error_response(code, message, retry_after=retry_after)
+    if retry_after is not None:
+        response["Retry-After"] = str(retry_after)
+    return response

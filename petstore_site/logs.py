@@ -1,0 +1,62 @@
+"""Log lines: JSON for machines or text for people, each with the request's id, none with a secret."""
+
+import json
+import logging
+import re
+from contextvars import ContextVar
+from datetime import UTC, datetime
+from typing import Any
+
+request_id: ContextVar[str] = ContextVar("request_id", default="-")
+
+
+def forget_request(**_signal: Any) -> None:
+    """Receive `request_finished`: what this thread logs from now on belongs to no request."""
+    request_id.set("-")
+
+
+API_KEY = re.compile(r"(pets_(?:live|test)_[0-9A-Za-z]{8})[0-9A-Za-z]{4,}")
+BEARER = re.compile(r"(?i)(bearer\s+)(?!pets_)\S+")
+ADDRESS_PASSWORD = re.compile(r"(://[^:/@\s]*:)[^@/\s]+@")
+
+
+def redact(text: str) -> str:
+    """Return `text` with the secret part of API keys, bearer tokens and address passwords blotted out."""
+    text = API_KEY.sub(r"\1***", text)
+    text = BEARER.sub(r"\1***", text)
+    return ADDRESS_PASSWORD.sub(r"\1***@", text)
+
+
+class JSONFormatter(logging.Formatter):
+    """One JSON object a line: time (RFC 3339, UTC), level, logger, request id, message, and a request's facts."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return the line."""
+        line: dict[str, Any] = {
+            "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
+            "level": record.levelname,
+            "logger": record.name,
+            "request_id": request_id.get(),
+            "message": record.getMessage(),
+        }
+        line |= getattr(record, "facts", {})
+        if record.exc_info:
+            line["traceback"] = self.formatException(record.exc_info)
+        clean = {name: redact(value) if isinstance(value, str) else value for name, value in line.items()}
+        return json.dumps(clean, ensure_ascii=False, default=str)
+
+
+class TextFormatter(logging.Formatter):
+    """A readable line: time, level, request id, message."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return the line, and the traceback below it if there is one."""
+        clock = datetime.fromtimestamp(record.created, UTC).strftime("%H:%M:%S")
+        line = f"{clock} {record.levelname:<7} {request_id.get()} {_on_one_line(record.getMessage())}"
+        if record.exc_info:
+            line += "\n" + self.formatException(record.exc_info)
+        return redact(line)
+
+
+def _on_one_line(text: str) -> str:
+    return "".join(character if character.isprintable() else "\N{REPLACEMENT CHARACTER}" for character in text)

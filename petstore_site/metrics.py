@@ -1,0 +1,89 @@
+"""Counts requests and defects for Prometheus, by route and never by path, when METRICS_PORT asks for it.
+
+Each worker counts in files of its own (PROMETHEUS_MULTIPROC_DIR, METRICS_SLOT), and `python -m petstore_site.metrics`
+adds them up and serves them: a process beside the workers, so that gunicorn's master has no thread when it
+forks. deploy/gunicorn.conf.py starts it and sets the variables.
+"""
+
+import errno
+import os
+import shutil
+import sys
+import time
+
+from prometheus_client import CollectorRegistry, Counter, Histogram, start_http_server, values
+from prometheus_client.multiprocess import MultiProcessCollector
+
+METHODS = {"GET", "HEAD", "POST", "OPTIONS", "PUT", "PATCH", "DELETE"}
+SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
+
+
+class Metrics:
+    """The metrics, in a registry of their own."""
+
+    def __init__(self) -> None:
+        """Create them, at zero."""
+        self.registry = CollectorRegistry()
+        self.requests = Counter(
+            "petstore_requests_total", "Requests answered.", ["method", "route", "status"], registry=self.registry
+        )
+        self.request_seconds = Histogram(
+            "petstore_request_seconds", "Time to answer a request.", ["route"], registry=self.registry, buckets=SECONDS
+        )
+        self.defects = Counter(
+            "petstore_defects_total", "Things that should never happen.", ["kind"], registry=self.registry
+        )
+
+
+def _metrics() -> Metrics | None:
+    slot = os.environ.get("METRICS_SLOT")
+    if slot is None:
+        return None
+    # Files by slot, not by process: a new worker goes on counting where the one before it stopped,
+    # so that there are never more files than workers at one time.
+    values.ValueClass = values.MultiProcessValue(lambda: slot)  # type: ignore[no-untyped-call]
+    return Metrics()
+
+
+metrics = _metrics()
+
+
+def observe_request(*, method: str, route: str, status: int, seconds: float) -> None:
+    """Count an answered request of the route called `route`, which took `seconds`."""
+    if metrics:
+        metrics.requests.labels(method if method in METHODS else "other", route, str(status)).inc()
+        metrics.request_seconds.labels(route).observe(seconds)
+
+
+def count_defect(kind: str) -> None:
+    """Count something that should never happen; `kind` is one of few fixed words."""
+    if metrics:
+        metrics.defects.labels(kind).inc()
+
+
+def serve(host: str, port: int, *, parent: int) -> None:
+    """Serve the sums on host:port until the process `parent`, which started this one, has ended; then remove the files.
+
+    An address in use is tried again: it belongs to the master that a binary upgrade is about to replace.
+    """
+    registry = CollectorRegistry()
+    MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
+    serving = False
+    while os.getppid() == parent:
+        serving = serving or _listen(host, port, registry)
+        time.sleep(1)
+    shutil.rmtree(os.environ["PROMETHEUS_MULTIPROC_DIR"], ignore_errors=True)
+
+
+def _listen(host: str, port: int, registry: CollectorRegistry) -> bool:
+    try:
+        start_http_server(port, host, registry)
+    except OSError as error:
+        if error.errno != errno.EADDRINUSE:
+            raise
+        return False
+    return True
+
+
+if __name__ == "__main__":
+    serve(sys.argv[1], int(sys.argv[2]), parent=int(sys.argv[3]))

@@ -1,0 +1,110 @@
+"""What every request gets, pages included: an id, a log line, and a plain word when the database is in trouble."""
+
+import logging
+import re
+import time
+from collections.abc import Callable
+from uuid import uuid4
+
+from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+
+from petstore_site import databases, error_pages, logs, metrics
+from petstore_site.api.middleware import is_api
+
+GetResponse = Callable[[HttpRequest], HttpResponse]
+
+requests_logger = logging.getLogger("petstore.requests")
+logger = logging.getLogger(__name__)
+
+RETRIES = 2
+
+
+class RequestLogMiddleware:
+    """Names the request (`X-Request-ID`), measures it, and logs one line about it when it is done."""
+
+    def __init__(self, get_response: GetResponse) -> None:
+        """Wrap every other layer."""
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        """Add the header and log."""
+        name = _request_id(request)
+        logs.request_id.set(name)
+        started = time.perf_counter()
+        response = self.get_response(request)
+        response["X-Request-ID"] = name
+        _log(request, response, seconds=time.perf_counter() - started)
+        return response
+
+
+def _request_id(request: HttpRequest) -> str:
+    given = request.headers.get("X-Request-ID", "")
+    return given if re.fullmatch(r"[A-Za-z0-9._-]{1,128}", given) else uuid4().hex
+
+
+def _log(request: HttpRequest, response: HttpResponseBase, *, seconds: float) -> None:
+    route = request.resolver_match.view_name if request.resolver_match else ""
+    facts = {
+        "method": request.method,
+        "path": request.path,
+        "route": route or "-",
+        "status": response.status_code,
+        "code": getattr(response, "error_code", None),
+        "key_id": getattr(getattr(request, "auth", None), "key_id", None),
+        "milliseconds": round(seconds * 1000, 1),
+    }
+    words = (f"{word}" for word in (facts["method"], facts["path"], facts["status"], facts["code"]) if word)
+    requests_logger.info("%s %.1f ms", " ".join(words), seconds * 1000, extra={"facts": facts})
+    metrics.observe_request(
+        method=request.method or "", route=route or "none", status=response.status_code, seconds=seconds
+    )
+
+
+class HeadMiddleware:
+    """A HEAD answer is the GET answer without its body (RFC 9110, section 9.3.2)."""
+
+    def __init__(self, get_response: GetResponse) -> None:
+        """Wrap the next layer."""
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        """Drop the body and keep its length."""
+        response = self.get_response(request)
+        if request.method == "HEAD" and not response.streaming:
+            response.content = b""
+        return response
+
+
+class DatabaseTroubleMiddleware:
+    """Answers 503 with `Retry-After` while the database is in trouble, by the table in `databases`.
+
+    An API request that lost to another transaction is tried again, twice at most. An answer that
+    was given although the standby did not confirm the COMMIT is withdrawn: its outcome is not known.
+    """
+
+    def __init__(self, get_response: GetResponse) -> None:
+        """Wrap the layers that use the database."""
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        """Withdraw an answer whose COMMIT is in doubt."""
+        databases.forget_doubt()
+        response = self.get_response(request)
+        if databases.commit_in_doubt():
+            logger.error("A standby did not confirm the commit of this request; it was answered with 503")
+            return error_pages.unavailable(request, databases.BROKEN.retry_after)
+        return response
+
+    def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponseBase | None:
+        """Return an answer if the database is at fault; None leaves the exception to Django (500)."""
+        for _ in range(RETRIES if is_api(request) else 0):
+            if databases.sqlstate(error) not in databases.RETRYABLE or request.resolver_match is None:
+                break
+            match = request.resolver_match
+            try:
+                answer: HttpResponseBase = match.func(request, *match.args, **match.kwargs)
+                return answer  # noqa: TRY300 - the next line is for what it raised
+            except Exception as again:  # noqa: BLE001 - judged below like the first
+                error = again
+        return error_pages.for_database_error(request, error)

@@ -1,0 +1,40 @@
+"""What is open to everybody: what this is, the API's description, and a page to read and try it."""
+
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from drf_spectacular.generators import SchemaGenerator
+
+from petstore_site.api.errors import ErrorCode
+from petstore_site.api.media_type import render_json
+from petstore_site.error_pages import read_only
+from petstore_site.once import once
+
+
+def environment(_request: HttpRequest) -> dict[str, str]:
+    """Return the template variable that tells production from staging."""
+    return {"petstore_environment": settings.PETSTORE_ENVIRONMENT}
+
+
+@read_only
+def landing(request: HttpRequest) -> HttpResponse:
+    """Say what this is, with three curl lines for this very address."""
+    return render(request, "landing.html", {"address": request.build_absolute_uri("/v1")})
+
+
+@read_only
+def description(_request: HttpRequest) -> HttpResponse:
+    """Return the OpenAPI description, the same for everybody."""
+    return HttpResponse(_description(), content_type="application/json")
+
+
+@once  # drf-spectacular loads its extensions at the first use, which threads must not do side by side
+def _description() -> bytes:
+    generator = SchemaGenerator()  # type: ignore[no-untyped-call]
+    return render_json(generator.get_schema(request=None, public=True))  # type: ignore[no-untyped-call]
+
+
+@read_only
+def docs(request: HttpRequest) -> HttpResponse:
+    """Show the description; what is tried there goes to this very service."""
+    return render(request, "docs.html", {"error_codes": list(ErrorCode)})

@@ -1,0 +1,380 @@
+"""Django's settings, all from environment variables; README.md has them as a table.
+
+Every mistake is reported at once and stops the start; production and staging refuse what is
+unsafe instead of falling back to something convenient.
+"""
+
+import os
+import re
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from tempfile import NamedTemporaryFile
+from typing import Any
+from urllib.parse import SplitResult, urlsplit
+
+from csp.constants import NONE, SELF
+from django.core.management.utils import get_random_secret_key
+
+from petstore_site.databases import parse_database_url
+from petstore_site.env import Env
+from petstore_site.rates import parse_rate
+
+BASE_DIR = Path(__file__).resolve().parent.parent
+VAR_DIR = BASE_DIR / "var"
+
+env = Env(os.environ)
+
+# --- Where the service runs ---------------------------------------------------------------------
+
+PETSTORE_ENVIRONMENT = env.choice("PETSTORE_ENVIRONMENT", ["production", "staging", "development"], "development")
+"""Decides the prefix of keys, the ribbon in the admin, and how strict the settings below are."""
+
+HOSTED = PETSTORE_ENVIRONMENT != "development"
+SERVING = os.environ.get("PETSTORE_SERVING") == "true"  # set by wsgi.py, not by people
+if not HOSTED:
+    VAR_DIR.mkdir(exist_ok=True)
+
+THREADS = env.integer("THREADS", 4, least=1, most=64)
+
+
+def _required(name: str, value: object, sentence: str) -> None:
+    if HOSTED and not value:
+        env.refuse(name, f"is required in {PETSTORE_ENVIRONMENT}: {sentence}")
+
+
+def _secret_key() -> str:
+    given = env.secret("SECRET_KEY")
+    _required("SECRET_KEY", given, "50 or more random characters, or SECRET_KEY_FILE, the path of a file with them.")
+    if given and (len(given) < 50 or len(set(given)) < 5 or given.startswith("django-insecure-")):
+        env.refuse("SECRET_KEY", "must have 50 or more random characters.")
+    return given or ("" if HOSTED else _development_secret_key())
+
+
+def _development_secret_key() -> str:
+    path = VAR_DIR / "secret-key"
+    if not path.exists() or not path.read_text(encoding="ascii"):
+        with NamedTemporaryFile("w", dir=VAR_DIR, delete=False, encoding="ascii") as file:  # readable by us alone
+            file.write(get_random_secret_key())
+        Path(file.name).replace(path)
+    return path.read_text(encoding="ascii")
+
+
+def _split(text: str, sentence: str) -> SplitResult:
+    """Split an address with a host; raises `ValueError` with our sentence, since urllib's may repeat a password."""
+    try:
+        parts = urlsplit(text)
+        has_host = bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        raise ValueError(sentence) from None
+    if not has_host:
+        raise ValueError(sentence)
+    return parts
+
+
+def _origin(text: str) -> str:
+    sentence = "must be origins such as https://shop.example, separated by commas."
+    parts = _split(text, sentence)
+    if parts.scheme not in {"http", "https"} or f"{parts.scheme}://{parts.netloc}" != text:
+        raise ValueError(sentence)
+    return text
+
+
+def _origins(text: str) -> list[str]:
+    return [_origin(item.strip()) for item in text.split(",")]
+
+
+def _api_address(text: str) -> str:
+    sentence = "must be an http or https address whose path ends in /v1."
+    parts = _split(text, sentence)
+    if parts.scheme not in {"http", "https"} or not parts.path.endswith("/v1"):
+        raise ValueError(sentence)
+    return text
+
+
+def _cache_address(text: str) -> str:
+    if text == "memory://":
+        return text
+    sentence = "must be memory://, redis://[:PASSWORD@]HOST:6379/0, or the same with rediss, valkey or valkeys."
+    parts = _split(text, sentence)
+    known = parts.scheme in {"redis", "rediss", "valkey", "valkeys"}
+    if not known or parts.query or not re.fullmatch(r"(/[0-9]*)?", parts.path):
+        raise ValueError(sentence)
+    return text.replace("valkey", "redis", 1) if text.startswith("valkey") else text
+
+
+SECRET_KEY = _secret_key()
+SECRET_KEY_FALLBACKS = env.items("SECRET_KEY_FALLBACKS")
+
+DEBUG = False
+"""Never on: every error is an Error for the caller and a traceback in the log."""
+
+ALLOWED_HOSTS = env.items(
+    "ALLOWED_HOSTS", [] if HOSTED else ["localhost", "127.0.0.1", "[::1]", env.text("HOST", "localhost")]
+)
+_required("ALLOWED_HOSTS", ALLOWED_HOSTS, "the host names of this service, separated by commas.")
+if HOSTED and "*" in ALLOWED_HOSTS:
+    env.refuse("ALLOWED_HOSTS", f"must name the hosts; * is refused in {PETSTORE_ENVIRONMENT}.")
+
+PRODUCTION_URL = env.parsed("PRODUCTION_URL", _api_address, "https://petstore.example/v1")
+STAGING_URL = env.parsed("STAGING_URL", _api_address, "https://staging.petstore.example/v1")
+
+# --- What the service is made of ----------------------------------------------------------------
+
+INSTALLED_APPS = [
+    "petstore_site.apps.PetstoreSiteConfig",
+    "petstore_site.apps.PetstoreAdminConfig",
+    "pets",
+    "categories",
+    "petstore_site.apikeys",
+    "petstore_site.idempotency",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "django.contrib.staticfiles",
+    "rest_framework",
+    "drf_spectacular",
+    "drf_spectacular_sidecar",
+    "corsheaders",
+    "csp",
+]
+
+CORS_ALLOWED_ORIGINS: list[str] = env.parsed("CORS_ALLOWED_ORIGINS", _origins, [])
+
+MIDDLEWARE = [
+    "petstore_site.middleware.RequestLogMiddleware",
+    "petstore_site.middleware.HeadMiddleware",
+    "django.middleware.security.SecurityMiddleware",
+    "csp.middleware.CSPMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    *(["corsheaders.middleware.CorsMiddleware"] if CORS_ALLOWED_ORIGINS else []),
+    "petstore_site.api.middleware.DeprecationMiddleware",
+    "petstore_site.api.middleware.CachingMiddleware",
+    "petstore_site.middleware.DatabaseTroubleMiddleware",
+    "petstore_site.api.middleware.OptionsMiddleware",
+    "petstore_site.api.middleware.InputMiddleware",
+    "petstore_site.apikeys.middleware.KeyUseMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+]
+
+ROOT_URLCONF = "petstore_site.urls"
+WSGI_APPLICATION = "petstore_site.wsgi.application"
+
+TEMPLATES: list[dict[str, Any]] = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+                "petstore_site.pages.environment",
+            ],
+        },
+    },
+]
+
+# --- Data ---------------------------------------------------------------------------------------
+
+DATABASE_BEHIND_PGBOUNCER = env.flag("DATABASE_BEHIND_PGBOUNCER", default=False)
+
+
+def _database(url: str) -> dict[str, Any]:
+    return parse_database_url(
+        url, base_dir=BASE_DIR, serving=SERVING, threads=THREADS, pgbouncer=DATABASE_BEHIND_PGBOUNCER
+    )
+
+
+DATABASES = {"default": env.parsed_secret("DATABASE_URL", _database, _database("sqlite:///var/petstore.sqlite3"))}
+_required(
+    "DATABASE_URL",
+    env.text("DATABASE_URL") or env.text("DATABASE_URL_FILE"),
+    "postgres://USER:PASSWORD@HOST:5432/NAME, or sqlite:////path for a small shop.",
+)
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+CACHE_URL = env.parsed_secret("CACHE_URL", _cache_address, "memory://")
+"""Where rate limits are counted. `memory://` counts in each process by itself."""
+
+CACHES: dict[str, dict[str, Any]] = {
+    "default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}
+    if CACHE_URL == "memory://"
+    else {
+        "BACKEND": "django.core.cache.backends.redis.RedisCache",
+        "LOCATION": CACHE_URL,
+        "OPTIONS": {"socket_timeout": 1, "socket_connect_timeout": 1},
+    }
+}
+
+# --- The API ------------------------------------------------------------------------------------
+
+API_KEY_PREFIX = "pets_live_" if PETSTORE_ENVIRONMENT == "production" else "pets_test_"
+API_KEY_USE_FLUSH_SECONDS = 10.0
+"""How often a process writes down the use of keys; what it holds back is lost if it is killed."""
+
+RATE_LIMIT = env.text("RATE_LIMIT")
+"""The limit of a key that has none of its own, such as `600/min`; empty for no limit."""
+env.parsed("RATE_LIMIT", parse_rate, None)
+
+API_BODY_LIMIT = 64 * 1024
+"""Bytes a request body under /v1 may have."""
+
+IDEMPOTENCY_LIFETIME = timedelta(hours=24)
+
+API_DEPRECATIONS: dict[str, dict[str, Any]] = {
+    "pet-detail": {
+        "since": datetime(2026, 11, 21, tzinfo=UTC),
+        "sunset": datetime(2030, 12, 5, tzinfo=UTC),
+        "successor": "pet-list",
+    },
+}
+"""Route name → since when it is deprecated, when it is to be removed, which route replaces it."""
+
+REST_FRAMEWORK: dict[str, Any] = {
+    "DEFAULT_AUTHENTICATION_CLASSES": ["petstore_site.apikeys.authentication.BearerKeyAuthentication"],
+    "DEFAULT_PERMISSION_CLASSES": [
+        "petstore_site.apikeys.permissions.HasKey",
+        "petstore_site.api.permissions.MethodIsKnown",
+        "petstore_site.apikeys.permissions.ScopeAllowsMethod",
+    ],
+    "DEFAULT_THROTTLE_CLASSES": ["petstore_site.api.limits.KeyRateThrottle"],
+    "DEFAULT_CONTENT_NEGOTIATION_CLASS": "petstore_site.api.media_type.JSONOnlyNegotiation",
+    "DEFAULT_PARSER_CLASSES": ["petstore_site.api.media_type.StrictJSONParser"],
+    "DEFAULT_RENDERER_CLASSES": ["petstore_site.api.media_type.JSONRenderer"],
+    "DEFAULT_PAGINATION_CLASS": "petstore_site.api.paging.KeysetPagination",
+    "DEFAULT_SCHEMA_CLASS": "petstore_site.api.schema.PetstoreAutoSchema",
+    "EXCEPTION_HANDLER": "petstore_site.api.errors.exception_handler",
+    "UNAUTHENTICATED_USER": None,
+    "URL_FORMAT_OVERRIDE": None,
+    "TEST_REQUEST_DEFAULT_FORMAT": "json",
+}
+
+SPECTACULAR_SETTINGS: dict[str, Any] = {
+    "TITLE": "Pet Store",
+    "VERSION": "1.0.0",
+    "OAS_VERSION": "3.1.0",
+    "SERVERS": [
+        {"url": PRODUCTION_URL, "description": "Production"},
+        {"url": STAGING_URL, "description": "Staging"},
+    ],
+    "TAGS": [
+        {"name": "pets", "description": "The animals of the catalogue."},
+        {"name": "categories", "description": "An addition to version 1.0.0: what `categoryId` may be."},
+    ],
+    "SCHEMA_PATH_PREFIX": "/v1",
+    "SCHEMA_PATH_PREFIX_TRIM": True,
+    "ENUM_NAME_OVERRIDES": {"PetStatus": "pets.models.PetStatus"},
+    "PREPROCESSING_HOOKS": ["petstore_site.api.schema.only_versioned_paths"],
+    "POSTPROCESSING_HOOKS": [
+        "drf_spectacular.hooks.postprocess_schema_enums",
+        "petstore_site.api.schema.complete",
+    ],
+    "ENUM_GENERATE_CHOICE_DESCRIPTION": False,
+}
+
+CORS_URLS_REGEX = r"^/v1/"
+CORS_ALLOW_METHODS = ["GET", "HEAD", "OPTIONS", "POST"]
+CORS_ALLOW_HEADERS = ["authorization", "content-type", "idempotency-key", "if-none-match", "x-request-id"]
+CORS_EXPOSE_HEADERS = [
+    "Deprecation",
+    "ETag",
+    "Idempotency-Replayed",
+    "Link",
+    "Location",
+    "RateLimit",
+    "RateLimit-Policy",
+    "Retry-After",
+    "Sunset",
+    "WWW-Authenticate",
+    "X-Request-ID",
+]
+
+# --- Pages --------------------------------------------------------------------------------------
+
+LANGUAGE_CODE = "en-gb"
+TIME_ZONE = "UTC"
+USE_TZ = True
+LOGIN_URL = "admin:login"
+LOGIN_REDIRECT_URL = "admin:index"
+
+STATIC_URL = "static/"
+STATIC_ROOT = BASE_DIR / "staticfiles" if HOSTED else None
+STATICFILES_DIRS = [BASE_DIR / "petstore_site" / "static"]
+WHITENOISE_USE_FINDERS = not HOSTED  # no collectstatic needed in development
+STORAGES = {
+    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "staticfiles": {
+        "BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"
+        if HOSTED
+        else "django.contrib.staticfiles.storage.StaticFilesStorage"
+    },
+}
+
+# --- Security -----------------------------------------------------------------------------------
+
+CSRF_TRUSTED_ORIGINS: list[str] = env.parsed("CSRF_TRUSTED_ORIGINS", _origins, [])
+CSRF_COOKIE_SECURE = SESSION_COOKIE_SECURE = HOSTED
+CSRF_COOKIE_HTTPONLY = True
+CSRF_FAILURE_VIEW = "petstore_site.error_pages.csrf_failure"
+SESSION_COOKIE_AGE = 8 * 60 * 60
+BEHIND_TLS_PROXY = env.flag("BEHIND_TLS_PROXY", default=HOSTED)
+SECURE_SSL_REDIRECT = HOSTED and BEHIND_TLS_PROXY  # else nothing tells what is secure already
+SECURE_REDIRECT_EXEMPT = [r"^v1(/|$)", r"^(livez|readyz)$"]  # the API answers with Errors, not with redirects
+SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if BEHIND_TLS_PROXY else None
+SECURE_HSTS_SECONDS = 365 * 24 * 60 * 60 if HOSTED else 0
+SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = HOSTED
+X_FRAME_OPTIONS = "DENY"
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": f"django.contrib.auth.password_validation.{name}"}
+    for name in (
+        "UserAttributeSimilarityValidator",
+        "MinimumLengthValidator",
+        "CommonPasswordValidator",
+        "NumericPasswordValidator",
+    )
+]
+CONTENT_SECURITY_POLICY = {
+    "DIRECTIVES": {
+        "default-src": [NONE],
+        "script-src": [SELF],
+        "style-src": [SELF],
+        "img-src": [SELF, "data:"],
+        "font-src": [SELF],
+        "connect-src": [SELF],
+        "form-action": [SELF],
+        "frame-ancestors": [NONE],
+        "base-uri": [NONE],
+    }
+}
+
+# --- Logs ---------------------------------------------------------------------------------------
+
+LOG_FORMAT = env.choice("LOG_FORMAT", ["json", "text"], "json" if HOSTED else "text")
+LOG_LEVEL = env.choice("LOG_LEVEL", ["DEBUG", "INFO", "WARNING", "ERROR"], "INFO")
+LOGGING: dict[str, Any] = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {
+        "json": {"()": "petstore_site.logs.JSONFormatter"},
+        "text": {"()": "petstore_site.logs.TextFormatter"},
+    },
+    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": LOG_FORMAT}},
+    "root": {"handlers": ["stderr"], "level": LOG_LEVEL},
+    "loggers": {
+        # One line a request comes from petstore.requests; these would say it again.
+        "django": {"level": LOG_LEVEL},
+        "django.server": {"level": "WARNING", "propagate": True},
+        "django.request": {"level": "ERROR"},
+        "django.security": {"level": "ERROR"},
+        "django.security.DisallowedHost": {"level": "CRITICAL"},  # scanners ask for any host
+    },
+}
+
+env.exit_on_mistakes()

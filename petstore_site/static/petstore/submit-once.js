@@ -1,0 +1,11 @@
+// A double click must not send a form twice: the second answer would hide the secret shown by the first.
+"use strict";
+
+const sent = new WeakSet();
+
+document.addEventListener("submit", (event) => {
+  if (sent.has(event.target)) {
+    event.preventDefault();
+  }
+  sent.add(event.target);
+});

@@ -1,0 +1,37 @@
+"""Every address of the service."""
+
+from django.contrib import admin
+from django.urls import include, path, re_path, register_converter
+from drf_spectacular.utils import extend_schema_view
+
+from pets.urls import urls as pet_urls
+from pets.views import DESCRIBE_CREATE, PetViewSet
+from petstore_site import health, pages
+from petstore_site.api.converters import Int64Converter
+from petstore_site.api.views import UnknownRouteView
+from petstore_site.idempotency.views import IdempotentCreateMixin
+
+register_converter(Int64Converter, "int64")  # used by the paths of the apps below
+
+
+@extend_schema_view(create=DESCRIBE_CREATE)
+class IdempotentPetViewSet(IdempotentCreateMixin, PetViewSet):
+    """The animals, which can be added with an `Idempotency-Key`."""
+
+
+urlpatterns = [
+    path("", pages.landing, name="landing"),
+    path("docs/", pages.docs, name="docs"),
+    path("openapi.json", pages.description, name="description"),
+    path("livez", health.livez, name="livez"),
+    path("readyz", health.readyz, name="readyz"),
+    path("admin/", admin.site.urls),
+    path("v1/", include(pet_urls(IdempotentPetViewSet))),
+    path("v1/", include("categories.urls")),
+    re_path(r"^v1(?:/[\s\S]*)?\Z", UnknownRouteView.as_view(), name="unknown-route"),
+]
+
+handler400 = "petstore_site.error_pages.bad_request"
+handler403 = "petstore_site.error_pages.permission_denied"
+handler404 = "petstore_site.error_pages.not_found"
+handler500 = "petstore_site.error_pages.server_error"
