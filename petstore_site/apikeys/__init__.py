@@ -1,0 +1,1 @@
+"""Who may use the API: bearer keys, their life and their use."""

@@ -1,0 +1,194 @@
+"""API keys in the back office. A secret is shown once, in the answer to the POST that made it."""
+
+from collections.abc import Callable, Iterable
+from datetime import timedelta
+from typing import Any, ClassVar
+
+from django import forms
+from django.contrib import admin
+from django.core.exceptions import PermissionDenied, ValidationError
+from django.db import IntegrityError, transaction
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.template.response import TemplateResponse
+from django.urls import URLPattern, path, reverse
+from django.utils.decorators import method_decorator
+from django.views.decorators.http import require_http_methods
+
+from petstore_site.apikeys import keys
+from petstore_site.apikeys.models import SOON, APIKey, APIKeyQuerySet, KeyState, RotationError
+
+EDITABLE = ["name", "contact", "rate_limit", "expires_at"]
+SHOWN = ["key_id", "state", "scope", "created_at", "created_by", "last_used_at", "revoked_at", "replaced_by"]
+HOURS_OF_A_YEAR = 365 * 24
+
+page_and_post = method_decorator(require_http_methods(["GET", "HEAD", "POST"]))
+
+
+class IssueForm(forms.ModelForm):
+    """Issues at most one key: the form carries the id of its key, so sending it again makes no second one."""
+
+    issues = forms.RegexField(
+        rf"^{keys.KEY_ID.pattern}\Z",
+        strip=False,
+        required=False,
+        initial=keys.generate_key_id,
+        widget=forms.HiddenInput,
+    )
+
+    def clean(self) -> dict[str, Any] | None:
+        """Refuse a form that was sent before."""
+        key_id = self.cleaned_data.get("issues")
+        if key_id and APIKey.objects.filter(key_id=key_id).exists():
+            message = f"This form has issued key {key_id}, which is not shown again. For another key open it anew."
+            raise ValidationError(message, code="sent_again")
+        return super().clean()
+
+
+class RotateForm(forms.Form):
+    """How long the old key still works."""
+
+    grace_hours = forms.IntegerField(
+        min_value=1, max_value=HOURS_OF_A_YEAR, initial=24, help_text="Hours for which the old key still works."
+    )
+
+
+class StateFilter(admin.SimpleListFilter):
+    """Filters the list by the state of the keys; active includes expiring."""
+
+    title = "state"
+    parameter_name = "state"
+    chosen: ClassVar[dict[str, Callable[[APIKeyQuerySet], APIKeyQuerySet]]] = {
+        KeyState.ACTIVE: lambda keys: keys.active(),
+        KeyState.EXPIRING: lambda keys: keys.expiring_within(SOON),
+        KeyState.EXPIRED: lambda keys: keys.expired(),
+        KeyState.REVOKED: lambda keys: keys.revoked(),
+    }
+
+    def lookups(self, _request: HttpRequest, _model_admin: Any) -> Iterable[tuple[str, str]]:
+        """Return the choices."""
+        labels = dict(KeyState.choices) | {KeyState.EXPIRING: f"Expiring within {SOON.days} days"}
+        return [(state, str(labels[state])) for state in self.chosen]
+
+    def queryset(self, _request: HttpRequest, queryset: Any) -> Any:
+        """Return the keys in the chosen state."""
+        state = self.value()
+        return self.chosen[state](queryset) if state in self.chosen else queryset
+
+
+@admin.register(APIKey)
+class APIKeyAdmin(admin.ModelAdmin):
+    """Keys are added, edited while active, rotated and revoked, and never deleted."""
+
+    list_display = ("name", "key_id", "scope", "rate_limit", "state", "expires_at", "last_used_at")
+    list_filter = (StateFilter, "scope")
+    search_fields = ("name", "key_id", "contact")
+    ordering = ("-pk",)
+
+    class Media:
+        """A second click on the button that issues a key is not a second form."""
+
+        js: ClassVar = ["petstore/submit-once.js"]
+
+    @admin.display(description="State")
+    def state(self, key: APIKey) -> str:
+        """Return the state in a word."""
+        return key.state.label
+
+    def get_fields(self, _request: HttpRequest, obj: APIKey | None = None) -> list[Any]:
+        """Return what a form shows: the digest never."""
+        return ["name", "contact", "scope", "rate_limit", "expires_at", "issues"] if obj is None else EDITABLE + SHOWN
+
+    def get_readonly_fields(self, _request: HttpRequest, obj: APIKey | None = None) -> list[str]:
+        """Return what cannot be changed after the key is issued."""
+        return [] if obj is None else SHOWN
+
+    def get_form(self, request: HttpRequest, obj: APIKey | None = None, change: bool = False, **kwargs: Any) -> Any:  # noqa: FBT001, FBT002 - Django's signature
+        """Return the form that issues a key, or the one that edits it."""
+        return super().get_form(request, obj, change, **({} if change else {"form": IssueForm}), **kwargs)
+
+    def has_change_permission(self, request: HttpRequest, obj: APIKey | None = None) -> bool:
+        """Return whether the user may change keys, and this one while it is active."""
+        return super().has_change_permission(request, obj) and (obj is None or obj.is_active)
+
+    def has_delete_permission(self, _request: HttpRequest, _obj: APIKey | None = None) -> bool:
+        """Return False: a key is revoked, so that its use stays on record."""
+        return False
+
+    def get_urls(self) -> list[URLPattern]:
+        """Add the pages for rotating and revoking."""
+        view = self.admin_site.admin_view
+        return [
+            path("<path:object_id>/rotate/", view(self.rotate_view), name="apikeys_apikey_rotate"),
+            path("<path:object_id>/revoke/", view(self.revoke_view), name="apikeys_apikey_revoke"),
+            *super().get_urls(),
+        ]
+
+    def add_view(self, request: HttpRequest, form_url: str = "", extra_context: Any = None) -> HttpResponse:
+        """Show the form with one button: what it leads to is shown once."""
+        only_save = {"title": "Issue an API key", "show_save_and_add_another": False, "show_save_and_continue": False}
+        try:
+            return super().add_view(request, form_url, (extra_context or {}) | only_save)
+        except IntegrityError:  # the same form, sent twice at the same moment: the other answer shows the key
+            self.message_user(request, "This form was sent twice. One key was issued; rotate it if you missed it.")
+            return HttpResponseRedirect(reverse("admin:apikeys_apikey_changelist"))
+
+    def save_model(self, request: Any, obj: APIKey, form: Any, change: bool) -> None:  # noqa: FBT001 - Django's signature
+        """Issue the key, or write what was edited and nothing else, such as a revocation a moment ago."""
+        if change:
+            obj.save(update_fields=form.changed_data)
+            return
+        obj.created_by = request.user
+        obj.give_secret(key_id=form.cleaned_data["issues"])
+        obj.save(force_insert=True)
+
+    def response_add(self, request: HttpRequest, obj: APIKey, _post_url_continue: str | None = None) -> HttpResponse:
+        """Show the secret in this very answer: a redirect would have to store it."""
+        return self._show_secret(request, obj)
+
+    @page_and_post
+    def rotate_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """Ask for the grace, then issue a key in place of this one and show its secret once."""
+        key = self._key_to_change(request, object_id)
+        form = RotateForm(request.POST if request.method == "POST" else None)
+        if form.is_valid():
+            try:
+                return self._show_secret(request, self._rotate(request, key, form.cleaned_data["grace_hours"]), old=key)
+            except RotationError as error:
+                form.add_error(None, str(error))
+        return self._page(request, "rotate.html", key, title="Rotate API key", form=form)
+
+    @page_and_post
+    def revoke_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """Ask, then revoke the key."""
+        key = self._key_to_change(request, object_id)
+        if request.method != "POST":
+            return self._page(request, "revoke.html", key, title="Revoke API key")
+        with transaction.atomic():
+            if key.revoke():
+                self.log_change(request, key, "Revoked.")
+        self.message_user(request, f"{key} is revoked.")
+        return HttpResponseRedirect(reverse("admin:apikeys_apikey_change", args=[key.pk]))
+
+    def _key_to_change(self, request: HttpRequest, object_id: str) -> APIKey:
+        if not self.has_change_permission(request):
+            raise PermissionDenied
+        key: APIKey | None = self.get_object(request, object_id)
+        if key is None:
+            raise Http404
+        return key
+
+    def _rotate(self, request: Any, old: APIKey, grace_hours: int) -> APIKey:
+        with transaction.atomic():
+            new, _secret = old.rotate(grace=timedelta(hours=grace_hours), created_by=request.user)
+            self.log_change(request, old, f"Rotated: replaced by {new.key_id}.")
+            self.log_addition(request, new, f"Issued in place of {old.key_id}.")
+        return new
+
+    def _show_secret(self, request: HttpRequest, key: APIKey, *, old: APIKey | None = None) -> HttpResponse:
+        response = self._page(request, "issued.html", key, title="Copy the API key now", old=old)
+        response["Cache-Control"] = "no-store"
+        return response
+
+    def _page(self, request: HttpRequest, template: str, key: APIKey, **context: Any) -> HttpResponse:
+        shared = self.admin_site.each_context(request) | {"opts": self.opts, "original": key}
+        return TemplateResponse(request, f"admin/apikeys/apikey/{template}", shared | context)

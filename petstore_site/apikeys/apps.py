@@ -1,0 +1,15 @@
+"""Registers the API keys with Django."""
+
+from django.apps import AppConfig
+
+
+class ApikeysConfig(AppConfig):
+    """Who may use the API: bearer keys, their life and their use."""
+
+    name = "petstore_site.apikeys"
+    label = "apikeys"
+    verbose_name = "API keys"
+
+    def ready(self) -> None:
+        """Tell drf-spectacular how the keys are sent."""
+        from petstore_site.apikeys import schema  # noqa: F401, PLC0415 - importing registers

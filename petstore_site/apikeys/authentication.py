@@ -1,0 +1,52 @@
+"""Accepts a request by its bearer key (RFC 6750); docs/api-keys.md tells of keys."""
+
+from django.conf import settings
+from django.utils import timezone
+from rest_framework.authentication import BaseAuthentication
+from rest_framework.exceptions import AuthenticationFailed
+from rest_framework.request import Request
+
+from petstore_site.apikeys import keys, lookup
+from petstore_site.apikeys.lookup import CachedKey
+
+MISSING = "The Authorization header is missing; send your key as Authorization: Bearer API_KEY."
+INVALID = "The API key is not valid; check that it was copied whole and belongs to this environment."
+EXPIRED = "The API key has expired; use the key that replaced it, or ask the store for a new one."
+REVOKED = "The API key was revoked; ask the store for a new one."
+
+
+class BearerKeyAuthentication(BaseAuthentication):
+    """Sets `request.auth` to the `CachedKey`; there is no user, `request.user` stays None."""
+
+    def authenticate(self, request: Request) -> tuple[None, CachedKey]:
+        """Return the key, or raise `AuthenticationFailed` with one of the four `api_key_…` codes."""
+        header = request.META.get("HTTP_AUTHORIZATION")
+        if header is None:
+            raise AuthenticationFailed(MISSING, "api_key_missing")
+        key = _find(header)
+        if key is None:
+            raise AuthenticationFailed(INVALID, "api_key_invalid")
+        if key.revoked_at is not None:
+            raise AuthenticationFailed(REVOKED, "api_key_revoked")
+        if key.expires_at is not None and key.expires_at <= timezone.now():
+            raise AuthenticationFailed(EXPIRED, "api_key_expired")
+        return None, key
+
+    def authenticate_header(self, request: Request) -> str:
+        """Return the challenge of a 401 (RFC 6750, section 3)."""
+        scheme, token = _split(request.META.get("HTTP_AUTHORIZATION", ""))
+        error = ', error="invalid_token"' if scheme == "bearer" and token else ""
+        return f'Bearer realm="petstore"{error}'
+
+
+def _find(header: str) -> CachedKey | None:
+    scheme, token = _split(header)
+    # A well-formed key is narrower than RFC 6750's b64token, and than its limit of 256 characters.
+    if scheme != "bearer" or not keys.is_well_formed(token, prefix=settings.API_KEY_PREFIX):
+        return None
+    return lookup.find(keys.digest(token))
+
+
+def _split(header: str) -> tuple[str, str]:
+    scheme, _, token = header.partition(" ")
+    return scheme.lower(), token.lstrip(" ")

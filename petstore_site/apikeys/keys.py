@@ -1,0 +1,71 @@
+"""The written form of an API key, without storage and without HTTP.
+
+`<prefix><8 base62 key id><32 base62 secret><6 base62 CRC-32>`: one word that a double click selects, that a
+secret scanner finds by its fixed shape, and whose typos are refused without a query.
+"""
+
+import re
+import secrets
+import string
+from dataclasses import dataclass, field
+from hashlib import sha256
+from zlib import crc32
+
+ALPHABET = string.digits + string.ascii_uppercase + string.ascii_lowercase
+KEY_ID_LENGTH = 8
+SECRET_LENGTH = 32
+CHECKSUM_LENGTH = 6
+DIGEST_LENGTH = 64
+
+KEY_ID = re.compile(f"[0-9A-Za-z]{{{KEY_ID_LENGTH}}}")
+BODY = re.compile(f"[0-9A-Za-z]{{{KEY_ID_LENGTH + SECRET_LENGTH + CHECKSUM_LENGTH}}}")
+
+
+@dataclass(frozen=True)
+class NewKey:
+    """A key that was just made: `key_id` and `digest` are stored, `text` is what the client keeps."""
+
+    key_id: str
+    text: str = field(repr=False)
+
+    @property
+    def digest(self) -> str:
+        """The digest under which the key is stored."""
+        return digest(self.text)
+
+
+def generate(prefix: str, *, key_id: str = "") -> NewKey:
+    """Return a new random key; `key_id` is made up too unless one is given."""
+    key_id = key_id or generate_key_id()
+    start = prefix + key_id + _random_text(SECRET_LENGTH)
+    return NewKey(key_id=key_id, text=start + checksum(start))
+
+
+def generate_key_id() -> str:
+    """Return a random key id."""
+    return _random_text(KEY_ID_LENGTH)
+
+
+def is_well_formed(text: str, *, prefix: str) -> bool:
+    """Return whether `text` has the prefix, length, alphabet and checksum of a key."""
+    if not text.startswith(prefix) or not BODY.fullmatch(text, len(prefix)):
+        return False
+    return checksum(text[:-CHECKSUM_LENGTH]) == text[-CHECKSUM_LENGTH:]
+
+
+def digest(text: str) -> str:
+    """Return the SHA-256 of the whole key, in hexadecimal; a fast hash will do, as the secret is random."""
+    return sha256(text.encode("ascii")).hexdigest()
+
+
+def checksum(start: str) -> str:
+    """Return the CRC-32 of everything before it, in base62, most significant digit first."""
+    number, digits = crc32(start.encode("ascii")), ""
+    for _ in range(CHECKSUM_LENGTH):
+        number, digit = divmod(number, len(ALPHABET))
+        digits = ALPHABET[digit] + digits
+    return digits
+
+
+def _random_text(length: int) -> str:
+    return "".join(secrets.choice(ALPHABET) for _ in range(length))

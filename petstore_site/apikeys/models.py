@@ -1,0 +1,299 @@
+"""API keys, their life from issue to revocation, and how much each was used."""
+
+import unicodedata
+from collections.abc import Iterable
+from datetime import date, datetime, timedelta
+from typing import ClassVar, NamedTuple, Self
+
+from django.conf import settings
+from django.contrib.auth.models import User
+from django.core.exceptions import ValidationError
+from django.db import connections, models, transaction
+from django.db.models import Q
+from django.db.models.functions import Length
+from django.db.models.lookups import Exact
+from django.utils import timezone
+
+from petstore_site.apikeys import keys
+from petstore_site.apikeys.durations import LONGEST
+from petstore_site.rates import parse_rate
+
+SOON = timedelta(days=14)
+"""A key that expires within this time is shown as expiring."""
+
+
+class RotationError(ValueError):
+    """The key cannot be rotated; the text is a sentence for people that says why."""
+
+
+class Scope(models.TextChoices):
+    """What a key may do; write includes read."""
+
+    READ = "read"
+    WRITE = "write"
+
+
+class KeyState(models.TextChoices):
+    """Where a key is in its life; an expiring key is still active."""
+
+    ACTIVE = "active"
+    EXPIRING = "expiring"
+    EXPIRED = "expired"
+    REVOKED = "revoked"
+
+
+def validate_line(text: str) -> None:
+    """Refuse text that would break a table on a terminal: line ends, control characters, nothing visible."""
+    if not text.strip() or any(unicodedata.category(character) in {"Cc", "Cs", "Zl", "Zp"} for character in text):
+        message = "This must be one line of visible text."
+        raise ValidationError(message)
+
+
+def validate_rate_limit(text: str) -> None:
+    """Refuse what `parse_rate` cannot read."""
+    try:
+        parse_rate(text)
+    except ValueError as error:
+        message = f"A rate limit {error}"
+        raise ValidationError(message) from None
+
+
+def validate_expiry(expires_at: datetime) -> None:
+    """Refuse an expiry that has passed, or that is so far away that adding to it overflows."""
+    now = timezone.now()
+    if not now < expires_at <= now + LONGEST:
+        message = f"The expiry must lie in the future, at most {LONGEST.days} days from now."
+        raise ValidationError(message)
+
+
+class APIKeyQuerySet(models.QuerySet["APIKey"]):
+    """Chainable filters on the keys, and the ways to get new ones."""
+
+    def active(self) -> Self:
+        """Return the keys that are accepted now."""
+        return self.filter(Q(expires_at=None) | Q(expires_at__gt=timezone.now()), revoked_at=None)
+
+    def expiring_within(self, period: timedelta) -> Self:
+        """Return the active keys that expire within `period` from now."""
+        return self.active().filter(expires_at__lte=timezone.now() + period)
+
+    def expired(self) -> Self:
+        """Return the keys that are past their expiry and were not revoked."""
+        return self.filter(expires_at__lte=timezone.now(), revoked_at=None)
+
+    def revoked(self) -> Self:
+        """Return the keys that were revoked."""
+        return self.exclude(revoked_at=None)
+
+    def not_replaced(self) -> Self:
+        """Return the keys that no rotation has replaced."""
+        return self.filter(replaced_by=None)
+
+    def locked(self) -> Self:
+        """Return the keys locked against other writers; requests that refer to them do not wait."""
+        return self.select_for_update(no_key=True)
+
+    def issue(  # noqa: PLR0913 - one parameter a column
+        self,
+        *,
+        name: str,
+        contact: str = "",
+        scope: str = Scope.WRITE,
+        rate_limit: str = "",
+        expires_at: datetime | None = None,
+        created_by: User | None = None,
+    ) -> tuple["APIKey", str]:
+        """Store a new key and return it with its text, which is known only here.
+
+        Raises `ValidationError` (by field) for values that the back office would refuse too.
+        """
+        key = self.model(
+            name=name,
+            contact=contact,
+            scope=scope,
+            rate_limit=rate_limit,
+            expires_at=expires_at,
+            created_by=created_by,
+        )
+        secret = key.give_secret()
+        key.clean_fields(exclude=["created_by"])
+        key.save(force_insert=True)
+        return key, secret
+
+    def rotate(self, *, grace: timedelta) -> list[tuple["APIKey", "APIKey", str]]:
+        """Rotate each of the keys, all or none, and return (old key, new key, its text) for each.
+
+        Raises `RotationError` if one cannot be rotated.
+        """
+        with transaction.atomic():
+            return [(key, *key.rotate(grace=grace)) for key in self.locked().order_by("pk")]
+
+
+class APIKey(models.Model):
+    """A bearer key of one client. Of the key itself only the id and a digest are stored."""
+
+    name = models.CharField(max_length=100, validators=[validate_line], help_text="Who or what uses the key.")
+    contact = models.CharField(
+        max_length=200, blank=True, validators=[validate_line], help_text="Whom to ask or warn about the key."
+    )
+    key_id = models.CharField("key id", max_length=keys.KEY_ID_LENGTH, unique=True)
+    digest = models.CharField(max_length=keys.DIGEST_LENGTH, unique=True, editable=False)
+    scope = models.CharField(max_length=5, choices=Scope, default=Scope.WRITE, help_text="A write key may also read.")
+    rate_limit = models.CharField(
+        max_length=20,
+        blank=True,
+        validators=[validate_rate_limit],
+        help_text="Such as 600/min; units are s, min, h and day. Empty: the service's own limit.",
+    )
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+    expires_at = models.DateTimeField(
+        null=True, blank=True, validators=[validate_expiry], help_text="In UTC. Empty: the key does not expire."
+    )
+    revoked_at = models.DateTimeField(null=True, blank=True, editable=False)
+    last_used_at = models.DateTimeField(null=True, blank=True, editable=False)
+    replaced_by = models.OneToOneField(
+        "self", on_delete=models.SET_NULL, null=True, blank=True, editable=False, related_name="replaces"
+    )
+    created_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, blank=True, editable=False, related_name="+"
+    )
+
+    objects = APIKeyQuerySet.as_manager()
+
+    secret = ""
+    """The whole key, only in the process that has just made it; no column."""
+
+    class Meta:
+        """The database itself refuses what no code of ours writes."""
+
+        verbose_name = "API key"
+        constraints: ClassVar = [
+            models.CheckConstraint(condition=Q(scope__in=Scope.values), name="api_key_scope_is_known"),
+            models.CheckConstraint(
+                condition=Exact(Length("key_id"), keys.KEY_ID_LENGTH), name="api_key_id_has_its_length"
+            ),
+            models.CheckConstraint(
+                condition=Exact(Length("digest"), keys.DIGEST_LENGTH), name="api_key_digest_has_its_length"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        """Return the name and the key id."""
+        return f"{self.name} ({self.key_id})"
+
+    @property
+    def state(self) -> KeyState:
+        """Where the key is in its life at this moment."""
+        now = timezone.now()
+        if self.revoked_at is not None:
+            return KeyState.REVOKED
+        if self.expires_at is None or self.expires_at > now + SOON:
+            return KeyState.ACTIVE
+        return KeyState.EXPIRING if self.expires_at > now else KeyState.EXPIRED
+
+    @property
+    def is_active(self) -> bool:
+        """Whether the key is accepted at this moment."""
+        return self.state in {KeyState.ACTIVE, KeyState.EXPIRING}
+
+    def give_secret(self, *, key_id: str = "") -> str:
+        """Give the unsaved key its id, random unless given, and its digest; return the whole key."""
+        new = keys.generate(settings.API_KEY_PREFIX, key_id=key_id)
+        self.key_id, self.digest, self.secret = new.key_id, new.digest, new.text
+        return new.text
+
+    def rotate(self, *, grace: timedelta, created_by: User | None = None) -> tuple["APIKey", str]:
+        """Store a key in place of this one and return it with its text; this one works for `grace` longer.
+
+        The new key lives as long as this one was meant to. Raises `RotationError` for a key that is
+        not active or already replaced. Reads the row anew, so unsaved changes are lost.
+        """
+        with transaction.atomic():
+            self.refresh_from_db(from_queryset=APIKey.objects.locked())
+            self._refuse_rotation()
+            now = timezone.now()
+            new = APIKey(
+                name=self.name,
+                contact=self.contact,
+                scope=self.scope,
+                rate_limit=self.rate_limit,
+                created_at=now,
+                expires_at=self.expires_at and now + (self.expires_at - self.created_at),
+                created_by=created_by,
+            )
+            secret = new.give_secret()
+            new.save(force_insert=True)
+            self.replaced_by = new
+            self.expires_at = min(self.expires_at or now + grace, now + grace)
+            self.save(update_fields=["replaced_by", "expires_at"])
+        return new, secret
+
+    def revoke(self) -> bool:
+        """End the key's life for good and return True; False if it was revoked before, which changes nothing."""
+        with transaction.atomic():
+            self.refresh_from_db(from_queryset=APIKey.objects.locked())
+            if self.revoked_at is not None:
+                return False
+            self.revoked_at = timezone.now()
+            self.save(update_fields=["revoked_at"])
+        return True
+
+    def _refuse_rotation(self) -> None:
+        if not self.is_active:
+            message = f"Key {self.key_id} is {self.state} and cannot be rotated; issue a new one."
+            raise RotationError(message)
+        if self.replaced_by is not None:
+            message = f"Key {self.key_id} was already replaced; rotate {self.replaced_by.key_id} instead."
+            raise RotationError(message)
+
+
+class Use(NamedTuple):
+    """What uses of a key are counted under; `key` is the row's primary key, `day` is in UTC."""
+
+    key: int
+    day: date
+    route: str
+    status_class: int
+
+
+# Django's bulk_create can overwrite on conflict, but not add.
+ADD_USE = """
+    INSERT INTO apikeys_keyusage (key_id, day, route, status_class, count) VALUES (%s, %s, %s, %s, %s)
+    ON CONFLICT (key_id, day, route, status_class) DO UPDATE SET count = apikeys_keyusage.count + excluded.count
+"""
+
+
+class KeyUsageQuerySet(models.QuerySet["KeyUsage"]):
+    """The way to add to the counts."""
+
+    def add_all(self, counts: Iterable[tuple[Use, int]]) -> None:
+        """Add to the rows of these uses, which are made where there are none yet."""
+        rows = [(use.key, use.day.isoformat(), use.route, use.status_class, count) for use, count in counts]
+        with connections[self.db].cursor() as cursor:
+            cursor.executemany(ADD_USE, rows)
+
+
+class KeyUsage(models.Model):
+    """How many requests a key made on a day (UTC), by route name and status class (2 for 2xx)."""
+
+    key = models.ForeignKey(APIKey, on_delete=models.CASCADE, db_index=False, related_name="usage")
+    day = models.DateField()
+    route = models.CharField(max_length=200)
+    status_class = models.PositiveSmallIntegerField()
+    count = models.BigIntegerField()
+
+    objects = KeyUsageQuerySet.as_manager()
+
+    class Meta:
+        """One row for each combination; its index also finds a key's rows."""
+
+        verbose_name_plural = "key usage"
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["key", "day", "route", "status_class"], name="one_count_per_use"),
+            models.CheckConstraint(condition=Q(status_class__range=(1, 5)), name="key_usage_status_class_is_known"),
+            models.CheckConstraint(condition=Q(count__gt=0), name="key_usage_count_is_positive"),
+        ]
+
+    def __str__(self) -> str:
+        """Return the count and what it counts."""
+        return f"{self.route} {self.status_class}xx on {self.day}: {self.count}"

@@ -1,0 +1,97 @@
+"""Counts the use of keys in memory and writes it down now and then, so that no request pays with a write."""
+
+import atexit
+import logging
+import threading
+import time
+from collections import Counter
+from datetime import datetime
+
+from django.conf import settings
+from django.db import connection, transaction
+from django.db.models import Q
+from django.utils import timezone
+
+from petstore_site.apikeys.lookup import CachedKey
+from petstore_site.apikeys.models import APIKey, KeyUsage, Use
+
+logger = logging.getLogger(__name__)
+
+
+class UseCounter:
+    """What was counted and not yet written, and the thread that writes it."""
+
+    def __init__(self) -> None:
+        """Start with nothing; the thread starts with the first count, as a server may fork before that."""
+        self._lock = threading.Lock()
+        self._one_writer = threading.Lock()
+        self._writer: threading.Thread | None = None
+        self._counts: Counter[Use] = Counter()
+        self._last_used_at: dict[int, datetime] = {}
+
+    def count(self, key: CachedKey, *, route: str, status: int) -> None:
+        """Count one request that the key made just now and that was answered with `status`."""
+        now = timezone.now()
+        with self._lock:
+            self._counts[Use(key.pk, now.date(), route, status // 100)] += 1
+            self._last_used_at[key.pk] = now
+            self._start_writer()
+
+    def flush(self) -> None:
+        """Write down what was counted; if that fails it is kept for the next time."""
+        with self._one_writer:
+            counts, last_used_at = self._take()
+            try:
+                _write(counts, last_used_at)
+            except Exception:
+                self._put_back(counts, last_used_at)
+                logger.warning("The use of API keys was not written down; it is tried again.", exc_info=True)
+
+    def clear(self) -> None:
+        """Forget what was counted."""
+        self._take()
+
+    def _take(self) -> tuple[Counter[Use], dict[int, datetime]]:
+        with self._lock:
+            taken = self._counts, self._last_used_at
+            self._counts, self._last_used_at = Counter(), {}
+        return taken
+
+    def _put_back(self, counts: Counter[Use], last_used_at: dict[int, datetime]) -> None:
+        with self._lock:
+            self._counts.update(counts)
+            self._last_used_at = last_used_at | self._last_used_at
+
+    def _start_writer(self) -> None:
+        if settings.API_KEY_USE_FLUSH_SECONDS is None or (self._writer is not None and self._writer.is_alive()):
+            return
+        self._writer = threading.Thread(target=self._write_on, name="api-key-use", daemon=True)
+        self._writer.start()
+        atexit.register(self._flush_and_close)
+
+    def _write_on(self) -> None:
+        while (seconds := settings.API_KEY_USE_FLUSH_SECONDS) is not None:
+            time.sleep(seconds)
+            self._flush_and_close()
+
+    def _flush_and_close(self) -> None:
+        self.flush()
+        connection.close()
+
+
+def _write(counts: Counter[Use], last_used_at: dict[int, datetime]) -> None:
+    if not counts:
+        return
+    with transaction.atomic():
+        # Locked in one order, so that processes cannot block each other, and no key is deleted meanwhile.
+        stored = set(APIKey.objects.locked().filter(pk__in=last_used_at).order_by("pk").values_list("pk", flat=True))
+        KeyUsage.objects.add_all(sorted((use, count) for use, count in counts.items() if use.key in stored))
+        for pk in sorted(stored):
+            used_before = Q(last_used_at=None) | Q(last_used_at__lt=last_used_at[pk])
+            APIKey.objects.filter(used_before, pk=pk).update(last_used_at=last_used_at[pk])
+
+
+_counter = UseCounter()
+count = _counter.count
+flush = _counter.flush
+clear = _counter.clear

@@ -1,0 +1,75 @@
+"""Makes a viewset's `create` safe to retry with an `Idempotency-Key` header."""
+
+import json
+import re
+from hashlib import sha256
+from typing import Any
+
+from django.db import OperationalError, transaction
+from rest_framework.mixins import CreateModelMixin
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from petstore_site.api.errors import APIError, ErrorCode
+from petstore_site.api.media_type import render_json
+from petstore_site.databases import LOCK_NOT_AVAILABLE, sqlstate
+from petstore_site.idempotency.models import IdempotentRequest
+
+
+class IdempotentCreateMixin(CreateModelMixin):
+    """Stands before a viewset with `create`; the row of the key and what is created share a transaction.
+
+    The same key and body again give the first answer with `Idempotency-Replayed: true`; another
+    body is 422, a first request that still runs 409. Refusals raise and so leave nothing behind.
+    """
+
+    def create(self, request: Request, *args: Any, **kwargs: Any) -> Response:
+        """Create once per key; without the header, as the viewset does."""
+        members = request.data  # first, since a body that cannot be read is refused before a malformed header
+        key = _idempotency_key(request)
+        if key is None:
+            return super().create(request, *args, **kwargs)
+        fingerprint = _fingerprint(request.path, members)
+        with transaction.atomic():
+            earlier, is_new = _claim(request.auth.pk, key, fingerprint)
+            if not is_new:
+                return _replay(earlier, fingerprint)
+            response = super().create(request, *args, **kwargs)
+            earlier.keep(
+                status=response.status_code,
+                body=render_json(response.data).decode(),
+                location=response.get("Location", ""),
+            )
+            return response
+
+
+def _claim(api_key_id: int, key: str, fingerprint: str) -> tuple[IdempotentRequest, bool]:
+    try:
+        return IdempotentRequest.objects.claim(api_key_id=api_key_id, key=key, fingerprint=fingerprint)
+    except OperationalError as error:
+        if sqlstate(error) == LOCK_NOT_AVAILABLE:
+            raise APIError(ErrorCode.IDEMPOTENCY_IN_PROGRESS) from None
+        raise
+
+
+def _idempotency_key(request: Request) -> str | None:
+    header = request.headers.get("Idempotency-Key")
+    if header is None:
+        return None
+    match = re.fullmatch(r'"([\x21\x23-\x7e]{1,255})"|(?!""\Z)([\x21-\x7e]{1,255})', header.strip(" \t"))
+    if match is None:
+        message = "Idempotency-Key must have 1 to 255 visible ASCII characters."
+        raise APIError(ErrorCode.BAD_REQUEST, message)
+    return match[1] or match[2]
+
+
+def _fingerprint(path: str, members: Any) -> str:
+    written = json.dumps(members, sort_keys=True, default=repr)
+    return sha256(f"{path}\n{written}".encode()).hexdigest()
+
+
+def _replay(earlier: IdempotentRequest, fingerprint: str) -> Response:
+    if earlier.fingerprint != fingerprint:
+        raise APIError(ErrorCode.IDEMPOTENCY_KEY_REUSED)
+    headers = {"Location": earlier.location, "Idempotency-Replayed": "true"}
+    return Response(json.loads(earlier.body), status=earlier.status, headers=headers)
