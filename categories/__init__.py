@@ -1,0 +1,1 @@
+"""What kinds of animals the store keeps."""

@@ -1,0 +1,20 @@
+"""A category as the API shows it."""
+
+from typing import ClassVar
+
+from rest_framework import serializers
+
+from categories.models import Category
+
+
+class CategorySerializer(serializers.ModelSerializer[Category]):
+    """Category = `{id, name}`."""
+
+    id = serializers.IntegerField(help_text="Unique identifier.", min_value=1, max_value=2**63 - 1)
+    name = serializers.CharField(help_text="The category's name.")
+
+    class Meta:
+        """Both members."""
+
+        model = Category
+        fields: ClassVar = ["id", "name"]
