@@ -1,0 +1,194 @@
+"""How gunicorn runs the service: `gunicorn --config deploy/gunicorn.conf.py`, from any folder.
+
+The master keeps no code of ours, nor Django, so that workers started by SIGHUP load it anew. The figures
+are those of docs/operations.md.
+"""
+# ruff: noqa: INP001, S603 - gunicorn loads this file by its path; it runs only commands of ours
+
+import itertools
+import json
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from gunicorn.arbiter import Arbiter
+from gunicorn.http.message import Request
+from gunicorn.workers.base import Worker
+
+ROOT = Path(__file__).resolve().parent.parent
+CHECK_SECONDS = 60
+READ_SETTINGS = """\
+import json
+from petstore_site import settings
+shown = {"threads": settings.THREADS, "logging": settings.LOGGING, "body_limit": settings.API_BODY_LIMIT}
+print(json.dumps(shown))
+"""
+
+
+def _forget_our_modules() -> None:
+    for name in [name for name in sys.modules if name.partition(".")[0] == "petstore_site"]:
+        del sys.modules[name]
+
+
+_forget_our_modules()  # those of the code before a SIGHUP
+sys.path.insert(0, str(ROOT))
+from petstore_site.env import Env, exit_with  # noqa: E402 - it is found only now
+
+# --- Environment variables: the first mistake must end the start here, not in workers that come and go ---------------
+
+
+def _settings() -> dict[str, Any]:
+    done = subprocess.run(
+        [sys.executable, "-c", READ_SETTINGS], cwd=ROOT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, check=False
+    )
+    if done.returncode:
+        raise SystemExit(done.returncode)  # what is wrong stands on stderr
+    settings: dict[str, Any] = json.loads(done.stdout)
+    return settings
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+settings = _settings()
+env = Env(os.environ)
+HOST = env.text("HOST", "127.0.0.1")
+PORT = env.integer("PORT", 8000, least=1, most=65535)
+METRICS_HOST = env.text("METRICS_HOST", "127.0.0.1")
+METRICS_PORT = env.integer("METRICS_PORT", 0, least=0, most=65535)
+if METRICS_PORT == PORT:
+    env.refuse("METRICS_PORT", "must differ from PORT: the metrics are not for the public.")
+
+# --- What gunicorn reads ---------------------------------------------------------------------------------------------
+
+wsgi_app = "petstore_site.wsgi:application"
+chdir = str(ROOT)
+bind = f"[{HOST}]:{PORT}" if ":" in HOST else f"{HOST}:{PORT}"
+
+worker_class = "gthread"
+workers = env.integer("WEB_CONCURRENCY", _cores(), least=1, most=256)
+threads = settings["threads"]
+worker_tmp_dir = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None  # noqa: S108 - a heartbeat must not wait for a disk
+max_requests = 10_000
+max_requests_jitter = 1_000
+
+timeout = 30
+graceful_timeout = 10
+keepalive = 75  # longer than a proxy's, which is 60 s by default: it must be the one that closes
+
+limit_request_line = 4094
+limit_request_fields = 50
+control_socket_disable = True
+forwarded_allow_ips = ""  # Django's BEHIND_TLS_PROXY alone decides whether X-Forwarded-Proto is believed
+forwarder_headers = ""
+
+# The service logs each request itself; gunicorn's own lines get the same form, and no secret either.
+accesslog = None
+loglevel = settings["logging"]["root"]["level"].lower()
+logconfig_dict = settings["logging"] | {
+    "loggers": settings["logging"]["loggers"] | {"gunicorn.error": {"handlers": [], "propagate": True}}
+}
+
+env.exit_on_mistakes()
+
+# --- Starting, reloading and stopping --------------------------------------------------------------------------------
+
+
+def on_starting(_server: Arbiter) -> None:
+    """Refuse an address for the metrics that cannot be had."""
+    if not METRICS_PORT or "GUNICORN_PID" in os.environ:  # a binary upgrade waits until the old master gives it up
+        return
+    try:
+        family = socket.AF_INET6 if ":" in METRICS_HOST else socket.AF_INET
+        socket.create_server((METRICS_HOST, METRICS_PORT), family=family).close()
+    except OSError as error:
+        exit_with([f"METRICS_PORT: cannot listen: {error.strerror}."])
+
+
+def when_ready(server: Arbiter) -> None:
+    """Serve the metrics, and from now on reload only what would start."""
+    server.metrics_process = None
+    if METRICS_PORT:
+        os.environ["PROMETHEUS_MULTIPROC_DIR"] = tempfile.mkdtemp(prefix="petstore-metrics-", dir=worker_tmp_dir)
+        _serve_metrics(server)
+    server.handle_hup = partial(_reload, server, server.handle_hup)
+
+
+def _reload(server: Arbiter, reload: Callable[[], None]) -> None:
+    # gunicorn stops the old workers, and then itself, whether the new ones start or not.
+    mistakes = _mistakes()
+    for line in mistakes:
+        server.log.error(line)
+    if not mistakes:
+        reload()
+
+
+def _mistakes() -> list[str]:
+    """Return what keeps the code and settings of this moment from starting, line by line."""
+    try:
+        done = subprocess.run(
+            [sys.executable, ROOT / "manage.py", "check"], cwd=ROOT, stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=CHECK_SECONDS, check=False,
+        )  # fmt: skip
+    except subprocess.TimeoutExpired:
+        return [f"Not reloaded: manage.py check took more than {CHECK_SECONDS} s."]
+    return [*done.stdout.splitlines(), "Not reloaded: manage.py check failed."] if done.returncode else []
+
+
+def on_reload(server: Arbiter) -> None:
+    """Serve the metrics again, if that ended."""
+    if METRICS_PORT and server.metrics_process.poll() is not None:
+        _serve_metrics(server)
+
+
+def _serve_metrics(server: Arbiter) -> None:
+    # A process, because a thread of the master could hold a lock while the master forks a worker. A session of its
+    # own keeps a Ctrl-C from it: it ends with the master.
+    server.metrics_process = subprocess.Popen(
+        [sys.executable, "-m", "petstore_site.metrics", METRICS_HOST, str(METRICS_PORT), str(os.getpid())],
+        cwd=ROOT, stdin=subprocess.DEVNULL, start_new_session=True,
+    )  # fmt: skip
+
+
+def pre_fork(server: Arbiter, worker: Worker) -> None:
+    """Give the worker the lowest number that no other has now: it counts in the files of that number."""
+    taken = {other.slot for other in server.WORKERS.values()}
+    worker.slot = next(slot for slot in itertools.count(1) if slot not in taken)
+
+
+def post_fork(_server: Arbiter, worker: Worker) -> None:
+    """Let the worker count, and load our code itself."""
+    if METRICS_PORT:
+        os.environ["METRICS_SLOT"] = str(worker.slot)
+    _forget_our_modules()
+
+
+def post_worker_init(worker: Worker) -> None:
+    """Load all addresses before the first request, which would else wait for them; a mistake there ends the start."""
+    from django.urls import get_resolver  # noqa: PLC0415 - the master must not keep it
+
+    get_resolver().url_patterns  # noqa: B018 - reading loads
+    worker.log.info("Worker ready (pid: %s)", worker.pid)
+
+
+def pre_request(_worker: Worker, request: Request) -> None:
+    """Announce the end of a connection whose body will be refused unread: gunicorn closes it, and would not say so."""
+    length = dict(request.headers).get("CONTENT-LENGTH", "0")
+    if length.isdecimal() and int(length) > settings["body_limit"]:
+        request.force_close()
+
+
+def on_exit(server: Arbiter) -> None:
+    """Stop serving the metrics and remove their files."""
+    if METRICS_PORT:
+        server.metrics_process.terminate()
+        server.metrics_process.wait()
+        shutil.rmtree(os.environ["PROMETHEUS_MULTIPROC_DIR"], ignore_errors=True)
