@@ -1,0 +1,110 @@
+"""Walks every page of a catalogue of a million animals, and compares what the first and the last pages cost.
+
+`python -m benchmarks.walk` measures on SQLite; `python tests/with_postgresql.py python -m benchmarks.walk`
+on PostgreSQL. Takes some minutes and a database of its own.
+"""
+
+import os
+import platform
+import re
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+RESULTS = Path(__file__).parent / "results"
+ANIMALS = 1_000_000
+COMPARED = 200
+"""Pages at either end whose median is compared."""
+
+FILL = """
+    INSERT INTO pets_pet (id, name, category_id, status, created_at, updated_at)
+    WITH RECURSIVE numbers(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < {animals})
+    SELECT n, 'Animal ' || n, {category}, CASE WHEN n <= {animals} * 4 / 10 THEN 'sold' WHEN n % 20 = 0 THEN 'pending'
+    ELSE 'available' END, CURRENT_TIMESTAMP, CURRENT_TIMESTAMP FROM numbers
+"""
+"""As a shop's catalogue is: what is sold is old, so the newest page of `sold` lies far from the newest animal."""
+
+
+def main() -> None:
+    """Fill, walk each list, print the table and keep it."""
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ.setdefault("DATABASE_URL", f"sqlite:///{folder}/walk.sqlite3")
+        os.environ |= {"DJANGO_SETTINGS_MODULE": "petstore_site.settings", "LOG_LEVEL": "ERROR"}
+        import django
+
+        django.setup()
+        vendor, key = prepare()
+        lines = [table_head(vendor)]
+        for query in ("", "status=available", "status=pending", "status=sold"):
+            lines.append(measure(query, key))
+            print(lines[-1], file=sys.stderr)
+    text = "\n".join(lines) + "\n"
+    print(text, end="")
+    (RESULTS / f"walk-{vendor}.txt").write_text(text, encoding="utf-8")
+
+
+def prepare() -> tuple[str, str]:
+    """Make the catalogue; returns the database's name and a key."""
+    from django.core.management import call_command
+    from django.db import connection
+
+    from categories.models import Category
+    from petstore_site.apikeys.models import APIKey
+
+    call_command("migrate", verbosity=0)
+    category = Category.objects.create(name="Animals")
+    with connection.cursor() as cursor:
+        cursor.execute(FILL.format(animals=ANIMALS, category=category.pk))
+        cursor.execute("ANALYZE")
+    return connection.vendor, APIKey.objects.issue(name="Benchmark")[1]
+
+
+def measure(query: str, key: str) -> str:
+    """Walk the list to its end; returns a row of the table. Fails if an animal is missing or comes twice."""
+    from pets.models import Pet
+
+    wanted = Pet.objects.order_by("-pk")
+    if query:
+        wanted = wanted.filter(status=query.removeprefix("status="))
+    seen: list[int] = []
+    seconds: list[float] = []
+    for ids, taken in pages(f"/v1/pets?limit=100&{query}", key):
+        seen += ids
+        seconds.append(taken)
+    if seen != list(wanted.values_list("pk", flat=True).iterator()):
+        sys.exit(f"The walk of {query or 'all'} is not each animal exactly once, newest first.")
+    first, last = (statistics.median(part) * 1000 for part in (seconds[:COMPARED], seconds[-COMPARED:]))
+    return f"{query or 'all':<17} {len(seen):>9} {len(seconds):>7} {first:>9.2f} {last:>8.2f} {last / first:>7.2f}"
+
+
+def pages(path: str, key: str) -> Iterator[tuple[list[int], float]]:
+    """Yield the ids of each page and its seconds, following `next` as a client does."""
+    from django.test import Client
+
+    client = Client(headers={"Authorization": f"Bearer {key}", "Host": "localhost"})
+    following: str | None = path
+    while following:
+        started = time.perf_counter()
+        answer = client.get(following)
+        taken = time.perf_counter() - started
+        if answer.status_code != 200:
+            sys.exit(f"{following}: {answer.status_code} {answer.content.decode()}")
+        yield [pet["id"] for pet in answer.json()], taken
+        link = re.fullmatch(r'<https?://[^/]+(.+)>; rel="next"', answer.get("Link", ""))
+        following = link[1] if link else None
+
+
+def table_head(vendor: str) -> str:
+    """Return what was measured and where."""
+    return (
+        f"Walk of {ANIMALS:,} animals, 100 a page, in process, each seen exactly once ({vendor}, Python "
+        f"{platform.python_version()}).\nMedian milliseconds of the first and the last {COMPARED} pages.\n\n"
+        f"{'list':<17} {'animals':>9} {'pages':>7} {'first ms':>9} {'last ms':>8} {'ratio':>7}"
+    )
+
+
+if __name__ == "__main__":
+    main()
