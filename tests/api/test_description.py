@@ -1,0 +1,77 @@
+"""`/openapi.json`: the description, complete and the one that is committed."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from django.test import Client
+
+from petstore_site.api.errors import ErrorCode
+
+COMMITTED = Path(__file__).resolve().parents[2] / "docs" / "openapi.yaml"
+
+
+@pytest.fixture
+def description(client: Client) -> dict[str, Any]:
+    answer = client.get("/openapi.json")
+    assert (answer.status_code, answer["Content-Type"]) == (200, "application/json")
+    description: dict[str, Any] = answer.json()
+    return description
+
+
+def test_it_is_the_committed_one(description: dict[str, Any]) -> None:
+    assert description == yaml.safe_load(COMMITTED.read_text(encoding="utf-8")), "run: make openapi"
+
+
+def test_the_documents_facts(description: dict[str, Any]) -> None:
+    assert description["openapi"].startswith("3.1")
+    assert description["info"]["version"] == "1.0.0"
+    assert [server["description"] for server in description["servers"]] == ["Production", "Staging"]
+    assert description["components"]["securitySchemes"]["bearerAuth"]["scheme"] == "bearer"
+    operations = {
+        operation["operationId"]: (path, method, operation)
+        for path, item in description["paths"].items()
+        for method, operation in item.items()
+    }
+    assert {name: operation[:2] for name, operation in operations.items()} == {
+        "listPets": ("/pets", "get"),
+        "createPet": ("/pets", "post"),
+        "getPet": ("/pets/{petId}", "get"),
+        "listCategories": ("/categories", "get"),
+        "getCategory": ("/categories/{categoryId}", "get"),
+    }
+    assert [name for name, operation in operations.items() if operation[2].get("deprecated")] == ["getPet"]
+    assert all(operation["security"] == [{"bearerAuth": []}] for _, _, operation in operations.values())
+
+
+def test_the_schemas_of_the_document(description: dict[str, Any]) -> None:
+    schemas = description["components"]["schemas"]
+    int64 = {"type": "integer", "format": "int64"}
+    assert schemas["PetStatus"] == {"type": "string", "enum": ["available", "pending", "sold"]}
+    assert set(schemas["NewPet"]["required"]) == {"name", "categoryId"}
+    assert set(schemas["NewPet"]["properties"]) == {"name", "categoryId", "status"}
+    assert set(schemas["Pet"]["required"]) == {"id", "name", "categoryId"}
+    assert set(schemas["Pet"]["properties"]) == {"id", "name", "categoryId", "status"}
+    assert int64.items() <= schemas["NewPet"]["properties"]["categoryId"].items()
+    assert int64.items() <= schemas["Pet"]["properties"]["id"].items()
+    assert schemas["Pets"] == {"type": "array", "items": {"$ref": "#/components/schemas/Pet"}, "maxItems": 100}
+    assert schemas["Error"]["required"] == ["code", "message", "status"]
+    assert schemas["Error"]["properties"]["code"]["x-extensible-enum"] == [code.value for code in ErrorCode]
+
+
+def test_every_code_is_described_somewhere(description: dict[str, Any]) -> None:
+    described = {
+        code
+        for item in description["paths"].values()
+        for operation in item.values()
+        for response in operation["responses"].values()
+        for code in response.get("content", {}).get("application/json", {}).get("examples", {})
+    }
+    of_no_operation = {"route_not_found", "method_not_allowed"}
+    assert described == {code.value for code in ErrorCode} - of_no_operation
+
+
+def test_one_enum_holds_every_code(client: Client) -> None:
+    page = client.get("/docs/").content.decode()
+    assert all(f"<code>{code.value}</code>" in page for code in ErrorCode)

@@ -1,0 +1,74 @@
+"""`GET /v1/pets/{petId}`, deprecated (interface document, section 4.3)."""
+
+from typing import Any
+
+import pytest
+
+from categories.models import Category
+from tests.conftest import ApiClient, error
+from tests.factories import PetFactory
+
+NOT_FOUND = error("pet_not_found", "No animal has this id.", 404)
+
+
+def test_the_animal(api: ApiClient, category: Category) -> None:
+    pet = PetFactory(name="Rex", category=category, status="pending")
+    answer = api.get(f"/v1/pets/{pet.pk}")
+    assert (answer.status_code, answer["Content-Type"]) == (200, "application/json")
+    assert answer.json() == {"id": pet.pk, "name": "Rex", "categoryId": category.pk, "status": "pending"}
+
+
+@pytest.mark.parametrize(
+    "pet_id",
+    [
+        "9223372036854775807", "9223372036854775808", "0", "-1", "01", "1.0", "1e0", "+1", "abc", "null", "%00", "%D9%A1",
+        "1%0A", "1%20", "9" * 300, "9" * 5000, "1;2", "%2e%2e", "%C3%28", "1,1",
+    ],
+)  # fmt: skip
+def test_what_names_no_animal(api: ApiClient, category: Category, pet_id: str) -> None:
+    PetFactory(category=category, pk=1)
+    answer = api.get(f"/v1/pets/{pet_id}")
+    assert (answer.status_code, answer.json()) == (404, NOT_FOUND)
+    assert answer["Sunset"] == "Thu, 05 Dec 2030 00:00:00 GMT"
+
+
+def test_deprecated_on_every_answer(
+    api: ApiClient, stranger: ApiClient, category: Category, settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pet = PetFactory(category=category)
+    path = f"/v1/pets/{pet.pk}"
+    fresh = api.get(path)
+    answers = {
+        200: fresh,
+        304: api.get(path, If_None_Match=fresh["ETag"]),
+        401: stranger.get(path),
+        404: api.get("/v1/pets/999999"),
+        405: api("DELETE", path),
+        204: stranger("OPTIONS", path),
+    }
+    settings.RATE_LIMIT = "1/day"
+    api.get(path)
+    answers[429] = api.get(path)
+    monkeypatch.setattr("pets.views.PetViewSet.get_object", lambda _self: 1 / 0)
+    settings.RATE_LIMIT = ""
+    answers[500] = api.get(path)
+    assert [answer.status_code for answer in answers.values()] == list(answers)
+    for answer in answers.values():
+        assert answer["Deprecation"] == "@1795219200"
+        assert answer["Sunset"] == "Thu, 05 Dec 2030 00:00:00 GMT"
+        assert answer["Link"] == '<http://testserver/v1/pets>; rel="successor-version"'
+
+
+def test_nothing_else_is_deprecated(api: ApiClient) -> None:
+    for path in ("/v1/pets", "/v1/categories", "/v1/categories/1", "/v1/nowhere"):
+        assert not {"Deprecation", "Sunset"} & set(api.get(path).headers)
+
+
+def test_one_query_with_a_warm_key(api: ApiClient, category: Category, django_assert_num_queries: Any) -> None:
+    pet = PetFactory(category=category)
+    with django_assert_num_queries(2):
+        api.get(f"/v1/pets/{pet.pk}")
+    with django_assert_num_queries(1):
+        api.get(f"/v1/pets/{pet.pk}")
+    with django_assert_num_queries(0):
+        api.get("/v1/pets/abc")

@@ -1,0 +1,50 @@
+"""Rate limits per key, off by default."""
+
+from typing import Any
+
+import pytest
+
+from petstore_site.apikeys.models import APIKey
+from tests.conftest import ApiClient, error
+
+LIMITED = error("rate_limited", "The API key's rate limit is used up; Retry-After says when it is not.", 429)
+
+
+def test_off_by_default(api: ApiClient) -> None:
+    answer = api.get("/v1/pets")
+    assert not {"RateLimit", "RateLimit-Policy"} & set(answer.headers)
+
+
+def test_the_settings_limit_for_keys_without_one(api: ApiClient, settings: Any) -> None:
+    settings.RATE_LIMIT = "3/h"
+    answers = [api.get("/v1/pets") for _ in range(4)]
+    assert [answer.status_code for answer in answers] == [200, 200, 200, 429]
+    assert [answer["RateLimit-Policy"] for answer in answers] == ['"default";q=3;w=3600'] * 4
+    assert [answer["RateLimit"] for answer in answers] == [f'"default";r={left};t=3600' for left in (2, 1, 0, 0)]
+    assert answers[3].json() == LIMITED
+    assert answers[3]["Retry-After"] == "3600"
+
+
+def test_a_keys_own_limit_wins(settings: Any, db: None) -> None:
+    settings.RATE_LIMIT = "1/day"
+    api = ApiClient(APIKey.objects.issue(name="Partner", rate_limit="2/min")[1])
+    assert [api.get("/v1/pets").status_code for _ in range(3)] == [200, 200, 429]
+
+
+def test_each_key_for_itself(api: ApiClient, reader: ApiClient, settings: Any) -> None:
+    settings.RATE_LIMIT = "1/day"
+    assert [client.get("/v1/pets").status_code for client in (api, api, reader, reader)] == [200, 429, 200, 429]
+
+
+def test_errors_carry_the_limit_too(api: ApiClient, settings: Any) -> None:
+    settings.RATE_LIMIT = "5/day"
+    for answer in (api.get("/v1/pets?limit=0"), api.get("/v1/pets/999"), api.post("/v1/pets", b"{")):
+        assert answer["RateLimit-Policy"] == '"default";q=5;w=86400'
+
+
+def test_a_lost_cache_does_not_close_the_shop(api: ApiClient, settings: Any, caplog: pytest.LogCaptureFixture) -> None:
+    settings.RATE_LIMIT = "1/day"
+    settings.CACHE_URL = "redis://:hunter2@127.0.0.1:1/0"
+    assert [api.get("/v1/pets").status_code for _ in range(2)] == [200, 200]
+    assert "Rate limits are not applied" in caplog.text
+    assert "hunter2" not in caplog.text

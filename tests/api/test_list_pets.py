@@ -1,0 +1,234 @@
+"""`GET /v1/pets` (interface document, section 4.1)."""
+
+import re
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from categories.models import Category
+from pets.models import Pet, PetStatus
+from tests.conftest import ApiClient, error
+from tests.factories import PetFactory
+
+LIMIT = "limit must be a whole number from 1 to 100."
+STATUS = "status must be one of available, pending, sold."
+CURSOR = "The cursor is damaged or belongs to another list; start at the first page."
+
+
+def next_path(answer: Any) -> str | None:
+    """Return path and query of the next page, as a client finds it."""
+    link = re.fullmatch(r'<http://testserver(.+)>; rel="next"', answer.get("Link", ""))
+    return link[1] if link else None
+
+
+def walk(api: ApiClient, path: str) -> list[int]:
+    """Return the ids of all pages from `path` on."""
+    ids: list[int] = []
+    while path:
+        answer = api.get(path)
+        assert answer.status_code == 200, answer.content
+        ids += [pet["id"] for pet in answer.json()]
+        path = next_path(answer) or ""
+    return ids
+
+
+def test_an_empty_catalogue_is_an_empty_array(api: ApiClient) -> None:
+    answer = api.get("/v1/pets")
+    assert (answer.status_code, answer.content) == (200, b"[]")
+    assert "Link" not in answer.headers
+
+
+def test_newest_first_and_bare(api: ApiClient, category: Category) -> None:
+    rex = PetFactory(name="Rex", category=category)
+    luna = PetFactory(name="🐶 Luna", category=category, status="sold", external_reference="A-1")
+    answer = api.get("/v1/pets")
+    assert answer["Content-Type"] == "application/json"
+    assert answer.json() == [
+        {"id": luna.pk, "name": "🐶 Luna", "categoryId": category.pk, "status": "sold"},
+        {"id": rex.pk, "name": "Rex", "categoryId": category.pk, "status": "available"},
+    ]
+
+
+def test_twenty_unless_told_otherwise(api: ApiClient, category: Category) -> None:
+    PetFactory.create_batch(101, category=category)
+    sizes = [len(api.get(f"/v1/pets{query}").json()) for query in ("", "?limit=1", "?limit=100")]
+    assert sizes == [20, 1, 100]
+
+
+@pytest.mark.parametrize("status", PetStatus.values)
+def test_status_filters(api: ApiClient, category: Category, status: str) -> None:
+    pets = {value: PetFactory(category=category, status=value).pk for value in PetStatus.values}
+    assert [pet["id"] for pet in api.get(f"/v1/pets?status={status}").json()] == [pets[status]]
+
+
+@pytest.mark.parametrize(
+    ("query", "code", "message"),
+    [
+        *[
+            (f"limit={value}", "invalid_parameter", LIMIT)
+            for value in (
+                "",
+                "0",
+                "101",
+                "-1",
+                "+5",
+                "%2B5",
+                "1.5",
+                "1e1",
+                "abc",
+                "007",
+                "1_0",
+                "%00",
+                "%D9%A3",
+                "5%0A",
+                "9" * 20,
+            )
+        ],
+        ("limit=5&limit=5", "invalid_parameter", "limit must be given only once."),
+        *[
+            (f"status={value}", "invalid_parameter", STATUS)
+            for value in ("", "Sold", "foo", "available,sold", "%FF", "sold%00", "sold%20")
+        ],
+        ("status=sold&status=sold", "invalid_parameter", "status must be given only once."),
+        *[(f"cursor={value}", "invalid_cursor", CURSOR) for value in ("", "abc", "1", "%00", "WzFd.abc", "a.b.c")],
+        ("cursor=a&cursor=a", "invalid_parameter", "cursor must be given only once."),
+    ],
+)
+def test_strict_parameters(api: ApiClient, query: str, code: str, message: str) -> None:
+    answer = api.get(f"/v1/pets?{query}")
+    assert (answer.status_code, answer.json()) == (400, error(code, message, 400))
+
+
+def test_other_parameters_are_ignored(api: ApiClient, category: Category) -> None:
+    pet = PetFactory(category=category)
+    answer = api.get("/v1/pets?colour=red&offset=5&page=2&format=xml")
+    assert [shown["id"] for shown in answer.json()] == [pet.pk]
+
+
+def test_a_charset_in_content_type_does_not_change_the_query(api: ApiClient) -> None:
+    for charset in ("utf-16", "bz2_codec", "utf-7", "nonsense"):
+        answer = api("GET", "/v1/pets?limit=3&status=sold", Content_Type=f"application/json; charset={charset}")
+        assert (answer.status_code, answer.content) == (200, b"[]")
+
+
+class TestPaging:
+    """Following `next` (RFC 8288)."""
+
+    def test_next_keeps_limit_and_status_and_drops_the_rest(self, api: ApiClient, category: Category) -> None:
+        PetFactory.create_batch(3, category=category, status="sold")
+        query = parse_qs(urlsplit(next_path(api.get("/v1/pets?limit=2&status=sold&colour=red")) or "").query)
+        assert sorted(query) == ["cursor", "limit", "status"]
+        assert (query["limit"], query["status"]) == (["2"], ["sold"])
+
+    def test_no_next_on_the_last_page_even_if_it_is_full(self, api: ApiClient, category: Category) -> None:
+        PetFactory.create_batch(4, category=category)
+        first = api.get("/v1/pets?limit=2")
+        assert next_path(first)
+        assert next_path(api.get(next_path(first) or "")) is None
+
+    @pytest.mark.parametrize("limit", [1, 2, 7, 20, 100])
+    @pytest.mark.parametrize("status", ["", "&status=sold"])
+    def test_every_animal_exactly_once(self, api: ApiClient, category: Category, limit: int, status: str) -> None:
+        for number in range(23):
+            PetFactory(category=category, status=PetStatus.values[number % 3])
+        wanted = Pet.objects.filter(status="sold") if status else Pet.objects.all()
+        assert walk(api, f"/v1/pets?limit={limit}{status}") == list(wanted.order_by("-pk").values_list("pk", flat=True))
+
+    def test_additions_and_deletions_during_the_walk_shift_nothing(self, api: ApiClient, category: Category) -> None:
+        present = [pet.pk for pet in PetFactory.create_batch(9, category=category)]
+        seen: list[int] = []
+        path: str | None = "/v1/pets?limit=2"
+        while path:
+            answer = api.get(path)
+            seen += [pet["id"] for pet in answer.json()]
+            path = next_path(answer)
+            PetFactory(category=category)
+            Pet.objects.filter(pk=seen[-1]).delete()  # the anchor of the next page
+        assert seen == sorted(present, reverse=True)
+
+    def test_a_cursor_belongs_to_its_filter_and_its_list(self, api: ApiClient, category: Category) -> None:
+        PetFactory.create_batch(3, category=category, status="sold")
+        cursor = parse_qs(urlsplit(next_path(api.get("/v1/pets?limit=1&status=sold")) or "").query)["cursor"][0]
+        for path in ("/v1/pets?", "/v1/pets?status=pending&", "/v1/categories?"):
+            answer = api.get(f"{path}cursor={cursor}")
+            assert (answer.status_code, answer.json()) == (400, error("invalid_cursor", CURSOR, 400))
+        assert len(api.get(f"/v1/pets?status=sold&limit=100&cursor={cursor}").json()) == 2
+
+    def test_a_changed_cursor_is_refused(self, api: ApiClient, category: Category) -> None:
+        PetFactory.create_batch(2, category=category)
+        cursor = parse_qs(urlsplit(next_path(api.get("/v1/pets?limit=1")) or "").query)["cursor"][0]
+        for place in range(len(cursor)):
+            damaged = cursor[:place] + ("A" if cursor[place] != "A" else "B") + cursor[place + 1 :]
+            assert api.get(f"/v1/pets?cursor={damaged}").json() == error("invalid_cursor", CURSOR, 400)
+
+
+PLANS = [
+    (
+        "limit=5",
+        {
+            "postgresql": "->  Index Scan Backward using pets_pet_pkey on pets_pet",
+            "sqlite": "SEARCH pets_pet USING INTEGER PRIMARY KEY (rowid<?)",
+        },
+    ),
+    (
+        "limit=5&status=sold",
+        {
+            "postgresql": "->  Index Scan Backward using pet_status_id on pets_pet",
+            "sqlite": "SEARCH pets_pet USING INDEX pet_status_id (status=? AND id<?)",
+        },
+    ),
+]
+
+
+class TestQueries:
+    """What a list costs."""
+
+    def test_two_queries_with_a_cold_key_and_one_with_a_warm_one(
+        self, api: ApiClient, category: Category, django_assert_num_queries: Any
+    ) -> None:
+        PetFactory.create_batch(5, category=category)
+        with django_assert_num_queries(2):
+            api.get("/v1/pets")
+        with django_assert_num_queries(1):
+            first = api.get("/v1/pets?limit=2")
+        with django_assert_num_queries(1):
+            api.get(next_path(first) or "")
+
+    @pytest.mark.parametrize(("query", "plans"), PLANS)
+    def test_every_list_is_an_index_scan(
+        self, api: ApiClient, category: Category, query: str, plans: dict[str, str]
+    ) -> None:
+        Pet.objects.bulk_create(
+            Pet(name="x", category=category, status=PetStatus.values[number % 3]) for number in range(6000)
+        )
+        with connection.cursor() as cursor:
+            cursor.execute("ANALYZE pets_pet")
+        path: str | None = f"/v1/pets?{query}"
+        seen = []
+        for _page in range(2):
+            with CaptureQueriesContext(connection) as captured:
+                path = next_path(api.get(path or ""))
+            seen.append(plan_of(captured.captured_queries[-1]["sql"]))
+        assert seen == [plans[connection.vendor]] * 2
+
+    def test_no_count_and_no_offset(self, api: ApiClient, category: Category) -> None:
+        PetFactory.create_batch(3, category=category)
+        with CaptureQueriesContext(connection) as captured:
+            walk(api, "/v1/pets?limit=1&status=available")
+        statements = " ".join(query["sql"] for query in captured.captured_queries).upper()
+        assert "COUNT(" not in statements
+        assert "OFFSET" not in statements
+
+
+def plan_of(sql: str) -> str:
+    """Return the steps of the plan that reach rows; anything but a limit over one index shows up here."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"EXPLAIN (COSTS OFF) {sql}" if connection.vendor == "postgresql" else f"EXPLAIN QUERY PLAN {sql}"
+        )
+        steps = [str(row[-1]).strip() for row in cursor.fetchall()]
+    reaching = [step for step in steps if not step.startswith(("Limit", "Index Cond"))]
+    return " | ".join(reaching)

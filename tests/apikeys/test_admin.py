@@ -1,0 +1,507 @@
+"""Keys in the back office: who may do what, the secret that is shown once, and what is written in the history."""
+
+import re
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.contrib.admin.models import ADDITION, CHANGE, LogEntry
+from django.contrib.auth.models import Permission, User
+from django.contrib.messages import get_messages
+from django.contrib.sessions.models import Session
+from django.contrib.staticfiles import finders
+from django.test import Client
+from django.utils import timezone
+
+from petstore_site.apikeys import keys
+from petstore_site.apikeys.models import APIKey
+from tests.factories import APIKeyFactory
+
+pytestmark = pytest.mark.django_db
+
+LIST = "/admin/apikeys/apikey/"
+ADD = f"{LIST}add/"
+DAY = timedelta(days=1)
+NEW = {"name": "Shop", "contact": "", "scope": "write", "rate_limit": "", "expires_at_0": "", "expires_at_1": ""}
+ACTIONS = ["change", "rotate", "revoke"]
+RATE = "A rate limit must be N/s, N/min, N/h or N/day with N from 1 to 1000000, as in 600/min."
+
+
+def page(key: APIKey, action: str) -> str:
+    return f"{LIST}{key.pk}/{action}/"
+
+
+def secret_in(answer: Any) -> str:
+    """Return the one key that the page shows."""
+    found: list[str] = re.findall(r"pets_test_[0-9A-Za-z]{46}", answer.content.decode())
+    assert len(found) == 1
+    return found[0]
+
+
+def errors(answer: Any) -> dict[str, list[str]]:
+    """Return the form's errors of a page that asks again."""
+    assert answer.status_code == 200
+    form = answer.context["adminform"].form if "adminform" in answer.context else answer.context["form"]
+    return dict(form.errors)
+
+
+def history() -> list[tuple[str, int, str]]:
+    return [*LogEntry.objects.order_by("pk").values_list("object_repr", "action_flag", "change_message")]
+
+
+@pytest.fixture
+def office(admin_client: Client) -> Client:
+    """A superuser's browser."""
+    return admin_client
+
+
+@pytest.fixture
+def staff(db: None) -> Any:
+    """Makes the browser of a member of staff with these permissions."""
+
+    def make(*permissions: str) -> Client:
+        user = User.objects.create_user("member", password="a long password", is_staff=True)
+        user.user_permissions.set(Permission.objects.filter(codename__in=permissions))
+        client = Client()
+        client.force_login(user)
+        return client
+
+    return make
+
+
+class TestIssue:
+    """The add page."""
+
+    def test_shows_the_secret_once_in_the_answer_to_the_post(self, office: Client, admin_user: User) -> None:
+        answer = office.post(ADD, NEW | {"contact": "shop@example.com", "scope": "read", "rate_limit": "5/s"})
+        key, secret = APIKey.objects.get(), secret_in(answer)
+        assert (answer.status_code, keys.digest(secret)) == (200, key.digest)
+        assert "no-store" in answer["Cache-Control"]
+        assert (key.name, key.contact, key.scope, key.rate_limit) == ("Shop", "shop@example.com", "read", "5/s")
+        assert (key.expires_at, key.created_by) == (None, admin_user)
+        assert history() == [(f"Shop ({key.key_id})", ADDITION, '[{"added": {}}]')]
+
+    def test_keeps_the_secret_nowhere(self, office: Client, caplog: pytest.LogCaptureFixture) -> None:
+        answer = office.post(ADD, NEW)
+        secret = secret_in(answer)[18:50]
+        assert list(get_messages(answer.wsgi_request)) == []
+        assert set(answer.cookies) == {"csrftoken"}  # Django renews it with every form
+        assert secret not in str(office.cookies)
+        assert secret not in str([session.get_decoded() for session in Session.objects.all()])
+        assert secret not in str(APIKey.objects.values())
+        assert secret not in str(LogEntry.objects.values())
+        assert secret not in caplog.text
+        key = APIKey.objects.get()
+        for path in (
+            LIST,
+            page(key, "change"),
+            page(key, "history"),
+            page(key, "rotate"),
+            page(key, "revoke"),
+            "/admin/",
+        ):
+            shown = office.get(path).content.decode()
+            assert secret not in shown
+            assert key.digest not in shown
+
+    def test_the_page_leads_on(self, office: Client) -> None:
+        shown = office.post(ADD, NEW).content.decode()
+        assert f'<a href="{page(APIKey.objects.get(), "change")}">The page of this key</a>' in shown
+        assert f'<a href="{LIST}">All API keys</a>' in shown
+        assert "shown only here and only now" in shown
+
+    def test_a_reload_issues_no_second_key(self, office: Client) -> None:
+        form = office.get(ADD).context["adminform"].form
+        sent = NEW | {"issues": form["issues"].value()}
+        secret = secret_in(office.post(ADD, sent))
+        key = APIKey.objects.get()
+        assert secret[10:18] == key.key_id == sent["issues"]
+        again = office.post(ADD, sent)
+        sentence = f"This form has issued key {key.key_id}, which is not shown again. For another key open it anew."
+        assert errors(again) == {"__all__": [sentence]}
+        assert sentence in again.content.decode()
+        assert APIKey.objects.count() == 1
+
+    def test_every_form_issues_another_key(self, office: Client) -> None:
+        first, second = (office.get(ADD).context["adminform"].form["issues"].value() for _ in range(2))
+        assert first != second
+
+    @pytest.mark.parametrize(
+        ("values", "expected"),
+        [
+            ({"name": ""}, {"name": ["This field is required."]}),
+            ({"name": " "}, {"name": ["This field is required."]}),
+            ({"name": "a\nb"}, {"name": ["This must be one line of visible text."]}),
+            ({"name": "a\x00b"}, {"name": ["Null characters are not allowed."]}),
+            ({"name": "x" * 101}, {"name": ["Ensure this value has at most 100 characters (it has 101)."]}),
+            ({"contact": "x" * 201}, {"contact": ["Ensure this value has at most 200 characters (it has 201)."]}),
+            ({"scope": ""}, {"scope": ["This field is required."]}),
+            (
+                {"scope": "admin"},
+                {"scope": ["Select a valid choice. admin is not one of the available choices."]},
+            ),
+            (
+                {"rate_limit": "fast"},
+                {"rate_limit": [RATE]},
+            ),
+            (
+                {"expires_at_0": "31.12.2099", "expires_at_1": "x"},
+                {"expires_at": ["Enter a valid date.", "Enter a valid time."]},
+            ),
+            ({"expires_at_0": "2099-12-31"}, {"expires_at": ["Enter a valid time."]}),
+            *(
+                (
+                    {"expires_at_0": date, "expires_at_1": "00:00"},
+                    {"expires_at": ["The expiry must lie in the future, at most 36500 days from now."]},
+                )
+                for date in ("2020-01-01", "0001-01-01", "9999-12-31")
+            ),
+            ({"issues": "pets_test_x"}, {"issues": ["Enter a valid value."]}),
+        ],
+    )
+    def test_invalid_values_are_errors_of_the_form(self, office: Client, values: Any, expected: Any) -> None:
+        assert errors(office.post(ADD, NEW | values)) == expected
+        assert APIKey.objects.count() == 0
+        assert history() == []
+
+    def test_names_are_escaped(self, office: Client) -> None:
+        name = '<script>alert("1")</script>'
+        office.post(ADD, NEW | {"name": name})
+        key = APIKey.objects.get()
+        assert key.name == name
+        for path in (LIST, *(page(key, action) for action in (*ACTIONS, "history"))):
+            assert name not in office.get(path).content.decode()
+        assert name not in office.post(page(key, "rotate"), {"grace_hours": "1"}).content.decode()
+
+
+class TestList:
+    """The list, its search and its filters."""
+
+    @pytest.fixture
+    def stored(self) -> dict[str, APIKey]:
+        """One key in each state."""
+        return {
+            "active": APIKeyFactory(name="Shop", contact="shop@example.com", scope="read"),
+            "expiring": APIKeyFactory(name="Till", expires_at=timezone.now() + DAY),
+            "expired": APIKeyFactory(name="Gone", expires_at=timezone.now() - DAY),
+            "revoked": APIKeyFactory(name="Lost", revoked_at=timezone.now()),
+        }
+
+    @pytest.mark.parametrize(
+        ("query", "names"),
+        [
+            ("", ["Lost", "Gone", "Till", "Shop"]),
+            ("state=active", ["Till", "Shop"]),
+            ("state=expiring", ["Till"]),
+            ("state=expired", ["Gone"]),
+            ("state=revoked", ["Lost"]),
+            ("state=nonsense", ["Lost", "Gone", "Till", "Shop"]),
+            ("scope__exact=read", ["Shop"]),
+            ("q=till", ["Till"]),
+            ("q=shop%40example", ["Shop"]),
+            ("q=nobody", []),
+        ],
+    )
+    def test_finds(self, office: Client, stored: dict[str, APIKey], query: str, names: list[str]) -> None:
+        assert len(stored) == 4
+        assert [key.name for key in office.get(f"{LIST}?{query}").context["cl"].result_list] == names
+
+    def test_finds_by_key_id(self, office: Client, stored: dict[str, APIKey]) -> None:
+        found = office.get(LIST, {"q": stored["expired"].key_id}).context["cl"].result_list
+        assert list(found) == [stored["expired"]]
+
+    def test_shows_states_and_no_digest(self, office: Client, stored: dict[str, APIKey]) -> None:
+        shown = office.get(LIST).content.decode()
+        assert re.findall(r'field-state">(\w+)<', shown) == ["Revoked", "Expired", "Expiring", "Active"]
+        assert [key for key in stored.values() if key.digest in shown] == []
+
+    def test_queries_do_not_grow_with_the_keys(self, office: Client, django_assert_num_queries: Any) -> None:
+        APIKeyFactory.create_batch(30, expires_at=timezone.now() + DAY)
+        with django_assert_num_queries(5):  # session, user, count, count without filters, keys
+            office.get(LIST)
+
+
+class TestChange:
+    """The change page."""
+
+    def edited(self, **values: str) -> dict[str, str]:
+        return {key: value for key, value in (NEW | values).items() if key != "scope"}
+
+    def test_edits_four_fields_and_no_others(self, office: Client) -> None:
+        key = APIKeyFactory()
+        forged = {
+            "scope": "read",
+            "key_id": "00000000",
+            "digest": "0" * 64,
+            "revoked_at_0": "2026-01-01",
+            "issues": "x",
+        }
+        given = {
+            "name": "New",
+            "contact": "me",
+            "rate_limit": "1/h",
+            "expires_at_0": "2099-01-02",
+            "expires_at_1": "03:04",
+        }
+        before = APIKey.objects.values().get()
+        assert office.post(page(key, "change"), self.edited(**given) | forged).status_code == 302
+        after = APIKey.objects.values().get()
+        expires_at = after["expires_at"]
+        assert after == before | {"name": "New", "contact": "me", "rate_limit": "1/h", "expires_at": expires_at}
+        assert f"{expires_at:%Y-%m-%d %H:%M %Z}" == "2099-01-02 03:04 UTC"
+        assert [flag for _, flag, _ in history()] == [CHANGE]
+
+    def test_an_edit_does_not_undo_what_happened_meanwhile(self, office: Client) -> None:
+        """Only the changed columns are written: a rotation has shortened the expiry after the page was loaded."""
+        key = APIKeyFactory()
+        office.post(page(key, "change"), self.edited(name="New"))
+        assert APIKey.objects.get().name == "New"
+        key.rotate(grace=DAY)
+        expires_at = APIKey.objects.get(pk=key.pk).expires_at
+        loaded = {"expires_at_0": f"{expires_at:%Y-%m-%d}", "expires_at_1": f"{expires_at:%H:%M:%S}"}
+        office.post(page(key, "change"), self.edited(name="Newer", **loaded))
+        assert APIKey.objects.values("name", "expires_at").get(pk=key.pk) == {"name": "Newer", "expires_at": expires_at}
+
+    def test_invalid_values_are_errors_of_the_form(self, office: Client) -> None:
+        key = APIKeyFactory()
+        values = self.edited(rate_limit="fast", expires_at_0="2020-01-01", expires_at_1="00:00")
+        assert [*errors(office.post(page(key, "change"), values))] == ["rate_limit", "expires_at"]
+
+    @pytest.mark.parametrize("columns", [{"revoked_at": timezone.now()}, {"expires_at": timezone.now() - DAY}])
+    def test_a_key_that_is_not_active_is_only_shown(self, office: Client, columns: dict[str, Any]) -> None:
+        key = APIKeyFactory(name="Old", **columns)
+        shown = office.get(page(key, "change"))
+        assert (shown.status_code, b"_save" in shown.content) == (200, False)
+        assert b"/rotate/" not in shown.content
+        assert b"/revoke/" not in shown.content
+        assert office.post(page(key, "change"), self.edited(name="New")).status_code == 403
+        assert APIKey.objects.get().name == "Old"
+
+    def test_offers_what_can_be_done(self, office: Client) -> None:
+        key = APIKeyFactory()
+        new, _ = key.rotate(grace=DAY)
+        offered = {
+            (row.pk, action): f'href="{page(row, action)}"' in office.get(page(row, "change")).content.decode()
+            for row in (key, new)
+            for action in ("rotate", "revoke", "delete")
+        }
+        assert offered == {
+            (key.pk, "rotate"): False,
+            (key.pk, "revoke"): True,
+            (key.pk, "delete"): False,
+            (new.pk, "rotate"): True,
+            (new.pk, "revoke"): True,
+            (new.pk, "delete"): False,
+        }
+
+    def test_keys_are_not_deleted(self, office: Client) -> None:
+        key = APIKeyFactory()
+        assert office.post(page(key, "delete"), {"post": "yes"}).status_code == 403
+        office.post(LIST, {"action": "delete_selected", "_selected_action": key.pk, "post": "yes"})
+        assert APIKey.objects.get() == key
+
+
+class TestRotate:
+    """The page that rotates."""
+
+    def test_a_get_changes_nothing(self, office: Client) -> None:
+        key = APIKeyFactory()
+        before = list(APIKey.objects.values())
+        assert (office.get(page(key, "rotate")).status_code, office.head(page(key, "rotate")).status_code) == (200, 200)
+        assert list(APIKey.objects.values()) == before
+
+    def test_shows_the_new_secret_once(
+        self, office: Client, admin_user: User, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        old = APIKeyFactory(name="Shop")
+        answer = office.post(page(old, "rotate"), {"grace_hours": "48"})
+        old.refresh_from_db()
+        new, secret = old.replaced_by, secret_in(answer)
+        assert new is not None
+        assert old.expires_at is not None
+        assert keys.digest(secret) == new.digest
+        assert "no-store" in answer["Cache-Control"]
+        assert (answer.status_code, set(answer.cookies)) == (200, {"csrftoken"})
+        assert list(get_messages(answer.wsgi_request)) == []
+        assert new.created_by == admin_user
+        assert 2 * DAY - timedelta(seconds=5) < old.expires_at - timezone.now() <= 2 * DAY
+        assert history() == [
+            (f"Shop ({old.key_id})", CHANGE, f"Rotated: replaced by {new.key_id}."),
+            (f"Shop ({new.key_id})", ADDITION, f"Issued in place of {old.key_id}."),
+        ]
+        assert f"{old.expires_at:%Y-%m-%d %H:%M} UTC" in answer.content.decode()
+        assert (
+            secret[18:50] not in f"{LogEntry.objects.values()} {APIKey.objects.values()} {office.cookies} {caplog.text}"
+        )
+
+    def test_a_reload_issues_no_second_key(self, office: Client) -> None:
+        old = APIKeyFactory()
+        new = secret_in(office.post(page(old, "rotate"), {"grace_hours": "48"}))[10:18]
+        again = office.post(page(old, "rotate"), {"grace_hours": "48"})
+        assert errors(again) == {"__all__": [f"Key {old.key_id} was already replaced; rotate {new} instead."]}
+        assert APIKey.objects.count() == 2
+        assert len(history()) == 2
+
+    @pytest.mark.parametrize(
+        ("grace", "sentence"),
+        [
+            ("", "This field is required."),
+            ("0", "Ensure this value is greater than or equal to 1."),
+            ("-1", "Ensure this value is greater than or equal to 1."),
+            ("8761", "Ensure this value is less than or equal to 8760."),
+            ("9" * 400, "Ensure this value is less than or equal to 8760."),
+            ("9" * 5000, "Enter a whole number."),
+            ("a day", "Enter a whole number."),
+            ("1.5", "Enter a whole number."),
+        ],
+    )
+    def test_invalid_values_are_errors_of_the_form(self, office: Client, grace: str, sentence: str) -> None:
+        key = APIKeyFactory()
+        answer = office.post(page(key, "rotate"), {"grace_hours": grace})
+        assert errors(answer) == {"grace_hours": [sentence]}
+        assert sentence in answer.content.decode()
+        assert APIKey.objects.count() == 1
+
+    @pytest.mark.parametrize(
+        ("columns", "past"),
+        [({"revoked_at": timezone.now()}, "revoked"), ({"expires_at": timezone.now() - DAY}, "expired")],
+    )
+    def test_a_key_that_is_not_active_is_refused(self, office: Client, columns: dict[str, Any], past: str) -> None:
+        key = APIKeyFactory(**columns)
+        sentence = f"Key {key.key_id} is {past} and cannot be rotated; issue a new one."
+        assert errors(office.post(page(key, "rotate"), {"grace_hours": "1"})) == {"__all__": [sentence]}
+
+
+class TestRevoke:
+    """The page that revokes."""
+
+    def test_a_get_changes_nothing(self, office: Client) -> None:
+        key = APIKeyFactory()
+        assert (office.get(page(key, "revoke")).status_code, office.head(page(key, "revoke")).status_code) == (200, 200)
+        assert APIKey.objects.get().revoked_at is None
+
+    def test_a_post_revokes(self, office: Client) -> None:
+        key = APIKeyFactory(name="Shop")
+        answer = office.post(page(key, "revoke"))
+        assert (answer.status_code, answer["Location"]) == (302, page(key, "change"))
+        assert [str(message) for message in get_messages(answer.wsgi_request)] == [f"Shop ({key.key_id}) is revoked."]
+        assert APIKey.objects.get().revoked_at is not None
+        assert history() == [(f"Shop ({key.key_id})", CHANGE, "Revoked.")]
+
+    def test_a_second_time_changes_nothing(self, office: Client) -> None:
+        key = APIKeyFactory(revoked_at=timezone.now() - DAY)
+        before = APIKey.objects.values().get()
+        assert b"<form method" not in office.get(page(key, "revoke")).content.split(b'id="content"')[1]
+        office.post(page(key, "revoke"))
+        assert APIKey.objects.values().get() == before
+        assert history() == []
+
+
+class TestPermissions:
+    """Who may do what; forged POSTs too."""
+
+    @pytest.mark.parametrize(
+        ("permissions", "statuses"),
+        [
+            ([], {"list": 403, "add": 403, "change": 403, "rotate": 403, "revoke": 403}),
+            (["view_apikey"], {"list": 200, "add": 403, "change": 403, "rotate": 403, "revoke": 403}),
+            (["add_apikey"], {"list": 403, "add": 200, "change": 403, "rotate": 403, "revoke": 403}),
+            (["delete_apikey"], {"list": 403, "add": 403, "change": 403, "rotate": 403, "revoke": 403}),
+            (["change_apikey"], {"list": 200, "add": 403, "change": 302, "rotate": 200, "revoke": 302}),
+        ],
+    )
+    def test_posts(self, staff: Any, permissions: list[str], statuses: dict[str, int]) -> None:
+        key, client = APIKeyFactory(), staff(*permissions)
+        edited = {name: value for name, value in NEW.items() if name != "scope"}
+        assert {
+            "list": client.get(LIST).status_code,
+            "add": client.post(ADD, NEW).status_code,
+            "change": client.post(page(key, "change"), edited).status_code,
+            "rotate": client.post(page(key, "rotate"), {"grace_hours": "1"}).status_code,
+            "revoke": client.post(page(key, "revoke")).status_code,
+        } == statuses
+
+    @pytest.mark.parametrize("action", ACTIONS)
+    def test_strangers_are_sent_to_sign_in(self, client: Client, action: str) -> None:
+        key = APIKeyFactory()
+        for answer in (client.get(page(key, action)), client.post(page(key, action), {"grace_hours": "1"})):
+            assert (answer.status_code, answer["Location"]) == (302, f"/admin/login/?next={page(key, action)}")
+        assert APIKey.objects.count() == 1
+
+    @pytest.mark.parametrize("action", ["rotate", "revoke"])
+    def test_who_may_only_look_is_offered_nothing(self, staff: Any, action: str) -> None:
+        key, client = APIKeyFactory(), staff("view_apikey")
+        assert page(key, action) not in client.get(page(key, "change")).content.decode()
+        assert client.get(page(key, action)).status_code == 403
+
+    @pytest.mark.parametrize("path", ["add/", "{}/change/", "{}/rotate/", "{}/revoke/"])
+    def test_a_post_from_elsewhere_is_refused(self, admin_user: User, path: str) -> None:
+        key, client = APIKeyFactory(), Client(enforce_csrf_checks=True)
+        client.force_login(admin_user)
+        assert client.post(LIST + path.format(key.pk), NEW | {"grace_hours": "1"}).status_code == 403
+        assert list(APIKey.objects.values_list("revoked_at", "replaced_by")) == [(None, None)]
+
+    @pytest.mark.parametrize("action", ["rotate", "revoke"])
+    @pytest.mark.parametrize("method", ["put", "patch", "delete", "options", "trace"])
+    def test_other_methods(self, office: Client, action: str, method: str) -> None:
+        key = APIKeyFactory()
+        assert getattr(office, method)(page(key, action)).status_code == 405
+
+    @pytest.mark.parametrize("action", ["rotate", "revoke"])
+    @pytest.mark.parametrize("object_id", ["0", "x", "1.5", "-1", "9" * 30, "9" * 5000, "1/change", "é"])
+    def test_unknown_keys(self, office: Client, action: str, object_id: str) -> None:
+        APIKeyFactory(pk=1)
+        assert office.post(f"{LIST}{object_id}/{action}/", {"grace_hours": "1"}).status_code == 404
+
+    def test_the_counts_of_use_are_not_shown(self, office: Client) -> None:
+        assert office.get("/admin/apikeys/keyusage/").status_code == 404
+
+
+class TestPages:
+    """What holds for every page of the keys."""
+
+    def pages(self, office: Client) -> dict[str, Any]:
+        key = APIKeyFactory()
+        paths = [LIST, ADD, *(page(key, action) for action in ACTIONS)]
+        return {path: office.get(path) for path in paths} | {"issued": office.post(ADD, NEW)}
+
+    def test_nothing_is_inline(self, office: Client) -> None:
+        """The Content-Security-Policy allows scripts and styles from our own files only."""
+        for path, answer in self.pages(office).items():
+            shown = answer.content.decode()
+            assert re.findall(r"<style|\sstyle=|\son\w+=|javascript:|<script(?![^>]*\ssrc=)", shown) == [], path
+            assert "unsafe" not in answer["Content-Security-Policy"]
+            assert set(re.findall(r'(?:src|<link[^>]*href)="(/|\w+:)', shown)) == {"/"}
+
+    def test_every_static_file_exists(self, office: Client) -> None:
+        for answer in self.pages(office).values():
+            for name in re.findall(r'(?:src|href)="/static/([^"]+)"', answer.content.decode()):
+                assert finders.find(name), name
+
+    @pytest.mark.parametrize("environment", ["production", "staging", "development"])
+    def test_the_ribbon_tells_the_environment(self, client: Client, settings: Any, environment: str) -> None:
+        settings.PETSTORE_ENVIRONMENT = environment
+        ribbon = f'<p class="environment-ribbon environment-ribbon--{environment}">{environment.capitalize()}</p>'
+        assert ribbon in client.get("/admin/login/").content.decode()
+
+    @pytest.mark.parametrize(
+        ("path", "title"),
+        [
+            ("/admin/", "Overview | Pet Store back office"),
+            (LIST, "Select API key to change | Pet Store back office"),
+            (ADD, "Issue an API key | Pet Store back office"),
+        ],
+    )
+    def test_titles(self, office: Client, path: str, title: str) -> None:
+        assert f"<title>{title}</title>" in office.get(path).content.decode()
+
+    def test_the_copy_button(self, office: Client) -> None:
+        shown = office.post(ADD, NEW).content.decode()
+        assert f'<code id="issued-key">{secret_in(office.post(ADD, NEW))[:10]}' in shown
+        button = (
+            '<button type="button" class="button" data-copy="issued-key" data-copy-feedback="copy-feedback" hidden>'
+            "Copy</button>"
+        )
+        assert button in shown
+        assert '<p id="copy-feedback" class="copy-feedback" role="status" aria-live="polite"></p>' in shown
+        assert '<script src="/static/petstore/copy.js" defer></script>' in shown

@@ -1,0 +1,240 @@
+"""Which requests are let in, and what the others are told."""
+
+import random
+import time
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.test import RequestFactory
+from django.utils import timezone
+from drf_spectacular.generators import SchemaGenerator
+from rest_framework.exceptions import AuthenticationFailed, NotAuthenticated
+from rest_framework.request import Request
+from rest_framework.views import APIView
+
+from petstore_site.apikeys import keys
+from petstore_site.apikeys.authentication import BearerKeyAuthentication
+from petstore_site.apikeys.lookup import CachedKey
+from petstore_site.apikeys.permissions import HasKey, ScopeAllowsMethod
+from tests.conftest import ApiClient, error
+from tests.factories import APIKeyFactory
+
+pytestmark = pytest.mark.django_db
+
+MISSING = error(
+    "api_key_missing", "The Authorization header is missing; send your key as Authorization: Bearer API_KEY.", 401
+)
+INVALID = error(
+    "api_key_invalid",
+    "The API key is not valid; check that it was copied whole and belongs to this environment.",
+    401,
+)
+EXPIRED = error(
+    "api_key_expired", "The API key has expired; use the key that replaced it, or ask the store for a new one.", 401
+)
+REVOKED = error("api_key_revoked", "The API key was revoked; ask the store for a new one.", 401)
+CHALLENGE = 'Bearer realm="petstore"'
+CHALLENGE_INVALID = 'Bearer realm="petstore", error="invalid_token"'
+
+
+def get(header: str | None) -> Any:
+    return ApiClient(None).get("/v1/pets", **({} if header is None else {"Authorization": header}))
+
+
+def told(header: str | None) -> tuple[Any, str]:
+    answer = get(header)
+    assert answer.status_code == 401
+    return answer.json(), answer["WWW-Authenticate"]
+
+
+def request(header: str | None = None, method: str = "GET", auth: CachedKey | None = None) -> Request:
+    made = Request(RequestFactory().generic(method, "/", headers={} if header is None else {"Authorization": header}))
+    made.auth = auth
+    return made
+
+
+class TestAccepted:
+    """What is let in."""
+
+    @pytest.mark.parametrize("form", ["Bearer {}", "bearer {}", "BEARER {}", "bEaReR {}", "Bearer   {}"])
+    def test_forms(self, form: str) -> None:
+        answer = get(form.format(APIKeyFactory().secret))
+        assert (answer.status_code, answer.json()) == (200, [])
+
+    @pytest.mark.parametrize("columns", [{}, {"scope": "read"}, {"expires_at": timezone.now() + timedelta(days=1)}])
+    def test_keys(self, columns: dict[str, Any]) -> None:
+        assert get(f"Bearer {APIKeyFactory(**columns).secret}").status_code == 200
+
+    def test_what_the_request_gets(self) -> None:
+        key = APIKeyFactory(name="Shop", scope="read", rate_limit="5/s")
+        user, auth = BearerKeyAuthentication().authenticate(request(f"Bearer {key.secret}"))
+        assert (user, auth) == (None, CachedKey(key.pk, key.key_id, "Shop", "read", "5/s", None, None))
+
+    def test_a_replaced_key_in_its_grace_and_the_new_one(self) -> None:
+        old = APIKeyFactory()
+        _, secret = old.rotate(grace=timedelta(hours=1))
+        assert [get(f"Bearer {text}").status_code for text in (old.secret, secret)] == [200, 200]
+
+
+class TestRefused:
+    """What is not, and what is told."""
+
+    def test_without_a_header(self) -> None:
+        assert told(None) == (MISSING, CHALLENGE)
+
+    @pytest.mark.parametrize(
+        ("form", "challenge"),
+        [
+            ("", CHALLENGE),
+            ("{}", CHALLENGE),
+            ("Bearer", CHALLENGE),
+            ("Bearer ", CHALLENGE),
+            ("Bearer    ", CHALLENGE),
+            ("Bearer{}", CHALLENGE),
+            ("Bearer\t{}", CHALLENGE),
+            ("Basic {}", CHALLENGE),
+            ("Token {}", CHALLENGE),
+            (" Bearer {}", CHALLENGE),
+            ("Bearer \t{}", CHALLENGE_INVALID),
+            ("Bearer {} ", CHALLENGE_INVALID),
+            ("Bearer {} {}", CHALLENGE_INVALID),
+            ("Bearer {},Bearer {}", CHALLENGE_INVALID),
+            ("Bearer {},{}", CHALLENGE_INVALID),
+            ("Bearer Bearer {}", CHALLENGE_INVALID),
+            ('Bearer "{}"', CHALLENGE_INVALID),
+            ("Bearer {}=", CHALLENGE_INVALID),
+            ("Bearer {}\x00", CHALLENGE_INVALID),
+            ("Bearer é{}", CHALLENGE_INVALID),
+            ("Bearer " + "x" * 257, CHALLENGE_INVALID),
+            ("Bearer " + "x" * 8000, CHALLENGE_INVALID),
+        ],
+    )
+    def test_malformed_headers_with_a_good_key(self, form: str, challenge: str) -> None:
+        secret = APIKeyFactory().secret
+        assert told(form.format(secret, secret)) == (INVALID, challenge)
+
+    def test_keys_that_tell_a_stranger_nothing(self, settings: Any) -> None:
+        good = APIKeyFactory().secret
+        unknown = keys.generate("pets_test_").text
+        same_id = keys.generate("pets_test_", key_id=good[10:18]).text
+        typo = good[:20] + ("x" if good[20] != "x" else "y") + good[21:]
+        settings.API_KEY_PREFIX = "pets_live_"
+        live = APIKeyFactory().secret
+        settings.API_KEY_PREFIX = "pets_test_"
+        for text in (unknown, same_id, typo, good.swapcase(), good[:-1], live):
+            assert told(f"Bearer {text}") == (INVALID, CHALLENGE_INVALID)
+
+    @pytest.mark.parametrize(
+        ("columns", "body"),
+        [
+            ({"expires_at": timezone.now() - timedelta(seconds=1)}, EXPIRED),
+            ({"revoked_at": timezone.now() - timedelta(seconds=1)}, REVOKED),
+            ({"revoked_at": timezone.now(), "expires_at": timezone.now()}, REVOKED),
+        ],
+    )
+    def test_only_the_holder_is_told_what_became_of_the_key(self, columns: dict[str, Any], body: Any) -> None:
+        key = APIKeyFactory(**columns)
+        assert told(f"Bearer {key.secret}") == (body, CHALLENGE_INVALID)
+        assert told(f"Bearer {key.secret[:-1]}") == (INVALID, CHALLENGE_INVALID)
+
+    def test_the_key_is_not_repeated(self, caplog: pytest.LogCaptureFixture) -> None:
+        key = APIKeyFactory(revoked_at=timezone.now())
+        for text in (key.secret, key.secret[:-1], keys.generate("pets_test_").text, keys.generate("pets_live_").text):
+            answer = get(f"Bearer {text}")
+            told_and_logged = f"{answer.content!r} {answer.headers} {caplog.text}"
+            assert "401" in caplog.text
+            assert text[18:40] not in told_and_logged
+            assert keys.digest(text) not in told_and_logged
+
+    def test_10000_malformed_headers_without_a_query(self, django_assert_num_queries: Any) -> None:
+        good, chance = APIKeyFactory().secret, random.Random(7)
+        damages: list[Any] = [
+            lambda text: text[: chance.randrange(len(text))],
+            lambda text: text + chance.choice("=~ ,;0\x7f\xff"),
+            lambda text: text.replace(text[chance.randrange(10, 56)], chance.choice("-._~+/ é"), 1),
+            lambda text: "".join(chance.sample(text, len(text))),
+            lambda _text: "".join(chr(chance.randrange(256)) for _ in range(chance.randrange(300))),
+            lambda _text: "pets_test_" + "".join(chance.choice(keys.ALPHABET) for _ in range(46)),
+        ]
+        codes = set()
+        with django_assert_num_queries(0):
+            for _ in range(10_000):
+                with pytest.raises(AuthenticationFailed) as caught:
+                    BearerKeyAuthentication().authenticate(request(f"Bearer {chance.choice(damages)(good)}"))
+                codes.add((str(caught.value.detail), caught.value.get_codes()))
+        assert codes == {(INVALID["message"], "api_key_invalid")}
+
+
+class TestTime:
+    """What the cache and the clock may delay."""
+
+    def test_one_query_a_second(self, django_assert_num_queries: Any) -> None:
+        header = f"Bearer {APIKeyFactory().secret}"
+        with django_assert_num_queries(1):
+            for _ in range(100):
+                BearerKeyAuthentication().authenticate(request(header))
+
+    def test_expiry_is_compared_at_every_request(self) -> None:
+        key = APIKeyFactory(expires_at=timezone.now() + timedelta(seconds=0.3))
+        assert get(f"Bearer {key.secret}").status_code == 200
+        time.sleep(0.3)
+        assert told(f"Bearer {key.secret}") == (EXPIRED, CHALLENGE_INVALID)
+
+    def test_revocation_takes_effect_within_a_second(self) -> None:
+        key = APIKeyFactory()
+        assert get(f"Bearer {key.secret}").status_code == 200
+        key.revoke()
+        time.sleep(1)
+        assert told(f"Bearer {key.secret}") == (REVOKED, CHALLENGE_INVALID)
+
+    def test_a_new_key_works_within_a_second_of_being_refused(self) -> None:
+        key = APIKeyFactory.build()
+        secret = key.give_secret()
+        assert told(f"Bearer {secret}") == (INVALID, CHALLENGE_INVALID)
+        key.save()
+        time.sleep(1)
+        assert get(f"Bearer {secret}").status_code == 200
+
+
+class TestScope:
+    """What a key may do."""
+
+    def test_a_read_key_cannot_write(self, reader: ApiClient) -> None:
+        answer = reader.post("/v1/pets", {"name": "Rex", "categoryId": 1})
+        assert (answer.status_code, answer.json()) == (
+            403,
+            error(
+                "insufficient_scope",
+                "This operation needs a key with the scope write; the scope of this key is read.",
+                403,
+            ),
+        )
+        assert "WWW-Authenticate" not in answer
+
+    @pytest.mark.parametrize("method", ["GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE"])
+    def test_a_write_key_may_do_everything(self, method: str) -> None:
+        auth = CachedKey(1, "AbCd1234", "Shop", "write", "", None, None)
+        assert ScopeAllowsMethod().has_permission(request(method=method, auth=auth), APIView()) is True
+
+    @pytest.mark.parametrize("method", ["GET", "HEAD", "OPTIONS"])
+    def test_a_read_key_may_read(self, method: str) -> None:
+        auth = CachedKey(1, "AbCd1234", "Shop", "read", "", None, None)
+        assert ScopeAllowsMethod().has_permission(request(method=method, auth=auth), APIView()) is True
+
+    def test_no_key(self) -> None:
+        with pytest.raises(NotAuthenticated) as caught:
+            HasKey().has_permission(request(), APIView())
+        assert (str(caught.value), caught.value.get_codes()) == (MISSING["message"], "api_key_missing")
+
+
+def test_the_description_has_one_bearer_scheme() -> None:
+    described = SchemaGenerator().get_schema(request=None, public=True)  # type: ignore[no-untyped-call]
+    assert described["components"]["securitySchemes"] == {
+        "bearerAuth": {
+            "type": "http",
+            "scheme": "bearer",
+            "description": "An API key that the store gave you, sent as `Authorization: Bearer <API_KEY>`. "
+            "Keys of production begin with `pets_live_`, keys of staging with `pets_test_`.",
+        }
+    }

@@ -1,0 +1,319 @@
+"""The commands for API keys: what they print, what they change, what they refuse."""
+
+import json
+from datetime import timedelta
+from io import StringIO
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.utils import timezone
+
+from petstore_site.apikeys import keys
+from petstore_site.apikeys.models import APIKey
+from tests.factories import APIKeyFactory
+
+pytestmark = pytest.mark.django_db
+
+DAY = timedelta(days=1)
+DURATION = "must be such as 30m, 24h, 90d or 2w, and at most 36500d."
+KEY_ID = "must be the 8-character key id that list_api_keys shows, never the whole key."
+RATE = "A rate limit must be N/s, N/min, N/h or N/day with N from 1 to 1000000, as in 600/min."
+
+
+def run(*arguments: str) -> str:
+    out = StringIO()
+    call_command(*arguments, stdout=out)
+    return out.getvalue()
+
+
+def run_json(*arguments: str) -> Any:
+    out = run(*arguments, "--json")
+    assert out.count("\n") == 1
+    return json.loads(out)
+
+
+def refusal(*arguments: str) -> str:
+    """Return the sentence, after checking that nothing was changed or printed."""
+    before, out = list(APIKey.objects.order_by("pk").values()), StringIO()
+    with pytest.raises(CommandError) as caught:
+        call_command(*arguments, stdout=out)
+    assert (out.getvalue(), list(APIKey.objects.order_by("pk").values())) == ("", before)
+    assert caught.value.returncode != 0
+    return str(caught.value)
+
+
+def minute(at: Any) -> str:
+    return f"{at:%Y-%m-%d %H:%M} UTC"
+
+
+def shown(key: APIKey, /, **more: Any) -> dict[str, Any]:
+    """Return the JSON of a key, written down once more from the documentation."""
+
+    def iso(at: Any) -> Any:
+        return at and at.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+    return {
+        "key_id": key.key_id,
+        "name": key.name,
+        "contact": key.contact,
+        "scope": key.scope,
+        "rate_limit": key.rate_limit,
+        "state": key.state.value,
+        "created_at": iso(key.created_at),
+        "expires_at": iso(key.expires_at),
+        "last_used_at": iso(key.last_used_at),
+        "revoked_at": iso(key.revoked_at),
+        "replaced_by": key.replaced_by.key_id if key.replaced_by else None,
+        **more,
+    }
+
+
+class TestIssue:
+    """`issue_api_key`."""
+
+    def test_sentences(self) -> None:
+        out = run("issue_api_key", "Shop front")
+        key = APIKey.objects.get()
+        secret = out.splitlines()[2].strip()
+        assert keys.digest(secret) == key.digest
+        assert out == (
+            f'Issued key {key.key_id} for "Shop front": scope write, expires never.\n\n'
+            f"    {secret}\n\n"
+            "Keep it now, it is not shown again.\n"
+        )
+
+    def test_secret_only(self) -> None:
+        out = run("issue_api_key", "Shop", "--secret-only")
+        assert out.endswith("\n")
+        assert keys.digest(out.removesuffix("\n")) == APIKey.objects.get().digest
+
+    def test_json_with_every_option(self) -> None:
+        options = ["--scope", "read", "--expires-in", "90d", "--rate-limit", "600/min", "--contact", "shop@example.com"]
+        out = run_json("issue_api_key", "Shop", *options)
+        key = APIKey.objects.get()
+        assert keys.digest(out["key"]) == key.digest
+        assert out == shown(key, key=out["key"])
+        assert (key.scope, key.rate_limit, key.contact) == ("read", "600/min", "shop@example.com")
+        assert key.expires_at is not None
+        assert timedelta(0) <= key.created_at - (key.expires_at - 90 * DAY) < timedelta(seconds=5)
+
+    @pytest.mark.parametrize(
+        ("arguments", "sentence"),
+        [
+            ([], "Error: the following arguments are required: NAME"),
+            ([""], "name: This field cannot be blank."),
+            (["a\nb"], "name: This must be one line of visible text."),
+            (["x" * 101], "name: Ensure this value has at most 100 characters (it has 101)."),
+            (["Shop", "--expires-in", "0d"], f"Error: argument --expires-in: {DURATION}"),
+            (["Shop", "--expires-in", "90"], f"Error: argument --expires-in: {DURATION}"),
+            (["Shop", "--expires-in", "99999999w"], f"Error: argument --expires-in: {DURATION}"),
+            (["Shop", "--expires-in=-1d"], f"Error: argument --expires-in: {DURATION}"),
+            (["Shop", "--rate-limit", "fast"], f"rate_limit: {RATE}"),
+            (["Shop", "--rate-limit", "0/min"], f"rate_limit: {RATE}"),
+            (["", "--rate-limit", "fast"], f"name: This field cannot be blank.\nrate_limit: {RATE}"),
+            (["Shop", "--json", "--secret-only"], "Error: argument --secret-only: not allowed with argument --json"),
+        ],
+    )
+    def test_refuses(self, arguments: list[str], sentence: str) -> None:
+        assert refusal("issue_api_key", *arguments) == sentence
+
+    def test_refuses_another_scope(self) -> None:
+        assert "argument --scope: invalid choice: 'admin'" in refusal("issue_api_key", "Shop", "--scope", "admin")
+
+
+class TestRotateOne:
+    """`rotate_api_key`."""
+
+    def test_sentences(self) -> None:
+        old = APIKeyFactory(name="Shop")
+        out = run("rotate_api_key", old.key_id, "--grace", "2h")
+        old.refresh_from_db()
+        new = old.replaced_by
+        assert new is not None
+        assert old.expires_at is not None
+        assert timedelta(hours=2) - timedelta(seconds=5) < old.expires_at - timezone.now() <= timedelta(hours=2)
+        secret = out.splitlines()[2].strip()
+        assert keys.digest(secret) == new.digest
+        assert out == (
+            f'Issued key {new.key_id} for "Shop": scope write, expires never.\n\n'
+            f"    {secret}\n\n"
+            "Keep it now, it is not shown again.\n"
+            f"It replaces key {old.key_id}, which works until {minute(old.expires_at)}.\n"
+        )
+
+    def test_secret_only_and_a_grace_of_a_day(self) -> None:
+        old = APIKeyFactory()
+        out = run("rotate_api_key", old.key_id, "--secret-only")
+        old.refresh_from_db()
+        assert old.replaced_by is not None
+        assert old.expires_at is not None
+        assert keys.digest(out.removesuffix("\n")) == old.replaced_by.digest
+        assert DAY - timedelta(seconds=5) < old.expires_at - timezone.now() <= DAY
+
+    def test_json(self) -> None:
+        old = APIKeyFactory()
+        out = run_json("rotate_api_key", old.key_id)
+        old.refresh_from_db()
+        assert old.replaced_by is not None
+        assert keys.digest(out["key"]) == old.replaced_by.digest
+        assert out == shown(old.replaced_by, key=out["key"], replaces=shown(old))
+
+    @pytest.mark.parametrize(
+        ("arguments", "sentence"),
+        [
+            ([], "Error: the following arguments are required: KEY_ID"),
+            (["00000000"], "No key has the id 00000000."),
+            (["0"], f"Error: argument KEY_ID: {KEY_ID}"),
+            (["'; DROP--"], f"Error: argument KEY_ID: {KEY_ID}"),
+            (["00000000", "--grace", "0h"], f"Error: argument --grace: {DURATION}"),
+            (["00000000", "--grace", "tomorrow"], f"Error: argument --grace: {DURATION}"),
+        ],
+    )
+    def test_refuses(self, arguments: list[str], sentence: str) -> None:
+        APIKeyFactory()
+        assert refusal("rotate_api_key", *arguments) == sentence
+
+    @pytest.mark.parametrize(
+        ("columns", "past"),
+        [({"revoked_at": timezone.now()}, "revoked"), ({"expires_at": timezone.now()}, "expired")],
+    )
+    def test_refuses_a_key_that_is_not_active(self, columns: dict[str, Any], past: str) -> None:
+        key = APIKeyFactory(**columns)
+        sentence = f"Key {key.key_id} is {past} and cannot be rotated; issue a new one."
+        assert refusal("rotate_api_key", key.key_id) == sentence
+
+
+@pytest.mark.parametrize("command", ["rotate_api_key", "revoke_api_key"])
+def test_a_whole_key_is_refused_and_not_repeated(command: str, caplog: pytest.LogCaptureFixture) -> None:
+    key = APIKeyFactory()
+    assert refusal(command, key.secret) == f"Error: argument KEY_ID: {KEY_ID}"
+    assert caplog.text == ""
+
+
+class TestRotateMany:
+    """`rotate_api_keys`."""
+
+    @pytest.fixture
+    def due(self) -> list[APIKey]:
+        """Two keys that expire soon, and four that are not due for a reason each."""
+        soon = timezone.now() + 3 * DAY
+        APIKeyFactory(name="endless")
+        APIKeyFactory(name="later", expires_at=timezone.now() + 30 * DAY)
+        APIKeyFactory(name="revoked", expires_at=soon, revoked_at=timezone.now())
+        APIKeyFactory(name="expired", expires_at=timezone.now())
+        due = [APIKeyFactory(name=name, expires_at=soon, created_at=soon - 90 * DAY) for name in ("first", "second")]
+        APIKeyFactory(name="replaced", expires_at=soon, replaced_by=APIKeyFactory(name="replacement"))
+        return due
+
+    def test_sentences(self, due: list[APIKey]) -> None:
+        out = run("rotate_api_keys", "--expiring-within", "14d", "--grace", "1h")
+        expected, lines = "", out.splitlines()
+        for number, old in enumerate(due):
+            old.refresh_from_db()
+            new, secret = old.replaced_by, lines[2 + 7 * number].strip()
+            assert new is not None
+            assert keys.digest(secret) == new.digest
+            expected += (
+                f'Issued key {new.key_id} for "{old.name}": scope write, expires {minute(new.expires_at)}.\n\n'
+                f"    {secret}\n\n"
+                "Keep it now, it is not shown again.\n"
+                f"It replaces key {old.key_id}, which works until {minute(old.expires_at)}.\n\n"
+            )
+        assert out == expected + "2 rotated.\n"
+        assert APIKey.objects.count() == 8 + 2
+
+    def test_json(self, due: list[APIKey]) -> None:
+        out = run_json("rotate_api_keys", "--expiring-within", "2w")
+        for old in due:
+            old.refresh_from_db()
+        assert out == [
+            shown(old.replaced_by, key=item["key"], replaces=shown(old))
+            for old, item in zip(due, out, strict=True)
+            if old.replaced_by
+        ]
+
+    def test_again_there_is_nothing_to_do(self, due: list[APIKey]) -> None:
+        run("rotate_api_keys", "--expiring-within", "14d")
+        assert run("rotate_api_keys", "--expiring-within", "14d") == "0 rotated.\n"
+        assert run_json("rotate_api_keys", "--expiring-within", "14d") == []
+        assert APIKey.objects.count() == 8 + len(due)
+
+    @pytest.mark.parametrize(
+        ("arguments", "sentence"),
+        [
+            ([], "Error: the following arguments are required: --expiring-within"),
+            (["--expiring-within", "soon"], f"Error: argument --expiring-within: {DURATION}"),
+        ],
+    )
+    def test_refuses(self, arguments: list[str], sentence: str) -> None:
+        assert refusal("rotate_api_keys", *arguments) == sentence
+
+
+class TestRevoke:
+    """`revoke_api_key`."""
+
+    def test_sentence_and_again(self) -> None:
+        key = APIKeyFactory(name="Shop")
+        first = run("revoke_api_key", key.key_id)
+        key.refresh_from_db()
+        assert first == f'Key {key.key_id} of "Shop" is revoked since {minute(key.revoked_at)}.\n'
+        assert run("revoke_api_key", key.key_id) == first
+        assert run_json("revoke_api_key", key.key_id) == shown(key)
+
+    def test_refuses_an_unknown_key(self) -> None:
+        assert refusal("revoke_api_key", "00000000") == "No key has the id 00000000."
+
+
+class TestList:
+    """`list_api_keys`."""
+
+    @pytest.fixture
+    def stored(self) -> list[APIKey]:
+        """One key in each state."""
+        now = timezone.now()
+        return [
+            APIKeyFactory(name="Shop", rate_limit="600/min", last_used_at=now),
+            APIKeyFactory(name="A longer name", scope="read", expires_at=now + DAY),
+            APIKeyFactory(name="Gone", expires_at=now - DAY),
+            APIKeyFactory(name="Lost", revoked_at=now),
+        ]
+
+    def test_table(self, stored: list[APIKey]) -> None:
+        shop, longer, gone, lost = stored
+        made, never = minute(shop.created_at), "never".ljust(20)
+        assert run("list_api_keys", "--all") == (
+            "KEY ID    NAME           SCOPE  LIMIT    CREATED               EXPIRES               "
+            "LAST USED             STATE\n"
+            f"{shop.key_id}  Shop           write  600/min  {made}  {never}  {minute(shop.last_used_at)}  active\n"
+            f"{longer.key_id}  A longer name  read   -        {made}  {minute(longer.expires_at)}  {never}  expiring\n"
+            f"{gone.key_id}  Gone           write  -        {made}  {minute(gone.expires_at)}  {never}  expired\n"
+            f"{lost.key_id}  Lost           write  -        {made}  {never}  {never}  revoked\n"
+        )
+
+    @pytest.mark.parametrize(
+        ("arguments", "names"),
+        [
+            ([], ["Shop", "A longer name"]),
+            (["--all"], ["Shop", "A longer name", "Gone", "Lost"]),
+            (["--expiring-within", "2d"], ["A longer name"]),
+            (["--expiring-within", "2h"], []),
+        ],
+    )
+    def test_json(
+        self, stored: list[APIKey], arguments: list[str], names: list[str], django_assert_num_queries: Any
+    ) -> None:
+        with django_assert_num_queries(1):
+            out = run_json("list_api_keys", *arguments)
+        assert out == [shown(key) for key in stored if key.name in names]
+
+    def test_nothing(self) -> None:
+        assert run("list_api_keys") == "KEY ID  NAME  SCOPE  LIMIT  CREATED  EXPIRES  LAST USED  STATE\n"
+
+    def test_shows_no_secret(self, stored: list[APIKey]) -> None:
+        out = run("list_api_keys", "--all") + run("list_api_keys", "--all", "--json")
+        assert [key for key in stored if key.secret[18:] in out or key.digest in out] == []
+
+    def test_refuses(self) -> None:
+        sentence = "Error: argument --expiring-within: not allowed with argument --all"
+        assert refusal("list_api_keys", "--all", "--expiring-within", "2d") == sentence

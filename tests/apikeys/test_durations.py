@@ -1,0 +1,31 @@
+"""The written form of a length of time, as commands take it."""
+
+from datetime import timedelta
+
+import pytest
+
+from petstore_site.apikeys.durations import parse_duration
+
+
+@pytest.mark.parametrize(
+    ("text", "duration"),
+    [
+        ("30m", timedelta(minutes=30)),
+        ("24h", timedelta(hours=24)),
+        ("90d", timedelta(days=90)),
+        ("2w", timedelta(weeks=2)),
+        ("36500d", timedelta(days=36500)),
+    ],
+)
+def test_what_is_read(text: str, duration: timedelta) -> None:
+    assert parse_duration(text) == duration
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "0d", "-1d", "+1d", "1", "d", "1.5h", "90 d", " 90d", "90d\n", "90D", "1y", "٣d", "01d", "1e3d",
+     "36501d", "5215w", "99999999w", "9" * 5000 + "d"],
+)  # fmt: skip
+def test_what_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match=r"^must be such as 30m, 24h, 90d or 2w, and at most 36500d\.$"):
+        parse_duration(text)

@@ -1,0 +1,99 @@
+"""The written form of a key."""
+
+import re
+from hashlib import sha256
+from zlib import crc32
+
+import pytest
+
+from petstore_site.apikeys import keys
+
+LIVE, TEST = "pets_live_", "pets_test_"
+KNOWN = "pets_test_7Hq2LmZx0123456789ABCDEFGHIJKLMNOPQRSTUV"
+
+
+def number(text: str) -> int:
+    """Read base62, independently of the code under test."""
+    value = 0
+    for character in text:
+        value = value * 62 + "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz".index(character)
+    return value
+
+
+class TestGenerate:
+    """New keys."""
+
+    @pytest.mark.parametrize("prefix", [LIVE, TEST])
+    def test_form(self, prefix: str) -> None:
+        new = keys.generate(prefix)
+        match = re.fullmatch(f"{prefix}([0-9A-Za-z]{{8}})[0-9A-Za-z]{{32}}([0-9A-Za-z]{{6}})", new.text)
+        assert match is not None
+        assert match[1] == new.key_id
+        assert number(match[2]) == crc32(new.text[:-6].encode())
+        assert len(new.text) == 56
+
+    def test_digest_is_the_sha256_of_the_whole_key(self) -> None:
+        new = keys.generate(TEST)
+        assert new.digest == keys.digest(new.text) == sha256(new.text.encode()).hexdigest()
+
+    def test_a_given_key_id_is_used(self) -> None:
+        new = keys.generate(TEST, key_id="AbCd1234")
+        assert (new.key_id, new.text[:18]) == ("AbCd1234", "pets_test_AbCd1234")
+
+    def test_no_two_are_alike(self) -> None:
+        made = [keys.generate(TEST) for _ in range(1000)]
+        assert len({new.text for new in made}) == len({new.key_id for new in made}) == 1000
+
+    def test_repr_hides_the_key(self) -> None:
+        new = keys.generate(TEST)
+        assert repr(new) == f"NewKey(key_id='{new.key_id}')"
+
+
+class TestChecksum:
+    """The last six characters."""
+
+    @pytest.mark.parametrize(
+        ("start", "checksum"),
+        [
+            ("", "000000"),
+            ("123456789", "3jZRME"),
+            (KNOWN, "0iODOh"),
+        ],
+    )
+    def test_values(self, start: str, checksum: str) -> None:
+        assert keys.checksum(start) == checksum
+        assert number(checksum) == crc32(start.encode())
+
+
+class TestIsWellFormed:
+    """What is refused without a query."""
+
+    def test_what_was_generated_is(self) -> None:
+        assert all(keys.is_well_formed(keys.generate(LIVE).text, prefix=LIVE) for _ in range(1000))
+
+    def test_the_other_environment_is_refused(self) -> None:
+        assert not keys.is_well_formed(keys.generate(TEST).text, prefix=LIVE)
+
+    def test_every_single_wrong_character_is_refused(self) -> None:
+        text = keys.generate(TEST).text
+        wrong = [
+            text[:place] + character + text[place + 1 :]
+            for place in range(len(text))
+            for character in keys.ALPHABET + "-_é "
+            if character != text[place]
+        ]
+        assert [changed for changed in wrong if keys.is_well_formed(changed, prefix=TEST)] == []
+
+    def test_swapped_neighbours_are_refused(self) -> None:
+        text = keys.generate(TEST).text
+        swapped = {text[:i] + text[i + 1] + text[i] + text[i + 2 :] for i in range(len(text) - 1)} - {text}
+        assert [changed for changed in swapped if keys.is_well_formed(changed, prefix=TEST)] == []
+
+    @pytest.mark.parametrize("change", ["", "{}\n", " {}", "{} ", "{}0", "{}=", "{}\x00", "{0}{0}", "{},{}"])
+    def test_other_lengths_are_refused(self, change: str) -> None:
+        text = keys.generate(TEST).text
+        assert not keys.is_well_formed(change.format(text, text), prefix=TEST)
+
+    @pytest.mark.parametrize("text", ["pets_test_", "pets_test_" + "0" * 46, "pets_test_" + "٣" * 46, "x" * 100_000])
+    def test_made_up_keys_are_refused(self, text: str) -> None:
+        assert not keys.is_well_formed(text, prefix=TEST)

@@ -1,0 +1,183 @@
+"""One query a second for each key and process, and never an answer older than a second."""
+
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+
+from petstore_site.apikeys import keys, lookup
+from petstore_site.apikeys.lookup import CachedKey, KeyCache
+from petstore_site.apikeys.models import APIKey
+from tests.factories import APIKeyFactory
+
+KEY = CachedKey(pk=1, key_id="AbCd1234", name="Shop", scope="write", rate_limit="", expires_at=None, revoked_at=None)
+
+
+class Table:
+    """Stands for the database: counts what it is asked, and can be made slow or broken."""
+
+    answer: Callable[[], CachedKey | None]
+
+    def __init__(self) -> None:
+        """Answer at once, until told otherwise."""
+        self.asked: list[str] = []
+        self.answer = lambda: KEY
+
+    def load(self, digest: str) -> CachedKey | None:
+        self.asked.append(digest)
+        return self.answer()
+
+
+class Clock:
+    """Seconds that pass when a test says so."""
+
+    now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def table() -> Table:
+    return Table()
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def cache(table: Table, clock: Clock) -> KeyCache:
+    return KeyCache(table.load, clock)
+
+
+class TestFreshness:
+    """How old an answer may be."""
+
+    def test_one_question_a_second(self, cache: KeyCache, table: Table, clock: Clock) -> None:
+        for clock.now in (100.0, 100.5, 100.999, 101.0, 101.5, 102.0):
+            assert cache.find("a") == KEY
+        assert table.asked == ["a"] * 3
+
+    def test_an_unknown_key_is_remembered_too(self, cache: KeyCache, table: Table) -> None:
+        table.answer = lambda: None
+        assert [cache.find("a"), cache.find("a")] == [None, None]
+        assert table.asked == ["a"]
+
+    def test_each_key_by_itself(self, cache: KeyCache, table: Table) -> None:
+        for digest in "abab":
+            cache.find(digest)
+        assert table.asked == ["a", "b"]
+
+    def test_the_second_counts_from_before_the_question(self, cache: KeyCache, table: Table, clock: Clock) -> None:
+        def slow() -> CachedKey:
+            clock.now += 0.9
+            return KEY
+
+        table.answer = slow
+        cache.find("a")
+        clock.now += 0.2
+        cache.find("a")
+        assert table.asked == ["a", "a"]
+
+    def test_clear(self, cache: KeyCache, table: Table) -> None:
+        cache.find("a")
+        cache.clear()
+        cache.find("a")
+        assert table.asked == ["a", "a"]
+
+
+class TestSize:
+    """How much is remembered."""
+
+    def test_the_least_recently_used_goes(self, cache: KeyCache, table: Table, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(lookup, "CAPACITY", 2)
+        for digest in ("a", "b", "a", "c", "a", "b"):
+            cache.find(digest)
+        assert table.asked == ["a", "b", "c", "b"]
+
+    def test_guessing_does_not_grow_memory(self, cache: KeyCache) -> None:
+        for number in range(lookup.CAPACITY + 500):
+            cache.find(str(number))
+        assert len(cache._entries) == lookup.CAPACITY == 10_000
+
+
+class TestThreads:
+    """What happens at the same time."""
+
+    def test_those_who_miss_together_share_one_question(self, cache: KeyCache, table: Table) -> None:
+        release = threading.Event()
+
+        def slow() -> CachedKey:
+            release.wait(5)
+            return KEY
+
+        table.answer = slow
+        with ThreadPoolExecutor(16) as pool:
+            answers = [pool.submit(cache.find, "a") for _ in range(16)]
+            release.set()
+            assert [answer.result() for answer in answers] == [KEY] * 16
+        assert table.asked == ["a"]
+
+    def test_nobody_waits_for_a_question_older_than_a_second(self, cache: KeyCache, table: Table, clock: Clock) -> None:
+        asked, release = threading.Event(), threading.Event()
+
+        def stuck() -> CachedKey | None:
+            asked.set()
+            release.wait(5)
+            return None
+
+        table.answer = stuck
+        with ThreadPoolExecutor(1) as pool:
+            early = pool.submit(cache.find, "a")
+            asked.wait(5)
+            clock.now += 1.0
+            table.answer = lambda: KEY
+            assert cache.find("a") == KEY
+            release.set()
+            assert early.result() is None
+        assert cache.find("a") == KEY
+        assert table.asked == ["a", "a"]
+
+    def test_an_error_goes_to_all_who_waited_and_is_forgotten(self, cache: KeyCache, table: Table) -> None:
+        release = threading.Event()
+
+        def broken() -> CachedKey:
+            release.wait(5)
+            message = "the database is away"
+            raise OSError(message)
+
+        table.answer = broken
+        with ThreadPoolExecutor(4) as pool:
+            answers = [pool.submit(cache.find, "a") for _ in range(4)]
+            while len(pool._threads) < 4:
+                pass
+            release.set()
+            assert [str(answer.exception()) for answer in answers] == ["the database is away"] * 4
+        table.answer = lambda: KEY
+        assert cache.find("a") == KEY
+
+
+@pytest.mark.django_db
+class TestTable:
+    """The cache that the service uses."""
+
+    def test_finds_a_key_by_its_digest(self, django_assert_num_queries: Any) -> None:
+        key = APIKeyFactory(scope="read", rate_limit="5/s")
+        with django_assert_num_queries(1):
+            found = [lookup.find(key.digest) for _ in range(10)]
+        assert found == [CachedKey(key.pk, key.key_id, key.name, "read", "5/s", None, None)] * 10
+        assert key.secret not in repr(found)
+
+    def test_an_unknown_digest(self, django_assert_num_queries: Any) -> None:
+        digest = keys.generate("pets_test_").digest
+        with django_assert_num_queries(1):
+            assert [lookup.find(digest) for _ in range(10)] == [None] * 10
+
+    def test_a_deleted_key_is_unknown(self) -> None:
+        key = APIKeyFactory()
+        APIKey.objects.all().delete()
+        assert lookup.find(key.digest) is None

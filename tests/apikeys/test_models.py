@@ -1,0 +1,321 @@
+"""The life of a key, and what the database itself refuses."""
+
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.core.exceptions import ValidationError
+from django.db import IntegrityError, connection
+from django.utils import timezone
+
+from petstore_site.apikeys import keys
+from petstore_site.apikeys.models import APIKey, KeyUsage, RotationError
+from tests.factories import APIKeyFactory
+
+pytestmark = pytest.mark.django_db
+
+DAY = timedelta(days=1)
+PASTS: dict[str, Callable[[], dict[str, Any]]] = {
+    "endless": dict,
+    "lasting": lambda: {"expires_at": timezone.now() + 90 * DAY},
+    "expiring": lambda: {"expires_at": timezone.now() + 3 * DAY},
+    "expired": lambda: {"expires_at": timezone.now() - DAY},
+    "revoked": lambda: {"revoked_at": timezone.now() - DAY},
+    "revoked, then expired": lambda: {"revoked_at": timezone.now() - 2 * DAY, "expires_at": timezone.now() - DAY},
+}
+
+
+@pytest.fixture
+def pasts() -> dict[str, APIKey]:
+    return {name: APIKeyFactory(name=name, **columns()) for name, columns in PASTS.items()}
+
+
+def names(queryset: Any) -> set[str]:
+    return {key.name for key in queryset}
+
+
+class TestFilters:
+    """Which keys are which."""
+
+    def test_each_names_the_keys_it_says(self, pasts: dict[str, APIKey]) -> None:
+        found = APIKey.objects.all()
+        assert len(pasts) == 6
+        assert names(found.active()) == {"endless", "lasting", "expiring"}
+        assert names(found.expiring_within(14 * DAY)) == {"expiring"}
+        assert names(found.expiring_within(365 * DAY)) == {"lasting", "expiring"}
+        assert names(found.expired()) == {"expired"}
+        assert names(found.revoked()) == {"revoked", "revoked, then expired"}
+
+    def test_not_replaced(self) -> None:
+        old = APIKeyFactory()
+        new, _ = old.rotate(grace=DAY)
+        assert list(APIKey.objects.not_replaced()) == [new]
+
+    @pytest.mark.parametrize(
+        ("past", "state"),
+        [
+            ("endless", "active"),
+            ("lasting", "active"),
+            ("expiring", "expiring"),
+            ("expired", "expired"),
+            ("revoked", "revoked"),
+            ("revoked, then expired", "revoked"),
+        ],
+    )
+    def test_state(self, pasts: dict[str, APIKey], past: str, state: str) -> None:
+        assert pasts[past].state == state
+        assert pasts[past].is_active == (pasts[past] in APIKey.objects.active())
+
+
+class TestIssue:
+    """New keys."""
+
+    def test_stores_what_is_given(self, admin_user: User) -> None:
+        expires_at = timezone.now() + DAY
+        key, secret = APIKey.objects.issue(
+            name="Shop",
+            contact="shop@example.com",
+            scope="read",
+            rate_limit="600/min",
+            expires_at=expires_at,
+            created_by=admin_user,
+        )
+        stored = dict(APIKey.objects.values().get())
+        created_at: Any = stored.pop("created_at")
+        assert timezone.now() - timedelta(seconds=5) < created_at <= timezone.now()
+        assert stored == {
+            "id": key.pk,
+            "name": "Shop",
+            "contact": "shop@example.com",
+            "key_id": secret[10:18],
+            "digest": keys.digest(secret),
+            "scope": "read",
+            "rate_limit": "600/min",
+            "expires_at": expires_at,
+            "revoked_at": None,
+            "last_used_at": None,
+            "replaced_by_id": None,
+            "created_by_id": admin_user.pk,
+        }
+
+    def test_writes_forever_unless_told_otherwise(self) -> None:
+        key, _ = APIKey.objects.issue(name="Shop")
+        assert (key.scope, key.rate_limit, key.expires_at, str(key)) == ("write", "", None, f"Shop ({key.key_id})")
+
+    @pytest.mark.parametrize(("prefix"), ["pets_live_", "pets_test_"])
+    def test_the_environment_decides_the_prefix(self, settings: Any, prefix: str) -> None:
+        settings.API_KEY_PREFIX = prefix
+        _, secret = APIKey.objects.issue(name="Shop")
+        assert keys.is_well_formed(secret, prefix=prefix)
+
+    def test_the_secret_is_nowhere_in_the_database(self) -> None:
+        _, secret = APIKey.objects.issue(name="Shop")
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT * FROM apikeys_apikey")
+            row = repr(cursor.fetchall())
+        assert secret[10:18] in row
+        assert secret[18:50] not in row
+        assert APIKey.objects.get().secret == ""
+
+    @pytest.mark.parametrize(
+        ("column", "value", "sentences"),
+        [
+            ("name", "", ["This field cannot be blank."]),
+            ("name", " ", ["This must be one line of visible text."]),
+            ("name", "two\nlines", ["This must be one line of visible text."]),
+            ("name", "\x1b[31mred", ["This must be one line of visible text."]),
+            ("name", "nul\x00", ["This must be one line of visible text."]),
+            ("name", "lone \udcff", ["This must be one line of visible text."]),
+            ("name", "x" * 101, ["Ensure this value has at most 100 characters (it has 101)."]),
+            ("contact", "two\u2028lines", ["This must be one line of visible text."]),
+            ("scope", "admin", ["Value 'admin' is not a valid choice."]),
+            (
+                "rate_limit",
+                "600/fortnight",
+                ["A rate limit must be N/s, N/min, N/h or N/day with N from 1 to 1000000, as in 600/min."],
+            ),
+            (
+                "expires_at",
+                timezone.now() - DAY,
+                ["The expiry must lie in the future, at most 36500 days from now."],
+            ),
+            (
+                "expires_at",
+                timezone.now() + 36501 * DAY,
+                ["The expiry must lie in the future, at most 36500 days from now."],
+            ),
+        ],
+    )
+    def test_refuses(self, column: str, value: Any, sentences: list[str]) -> None:
+        with pytest.raises(ValidationError) as caught:
+            APIKey.objects.issue(**{"name": "Shop", column: value})
+        assert caught.value.message_dict == {column: sentences}
+        assert APIKey.objects.count() == 0
+
+    def test_takes_names_of_every_script(self) -> None:
+        for name in ["<script>alert(1)</script>", "=1+1", "قطة", "🐕\u200d🦺 dogs", "a\u202eb"]:
+            assert APIKey.objects.issue(name=name)[0].name == name
+
+    def test_queries(self, django_assert_num_queries: Any) -> None:
+        with django_assert_num_queries(1):
+            APIKey.objects.issue(name="Shop")
+
+
+class TestRotate:
+    """A key in place of another."""
+
+    def test_both_keys_work_until_the_grace_is_over(self, admin_user: User) -> None:
+        old = APIKeyFactory(name="Shop", contact="shop@example.com", scope="read", rate_limit="5/s")
+        before = timezone.now()
+        new, secret = old.rotate(grace=DAY, created_by=admin_user)
+        old.refresh_from_db()
+        assert old.replaced_by == new
+        assert old.expires_at is not None
+        assert before + DAY <= old.expires_at <= timezone.now() + DAY
+        assert old.is_active
+        assert (new.name, new.contact, new.scope, new.rate_limit) == ("Shop", "shop@example.com", "read", "5/s")
+        assert (new.expires_at, new.revoked_at, new.last_used_at, new.replaced_by) == (None, None, None, None)
+        assert new.created_by == admin_user
+        assert new.digest == keys.digest(secret)
+        assert secret != old.secret
+
+    def test_an_earlier_expiry_stays(self) -> None:
+        expires_at = timezone.now() + timedelta(hours=1)
+        old = APIKeyFactory(expires_at=expires_at)
+        old.rotate(grace=DAY)
+        old.refresh_from_db()
+        assert old.expires_at == expires_at
+
+    def test_the_new_key_lives_as_long_as_the_old_was_meant_to(self) -> None:
+        created_at = timezone.now() - 80 * DAY
+        old = APIKeyFactory(created_at=created_at, expires_at=created_at + 90 * DAY)
+        new, _ = old.rotate(grace=DAY)
+        assert new.expires_at is not None
+        assert new.expires_at - new.created_at == 90 * DAY
+
+    def test_no_grace_ends_the_old_key_at_once(self) -> None:
+        old = APIKeyFactory()
+        old.rotate(grace=timedelta(0))
+        assert not APIKey.objects.get(pk=old.pk).is_active
+
+    @pytest.mark.parametrize("past", ["expired", "revoked"])
+    def test_a_key_that_is_not_active_is_refused(self, past: str) -> None:
+        old = APIKeyFactory(**PASTS[past]())
+        with pytest.raises(RotationError) as caught:
+            old.rotate(grace=DAY)
+        assert str(caught.value) == f"Key {old.key_id} is {past} and cannot be rotated; issue a new one."
+        assert APIKey.objects.count() == 1
+
+    def test_a_replaced_key_is_refused(self) -> None:
+        old = APIKeyFactory()
+        new, _ = old.rotate(grace=DAY)
+        expires_at = old.expires_at
+        with pytest.raises(RotationError) as caught:
+            APIKey.objects.get(pk=old.pk).rotate(grace=9 * DAY)
+        assert str(caught.value) == f"Key {old.key_id} was already replaced; rotate {new.key_id} instead."
+        assert APIKey.objects.count() == 2
+        assert APIKey.objects.get(pk=old.pk).expires_at == expires_at
+
+    def test_a_stale_instance_does_not_undo_a_revocation(self) -> None:
+        stale = APIKeyFactory()
+        APIKey.objects.get(pk=stale.pk).revoke()
+        with pytest.raises(RotationError):
+            stale.rotate(grace=DAY)
+
+    def test_all_or_none(self) -> None:
+        first, second = APIKeyFactory(), APIKeyFactory(revoked_at=timezone.now())
+        with pytest.raises(RotationError):
+            APIKey.objects.all().rotate(grace=DAY)
+        first.refresh_from_db()
+        assert (first.replaced_by, APIKey.objects.count()) == (None, 2)
+        assert second.replaced_by is None
+
+
+class TestRevoke:
+    """A key's end."""
+
+    def test_ends_the_key(self) -> None:
+        key = APIKeyFactory()
+        before = timezone.now()
+        assert key.revoke() is True
+        stored = APIKey.objects.get()
+        assert stored.revoked_at is not None
+        assert before <= stored.revoked_at <= timezone.now()
+
+    def test_a_second_time_changes_nothing(self) -> None:
+        key = APIKeyFactory()
+        key.revoke()
+        stored = APIKey.objects.values().get()
+        assert APIKey.objects.get().revoke() is False
+        assert APIKey.objects.values().get() == stored
+
+
+class TestDatabase:
+    """What no code of ours writes."""
+
+    @pytest.mark.parametrize(
+        ("columns", "constraint"),
+        [
+            ({"scope": "admin"}, "api_key_scope_is_known"),
+            ({"key_id": "short"}, "api_key_id_has_its_length"),
+            ({"digest": "short"}, "api_key_digest_has_its_length"),
+        ],
+    )
+    def test_refuses_keys(self, columns: dict[str, str], constraint: str) -> None:
+        key = APIKeyFactory()
+        with pytest.raises(IntegrityError, match=constraint):
+            APIKey.objects.filter(pk=key.pk).update(**columns)
+
+    @pytest.mark.parametrize("column", ["key_id", "digest"])
+    def test_refuses_twins(self, column: str) -> None:
+        first, second = APIKeyFactory(), APIKeyFactory()
+        with pytest.raises(IntegrityError):
+            APIKey.objects.filter(pk=second.pk).update(**{column: getattr(first, column)})
+
+    @pytest.mark.parametrize("columns", [{"status_class": 0}, {"status_class": 6}, {"count": 0}])
+    def test_refuses_uses(self, columns: dict[str, int]) -> None:
+        use = {"day": timezone.now().date(), "route": "pet-list", "status_class": 2, "count": 1} | columns
+        with pytest.raises(IntegrityError):
+            KeyUsage.objects.create(key=APIKeyFactory(), **use)
+
+
+@pytest.mark.django_db(transaction=True)
+class TestAtTheSameTime:
+    """Several people at once."""
+
+    def together(self, act: Callable[[int], object]) -> list[object]:
+        barrier = threading.Barrier(4)
+
+        def run(number: int) -> object:
+            barrier.wait()
+            try:
+                return act(number)
+            except RotationError:
+                return "refused"
+            finally:
+                connection.close()
+
+        with ThreadPoolExecutor(4) as pool:
+            return list(pool.map(run, range(4)))
+
+    def test_one_rotation_wins(self) -> None:
+        key = APIKeyFactory()
+        outcomes = self.together(lambda _: bool(APIKey.objects.get(pk=key.pk).rotate(grace=DAY)))
+        assert sorted(outcomes, key=str) == [True, "refused", "refused", "refused"]
+        assert APIKey.objects.count() == 2
+
+    def test_one_revocation_wins(self) -> None:
+        key = APIKeyFactory()
+        outcomes = self.together(lambda _: APIKey.objects.get(pk=key.pk).revoke())
+        assert sorted(outcomes, key=str) == [False, False, False, True]
+
+    def test_a_key_is_rotated_once_by_several_runs(self) -> None:
+        now = timezone.now()
+        APIKeyFactory.create_batch(3, created_at=now - 90 * DAY, expires_at=now + DAY)
+        due = APIKey.objects.expiring_within(2 * DAY).not_replaced
+        self.together(lambda _: len(due().rotate(grace=DAY)))
+        assert APIKey.objects.count() == 6

@@ -1,0 +1,193 @@
+"""The use of keys is counted in memory and written down now and then."""
+
+import gc
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from django.db import OperationalError, connection
+from django.http import HttpRequest, HttpResponse
+from django.test import RequestFactory
+from django.utils import timezone
+
+from petstore_site.apikeys import usage
+from petstore_site.apikeys.lookup import CachedKey
+from petstore_site.apikeys.middleware import KeyUseMiddleware
+from petstore_site.apikeys.models import APIKey, KeyUsage
+from tests.conftest import ApiClient
+from tests.factories import APIKeyFactory, PetFactory
+
+
+def cached(key: APIKey) -> CachedKey:
+    return CachedKey(key.pk, key.key_id, key.name, key.scope, key.rate_limit, key.expires_at, key.revoked_at)
+
+
+def written() -> list[tuple[Any, ...]]:
+    return [
+        *KeyUsage.objects.order_by("key", "route", "status_class").values_list("key", "route", "status_class", "count")
+    ]
+
+
+@pytest.mark.django_db
+class TestRequests:
+    """What is counted."""
+
+    def test_are_counted_by_route_and_status_class(self) -> None:
+        key, animal = APIKeyFactory(scope="read"), PetFactory()
+        api = ApiClient(key.secret)
+        before = timezone.now()
+        for path in ("/v1/pets", "/v1/pets", "/v1/pets?limit=0", f"/v1/pets/{animal.pk}", "/v1/pets/0", "/v1/nowhere"):
+            api.get(path)
+        api.post("/v1/pets", {"name": "Rex", "categoryId": 1})
+        usage.flush()
+        assert written() == [
+            (key.pk, "pet-detail", 2, 1),
+            (key.pk, "pet-detail", 4, 1),
+            (key.pk, "pet-list", 2, 2),
+            (key.pk, "pet-list", 4, 2),
+            (key.pk, "unknown-route", 4, 1),
+        ]
+        assert set(KeyUsage.objects.values_list("day", flat=True)) == {timezone.now().date()}
+        last_used_at = APIKey.objects.get().last_used_at
+        assert last_used_at is not None
+        assert before <= last_used_at <= timezone.now()
+
+    def test_without_an_accepted_key_are_not(self) -> None:
+        revoked = APIKeyFactory(revoked_at=timezone.now())
+        for key in (None, "nonsense", revoked.secret):
+            ApiClient(key).get("/v1/pets")
+        ApiClient(None).get("/livez")
+        usage.flush()
+        assert written() == []
+        assert APIKey.objects.get().last_used_at is None
+
+    def test_write_nothing_themselves(self, django_assert_num_queries: Any) -> None:
+        api = ApiClient(APIKeyFactory().secret)
+        api.get("/v1/pets")
+        with django_assert_num_queries(1):
+            api.get("/v1/pets")
+
+    def test_that_fail_are_counted(self, caplog: pytest.LogCaptureFixture) -> None:
+        key = APIKeyFactory()
+
+        def answer(request: HttpRequest) -> HttpResponse:
+            request.auth = cached(key)  # type: ignore[attr-defined]
+            return HttpResponse(status=503)
+
+        KeyUseMiddleware(answer)(RequestFactory().get("/"))
+        usage.flush()
+        assert written() == [(key.pk, "", 5, 1)]
+        assert caplog.text == ""
+
+
+@pytest.mark.django_db
+class TestFlush:
+    """How it is written."""
+
+    def test_adds_to_what_is_there(self) -> None:
+        key = APIKeyFactory()
+        for expected in (2, 4, 6):
+            usage.count(cached(key), route="pet-list", status=200)
+            usage.count(cached(key), route="pet-list", status=204)
+            usage.flush()
+            assert written() == [(key.pk, "pet-list", 2, expected)]
+
+    def test_a_second_time_writes_nothing(self, django_assert_num_queries: Any) -> None:
+        usage.count(cached(APIKeyFactory()), route="pet-list", status=200)
+        usage.flush()
+        with django_assert_num_queries(0):
+            usage.flush()
+
+    def test_last_use_only_moves_forward(self) -> None:
+        later = timezone.now() + timedelta(hours=1)
+        key = APIKeyFactory(last_used_at=later)
+        usage.count(cached(key), route="pet-list", status=200)
+        usage.flush()
+        assert APIKey.objects.get().last_used_at == later
+
+    def test_days_are_utc(self, monkeypatch: pytest.MonkeyPatch, settings: Any) -> None:
+        settings.TIME_ZONE = "Pacific/Auckland"
+        monkeypatch.setattr(timezone, "now", lambda: datetime(2026, 11, 20, 23, 59, 59, tzinfo=UTC))
+        usage.count(cached(APIKeyFactory()), route="pet-list", status=200)
+        monkeypatch.setattr(timezone, "now", lambda: datetime(2026, 11, 21, 0, 0, 0, tzinfo=UTC))
+        usage.count(cached(APIKey.objects.get()), route="pet-list", status=200)
+        usage.flush()
+        assert [f"{day}" for day in KeyUsage.objects.order_by("day").values_list("day", flat=True)] == [
+            "2026-11-20",
+            "2026-11-21",
+        ]
+
+    def test_a_key_deleted_meanwhile_does_not_stop_the_others(self, caplog: pytest.LogCaptureFixture) -> None:
+        gone, key = APIKeyFactory(), APIKeyFactory()
+        usage.count(cached(gone), route="pet-list", status=200)
+        usage.count(cached(key), route="pet-list", status=200)
+        gone.delete()
+        usage.flush()
+        assert written() == [(key.pk, "pet-list", 2, 1)]
+        assert caplog.text == ""
+
+    def test_a_failure_keeps_the_counts_and_says_so(self, caplog: pytest.LogCaptureFixture) -> None:
+        key = APIKeyFactory(contact="hidden@example.com")
+
+        def refuse(*_args: Any) -> None:
+            message = "disk full"
+            raise OperationalError(message)
+
+        usage.count(cached(key), route="pet-list", status=200)
+        with connection.execute_wrapper(refuse):
+            usage.flush()
+        assert [(record.levelname, record.message) for record in caplog.records] == [
+            ("WARNING", "The use of API keys was not written down; it is tried again.")
+        ]
+        assert key.secret not in caplog.text
+        assert key.digest not in caplog.text
+        assert written() == []
+        usage.count(cached(key), route="pet-list", status=200)
+        usage.flush()
+        assert written() == [(key.pk, "pet-list", 2, 2)]
+        assert APIKey.objects.get().last_used_at is not None
+
+    def test_queries(self, django_assert_num_queries: Any) -> None:
+        for key in (APIKeyFactory(), APIKeyFactory()):
+            for route in ("pet-list", "pet-detail", "category-list"):
+                usage.count(cached(key), route=route, status=200)
+        with django_assert_num_queries(6):  # savepoint, lock, all counts, two keys' last use, release
+            usage.flush()
+        assert len(written()) == 6
+
+    def test_threads_lose_no_count(self) -> None:
+        key = cached(APIKeyFactory())
+
+        def requests(_number: int) -> None:
+            for _ in range(500):
+                usage.count(key, route="pet-list", status=200)
+
+        with ThreadPoolExecutor(8) as pool:
+            list(pool.map(requests, range(8)))
+        usage.flush()
+        assert written() == [(key.pk, "pet-list", 2, 4000)]
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.filterwarnings("ignore:unclosed database:ResourceWarning")  # Django closes none that is in memory
+class TestWriter:
+    """The thread that writes."""
+
+    def test_starts_with_the_first_count_and_writes(self, settings: Any) -> None:
+        key = APIKeyFactory()
+        assert "api-key-use" not in {thread.name for thread in threading.enumerate()}
+        settings.API_KEY_USE_FLUSH_SECONDS = 0.05
+        usage.count(cached(key), route="pet-list", status=200)
+        end = time.monotonic() + 10
+        while not KeyUsage.objects.exists() and time.monotonic() < end:
+            time.sleep(0.05)
+        assert written() == [(key.pk, "pet-list", 2, 1)]
+        settings.API_KEY_USE_FLUSH_SECONDS = None
+        for thread in threading.enumerate():
+            if thread.name == "api-key-use":
+                assert thread.daemon
+                thread.join(10)
+        gc.collect()

@@ -1,0 +1,118 @@
+"""docs/petstore.http runs as it is: every request in it, in order, against a real service."""
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+import yaml
+
+from tests.clients.conftest import Service
+from tests.clients.tools import DESCRIPTION
+from tests.server import Answer
+
+FILE = Path(__file__).parent.parent.parent / "docs" / "petstore.http"
+CODES = {
+    "listPetsDamagedCursor": "invalid_cursor",
+    "createPetInvalid": "validation_failed",
+    "getPetUnknown": "pet_not_found",
+    "withoutKey": "api_key_missing",
+}
+
+
+class Request(NamedTuple):
+    """One request as the file has it, with variables; `status` is 200 unless a `# @status` line says otherwise."""
+
+    name: str
+    status: int
+    method: str
+    address: str
+    headers: dict[str, str]
+    body: str
+
+
+def requests(text: str) -> Iterator[Request]:
+    """Read what follows each `###`: comments, the request line, headers, an empty line, the body."""
+    for block in re.split(r"^###.*\n", text, flags=re.MULTILINE)[1:]:
+        notes = dict(re.findall(r"^# @(\w+) (\S+)$", block, re.MULTILINE))
+        head, _, body = re.sub(r"^#.*\n", "", block, flags=re.MULTILINE).partition("\n\n")
+        first, *lines = head.strip().splitlines()
+        method, address = first.split()
+        headers = dict(line.split(": ", 1) for line in lines)
+        yield Request(notes["name"], int(notes.get("status", 200)), method, address, headers, body.strip())
+
+
+def variables(text: str) -> dict[str, str]:
+    """Read the lines `@name = value`."""
+    return dict(re.findall(r"^@(\w+) = (\S+)$", text, re.MULTILINE))
+
+
+def filled(text: str, values: dict[str, str], answers: dict[str, Answer]) -> str:
+    """Put in the variables, and what earlier answers said."""
+
+    def value(match: re.Match[str]) -> str:
+        name, _, rest = match[1].partition(".response.")
+        if not rest:
+            return values[name]
+        if rest.startswith("headers."):
+            return answers[name].headers[rest.removeprefix("headers.")]
+        return str(answers[name].json()[rest.removeprefix("body.$.")])
+
+    return re.sub(r"\{\{([^}]+)\}\}", value, text)
+
+
+def send(service: Service, request: Request, values: dict[str, str], answers: dict[str, Answer]) -> Answer:
+    path = filled(request.address, values, answers).removeprefix(values["host"])
+    headers = {name: filled(text, values, answers) for name, text in request.headers.items()}
+    body = filled(request.body, values, answers).encode() or None
+    return service.server.send(request.method, path, body=body, headers=headers)
+
+
+@pytest.fixture(scope="module")
+def answers(service: Service) -> dict[str, Answer]:
+    """The answer to each request of the file, by its name."""
+    text = FILE.read_text()
+    told = {
+        "host": service.server.url,
+        "key": service.seed["keys"]["write"],
+        "categoryId": str(service.seed["category"]),
+    }
+    assert variables(text).keys() == told.keys()
+    answers: dict[str, Answer] = {}
+    for request in requests(text):
+        assert request.name not in answers
+        answers[request.name] = send(service, request, told, answers)
+    return answers
+
+
+def test_every_request_is_answered_as_the_file_says(answers: dict[str, Answer]) -> None:
+    expected = {request.name: request.status for request in requests(FILE.read_text())}
+    assert {name: answer.status for name, answer in answers.items()} == expected
+
+
+def test_every_operation_is_in_the_file() -> None:
+    paths = yaml.safe_load(DESCRIPTION.read_text())["paths"].values()
+    operations = {operation["operationId"] for path in paths for operation in path.values()}
+    assert operations <= {request.name for request in requests(FILE.read_text())}
+
+
+def test_refusals_have_the_code_that_the_file_is_about(answers: dict[str, Answer]) -> None:
+    assert {name: json.loads(answers[name].body)["code"] for name in CODES} == CODES
+
+
+def test_a_repeated_request_is_replayed(answers: dict[str, Answer]) -> None:
+    first, again = answers["createPetOnce"], answers["createPetReplayed"]
+    assert "Idempotency-Replayed" not in first.headers
+    assert again.headers["Idempotency-Replayed"] == "true"
+    assert again.body == first.body
+
+
+def test_what_was_added_is_what_is_fetched(answers: dict[str, Answer]) -> None:
+    assert answers["getPet"].body == answers["createPet"].body
+
+
+def test_only_the_same_is_not_sent_again(answers: dict[str, Answer]) -> None:
+    assert answers["listPetsUnchanged"].body == b""
+    assert answers["listPetsUnchanged"].headers["ETag"] == answers["listPets"].headers["ETag"]

@@ -1,0 +1,98 @@
+"""What every test needs: a key, a client that sends it, and nothing left over from the test before."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from django.core.cache import cache
+from django.db import connection
+from django.test import Client
+
+from categories.models import Category
+from petstore_site import databases
+from petstore_site.api.limits import limiter
+from petstore_site.apikeys import lookup, usage
+from petstore_site.apikeys.models import APIKey
+from tests.factories import CategoryFactory
+
+
+@pytest.fixture(scope="session")
+def django_db_modify_db_settings(
+    django_db_modify_db_settings_parallel_suffix: None, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """Let SQLite work in a file, as it does in a shop: in memory its threads do not wait for each other."""
+    if connection.vendor == "sqlite":
+        connection.settings_dict["TEST"]["NAME"] = str(tmp_path_factory.mktemp("database") / "test.sqlite3")
+
+
+@pytest.fixture(autouse=True)
+def _nothing_left_over(settings: Any) -> Iterator[None]:
+    settings.API_KEY_USE_FLUSH_SECONDS = None
+    settings.WHITENOISE_AUTOREFRESH = True  # or every client would look up every static file first
+    lookup.clear()
+    usage.clear()
+    limiter.forget()
+    cache.clear()
+    databases.forget_doubt()
+    yield
+    lookup.clear()
+
+
+class ApiClient:
+    """Django's test client with the key in the header; an exception in a view is an answer, as for a caller."""
+
+    def __init__(self, key: str | None) -> None:
+        """Send `key`, or no header if it is None."""
+        self.client = Client(raise_request_exception=False)
+        self.key = key
+
+    def __call__(self, method: str, path: str, body: Any = None, **headers: str) -> Any:
+        """Send one request; `body` is JSON for what is not bytes; `headers` with _ for -."""
+        sent = {name.replace("_", "-"): value for name, value in headers.items()}
+        if self.key is not None:
+            sent.setdefault("Authorization", f"Bearer {self.key}")
+        content_type = sent.pop("Content-Type", "application/json" if body is not None else "")
+        data = body if isinstance(body, bytes) else json_bytes(body)
+        return self.client.generic(method, path, data, content_type, headers=sent)
+
+    def get(self, path: str, **headers: str) -> Any:
+        return self("GET", path, **headers)
+
+    def post(self, path: str, body: Any = None, **headers: str) -> Any:
+        return self("POST", path, body, **headers)
+
+
+def json_bytes(body: Any) -> bytes:
+    return b"" if body is None else json.dumps(body).encode()
+
+
+@pytest.fixture
+def key(db: None) -> str:
+    """A key with scope write."""
+    return APIKey.objects.issue(name="Test")[1]
+
+
+@pytest.fixture
+def api(key: str) -> ApiClient:
+    return ApiClient(key)
+
+
+@pytest.fixture
+def stranger(db: None) -> ApiClient:
+    return ApiClient(None)
+
+
+@pytest.fixture
+def reader(db: None) -> ApiClient:
+    return ApiClient(APIKey.objects.issue(name="Reader", scope="read")[1])
+
+
+@pytest.fixture
+def category(db: None) -> Category:
+    return CategoryFactory(name="Dogs")
+
+
+def error(code: str, message: str, status: int) -> dict[str, Any]:
+    """Return the whole body of an Error."""
+    return {"code": code, "message": message, "status": status}

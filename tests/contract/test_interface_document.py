@@ -1,0 +1,338 @@
+"""The interface document's facts, written out, against the published description and against the service.
+
+`interface.md` is the contract: a table here changes only when that document does.
+"""
+
+import json
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from categories.models import Category
+from pets.models import Pet
+from petstore_site.apikeys.models import APIKey
+from tests.conftest import ApiClient
+from tests.factories import CategoryFactory, PetFactory
+
+# --- Section 2: resources and their fields ---------------------------------------------------------------------------
+
+STATUSES = ["available", "pending", "sold"]
+
+Field = tuple[str, str, str | None, bool]
+"""Name, type, format, whether it is required."""
+
+NEW_PET: list[Field] = [
+    ("name", "string", None, True),
+    ("categoryId", "integer", "int64", True),
+    ("status", "PetStatus", None, False),
+]
+PET: list[Field] = [*NEW_PET, ("id", "integer", "int64", True)]
+ERROR: list[Field] = [
+    ("code", "string", None, True),
+    ("message", "string", None, True),
+    ("status", "integer", None, True),
+]
+MEANINGS = {
+    ("NewPet", "name"): "The animal's name",
+    ("NewPet", "categoryId"): "Identifier of the category the animal belongs to",
+    ("NewPet", "status"): "Availability status",
+    ("Pet", "id"): "Unique identifier assigned by the service on creation",
+    ("Error", "code"): "Machine-readable error code",
+    ("Error", "message"): "Human-readable description",
+    ("Error", "status"): "The HTTP status code",
+}
+SCHEMAS = {"NewPet": NEW_PET, "Pet": PET, "Error": ERROR}
+
+# --- Section 4: endpoints --------------------------------------------------------------------------------------------
+
+OPERATIONS = {
+    # operation name: method, path, body, deprecated, parameters, answers
+    "listPets": ("get", "/pets", None, False, ["limit", "status"], {200: "Pets", 401: "Error"}),
+    "createPet": ("post", "/pets", "NewPet", False, [], {201: "Pet", 400: "Error", 401: "Error"}),
+    "getPet": ("get", "/pets/{petId}", None, True, ["petId"], {200: "Pet", 401: "Error", 404: "Error"}),
+}
+PARAMETERS = {
+    # operation and parameter: where, required, type, format, minimum, maximum, default
+    ("listPets", "limit"): ("query", False, "integer", None, 1, 100, 20),
+    ("listPets", "status"): ("query", False, "PetStatus", None, None, None, None),
+    ("getPet", "petId"): ("path", True, "integer", "int64", None, None, None),
+}
+REMOVAL = datetime(2030, 12, 5, tzinfo=UTC)
+
+# --- Sections 5, 7, 8, 9: authentication, errors, limits, versioning -------------------------------------------------
+
+KNOWN_PET, UNKNOWN_PET = "/v1/pets/{pet}", "/v1/pets/9223372036854775807"
+UNAUTHORISED = [("GET", "/v1/pets"), ("POST", "/v1/pets"), ("GET", KNOWN_PET), ("GET", UNKNOWN_PET)]
+VERSION = "1.0.0"
+
+
+@pytest.fixture
+def description(client: Client) -> dict[str, Any]:
+    told: dict[str, Any] = client.get("/openapi.json").json()
+    return told
+
+
+@pytest.fixture
+def pet(category: Category) -> Pet:
+    return PetFactory(name="Rex", category=category, status="sold")
+
+
+def operation(description: dict[str, Any], name: str) -> dict[str, Any]:
+    method, path, *_ = OPERATIONS[name]
+    described: dict[str, Any] = description["paths"][path][method]
+    return described
+
+
+def parameter(description: dict[str, Any], name: str, of: str) -> dict[str, Any]:
+    [described] = [found for found in operation(description, of)["parameters"] if found["name"] == name]
+    return dict(described)
+
+
+def kind(schema: dict[str, Any]) -> str:
+    """Return the name of the type, which may be another schema's."""
+    [told] = schema.get("allOf", [schema])
+    return str(told["$ref"]).rpartition("/")[2] if "$ref" in told else str(told["type"])
+
+
+def media(holder: dict[str, Any]) -> str:
+    """Return the name of the one schema of the one media type."""
+    [(media_type, content)] = holder["content"].items()
+    assert media_type == "application/json"
+    return kind(content["schema"])
+
+
+class TestSchemas:
+    """Section 2, in the description."""
+
+    def test_pet_status(self, description: dict[str, Any]) -> None:
+        assert description["components"]["schemas"]["PetStatus"] == {"type": "string", "enum": STATUSES}
+
+    @pytest.mark.parametrize("schema", SCHEMAS)
+    def test_fields_types_and_formats(self, description: dict[str, Any], schema: str) -> None:
+        described = description["components"]["schemas"][schema]
+        fields = {(name, kind(field), field.get("format")) for name, field in described["properties"].items()}
+        assert described["type"] == "object"
+        assert fields == {fact[:3] for fact in SCHEMAS[schema]}
+        assert set(described["required"]) == {name for name, *_, required in SCHEMAS[schema] if required}
+
+    @pytest.mark.parametrize(("schema", "field"), MEANINGS)
+    def test_meanings(self, description: dict[str, Any], schema: str, field: str) -> None:
+        described = description["components"]["schemas"][schema]["properties"][field]
+        assert described["description"].startswith(MEANINGS[schema, field])
+
+    def test_pet_has_every_field_of_new_pet(self, description: dict[str, Any]) -> None:
+        new, made = (description["components"]["schemas"][name]["properties"] for name in ("NewPet", "Pet"))
+        assert set(made) == {*new, "id"}
+        limits = ("type", "format", "minimum", "maximum", "minLength", "maxLength", "pattern", "allOf")
+        for name, field in new.items():
+            assert {limit: field.get(limit) for limit in limits} == {limit: made[name].get(limit) for limit in limits}
+
+    def test_pets(self, description: dict[str, Any]) -> None:
+        pets = description["components"]["schemas"]["Pets"]
+        assert (pets["type"], kind(pets["items"])) == ("array", "Pet")
+
+
+class TestOperations:
+    """Section 4, in the description."""
+
+    @pytest.mark.parametrize("name", OPERATIONS)
+    def test_name_body_and_deprecation(self, description: dict[str, Any], name: str) -> None:
+        _, _, body, deprecated, *_ = OPERATIONS[name]
+        described = operation(description, name)
+        assert described["operationId"] == name
+        assert described.get("deprecated", False) is deprecated
+        assert ("requestBody" in described) is (body is not None)
+        if body:
+            assert described["requestBody"]["required"] is True
+            assert media(described["requestBody"]) == body
+
+    @pytest.mark.parametrize("name", OPERATIONS)
+    def test_answers(self, description: dict[str, Any], name: str) -> None:
+        described = operation(description, name)["responses"]
+        wanted = OPERATIONS[name][5]
+        assert {status: media(described[str(status)]) for status in wanted} == wanted
+
+    @pytest.mark.parametrize("name", OPERATIONS)
+    def test_every_other_answer_is_an_error_or_empty(self, description: dict[str, Any], name: str) -> None:
+        described = operation(description, name)["responses"]
+        others = {status: answer for status, answer in described.items() if int(status) not in OPERATIONS[name][5]}
+        assert {media(answer) for status, answer in others.items() if status != "304"} == {"Error"}
+        assert "content" not in others.get("304", {})
+
+    def test_the_documents_operations_and_additions(self, description: dict[str, Any]) -> None:
+        paths = {(method, path) for path, item in description["paths"].items() for method in item}
+        assert paths >= {(method, path) for method, path, *_ in OPERATIONS.values()}
+        assert {path for _, path in paths} <= {"/pets", "/pets/{petId}", "/categories", "/categories/{categoryId}"}
+
+    @pytest.mark.parametrize(("of", "name"), PARAMETERS)
+    def test_parameters(self, description: dict[str, Any], of: str, name: str) -> None:
+        described = parameter(description, name, of)
+        schema = described["schema"]
+        limits = [schema.get(limit) for limit in ("format", "minimum", "maximum", "default")]
+        assert (described["in"], described["required"], kind(schema), *limits) == PARAMETERS[of, name]
+
+    @pytest.mark.parametrize("of", OPERATIONS)
+    def test_no_other_parameter_is_required(self, description: dict[str, Any], of: str) -> None:
+        required = [found["name"] for found in operation(description, of)["parameters"] if found.get("required")]
+        assert required == (["petId"] if of == "getPet" else [])
+        assert {found["name"] for found in operation(description, of)["parameters"]} >= set(OPERATIONS[of][4])
+
+    def test_the_day_of_removal_and_the_replacement_are_told(self, description: dict[str, Any]) -> None:
+        told = operation(description, "getPet")
+        assert "5 December 2030" in told["description"]
+        assert "`GET /pets` with the `status` filter" in told["description"]
+        sunset = description["components"]["headers"]["Sunset"]["schema"]["const"]
+        assert parsedate_to_datetime(sunset) == REMOVAL
+        assert all("Sunset" in answer["headers"] for answer in told["responses"].values())
+
+
+class TestRest:
+    """Sections 5 and 9, in the description."""
+
+    def test_bearer_on_every_operation(self, description: dict[str, Any]) -> None:
+        [(name, scheme)] = description["components"]["securitySchemes"].items()
+        assert (scheme["type"], scheme["scheme"]) == ("http", "bearer")
+        for item in description["paths"].values():
+            for described in item.values():
+                assert described["security"] == [{name: []}]
+
+    def test_versions_and_environments(self, description: dict[str, Any]) -> None:
+        assert description["info"]["version"] == VERSION
+        assert [server["description"] for server in description["servers"]] == ["Production", "Staging"]
+        assert all(server["url"].endswith("/v1") for server in description["servers"])
+
+
+class TestListPets:
+    """Section 4.1, as the service does it."""
+
+    def test_a_json_array_of_pet(self, api: ApiClient, pet: Pet, category: Category) -> None:
+        answer = api.get("/v1/pets")
+        assert (answer.status_code, answer["Content-Type"]) == (200, "application/json")
+        assert answer.json() == [{"id": pet.pk, "name": "Rex", "categoryId": category.pk, "status": "sold"}]
+
+    @pytest.mark.parametrize(("query", "number"), [("", 20), ("?limit=1", 1), ("?limit=99", 99), ("?limit=100", 100)])
+    def test_limit_is_the_maximum(self, api: ApiClient, category: Category, query: str, number: int) -> None:
+        PetFactory.create_batch(101, category=category)
+        assert len(api.get(f"/v1/pets{query}").json()) == number
+
+    @pytest.mark.parametrize("limit", [-1, 0, 101, 1000])
+    def test_limit_is_from_1_to_100(self, api: ApiClient, limit: int) -> None:
+        assert api.get(f"/v1/pets?limit={limit}").status_code == 400
+
+    @pytest.mark.parametrize("status", STATUSES)
+    def test_only_animals_with_the_status(self, api: ApiClient, category: Category, status: str) -> None:
+        made = {value: PetFactory(category=category, status=value).pk for value in STATUSES}
+        assert [(row["id"], row["status"]) for row in api.get(f"/v1/pets?status={status}").json()] == [
+            (made[status], status)
+        ]
+
+
+BAD_BODIES: list[Any] = [
+    {},
+    {"name": "Rex"},
+    {"categoryId": 1},
+    {"name": 1, "categoryId": 1},
+    {"name": None, "categoryId": 1},
+    {"name": "Rex", "categoryId": "1"},
+    {"name": "Rex", "categoryId": 1.5},
+    {"name": "Rex", "categoryId": None},
+    {"name": "Rex", "categoryId": 2**63},
+    {"name": "Rex", "categoryId": 1, "status": "lost"},
+    {"name": "Rex", "categoryId": 1, "status": None},
+    [],
+    "Rex",
+    None,
+]
+
+
+class TestCreatePet:
+    """Section 4.2, as the service does it."""
+
+    @pytest.mark.parametrize("status", [None, *STATUSES])
+    def test_the_created_animal_with_its_id(self, api: ApiClient, category: Category, status: str | None) -> None:
+        sent = {"name": "Rex", "categoryId": category.pk} | ({"status": status} if status else {})
+        answer = api.post("/v1/pets", sent)
+        made = Pet.objects.get()
+        assert (answer.status_code, answer["Content-Type"]) == (201, "application/json")
+        assert answer.json() == {"status": "available"} | sent | {"id": made.pk}
+
+    @pytest.mark.parametrize("body", BAD_BODIES, ids=json.dumps)
+    def test_missing_or_invalid_values_are_a_400(self, api: ApiClient, body: Any) -> None:
+        CategoryFactory(pk=1)
+        answer = api("POST", "/v1/pets", json.dumps(body).encode())
+        assert_error(answer, 400)
+        assert not Pet.objects.exists()
+
+    def test_category_ids_are_int64(self, api: ApiClient) -> None:
+        CategoryFactory(pk=2**63 - 1)
+        answer = api.post("/v1/pets", {"name": "Rex", "categoryId": 2**63 - 1})
+        assert (answer.status_code, answer.json()["categoryId"]) == (201, 2**63 - 1)
+
+
+class TestGetPet:
+    """Section 4.3, as the service does it."""
+
+    def test_the_animal(self, api: ApiClient, pet: Pet, category: Category) -> None:
+        answer = api.get(f"/v1/pets/{pet.pk}")
+        assert (answer.status_code, answer["Content-Type"]) == (200, "application/json")
+        assert answer.json() == {"id": pet.pk, "name": "Rex", "categoryId": category.pk, "status": "sold"}
+
+    def test_pet_ids_are_int64(self, api: ApiClient, category: Category) -> None:
+        PetFactory(pk=2**63 - 1, category=category)
+        assert api.get(f"/v1/pets/{2**63 - 1}").json()["id"] == 2**63 - 1
+
+    def test_an_unknown_animal_is_a_404(self, api: ApiClient) -> None:
+        assert_error(api.get(UNKNOWN_PET), 404)
+
+    def test_the_day_of_removal_is_announced_on_every_answer(self, api: ApiClient, pet: Pet) -> None:
+        for path in (f"/v1/pets/{pet.pk}", UNKNOWN_PET):
+            answer = api.get(path)
+            assert answer["Deprecation"].startswith("@")
+            assert parsedate_to_datetime(answer["Sunset"]) == REMOVAL
+
+
+def assert_error(answer: Any, status: int) -> None:
+    """Section 7: an Error body whose `status` repeats the HTTP status code."""
+    assert (answer.status_code, answer["Content-Type"]) == (status, "application/json")
+    body = answer.json()
+    assert [(name, type(value)) for name, value in body.items()] == [("code", str), ("message", str), ("status", int)]
+    assert body["status"] == status
+    assert body["code"]
+    assert body["message"]
+
+
+class TestAuthentication:
+    """Section 5, as the service does it."""
+
+    @pytest.mark.parametrize(("method", "path"), UNAUTHORISED)
+    @pytest.mark.parametrize("header", [None, "", "Bearer", "Bearer nonsense", "Basic cGV0czpwZXRz"])
+    def test_a_missing_or_invalid_key_is_a_401(
+        self, stranger: ApiClient, pet: Pet, method: str, path: str, header: str | None
+    ) -> None:
+        headers = {} if header is None else {"Authorization": header}
+        body = {"name": "Rex", "categoryId": pet.category_id} if method == "POST" else None
+        assert_error(stranger(method, path.format(pet=pet.pk), body, **headers), 401)
+        assert Pet.objects.count() == 1
+
+    @pytest.mark.parametrize(("method", "path"), UNAUTHORISED)
+    def test_a_revoked_key_is_a_401(self, pet: Pet, method: str, path: str) -> None:
+        key, secret = APIKey.objects.issue(name="Gone")
+        key.revoke()
+        assert_error(ApiClient(secret)(method, path.format(pet=pet.pk)), 401)
+
+    def test_the_key_is_sent_as_a_bearer_token(self, stranger: ApiClient, key: str) -> None:
+        assert stranger.get("/v1/pets", Authorization=f"Bearer {key}").status_code == 200
+
+
+def test_the_version_is_in_the_path(api: ApiClient) -> None:
+    assert [api.get(path).status_code for path in ("/v1/pets", "/pets", "/v2/pets")] == [200, 404, 404]
+
+
+def test_no_operation_changes_or_removes_an_animal(api: ApiClient, pet: Pet) -> None:
+    before = Pet.objects.values().get()
+    for method in ("PUT", "PATCH", "DELETE", "POST"):
+        assert_error(api(method, f"/v1/pets/{pet.pk}", {"name": "Max", "status": "available"}), 405)
+    assert Pet.objects.values().get() == before

@@ -1,0 +1,64 @@
+"""Animals in the back office."""
+
+import re
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.e2e.conftest import Screenshot
+from tests.server import Gunicorn
+
+PETS = "/admin/pets/pet/"
+HOSTILE = ["<script>alert(1)</script>", '"><img src=x onerror=alert(1)>', "\u202eevil", "\N{PAW PRINTS}" * 255]
+
+
+@pytest.fixture(scope="package")
+def key(server: Gunicorn) -> str:
+    return str(server.manage_json("issue_api_key", "Writer")["key"])
+
+
+def test_the_list_can_be_searched_and_filtered(office: Page, screenshot: Screenshot) -> None:
+    office.goto(PETS)
+    rows = office.locator("#result_list tbody tr")
+    everything = rows.count()
+    screenshot("admin-pets.png")
+    first = office.locator("#result_list .field-name").first.inner_text()
+    office.locator("#searchbar").fill(first)
+    office.get_by_role("button", name="Search").click()
+    office.wait_for_url(re.compile("q="))  # which waits for the whole page, as expect() would not
+    found = office.locator("#result_list .field-name").all_inner_texts()
+    assert first in found
+    assert len(found) < everything
+    office.goto(PETS)
+    office.locator("#changelist-filter").get_by_role("link", name="Sold").click()
+    office.wait_for_url(re.compile("status__exact=sold"))
+    assert set(office.locator("#result_list .field-status").all_inner_texts()) == {"Sold"}
+
+
+def test_an_animal_is_added_with_the_help_of_the_autocomplete(office: Page, server: Gunicorn, key: str) -> None:
+    category = server.get("/v1/categories", key).json()[0]
+    office.goto(f"{PETS}add/")
+    office.get_by_label("Name:").fill("Added by hand")
+    office.locator(".field-category .select2-selection").click()
+    office.locator(".select2-search__field").fill(category["name"][:4])
+    office.get_by_role("option", name=category["name"], exact=True).click()
+    office.get_by_label("Status:").select_option("pending")
+    office.get_by_role("button", name="Save", exact=True).click()
+    expect(office.locator(".messagelist")).to_contain_text("was added successfully")
+    newest = server.get("/v1/pets?limit=1", key).json()[0]
+    assert newest == {"id": newest["id"], "name": "Added by hand", "categoryId": category["id"], "status": "pending"}
+
+
+@pytest.mark.parametrize("name", HOSTILE, ids=["script", "image", "bidi", "emoji"])
+def test_names_are_only_text(office: Page, server: Gunicorn, key: str, name: str) -> None:
+    category = server.get("/v1/categories", key).json()[0]["id"]
+    pet = server.post("/v1/pets", key, {"name": name, "categoryId": category}).json()
+    office.goto(PETS)
+    row = office.locator("#result_list tbody tr").first
+    expect(row.locator(".field-id")).to_have_text(str(pet["id"]))
+    assert row.locator(".field-name").text_content() == name
+    row.get_by_role("link").first.click()
+    expect(office.get_by_label("Name:")).to_have_value(name)
+    assert office.locator("img[src=x]").count() == 0
+    office.go_back()
+    expect(row.locator(".field-name")).to_have_text(name)

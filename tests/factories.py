@@ -1,0 +1,65 @@
+"""Makes rows for tests: `PetFactory(name="Rex")` stores an animal, and its category if none is given."""
+
+from typing import Any, Protocol, TypeVar, cast
+
+from factory.declarations import Sequence, SubFactory
+from factory.django import DjangoModelFactory
+
+from categories.models import Category
+from pets.models import Pet
+from petstore_site.apikeys.models import APIKey
+
+Row = TypeVar("Row")
+
+
+class Makes(Protocol[Row]):
+    """What a factory can do, with the type of the rows, which factory-boy does not tell."""
+
+    def __call__(self, **columns: Any) -> Row:
+        """Return a stored row."""
+
+    def build(self, **columns: Any) -> Row:
+        """Return a row that is not stored."""
+
+    def create_batch(self, size: int, **columns: Any) -> list[Row]:
+        """Return several stored rows."""
+
+
+def _numbered(word: str) -> Any:
+    return Sequence(lambda number: f"{word} {number}")  # type: ignore[no-untyped-call]
+
+
+class _CategoryFactory(DjangoModelFactory[Category]):
+    class Meta:
+        model = Category
+
+    name = _numbered("Category")
+
+
+class _PetFactory(DjangoModelFactory[Pet]):
+    class Meta:
+        model = Pet
+
+    name = _numbered("Pet")
+    category = SubFactory(_CategoryFactory)  # type: ignore[no-untyped-call]
+
+
+class _APIKeyFactory(DjangoModelFactory[APIKey]):
+    """Leaves the key's text in `secret`; every column can be set, so that a key can have a past."""
+
+    class Meta:
+        model = APIKey
+
+    name = _numbered("Client")
+
+    @classmethod
+    def _create(cls, model_class: type[APIKey], *_args: Any, **columns: Any) -> APIKey:
+        key = model_class(**columns)
+        key.give_secret()
+        key.save()
+        return key
+
+
+CategoryFactory = cast("Makes[Category]", _CategoryFactory)
+PetFactory = cast("Makes[Pet]", _PetFactory)
+APIKeyFactory = cast("Makes[APIKey]", _APIKeyFactory)

@@ -1,0 +1,112 @@
+"""`Idempotency-Key` on `POST /v1/pets`."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.core.management import call_command
+from django.utils import timezone
+
+from categories.models import Category
+from pets.models import Pet
+from petstore_site.apikeys.models import APIKey
+from petstore_site.idempotency.models import IdempotentRequest
+from tests.conftest import ApiClient, error
+
+IN_USE = error("idempotency_key_reused", "This Idempotency-Key came before with another body.", 422)
+MALFORMED = error("bad_request", "Idempotency-Key must have 1 to 255 visible ASCII characters.", 400)
+
+
+@pytest.fixture
+def rex(category: Category) -> dict[str, Any]:
+    return {"name": "Rex", "categoryId": category.pk}
+
+
+def test_replay(api: ApiClient, rex: dict[str, Any]) -> None:
+    first, again = (api.post("/v1/pets", rex, Idempotency_Key="order-1") for _ in range(2))
+    assert (first.status_code, again.status_code) == (201, 201)
+    assert first.content == again.content
+    assert first["Location"] == again["Location"]
+    assert "Idempotency-Replayed" not in first.headers
+    assert again["Idempotency-Replayed"] == "true"
+    assert Pet.objects.count() == 1
+
+
+def test_the_order_of_members_is_no_other_payload(api: ApiClient, rex: dict[str, Any]) -> None:
+    api.post("/v1/pets", rex, Idempotency_Key="order-1")
+    again = api.post("/v1/pets", dict(reversed(rex.items())), Idempotency_Key="order-1")
+    assert again["Idempotency-Replayed"] == "true"
+
+
+@pytest.mark.parametrize("change", [{"name": "Max"}, {"status": "sold"}, {"colour": "red"}])
+def test_another_payload(api: ApiClient, rex: dict[str, Any], change: dict[str, Any]) -> None:
+    api.post("/v1/pets", rex, Idempotency_Key="order-1")
+    answer = api.post("/v1/pets", rex | change, Idempotency_Key="order-1")
+    assert (answer.status_code, answer.json()) == (422, IN_USE)
+    assert Pet.objects.count() == 1
+
+
+def test_a_number_and_a_string_are_not_the_same_payload(api: ApiClient, rex: dict[str, Any]) -> None:
+    written = b'{"name":"Rex","categoryId":%s}'
+    sent = [written % number for number in (b"%d.0" % rex["categoryId"], b'"%d.0"' % rex["categoryId"])]
+    assert [api.post("/v1/pets", body, Idempotency_Key="order-1").status_code for body in sent] == [201, 422]
+
+
+def test_a_refusal_is_not_kept(api: ApiClient, rex: dict[str, Any]) -> None:
+    assert api.post("/v1/pets", {"name": "Rex"}, Idempotency_Key="order-1").status_code == 400
+    assert not IdempotentRequest.objects.exists()
+    assert api.post("/v1/pets", rex, Idempotency_Key="order-1").status_code == 201
+
+
+def test_a_replay_does_not_need_its_category_any_more(api: ApiClient, rex: dict[str, Any], category: Category) -> None:
+    first = api.post("/v1/pets", rex, Idempotency_Key="order-1")
+    Pet.objects.all().delete()
+    category.delete()
+    again = api.post("/v1/pets", rex, Idempotency_Key="order-1")
+    assert (again.status_code, again.content) == (201, first.content)
+
+
+def test_each_api_key_for_itself(api: ApiClient, rex: dict[str, Any], db: None) -> None:
+    other = ApiClient(APIKey.objects.issue(name="Other")[1])
+    answers = [client.post("/v1/pets", rex, Idempotency_Key="order-1") for client in (api, other)]
+    assert len({answer.json()["id"] for answer in answers}) == 2
+
+
+@pytest.mark.parametrize("sent", ["x", "x" * 255, '"x_y"', "!#~", "a,b", '"', 'a"b'])
+def test_forms_of_the_key(api: ApiClient, rex: dict[str, Any], sent: str) -> None:
+    answers = [api.post("/v1/pets", rex, Idempotency_Key=sent) for _ in range(2)]
+    assert [answer.get("Idempotency-Replayed") for answer in answers] == [None, "true"]
+
+
+def test_quoted_and_bare_are_the_same_key(api: ApiClient, rex: dict[str, Any]) -> None:
+    api.post("/v1/pets", rex, Idempotency_Key='"order-1"')
+    assert api.post("/v1/pets", rex, Idempotency_Key="order-1")["Idempotency-Replayed"] == "true"
+
+
+@pytest.mark.parametrize("sent", ["", " ", "x" * 256, "a b", "é", "a\tb", '""'])
+def test_malformed_keys(api: ApiClient, rex: dict[str, Any], sent: str) -> None:
+    answer = api.post("/v1/pets", rex, Idempotency_Key=sent)
+    assert (answer.status_code, answer.json()) == (400, MALFORMED)
+    assert not Pet.objects.exists()
+
+
+def test_a_list_ignores_the_header(api: ApiClient) -> None:
+    assert api.get("/v1/pets", Idempotency_Key="x" * 300).status_code == 200
+
+
+def test_after_24_hours_the_key_is_free(api: ApiClient, rex: dict[str, Any]) -> None:
+    first = api.post("/v1/pets", rex, Idempotency_Key="order-1")
+    IdempotentRequest.objects.update(created_at=timezone.now() - timedelta(hours=24))
+    second = api.post("/v1/pets", rex | {"name": "Max"}, Idempotency_Key="order-1")
+    assert second.status_code == 201
+    assert second.json()["id"] != first.json()["id"]
+
+
+def test_purge_expired(api: ApiClient, rex: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
+    for key in ("old", "new"):
+        api.post("/v1/pets", rex, Idempotency_Key=key)
+    IdempotentRequest.objects.filter(key="old").update(created_at=timezone.now() - timedelta(hours=25))
+    call_command("purge_expired")
+    call_command("purge_expired", "--json")
+    assert capsys.readouterr().out == 'Deleted 1 idempotency keys.\n{"idempotency_keys": 0}\n'
+    assert [row.key for row in IdempotentRequest.objects.all()] == ["new"]

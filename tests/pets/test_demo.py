@@ -1,0 +1,95 @@
+"""`load_demo_data` and `prepare_development`."""
+
+import json
+import re
+import unicodedata
+from io import StringIO
+from typing import Any
+
+import pytest
+from django.contrib.auth import authenticate
+from django.contrib.auth.models import User
+from django.core.management import CommandError, call_command
+
+from categories.models import Category
+from pets.models import Pet
+from petstore_site.apikeys.models import APIKey
+from tests.conftest import ApiClient
+from tests.factories import PetFactory
+
+
+def run(name: str, *arguments: str) -> str:
+    out = StringIO()
+    call_command(name, *arguments, stdout=out)
+    return out.getvalue()
+
+
+def test_a_catalogue_like_a_pet_stores(db: None) -> None:
+    assert json.loads(run("load_demo_data", "--json")) == {"categories": 17, "pets": 360}
+    pets = list(Pet.objects.select_related("category"))
+    scripts = {unicodedata.name(letter).split()[0] for pet in pets for letter in pet.name if letter.isalpha()}
+    assert {"LATIN", "CYRILLIC", "GREEK", "ARABIC", "HEBREW", "CJK", "HANGUL", "THAI", "DEVANAGARI"} <= scripts
+    for category in Category.objects.all():
+        assert {pet.status for pet in pets if pet.category == category} == {"available", "pending", "sold"}
+    for pet in pets:
+        pet.full_clean()
+
+
+def test_the_same_every_time(db: None) -> None:
+    def load() -> list[tuple[str, str, str]]:
+        run("load_demo_data")
+        rows = list(Pet.objects.order_by("pk").values_list("name", "category__name", "status"))
+        Pet.objects.all().delete()
+        return rows
+
+    assert load() == load()
+
+
+def test_never_into_a_database_with_animals_of_its_own(db: None) -> None:
+    PetFactory(name="Mine")
+    with pytest.raises(CommandError, match="The catalogue has animals already"):
+        run("load_demo_data")
+    assert [pet.name for pet in Pet.objects.all()] == ["Mine"]
+
+
+def test_the_first_make_run_shows_a_key_and_a_login_that_work(db: None) -> None:
+    out = run("prepare_development", "--port", "8123")
+    key = re.search(r"API key +(pets_test_\w{46})$", out, re.MULTILINE)
+    login = re.search(r"admin / (\S+)", out)
+    assert key
+    assert login
+    assert f'curl -H "Authorization: Bearer {key[1]}" "http://127.0.0.1:8123/v1/pets?status=available&limit=3"' in out
+    assert ApiClient(key[1]).get("/v1/pets?status=available&limit=3").status_code == 200
+    assert authenticate(username="admin", password=login[1])
+
+
+def test_the_second_keeps_everything_and_says_where_the_key_was_shown(db: None) -> None:
+    first = run("prepare_development")
+    counts = [model.objects.count() for model in (Pet, APIKey)]
+    out = run("prepare_development")
+    key = re.search(r"pets_test_\w{46}", first)
+    assert key
+    assert key[0] not in out
+    assert "was shown once, when 'First key, issued by make run' was issued on " in out
+    assert [model.objects.count() for model in (Pet, APIKey)] == counts == [360, 1]
+
+
+@pytest.mark.parametrize(
+    ("host", "shown"), [("0.0.0.0", "127.0.0.1"), ("::", "[::1]"), ("::1", "[::1]"), ("pets.local", "pets.local")]
+)
+def test_the_lines_shown_work_from_this_machine(db: None, host: str, shown: str) -> None:
+    assert f'"http://{shown}:8000/v1/pets?' in run("prepare_development", "--host", host)
+
+
+def test_somebody_elses_admin_account_is_left_alone(db: None) -> None:
+    User.objects.create_user("admin", password="x")
+    assert "API key       pets_test_" in run("prepare_development")
+    assert not User.objects.get().is_staff
+
+
+@pytest.mark.parametrize("environment", ["production", "staging"])
+def test_make_run_is_for_development(db: None, settings: Any, environment: str) -> None:
+    settings.HOSTED, settings.PETSTORE_ENVIRONMENT = True, environment
+    with pytest.raises(CommandError, match=f"PETSTORE_ENVIRONMENT is {environment}"):
+        run("prepare_development")
+    assert not APIKey.objects.exists()

@@ -1,0 +1,66 @@
+"""What examples that use the database share: none sees the rows of another, and time passes when one says so."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from unittest import mock
+
+from django.db import transaction
+from hypothesis.stateful import RuleBasedStateMachine, run_state_machine_as_test
+
+from petstore_site.apikeys import lookup
+
+
+@contextmanager
+def rolled_back() -> Iterator[None]:
+    """Undo what the block does to the database; the cache of keys is emptied too, as it would remember."""
+    with transaction.atomic():
+        lookup.clear()
+        yield
+        transaction.set_rollback(True)
+    lookup.clear()
+
+
+class RolledBackMachine(RuleBasedStateMachine):
+    """A state machine whose every run starts with the rows that the test has made."""
+
+    def __init__(self) -> None:
+        """Begin what `teardown` undoes."""
+        super().__init__()
+        self._block = rolled_back()
+        self._block.__enter__()
+
+    def teardown(self) -> None:
+        """Undo."""
+        self._block.__exit__(None, None, None)
+
+
+def run(machine: type[RolledBackMachine], **world: object) -> None:
+    """Run the machine as a test; `world` becomes its class's attributes, such as a client."""
+    run_state_machine_as_test(type(machine.__name__, (machine,), world))
+
+
+class Clock:
+    """Stands for the computer's clock, the calendar's and the monotonic one, within the block."""
+
+    def __init__(self) -> None:
+        """Begin at a moment that has nothing special."""
+        self.now = datetime(2027, 3, 14, 15, 9, 26, tzinfo=UTC)
+
+    def passes(self, time: timedelta) -> None:
+        self.now += time
+
+    @contextmanager
+    def installed(self) -> Iterator[None]:
+        """Let Django's `timezone.now` and the cache of keys read this clock."""
+        with (
+            mock.patch("django.utils.timezone.now", self.read),
+            mock.patch.object(lookup._cache, "_clock", self.seconds),
+        ):
+            yield
+
+    def read(self) -> datetime:
+        return self.now
+
+    def seconds(self) -> float:
+        return self.now.timestamp()

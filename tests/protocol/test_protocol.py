@@ -1,0 +1,499 @@
+"""Bytes through gunicorn and through nginx: both count the same requests, and every error through nginx is an Error."""
+
+import http.client
+import json
+import random
+import re
+import signal
+import socket
+import ssl
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.conf import settings
+
+from petstore_site.api.errors import CODES, error_body
+from petstore_site.apikeys import keys
+from tests.conftest import ApiClient, error
+from tests.protocol.corpus import CASES, LEGAL, REFUSED, written
+from tests.protocol.nginx import FILES, Nginx, running_nginx
+from tests.protocol.wire import Answer, connected, exchange, read_answer, request
+from tests.server import Answer as WholeAnswer
+from tests.server import Gunicorn, bearer, free_port, send_on, until
+
+BAD_REQUEST = error("bad_request", "The request as a whole cannot be understood.", 400)
+TOO_LARGE = error("body_too_large", "The request body is larger than 65536 bytes.", 413)
+UNAVAILABLE = error("unavailable", "The service cannot answer now; Retry-After says when to try again.", 503)
+NO_ROUTE = error("route_not_found", "This path does not exist.", 404)
+
+numbers = count()
+
+
+def word() -> str:
+    """Return what marks the requests of one test in both logs."""
+    return f"w{next(numbers)}w"
+
+
+def assert_readable(answers: list[Answer], layer: str) -> None:
+    """Every error is an Error; only gunicorn's own, where nothing stands before it, is a page."""
+    for answer in answers:
+        if answer.status >= 400 and (layer == "nginx" or answer.is_the_services):
+            answer.error()
+
+
+class TestFiles:
+    """What deploy/nginx says twice, or says again after the service."""
+
+    def test_errors_are_those_of_the_service(self) -> None:
+        told = re.findall(r"return (\d+) '(.*)';", (FILES / "errors.conf").read_text())
+        assert len(told) == 6
+        for status, text in told:
+            body = json.loads(text)
+            assert list(body.items()) == list(error_body(CODES[body["code"]]).items())
+            assert int(status) == body["status"]
+
+    def test_what_passes_is_examined(self) -> None:
+        passed = set(re.findall(r"proxy_set_header \S+ +(\$http_\w+);", (FILES / "service.conf").read_text()))
+        field_map = (
+            (FILES / "context.conf").read_text().partition('map "$http_')[2].partition("$petstore_refuses_fields")[0]
+        )
+        assert len(passed) > 15
+        assert passed | {"$http_host"} == set(re.findall(r"\$http_\w+", "$http_" + field_map))
+
+    def test_what_browsers_may_send_passes(self) -> None:
+        passed = {name.lower() for name in re.findall(r"proxy_set_header (\S+)", (FILES / "service.conf").read_text())}
+        assert set(settings.CORS_ALLOW_HEADERS) <= passed
+
+
+class TestDivision:
+    """Where one request ends and the next begins."""
+
+    @pytest.mark.parametrize("name", CASES)
+    def test_no_hidden_request(self, server: Gunicorn, layer: str, port: int, name: str, request: Any) -> None:
+        mark = word()
+        answers = exchange(port, written(*CASES[name], mark))
+        served = [answer for answer in answers if answer.is_the_services]
+        until(lambda: paths(server, mark).total() >= len(served))
+        assert_readable(answers, layer)
+        assert paths(server, mark) == Counter({f"/v1/outer-{mark}": len(served)} if served else {})
+        assert len(answers) <= 1
+        assert [answer.headers["X-Request-ID"] for answer in served] == [mark] * len(served)
+        assert len(served) in ({1} if name in LEGAL else {0} if name in REFUSED else {0, 1})
+        if layer == "nginx":
+            assert request.getfixturevalue("nginx").forwarded(mark) == len(served)
+        assert_unpoisoned(port)
+
+    def test_the_corpus_is_whole(self) -> None:
+        assert len(CASES) == 94
+        assert set(CASES) >= LEGAL | REFUSED
+
+
+def paths(server: Gunicorn, mark: str) -> Counter[str]:
+    """Return the paths with this mark that the service answered, and how often."""
+    lines = (json.loads(line) for line in server.log.read_text().splitlines() if mark in line and '"path"' in line)
+    return Counter(line["path"] for line in lines)
+
+
+def assert_unpoisoned(port: int) -> None:
+    """Whoever comes next gets the answer to the own request."""
+    for _ in range(2):
+        mark = word()
+        answers = exchange(port, request(f"/v1/after-{mark}", f"X-Request-ID: {mark}"))
+        assert [(answer.status, answer.headers["X-Request-ID"]) for answer in answers] == [(401, mark)]
+
+
+def big(size: int) -> str:
+    return "a" * size
+
+
+REFUSALS: dict[str, tuple[bytes, int, int]] = {
+    "lower-case method": (request("/livez", method="get"), 400, 400),
+    "method of 30": (request("/livez", method="A" * 30), 400, 400),
+    "method of 2": (request("/livez", method="AB"), 400, 400),
+    "method with #": (request("/livez", method="GE#T"), 400, 400),
+    "garbage": (b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n", 400, 400),
+    "no version, two words": (b"GET /livez FTP/1.1\r\n\r\n", 400, 400),
+    "HTTP/2.0": (request("/livez", version="HTTP/2.0"), 400, 400),
+    "HTTP/2 preface": (b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 400, 400),
+    "authority-form": (request("127.0.0.1:80"), 400, 400),
+    "asterisk-form": (request("*"), 400, 400),
+    "space in the address": (request("/v1/a b"), 400, 400),
+    "DEL in the address": (request("/v1/a\x7fb"), 400, 400),
+    "request line of 5000": (request("/" + big(5000)), 414, 400),
+    "request line of 4095": (request("/" + big(4095 - 14)), 414, 400),
+    "request line of 40000": (request("/" + big(40_000)), 414, 400),
+    "field of 9000": (request("/livez", f"Cookie: {big(9000)}"), 431, 400),
+    "field of 20000": (request("/livez", f"X-A: {big(20_000)}"), 431, 400),
+    "control character": (request("/livez", "User-Agent: a\x01b"), 400, 400),
+    "DEL in a field": (request("/livez", "Idempotency-Key: a\x7fb"), 400, 400),
+    "NUL in a field": (request("/livez", "X-A: a\x00b"), 400, 400),
+    "two Hosts": (request("/livez", "Host: 127.0.0.1"), 400, 400),
+    "unknown transfer coding": (request("/livez", "Transfer-Encoding: x"), 501, 400),
+    "bytes in the address": (b"GET /\xff HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n", 400, 400),
+}  # fmt: skip
+"""What gunicorn refuses by itself, with a page of HTML: the bytes, its status, and the status through nginx."""
+
+UNLIKE: dict[str, tuple[bytes, int, int]] = {
+    "50 more fields": (request("/v1/pets", *(f"X-{number}: a" for number in range(60))), 431, 401),
+    "two Content-Types": (request("/v1/pets", "Content-Type: a/b", "Content-Type: a/b"), 400, 401),
+    "foreign Expect": (request("/v1/pets", "Expect: x"), 417, 401),
+    "two keys": (request("/v1/pets", "Authorization: Bearer a", "Authorization: Bearer b"), 401, 400),
+    "no Host": (b"GET /v1/pets HTTP/1.1\r\n\r\n", 401, 400),
+    "NUL in the path": (request("/v1/%00"), 401, 400),
+    "above the root": (request("/v1/../../livez"), 401, 400),
+    "TRACE": (request("/v1/pets", method="TRACE"), 401, 405),
+    "OPTIONS *": (request("*", method="OPTIONS"), 404, 400),
+    "absolute-form, other Host": (request("http://127.0.0.1/v1/pets"), 401, 401),
+    "request line of 4094": (request("/v1/" + big(4094 - 17)), 401, 401),
+    "field of 7900": (request("/v1/pets", f"Cookie: {big(7900)}"), 401, 401),
+    "method of 20": (request("/v1/pets", method="A" * 20), 401, 401),
+    "HTTP/1.999": (request("/v1/pets", version="HTTP/1.999"), 400, 401),
+    "HTTP/1.9": (request("/v1/pets", version="HTTP/1.9"), 401, 401),
+    "HTTP/1.0": (b"GET /v1/pets HTTP/1.0\r\n\r\n", 401, 401),
+}  # fmt: skip
+"""What gunicorn and nginx see differently, or both let through to the service."""
+
+
+class TestRefusals:
+    """What never reaches the service."""
+
+    @pytest.mark.parametrize("name", REFUSALS)
+    def test_an_error_through_nginx(self, nginx: Nginx, name: str) -> None:
+        sent, _, status = REFUSALS[name]
+        (answer,) = exchange(nginx.plain, sent)
+        assert (answer.status, answer.error()) == (status, BAD_REQUEST)
+        assert not answer.is_the_services
+        assert answer.headers["Server"] == "nginx"
+
+    @pytest.mark.parametrize("name", REFUSALS)
+    def test_a_page_of_gunicorns_own(self, server: Gunicorn, name: str) -> None:
+        sent, status, _ = REFUSALS[name]
+        (answer,) = exchange(server.port, sent)
+        assert (answer.status, answer.headers["Content-Type"], "Server" in answer.headers) == (
+            status,
+            "text/html",
+            False,
+        )
+        assert "Traceback" not in answer.body.decode("latin-1")
+
+    @pytest.mark.parametrize("name", UNLIKE)
+    def test_seen_differently(self, layer: str, port: int, name: str) -> None:
+        sent, directly, through_nginx = UNLIKE[name]
+        (answer,) = exchange(port, sent)
+        assert answer.status == (directly if layer == "gunicorn" else through_nginx)
+        assert_readable([answer], layer)
+
+    def test_http_0_9_gets_an_error_without_a_head(self, nginx: Nginx) -> None:
+        with connected(nginx.plain) as (connection, reader):
+            connection.sendall(b"GET /v1/pets\r\n")
+            assert json.loads(reader.read())["code"] == "api_key_missing"
+
+    def test_a_file_too_large_for_the_back_office(self, nginx: Nginx) -> None:
+        with connected(nginx.plain) as (connection, reader):
+            connection.sendall(request("/v1/pets", "Content-Length: 10485761", method="POST"))
+            answer = read_answer(reader)
+        assert answer is not None
+        assert answer.error() == TOO_LARGE
+
+    def test_more_than_the_api_takes_is_refused_by_the_service_after_the_key(self, nginx: Nginx) -> None:
+        body = b"x" * 70_000
+        (answer,) = exchange(nginx.plain, request("/v1/pets", f"Content-Length: {len(body)}", method="POST") + body)
+        assert (answer.error()["code"], answer.is_the_services) == ("api_key_missing", True)
+
+    @pytest.mark.parametrize(
+        ("given", "kept"), [("A" * 128, True), ("a.b_c-1", True), ("A" * 129, False), ("a b", False), ("<b>", False)]
+    )
+    @pytest.mark.parametrize("path", ["/v1/pets", "/v1/%C3%A4" + "a" * 4090])
+    def test_the_callers_own_id_if_it_is_one(self, nginx: Nginx, path: str, given: str, kept: bool) -> None:
+        (answer,) = exchange(nginx.plain, request(path, f"X-Request-ID: {given}"))
+        answer.error()
+        assert (answer.headers["X-Request-ID"] == given) is kept
+
+    def test_the_services_headers_pass(self, server: Gunicorn, nginx: Nginx) -> None:
+        def head(port: int) -> dict[str, str]:
+            (answer,) = exchange(port, request("/v1/pets/1", "X-Request-ID: same", "Host-Port: x"))
+            assert answer.status == 401
+            return {
+                name: value for name, value in answer.headers.items() if name not in {"Date", "Server", "Connection"}
+            }
+
+        direct, through = head(server.port), head(nginx.plain)
+        policy = (direct.pop("Content-Security-Policy"), through.pop("Content-Security-Policy"))
+        assert direct == through
+        assert {"WWW-Authenticate", "Sunset", "Deprecation", "Link", "Vary", "Cache-Control"} <= set(through)
+        assert len({frozenset(each.split("; ")) for each in policy}) == 1
+
+
+class TestConnections:
+    """Many requests on one connection, and half of one."""
+
+    def test_20_pipelined_requests_are_answered_in_order(self, layer: str, port: int) -> None:
+        marks = [word() for _ in range(20)]
+        paths = ["/v1/pets", "/livez", "/v1/pets/1", "/nowhere"]
+        sent = [request(paths[number % 4], f"X-Request-ID: {mark}") for number, mark in enumerate(marks)]
+        answers = exchange(port, b"".join(sent))
+        assert [answer.headers["X-Request-ID"] for answer in answers] == marks
+        assert [answer.status for answer in answers] == [401, 200, 401, 404] * 5
+        assert_readable(answers, layer)
+
+    def test_pipelined_bodies_are_not_requests(self, server: Gunicorn, port: int) -> None:
+        marks = [word() for _ in range(6)]
+        sent = [written(*CASES["chunk right" if number % 2 else "CL right"], mark) for number, mark in enumerate(marks)]
+        answers = exchange(port, b"".join(sent))
+        assert [(answer.status, answer.headers["X-Request-ID"]) for answer in answers] == [
+            (401, mark) for mark in marks
+        ]
+        assert all(paths(server, mark) == {f"/v1/outer-{mark}": 1} for mark in marks)
+
+    def test_a_half_closed_connection_gets_the_answer(self, port: int) -> None:
+        with connected(port) as (connection, reader):
+            connection.sendall(request("/readyz"))
+            connection.shutdown(socket.SHUT_WR)
+            answer = read_answer(reader)
+            assert answer is not None
+            assert (answer.status, reader.read()) == (200, b"")
+
+    @pytest.mark.parametrize(
+        ("version", "lines", "left_open"),
+        [
+            ("HTTP/1.0", [], False),
+            ("HTTP/1.0", ["Connection: keep-alive"], True),
+            ("HTTP/1.1", [], True),
+            ("HTTP/1.1", ["Connection: close"], False),
+        ],
+    )
+    def test_who_closes(self, port: int, version: str, lines: list[str], left_open: bool) -> None:
+        with connected(port) as (connection, reader):
+            connection.sendall(request("/livez", *lines, version=version) * 2)
+            connection.shutdown(socket.SHUT_WR)
+            answers = list(iter(lambda: read_answer(reader), None))
+        assert [answer.status for answer in answers] == [200] * (2 if left_open else 1)
+
+    def test_a_slow_head_is_ended_by_the_deadline(self, nginx: Nginx) -> None:
+        assert drip(nginx.hasty, request("/livez", f"X-A: {big(400)}")) < 6
+
+    def test_a_slow_body_is_ended_by_the_deadline(self, server: Gunicorn, nginx: Nginx) -> None:
+        mark, started = word(), time.monotonic()
+        with connected(nginx.hasty) as (connection, reader):
+            connection.sendall(request(f"/v1/{mark}", "Content-Length: 100", method="POST") + b"x")
+            assert read_answer(reader) is None
+        assert 0.5 < time.monotonic() - started < 6
+        assert not server.logged(mark)
+
+    def test_slow_clients_keep_nobody_else_waiting(self, nginx: Nginx) -> None:
+        with ThreadPoolExecutor(20) as pool:
+            slow = [pool.submit(drip, nginx.hasty, request("/livez", f"X-A: {big(400)}")) for _ in range(20)]
+            started = time.monotonic()
+            answers = [exchange(nginx.plain, request("/livez"))[0].status for _ in range(20)]
+            took = time.monotonic() - started
+            assert max(each.result() for each in slow) < 8
+        assert answers == [200] * 20
+        assert took < 5
+
+
+def drip(port: int, sent: bytes) -> float:
+    """Send one byte after the other until the connection is ended; return the seconds, 10 at most."""
+    started = time.monotonic()
+    with connected(port) as (connection, _):
+        connection.settimeout(0.1)
+        for byte in sent[:100]:
+            try:
+                connection.sendall(bytes([byte]))
+                if connection.recv(1000) == b"":
+                    break
+            except TimeoutError:
+                continue
+            except (BrokenPipeError, ConnectionResetError):
+                break
+    return time.monotonic() - started
+
+
+class TestKeys:
+    """10,000 headers that are no key."""
+
+    def test_10000_malformed_headers_through_nginx(self, nginx: Nginx) -> None:
+        assert told_to(nginx.plain, malformed_headers(10_000, controls=True)) == {"api_key_invalid": 10_000}
+
+    def test_1000_malformed_headers_to_gunicorn(self, server: Gunicorn) -> None:
+        assert told_to(server.port, malformed_headers(1000, controls=False)) == {"api_key_invalid": 1000}
+
+    @pytest.mark.django_db
+    def test_a_wrong_checksum_costs_no_query(self, django_assert_num_queries: Any) -> None:
+        chance, good = random.Random(3), keys.generate("pets_test_").text
+        with django_assert_num_queries(0):
+            for _ in range(300):
+                place = chance.randrange(10, len(good))
+                other = chance.choice(keys.ALPHABET.replace(good[place], ""))
+                answer = ApiClient(f"{good[:place]}{other}{good[place + 1 :]}").get("/v1/pets")
+                assert (answer.status_code, answer.json()["code"]) == (401, "api_key_invalid")
+
+
+def malformed_headers(number: int, *, controls: bool) -> list[bytes]:
+    """Return so many values of Authorization, always the same; `controls` are bytes that gunicorn refuses itself."""
+    chance = random.Random(number)
+    allowed = bytes(byte for byte in range(256) if byte not in b"\0\r\n" and (controls or (byte >= 32 and byte != 127)))
+    letters = keys.ALPHABET.encode()
+
+    def some(alphabet: bytes, most: int) -> bytes:
+        return bytes(chance.choices(alphabet, k=chance.randrange(1, most)))
+
+    forms: list[Callable[[], bytes]] = [
+        lambda: b"Bearer pets_test_" + bytes(chance.choices(letters, k=46)),
+        lambda: b"Bearer pets_live_" + bytes(chance.choices(letters, k=46)),
+        lambda: b"Bearer pets_test_" + some(letters, 300),
+        lambda: b"Bearer " + some(allowed, 300),
+        lambda: b"bearer  " + some(letters + b"-._~+/=", 60) + b" x",
+        lambda: b"Basic " + some(letters, 60) + b"=",
+        lambda: b"x" + some(allowed, 300),
+        lambda: b"Bearer",
+    ]
+    return [chance.choice(forms)() for _ in range(number)]
+
+
+def told_to(port: int, headers: list[bytes]) -> Counter[str]:
+    """Send each in a request, 20 at once, 500 on a connection; return the codes, which must be of 401s."""
+    with ThreadPoolExecutor(4) as pool:
+        parts = [headers[start : start + 500] for start in range(0, len(headers), 500)]
+        return sum(pool.map(lambda part: told_on_one(port, part), parts), Counter())
+
+
+def told_on_one(port: int, headers: list[bytes]) -> Counter[str]:
+    codes: Counter[str] = Counter()
+    with connected(port) as (connection, reader):
+        for start in range(0, len(headers), 20):
+            batch = headers[start : start + 20]
+            connection.sendall(b"".join(request("/v1/pets", b"Authorization: " + header) for header in batch))
+            for header in batch:
+                answer = read_answer(reader)
+                assert answer is not None, header
+                assert answer.status == 401, header
+                codes[answer.error()["code"]] += 1
+    return codes
+
+
+class TestUpstream:
+    """gunicorn away, and coming back."""
+
+    def test_down_is_503_with_retry_after(self) -> None:
+        with running_nginx(free_port()) as nginx:
+            for sent in (request("/v1/pets"), request("/v1/pets", "Content-Length: 2", method="POST") + b"{}"):
+                (answer,) = exchange(nginx.plain, sent)
+                assert (answer.error(), answer.headers["Retry-After"]) == (UNAVAILABLE, "2")
+
+    def test_an_answer_cut_short_is_503(self) -> None:
+        with socket.create_server(("127.0.0.1", 0)) as broken, running_nginx_before(broken) as nginx:
+            (answer,) = exchange(nginx.plain, request("/v1/pets", "Content-Length: 0", method="POST"))
+        assert (answer.error(), answer.headers["Retry-After"]) == (UNAVAILABLE, "2")
+
+    def test_a_reload_under_load_fails_no_request(self, server: Gunicorn, nginx: Nginx) -> None:
+        key = server.manage_json("issue_api_key", "Load")["key"]
+        workers = len(server.workers())
+        with load(nginx.plain, key) as answers:
+            until(lambda: len(answers) > 100)
+            server.process.send_signal(signal.SIGHUP)
+            server.wait_until_ready(workers=workers + 2)
+            time.sleep(2.5)  # the old workers keep their connections for 2 s
+        assert len(answers) > 300
+        assert Counter(answer.status for answer in answers).keys() == {200, 400}
+
+
+@contextmanager
+def running_nginx_before(broken: socket.socket) -> Iterator[Nginx]:
+    """Run nginx before something that takes every connection and closes it without a word."""
+
+    def accept() -> None:
+        while True:
+            try:
+                connection, _ = broken.accept()
+            except OSError:
+                return
+            connection.recv(1000)
+            connection.close()
+
+    acceptor = threading.Thread(target=accept)
+    acceptor.start()
+    try:
+        with running_nginx(broken.getsockname()[1]) as nginx:
+            yield nginx
+    finally:
+        broken.shutdown(socket.SHUT_RDWR)
+        acceptor.join()
+
+
+@contextmanager
+def load(port: int, key: str) -> Iterator[list[WholeAnswer]]:
+    """Send reads and refused additions without a pause on four connections; give the answers so far."""
+    answers: list[WholeAnswer] = []
+    done = threading.Event()
+
+    def work() -> None:
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
+        headers = bearer(key) | {"Content-Type": "application/json"}
+        while not done.wait(0.01):
+            answers.append(send_on(connection, "GET", "/v1/pets", headers=headers))
+            answers.append(send_on(connection, "POST", "/v1/pets", body=b'{"name": "x"}', headers=headers))
+        connection.close()
+
+    with ThreadPoolExecutor(4) as pool:
+        workers = [pool.submit(work) for _ in range(4)]
+        try:
+            yield answers
+        finally:
+            done.set()
+        for worker in workers:
+            worker.result()
+
+
+class TestSite:
+    """The example of a site, as it ships."""
+
+    def test_tls(self, nginx: Nginx) -> None:
+        answer = over_tls(nginx, "/v1/pets/1")
+        assert answer.error()["code"] == "api_key_missing"
+        assert answer.headers["Link"] == '<https://petstore.example/v1/pets>; rel="successor-version"'
+
+    def test_links_repeat_the_port(self, nginx: Nginx) -> None:
+        (answer,) = exchange(nginx.plain, b"GET /v1/pets/1 HTTP/1.1\r\nHost: 127.0.0.1:8080\r\n\r\n")
+        assert answer.headers["Link"] == '<http://127.0.0.1:8080/v1/pets>; rel="successor-version"'
+
+    @pytest.mark.parametrize("path", ["/v1", "/v1/pets", "//v1/pets", "/%761/pets", "/x/../v1/pets", "/v1/"])
+    @pytest.mark.parametrize("method", ["GET", "POST"])
+    def test_no_api_in_the_clear_and_no_redirect_to_it(self, nginx: Nginx, method: str, path: str) -> None:
+        mark = word()
+        (answer,) = exchange(nginx.http, request(f"{path}?{mark}", "Authorization: Bearer x", method=method))
+        assert (answer.error(), answer.headers["Location"]) == (NO_ROUTE, None)
+        assert nginx.forwarded(mark) == 0
+
+    @pytest.mark.parametrize("path", ["/", "/docs/?a=b", "/livez", "/admin/"])
+    def test_the_rest_is_redirected(self, nginx: Nginx, path: str) -> None:
+        (answer,) = exchange(nginx.http, f"GET {path} HTTP/1.1\r\nHost: evil.example\r\n\r\n".encode())
+        assert (answer.status, answer.headers["Location"]) == (308, f"https://petstore.example{path}")
+
+    def test_plain_http_to_the_tls_port(self, nginx: Nginx) -> None:
+        (answer,) = exchange(nginx.https, request("/v1/pets"))
+        assert answer.error() == BAD_REQUEST
+
+    def test_nothing_else_is_found_in_the_errors_place(self, nginx: Nginx) -> None:
+        (answer,) = exchange(nginx.plain, request("/.petstore/unavailable"))
+        assert answer.error() == NO_ROUTE
+
+
+def over_tls(nginx: Nginx, path: str) -> Answer:
+    context = ssl.create_default_context(cafile=str(Path(nginx.folder) / "certificate.pem"))
+    with (
+        socket.create_connection(("127.0.0.1", nginx.https), 5) as connection,
+        context.wrap_socket(connection, server_hostname="petstore.example") as secured,
+        secured.makefile("rb") as reader,
+    ):
+        secured.sendall(f"GET {path} HTTP/1.1\r\nHost: petstore.example\r\n\r\n".encode())
+        answer = read_answer(reader)
+    assert answer is not None
+    return answer

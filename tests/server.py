@@ -1,0 +1,205 @@
+"""A real service for the tests: gunicorn with the configuration that ships, and a database of its own."""
+
+import http.client
+import json
+import os
+import secrets
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+from urllib.parse import urlsplit
+
+import psycopg
+from psycopg import sql
+
+ROOT = Path(__file__).parent.parent
+SECONDS = 30
+"""How long anything here may take."""
+
+
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port: int = server.getsockname()[1]
+        return port
+
+
+def until(condition: Callable[[], object]) -> None:
+    """Wait until the condition holds."""
+    deadline = time.monotonic() + SECONDS
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+class Answer(NamedTuple):
+    """An answer that was read to its end."""
+
+    status: int
+    headers: http.client.HTTPMessage
+    body: bytes
+
+    def json(self) -> Any:
+        return json.loads(self.body)
+
+
+def send(
+    port: int, method: str, path: str, *, body: bytes | None = None, headers: Mapping[str, str] | None = None
+) -> Answer:
+    """Send one request on a new connection, so that any worker may answer."""
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=SECONDS)
+    try:
+        return send_on(connection, method, path, body=body, headers=headers)
+    finally:
+        connection.close()
+
+
+def send_on(
+    connection: http.client.HTTPConnection,
+    method: str,
+    path: str,
+    *,
+    body: bytes | None = None,
+    headers: Mapping[str, str] | None = None,
+) -> Answer:
+    """Send one request on a connection that stays open, so that the same worker answers again."""
+    connection.request(method, path, body, headers or {})
+    response = connection.getresponse()
+    return Answer(response.status, response.headers, response.read())
+
+
+def bearer(key: str) -> dict[str, str]:
+    return {"Authorization": f"Bearer {key}"}
+
+
+class Gunicorn:
+    """One gunicorn with two workers, and the database that it was given."""
+
+    def __init__(self, folder: Path, root: Path = ROOT, **variables: str) -> None:
+        """Start it; `root` holds the code, `folder` its log, `variables` go before ours."""
+        self.port = free_port()
+        self.log = folder / "gunicorn.log"
+        self.environment = {
+            "PATH": os.environ["PATH"],
+            "PORT": str(self.port),
+            "WEB_CONCURRENCY": "2",
+            "DATABASE_URL": _sqlite(folder),
+            "LOG_FORMAT": "json",
+        } | variables
+        command = [sys.executable, "-m", "gunicorn", "--config", f"{root}/deploy/gunicorn.conf.py"]
+        with self.log.open("wb") as log:
+            self.process = subprocess.Popen(command, cwd=folder, env=self.environment, stdout=log, stderr=log)
+
+    @property
+    def url(self) -> str:
+        """The address, without a slash at its end."""
+        return f"http://127.0.0.1:{self.port}"
+
+    def wait_until_ready(self, *, workers: int = 2) -> None:
+        """Wait until so many workers have become ready since the start."""
+        until(lambda: self.process.poll() is not None or self.log.read_text().count("Worker ready") >= workers)
+        assert self.process.poll() is None, self.log.read_text()
+
+    def send(
+        self, method: str, path: str, *, body: bytes | None = None, headers: Mapping[str, str] | None = None
+    ) -> Answer:
+        """Send one request on a new connection."""
+        return send(self.port, method, path, body=body, headers=headers)
+
+    def get(self, path: str, key: str) -> Answer:
+        return self.send("GET", path, headers=bearer(key))
+
+    def post(self, path: str, key: str, body: Any, **headers: str) -> Answer:
+        """Send `body` as JSON; `headers` with _ for -."""
+        named = {name.replace("_", "-"): value for name, value in headers.items()}
+        sent = bearer(key) | {"Content-Type": "application/json"} | named
+        return self.send("POST", path, body=json.dumps(body).encode(), headers=sent)
+
+    def manage(self, *arguments: str, **variables: str) -> str:
+        """Run a manage.py command against the same database and return what it printed."""
+        return manage(self.environment | variables, *arguments)
+
+    def manage_json(self, *arguments: str) -> Any:
+        """Run a command that takes `--json` and return what it told."""
+        return json.loads(self.manage(*arguments, "--json"))
+
+    def lines(self) -> list[dict[str, str]]:
+        """Return the log, which must be JSON from the first line to the last."""
+        return [json.loads(line) for line in self.log.read_text().splitlines()]
+
+    def logged(self, words: str) -> bool:
+        return words in self.log.read_text()
+
+    def workers(self) -> list[int]:
+        """Return the process numbers of the workers started so far."""
+        messages = [line["message"] for line in self.lines()]
+        return [int(message.split()[-1]) for message in messages if message.startswith("Booting worker")]
+
+    def stop(self) -> int:
+        """Stop it gracefully and return its exit status; a second time changes nothing."""
+        self.process.send_signal(signal.SIGTERM)
+        try:
+            return self.process.wait(SECONDS)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            raise
+
+
+def manage(environment: Mapping[str, str], *arguments: str) -> str:
+    """Run a manage.py command and return what it printed; what it complains about goes to our own stderr."""
+    command = [sys.executable, str(ROOT / "manage.py"), *arguments]
+    return subprocess.run(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True, check=True).stdout
+
+
+@contextmanager
+def migrated_database() -> Iterator[str]:
+    """Make a database for the block and give its `DATABASE_URL`.
+
+    It lies beside the one that our own `DATABASE_URL` names if that is PostgreSQL's; else it is an SQLite file.
+    """
+    with tempfile.TemporaryDirectory(prefix="petstore-database-") as folder, _empty_database(Path(folder)) as url:
+        manage({"PATH": os.environ["PATH"], "DATABASE_URL": url}, "migrate", "--verbosity=0")
+        yield url
+
+
+@contextmanager
+def running_server(*, database: str | None = None, workers: int = 2, **variables: str) -> Iterator[Gunicorn]:
+    """Run the service for the block, with a new database unless an address is given; it must stop cleanly."""
+    if database is None:
+        with migrated_database() as new, running_server(database=new, workers=workers, **variables) as server:
+            yield server
+        return
+    with tempfile.TemporaryDirectory(prefix="petstore-server-") as folder:
+        server = Gunicorn(Path(folder), ROOT, DATABASE_URL=database, WEB_CONCURRENCY=str(workers), **variables)
+        try:
+            server.wait_until_ready(workers=workers)
+            assert server.send("GET", "/livez").status == 200
+            yield server
+        finally:
+            status = server.stop()
+        assert status == 0
+
+
+def _sqlite(folder: Path) -> str:
+    return f"sqlite:///{folder}/petstore.sqlite3"
+
+
+@contextmanager
+def _empty_database(folder: Path) -> Iterator[str]:
+    ours = os.environ.get("DATABASE_URL", "")
+    if not ours.startswith("postgres"):
+        yield _sqlite(folder)
+        return
+    name = f"petstore_{secrets.token_hex(8)}"
+    with psycopg.connect(ours, autocommit=True) as connection:
+        connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
+        try:
+            yield urlsplit(ours)._replace(path=f"/{name}").geturl()
+        finally:
+            connection.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(name)))

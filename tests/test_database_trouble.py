@@ -1,0 +1,217 @@
+"""What a caller is told when the database is in trouble: real errors of a real database, by SQLSTATE."""
+
+import sqlite3
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+from django.db import connection
+from django.test import Client
+
+from pets.models import Pet
+from petstore_site.api.errors import ErrorCode
+from petstore_site.apikeys.models import APIKey
+from tests.conftest import ApiClient, error
+from tests.factories import CategoryFactory
+
+UNAVAILABLE = error("unavailable", ErrorCode.UNAVAILABLE.meaning, 503)
+
+pytestmark = pytest.mark.django_db(transaction=True)
+postgresql_only = pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLSTATEs are PostgreSQL's")
+sqlite_only = pytest.mark.skipif(connection.vendor != "sqlite", reason="locks of a whole file are SQLite's")
+
+
+@contextmanager
+def instead_of(wanted: str, sql: str, *, times: int = 1000) -> Iterator[list[str]]:
+    """Let the database run `sql` in place of statements that contain `wanted`; yields those it replaced."""
+    replaced: list[str] = []
+
+    def wrapper(execute: Callable[..., Any], original: str, params: Any, many: bool, context: Any) -> Any:
+        if wanted in original and len(replaced) < times:
+            replaced.append(original)
+            return execute(sql, None, many, context)
+        return execute(original, params, many, context)
+
+    with connection.execute_wrapper(wrapper):
+        yield replaced
+
+
+def raising(sqlstate: str) -> str:
+    return f"DO $$ BEGIN RAISE EXCEPTION 'hunter2 SELECT secret' USING ERRCODE = '{sqlstate}'; END $$"
+
+
+@postgresql_only
+@pytest.mark.parametrize(
+    ("sqlstate", "retry_after"),
+    [
+        *[(state, "2") for state in ("08000", "08003", "08006", "57P01", "57P02", "57P03", "57P05", "53300", "53200")],
+        *[(state, "2") for state in ("25006", "25P03")],
+        *[(state, "1") for state in ("57014", "55P03", "40001", "40P01")],
+        *[(state, "30") for state in ("53100", "58030")],
+    ],
+)
+@pytest.mark.parametrize("method", ["GET", "POST"])
+def test_trouble_is_503(
+    api: ApiClient, method: str, sqlstate: str, retry_after: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    category = CategoryFactory()
+    statement = "INSERT INTO" if method == "POST" else 'FROM "pets_pet"'
+    with instead_of(statement, raising(sqlstate)):
+        answer = api(method, "/v1/pets", {"name": "x", "categoryId": category.pk} if method == "POST" else None)
+    assert (answer.status_code, answer.json()) == (503, UNAVAILABLE)
+    assert answer["Retry-After"] == retry_after
+    assert answer["X-Request-ID"]
+    assert f"Database trouble: {sqlstate}" in caplog.text
+    assert not Pet.objects.exists()
+    assert api.get("/v1/pets").status_code == 200
+
+
+@postgresql_only
+@pytest.mark.parametrize("sqlstate", ["22001", "22003", "22021", "23514"])
+def test_a_value_that_only_the_database_refuses_is_400_and_a_defect(
+    api: ApiClient, sqlstate: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    category = CategoryFactory()
+    with instead_of("INSERT INTO", raising(sqlstate)):
+        answer = api.post("/v1/pets", {"name": "x", "categoryId": category.pk})
+    assert answer.status_code == 400
+    assert "hunter2" not in answer.content.decode()
+    assert "validation let through" in caplog.text
+
+
+@postgresql_only
+def test_what_is_no_trouble_is_500(api: ApiClient) -> None:
+    with instead_of('FROM "pets_pet"', "SELECT nonsense"):
+        answer = api.get("/v1/pets")
+    assert (answer.status_code, answer.json()["code"]) == (500, "internal_error")
+
+
+@postgresql_only
+@pytest.mark.parametrize("sqlstate", ["40001", "40P01"])
+def test_a_lost_race_is_tried_again_twice(api: ApiClient, sqlstate: str) -> None:
+    category = CategoryFactory()
+    body = {"name": "x", "categoryId": category.pk}
+    with instead_of("INSERT INTO", raising(sqlstate), times=2):
+        assert api.post("/v1/pets", body).status_code == 201
+    assert Pet.objects.count() == 1
+    with instead_of("INSERT INTO", raising(sqlstate)) as tries:
+        assert api.post("/v1/pets", body).status_code == 503
+    assert len(tries) == 3
+    assert Pet.objects.count() == 1
+
+
+@postgresql_only
+def test_a_read_only_server_is_left_for_good(api: ApiClient) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_backend_pid()")
+        before = cursor.fetchone()
+    with instead_of('FROM "pets_pet"', raising("25006")):
+        api.get("/v1/pets")
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_backend_pid()")
+        assert cursor.fetchone() != before
+
+
+@postgresql_only
+def test_an_answer_that_no_standby_confirmed_is_withdrawn(api: ApiClient) -> None:
+    category = CategoryFactory()
+    with connection.cursor() as cursor:
+        # The server is told to wait for a standby that does not exist; only this session asks it to.
+        cursor.execute("SHOW synchronous_standby_names")
+        assert cursor.fetchone() == ("nobody",)
+        cursor.execute("SET synchronous_commit = on")
+    operator = threading.Thread(target=cancel_wait_for_standby)
+    operator.start()
+    try:
+        answer = api.post("/v1/pets", {"name": "x", "categoryId": category.pk})
+    finally:
+        operator.join()
+        connection.connection.close()  # not back to the pool, with its synchronous_commit
+        connection.close()
+    assert (answer.status_code, answer.json()) == (503, UNAVAILABLE)
+    assert answer["Retry-After"] == "2"
+    assert "Location" not in answer.headers
+
+
+def cancel_wait_for_standby() -> None:
+    """Do as an operator does whose standby is gone: cancel the COMMIT that waits for it."""
+    cancel = "SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'"
+    with another_connection() as operator:
+        for _ in range(100):
+            if operator.execute(cancel).fetchone():
+                return
+            time.sleep(0.05)
+
+
+def another_connection() -> psycopg.Connection[Any]:
+    parameters = connection.get_connection_params() | {"cursor_factory": psycopg.Cursor, "context": None}
+    return psycopg.connect(**parameters, autocommit=True)
+
+
+@postgresql_only
+def test_a_first_request_that_still_runs_is_409(api: ApiClient) -> None:
+    category = CategoryFactory()
+    body = {"name": "x", "categoryId": category.pk}
+    api.get("/v1/pets")
+    with another_connection() as holder, holder.transaction(force_rollback=True):
+        holder.execute(
+            "INSERT INTO idempotency_idempotentrequest (api_key_id, key, fingerprint, status, body, location, created_at)"
+            " VALUES (%s, 'order-1', '', 0, '', '', now())",
+            [APIKey.objects.get().pk],
+        )
+        answer = api.post("/v1/pets", body, Idempotency_Key="order-1")
+    assert (answer.status_code, answer.json()["code"]) == (409, "idempotency_in_progress")
+    assert api.post("/v1/pets", body, Idempotency_Key="order-1").status_code == 201
+    assert Pet.objects.count() == 1
+
+
+def test_an_unmigrated_database_is_503(api: ApiClient) -> None:
+    with instead_of('FROM "pets_pet"', "SELECT 1 FROM nowhere"):
+        answer = api.get("/v1/pets")
+    assert (answer.status_code, answer.json(), answer["Retry-After"]) == (503, UNAVAILABLE, "30")
+    assert (answer["Cache-Control"], answer["Vary"]) == ("private, no-cache", "Authorization")
+
+
+@postgresql_only
+def test_a_locked_category_is_no_conflict_of_idempotency_keys(api: ApiClient) -> None:
+    category = CategoryFactory()
+    with another_connection() as holder, holder.transaction(force_rollback=True):
+        holder.execute("SELECT 1 FROM categories_category FOR UPDATE")
+        answer = api.post("/v1/pets", {"name": "x", "categoryId": category.pk}, Idempotency_Key="order-1")
+    assert (answer.status_code, answer.json()) == (503, UNAVAILABLE)
+
+
+@sqlite_only
+def test_a_locked_file_is_503(api: ApiClient, tmp_path: Path) -> None:
+    category = CategoryFactory()
+    holder = sqlite3.connect(tmp_path / "other.sqlite3", isolation_level=None)
+    holder.execute("CREATE TABLE t (n)")
+    with connection.cursor() as cursor:
+        cursor.execute(f"ATTACH DATABASE '{tmp_path / 'other.sqlite3'}' AS other")
+        cursor.execute("PRAGMA busy_timeout = 10")
+    holder.execute("BEGIN EXCLUSIVE")
+    try:
+        with instead_of("INSERT INTO", "INSERT INTO other.t VALUES (1)"):
+            answer = api.post("/v1/pets", {"name": "x", "categoryId": category.pk})
+    finally:
+        holder.close()
+        with connection.cursor() as cursor:
+            cursor.execute("DETACH DATABASE other")
+            cursor.execute("PRAGMA busy_timeout = 5000")
+    assert (answer.status_code, answer.json(), answer["Retry-After"]) == (503, UNAVAILABLE, "1")
+    assert not Pet.objects.exists()
+
+
+def test_staff_get_a_page_and_programs_an_error(db: None, caplog: pytest.LogCaptureFixture) -> None:
+    broken = raising("57P03") if connection.vendor == "postgresql" else "SELECT nonsense"
+    with instead_of("FROM", broken):
+        client = Client(raise_request_exception=False)
+        client.cookies["sessionid"] = "x" * 32
+        page = client.get("/admin/")
+    assert page["Content-Type"].startswith("text/html")
+    assert page.status_code == (503 if connection.vendor == "postgresql" else 500)

@@ -1,0 +1,90 @@
+"""From `DATABASE_URL` to Django's settings."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from petstore_site.databases import parse_database_url
+
+BASE = Path("/srv/petstore")
+
+
+def parsed(url: str, **options: Any) -> dict[str, Any]:
+    defaults: dict[str, Any] = {"base_dir": BASE, "serving": True, "threads": 4, "pgbouncer": False}
+    return parse_database_url(url, **defaults | options)
+
+
+@pytest.mark.parametrize(
+    ("url", "name"),
+    [
+        ("sqlite:///var/shop.sqlite3", BASE / "var/shop.sqlite3"),
+        ("sqlite:////data/shop.sqlite3", Path("/data/shop.sqlite3")),
+        ("sqlite:///with%20space.sqlite3", BASE / "with space.sqlite3"),
+    ],
+)
+def test_sqlite(url: str, name: Path) -> None:
+    assert parsed(url) == {
+        "ENGINE": "django.db.backends.sqlite3",
+        "NAME": name,
+        "OPTIONS": {
+            "transaction_mode": "IMMEDIATE",
+            "timeout": 5,
+            "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL",
+        },
+    }
+
+
+@pytest.mark.parametrize("scheme", ["postgres", "postgresql"])
+def test_postgresql_for_requests(scheme: str) -> None:
+    assert parsed(f"{scheme}://keeper:p%40ss%2Fword@db.example:5433/shop?sslmode=verify-full", threads=8) == {
+        "ENGINE": "django.db.backends.postgresql",
+        "NAME": "shop",
+        "USER": "keeper",
+        "PASSWORD": "p@ss/word",
+        "HOST": "db.example",
+        "PORT": "5433",
+        "CONN_MAX_AGE": 0,
+        "CONN_HEALTH_CHECKS": True,
+        "DISABLE_SERVER_SIDE_CURSORS": False,
+        "OPTIONS": {
+            "connect_timeout": 2,
+            "tcp_user_timeout": 5000,
+            "keepalives": 1,
+            "keepalives_idle": 10,
+            "keepalives_interval": 5,
+            "keepalives_count": 3,
+            "target_session_attrs": "read-write",
+            "application_name": "petstore",
+            "sslmode": "verify-full",
+            "options": "-c statement_timeout=3s -c lock_timeout=1s -c idle_in_transaction_session_timeout=5s",
+            "pool": {"min_size": 2, "max_size": 8, "timeout": 2, "reconnect_timeout": 10},
+        },
+    }
+
+
+def test_commands_have_no_pool_and_take_their_time() -> None:
+    options = parsed("postgres://u@h/shop", serving=False)["OPTIONS"]
+    assert options["options"] == "-c lock_timeout=5s"
+    assert "pool" not in options
+
+
+def test_behind_pgbouncer_the_role_carries_the_deadlines() -> None:
+    settings = parsed("postgres://u@h/shop", pgbouncer=True)
+    assert "options" not in settings["OPTIONS"]
+    assert settings["DISABLE_SERVER_SIDE_CURSORS"] is True
+
+
+def test_the_address_may_choose_otherwise_and_name_several_hosts_or_a_socket() -> None:
+    several = parsed("postgres://u@a,b:5433/shop?target_session_attrs=any&application_name=mine")
+    assert (several["HOST"], several["PORT"]) == ("a,b", ",5433")
+    assert several["OPTIONS"]["target_session_attrs"] == "any"
+    assert several["OPTIONS"]["application_name"] == "mine"
+    assert parsed("postgres://u@/shop?host=/run/postgresql")["HOST"] == "/run/postgresql"
+
+
+@pytest.mark.parametrize("url", ["postgres://u:hunter2@h:x/db", "postgres://u:hunter2@[h/db", "redis://hunter2@h"])
+def test_a_mistake_never_repeats_the_address(url: str) -> None:
+    with pytest.raises(ValueError, match="must be sqlite:///") as caught:
+        parsed(url)
+    assert "hunter2" not in str(caught.value)

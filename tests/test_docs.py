@@ -1,0 +1,80 @@
+"""What the documents for API consumers show is run: README's calls, the snippets of docs/api.md, its table of errors."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from petstore_site.api.errors import ErrorCode
+from tests.server import ROOT, Gunicorn, running_server
+
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+API = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
+SNIPPETS = re.findall(r"^```(sh|python|ts) run\n(.*?)^```$", API, re.MULTILINE | re.DOTALL)
+RUNNERS = {
+    "sh": ["bash", "-euo", "pipefail", "-c"],
+    "python": [sys.executable, "-c"],
+    "ts": ["node", "--input-type=module", "-e"],
+}
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Gunicorn]:
+    with running_server() as server:
+        server.manage("load_demo_data")
+        yield server
+
+
+@pytest.fixture(scope="module")
+def environment(server: Gunicorn) -> dict[str, str]:
+    key = server.manage("issue_api_key", "Reader of the documents", "--secret-only").strip()
+    return {"PATH": os.environ["PATH"], "BASE": f"{server.url}/v1", "KEY": key}
+
+
+def run(command: list[str], environment: dict[str, str], folder: Path) -> str:
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_the_readmes_calls_have_their_real_answers(
+    server: Gunicorn, environment: dict[str, str], tmp_path: Path
+) -> None:
+    console = re.search(r"^```console\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
+    assert console
+    calls = re.findall(r"^\$ (curl (?:.*\\\n)*.*)\n(.*)\n", console[1], re.MULTILINE)
+    assert len(calls) == 3
+    for call, answer in calls:
+        here = call.replace("http://127.0.0.1:8000", server.url).replace("curl ", "curl -sS ", 1)
+        assert run(["bash", "-c", here], environment, tmp_path) == answer
+
+
+@pytest.mark.parametrize(
+    ("language", "snippet"), SNIPPETS, ids=[f"{language}-{number}" for number, (language, _) in enumerate(SNIPPETS)]
+)
+def test_every_snippet_runs(language: str, snippet: str, environment: dict[str, str], tmp_path: Path) -> None:
+    if shutil.which(RUNNERS[language][0]) is None:
+        pytest.skip(f"no {RUNNERS[language][0]} on PATH")
+    printed = run([*RUNNERS[language], snippet], environment, tmp_path)
+    assert printed.strip()
+
+
+def test_the_walk_finds_every_animal(server: Gunicorn, environment: dict[str, str], tmp_path: Path) -> None:
+    walk = next(text for language, text in SNIPPETS if language == "python" and "page.links" in text)
+    known = server.manage("shell", "--verbosity=0", "-c", "from pets.models import Pet; print(Pet.objects.count())")
+    assert run([sys.executable, "-c", walk], environment, tmp_path) == f"{known.strip()} animals\n"
+
+
+def test_the_conditional_get_is_a_304(environment: dict[str, str], tmp_path: Path) -> None:
+    snippet = next(text for _, text in SNIPPETS if "If-None-Match" in text)
+    assert run([*RUNNERS["sh"], snippet], environment, tmp_path) == "304\n"
+
+
+def test_the_table_of_errors_is_the_enums() -> None:
+    rows = re.findall(r"^\| (\d{3}) \| `(\w+)` \| (.+) \| (.+) \|$", API, re.MULTILINE)
+    assert rows == [(str(int(code.status)), code.value, code.meaning, code.cure) for code in ErrorCode]

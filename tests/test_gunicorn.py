@@ -1,0 +1,130 @@
+"""A real gunicorn with the configuration that ships: start, reload, metrics, stop."""
+
+import os
+import shutil
+import signal
+import socket
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+
+import pytest
+
+from tests.server import ROOT, SECONDS, Gunicorn, free_port, send, until
+
+
+def get(port: int, path: str, headers: Mapping[str, str] | None = None) -> tuple[int, str]:
+    """Return status and body of a GET on a new connection, so that any worker may answer."""
+    answer = send(port, "GET", path, headers=headers)
+    return answer.status, answer.body.decode()
+
+
+Start = Callable[..., Gunicorn]
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Iterator[Start]:
+    """Start gunicorn and stop it after the test."""
+    started: list[Gunicorn] = []
+
+    def start(root: Path = ROOT, **variables: str) -> Gunicorn:
+        started.append(Gunicorn(tmp_path, root, **variables))
+        return started[-1]
+
+    yield start
+    for gunicorn in started:
+        gunicorn.stop()
+
+
+def test_wrong_settings_end_the_start_with_their_list(start: Start) -> None:
+    gunicorn = start(PETSTORE_ENVIRONMENT="nonsense", THREADS="0")
+    assert gunicorn.process.wait(SECONDS) == 1
+    assert gunicorn.log.read_text().splitlines() == [
+        "The service cannot start. Mend these settings:",
+        "  - PETSTORE_ENVIRONMENT: must be one of production, staging, development.",
+        "  - THREADS: must be a whole number from 1 to 64.",
+    ]
+
+
+def test_wrong_addresses_end_the_start_with_their_list(start: Start) -> None:
+    gunicorn = start(PORT="99999", WEB_CONCURRENCY="0")
+    assert gunicorn.process.wait(SECONDS) == 1
+    assert gunicorn.log.read_text().splitlines() == [
+        "The service cannot start. Mend these settings:",
+        "  - PORT: must be a whole number from 1 to 65535.",
+        "  - WEB_CONCURRENCY: must be a whole number from 1 to 256.",
+    ]
+
+
+def test_metrics_on_the_public_port_end_the_start(start: Start) -> None:
+    gunicorn = start(PORT="8000", METRICS_PORT="8000")
+    assert gunicorn.process.wait(SECONDS) == 1
+    assert gunicorn.log.read_text().splitlines()[1:] == [
+        "  - METRICS_PORT: must differ from PORT: the metrics are not for the public."
+    ]
+
+
+def test_metrics_port_in_use_ends_the_start(start: Start) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        gunicorn = start(METRICS_PORT=str(taken.getsockname()[1]))
+        assert gunicorn.process.wait(SECONDS) == 1
+    assert "  - METRICS_PORT: cannot listen: Address already in use" in gunicorn.log.read_text()
+
+
+def test_workers_count_together_and_the_public_port_shows_nothing(start: Start) -> None:
+    metrics_port = free_port()
+    gunicorn = start(METRICS_PORT=str(metrics_port))
+    gunicorn.wait_until_ready()
+    for _ in range(20):
+        assert get(gunicorn.port, "/v1/pets")[0] == 401
+    assert get(gunicorn.port, "/metrics")[0] == 404
+
+    os.kill(gunicorn.workers()[0], signal.SIGKILL)
+    gunicorn.wait_until_ready(workers=3)
+    for _ in range(20):
+        assert get(gunicorn.port, "/v1/pets")[0] == 401
+    status, text = get(metrics_port, "/metrics")
+    assert status == 200
+    assert 'petstore_requests_total{method="GET",route="pet-list",status="401"} 40.0' in text.splitlines()
+    assert "/v1" not in text
+
+    assert gunicorn.stop() == 0
+    with pytest.raises(ConnectionRefusedError):
+        get(metrics_port, "/metrics")
+
+
+def test_reload_starts_new_code_and_refuses_code_that_would_not_start(start: Start, tmp_path: Path) -> None:
+    root = tmp_path / "code"
+    for name in ("petstore_site", "pets", "categories", "deploy", "templates"):
+        shutil.copytree(ROOT / name, root / name, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(ROOT / "manage.py", root)
+    gunicorn = start(root=root)
+    gunicorn.wait_until_ready()
+
+    health = root / "petstore_site" / "health.py"
+    with health.open("a") as file:
+        file.write("\n\ndef livez(_request):\n    return HttpResponse('new')\n")
+    gunicorn.process.send_signal(signal.SIGHUP)
+    answers = set()
+    while gunicorn.log.read_text().count("Worker ready") < 4:
+        answers.add(get(gunicorn.port, "/livez"))
+    assert answers <= {(200, '{"status": "alive"}'), (200, "new")}
+    assert get(gunicorn.port, "/livez") == (200, "new")
+
+    with health.open("a") as file:
+        file.write("\n\nraise RuntimeError('a mistake')\n")
+    gunicorn.process.send_signal(signal.SIGHUP)
+    until(lambda: gunicorn.logged("Not reloaded"))
+    assert [line["message"] for line in gunicorn.lines()][-2:] == [
+        "RuntimeError: a mistake",
+        "Not reloaded: manage.py check failed.",
+    ]
+    assert get(gunicorn.port, "/livez") == (200, "new")
+    assert len(gunicorn.workers()) == 4
+
+
+def test_long_addresses_and_many_headers_are_refused(start: Start) -> None:
+    gunicorn = start()
+    gunicorn.wait_until_ready()
+    assert get(gunicorn.port, f"/livez?{'x' * 4100}")[0] == 414
+    assert get(gunicorn.port, "/livez", {f"X-{number}": "x" for number in range(48)})[0] == 200
+    assert get(gunicorn.port, "/livez", {f"X-{number}": "x" for number in range(49)})[0] == 431

@@ -1,0 +1,395 @@
+"""What only a real server with real processes, sockets and clocks can show."""
+
+import http.client
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.conftest import error
+from tests.server import Answer, Gunicorn, bearer, free_port, migrated_database, running_server, send_on, until
+
+REVOKED = error("api_key_revoked", "The API key was revoked; ask the store for a new one.", 401)
+BROKEN_CHUNKS = error("bad_request", "The chunks of the request body are malformed.", 400)
+TOO_LARGE = error("body_too_large", "The request body must not be larger than 65536 bytes.", 413)
+
+SEED = """
+import json
+from categories.models import Category
+from petstore_site.apikeys.models import APIKey
+keys = {"key": "", "limited": "20/h", "limited_too": "20/h"}
+made = {name: APIKey.objects.issue(name=name, rate_limit=limit)[1] for name, limit in keys.items()}
+print(json.dumps(made | {"category": Category.objects.create(name="Dogs").pk}))
+"""
+
+
+@pytest.fixture(scope="module")
+def database() -> Iterator[str]:
+    with migrated_database() as url:
+        yield url
+
+
+@pytest.fixture(scope="module")
+def server(database: str) -> Iterator[Gunicorn]:
+    with running_server(database=database) as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def seed(server: Gunicorn) -> dict[str, Any]:
+    """A key without a limit, two with one, and the id of a category."""
+    made: dict[str, Any] = json.loads(server.manage("shell", "--verbosity=0", "--command", SEED))
+    return made
+
+
+@pytest.fixture
+def key(seed: dict[str, Any]) -> str:
+    return str(seed["key"])
+
+
+@pytest.fixture
+def new_pet(seed: dict[str, Any]) -> dict[str, Any]:
+    return {"name": "Rex", "categoryId": seed["category"]}
+
+
+def all_at_once(work: Callable[[int], Any], threads: int = 16) -> list[Any]:
+    """Return what each of the threads returned for its number; none begins before all have."""
+    barrier = threading.Barrier(threads)
+
+    def begin(number: int) -> Any:
+        barrier.wait()
+        return work(number)
+
+    with ThreadPoolExecutor(threads) as pool:
+        return list(pool.map(begin, range(threads)))
+
+
+@contextmanager
+def sent(server: Gunicorn, request: bytes) -> Iterator[http.client.HTTPResponse]:
+    """Send these bytes, which http.client would not, and give the answer's head; 2 s at most for each wait."""
+    with socket.create_connection(("127.0.0.1", server.port), timeout=2) as connection:
+        connection.sendall(request)
+        method = request.partition(b" ")[0].decode()
+        with http.client.HTTPResponse(connection, method=method) as response:
+            response.begin()
+            yield response
+
+
+def exchange(server: Gunicorn, request: bytes) -> tuple[int, Any]:
+    """Return status and JSON of the answer."""
+    with sent(server, request) as response:
+        return response.status, json.load(response)
+
+
+def head_of_post(key: str, *more: str) -> bytes:
+    lines = ["POST /v1/pets HTTP/1.1", "Host: 127.0.0.1", f"Authorization: Bearer {key}"]
+    return "\r\n".join([*lines, "Content-Type: application/json", *more, "", ""]).encode()
+
+
+def chunked(key: str, body: bytes, *, size: int = 10) -> bytes:
+    """Return a request whose body comes in chunks of `size` bytes."""
+    parts = [body[start : start + size] for start in range(0, len(body), size)]
+    chunks = b"".join(b"%x\r\n%b\r\n" % (len(part), part) for part in [*parts, b""])
+    return head_of_post(key, "Transfer-Encoding: chunked") + chunks
+
+
+class TestBodies:
+    """What arrives in unusual ways."""
+
+    def test_a_chunked_body_is_read(self, server: Gunicorn, key: str, new_pet: dict[str, Any]) -> None:
+        status, pet = exchange(server, chunked(key, json.dumps(new_pet).encode()))
+        assert (status, pet) == (201, new_pet | {"id": pet["id"], "status": "available"})
+
+    @pytest.mark.parametrize(
+        "chunks", [b"nonsense\r\n{}\r\n0\r\n\r\n", b"-5\r\n{}\r\n0\r\n\r\n", b"2\r\n{}!!0\r\n\r\n"]
+    )
+    def test_broken_chunks_are_an_error(self, server: Gunicorn, key: str, chunks: bytes) -> None:
+        assert exchange(server, head_of_post(key, "Transfer-Encoding: chunked") + chunks) == (400, BROKEN_CHUNKS)
+
+    def test_a_chunked_body_may_have_64_kib_and_no_more(
+        self, server: Gunicorn, key: str, new_pet: dict[str, Any]
+    ) -> None:
+        body = json.dumps(new_pet).encode().ljust(64 * 1024)
+        assert exchange(server, chunked(key, body, size=8000))[0] == 201
+        assert exchange(server, chunked(key, body + b" ", size=8000)) == (413, TOO_LARGE)
+
+    def test_a_large_body_is_refused_before_it_is_sent(self, server: Gunicorn, key: str) -> None:
+        assert exchange(server, head_of_post(key, "Content-Length: 3000000")) == (413, TOO_LARGE)
+
+    def test_a_connection_whose_body_is_not_read_ends_and_says_so(self, server: Gunicorn, key: str) -> None:
+        with sent(
+            server, head_of_post(key, "Content-Length: 70000").replace(b"Connection: close\r\n", b"")
+        ) as response:
+            assert (response.status, response.headers["Connection"]) == (413, "close")
+
+    def test_a_body_cut_short_is_not_taken_for_a_whole_one(
+        self, server: Gunicorn, key: str, new_pet: dict[str, Any]
+    ) -> None:
+        body = json.dumps(new_pet).encode()
+        with socket.create_connection(("127.0.0.1", server.port), timeout=5) as connection:
+            connection.sendall(head_of_post(key, "Content-Length: 100") + body)
+            connection.shutdown(socket.SHUT_WR)
+            with http.client.HTTPResponse(connection) as response:
+                response.begin()
+                assert json.load(response) == error("bad_request", "The request body ended early.", 400)
+
+    def test_the_key_comes_before_broken_chunks(self, server: Gunicorn) -> None:
+        status, told = exchange(server, chunked("pets_test_nonsense", b"").replace(b"0\r\n", b"zz\r\n"))
+        assert (status, told["code"]) == (401, "api_key_invalid")
+
+
+MALFORMED_TYPES = [
+    "a/b; x*=q''a", "a/b; x*=idna''%ff", *[f"application/json; charset={name}" for name in ("undefined", "bz2_codec", "idna")],
+]  # fmt: skip
+
+
+class TestHeads:
+    @pytest.mark.parametrize("content_type", MALFORMED_TYPES)
+    @pytest.mark.parametrize("path", ["/v1/pets?limit=1&x=%FF", "/?x=%FF"])
+    def test_a_content_type_decides_nothing_about_a_query(
+        self, server: Gunicorn, key: str, path: str, content_type: str
+    ) -> None:
+        answer = server.send("GET", path, headers=bearer(key) | {"Content-Type": content_type})
+        assert answer.status == 200
+
+    @pytest.mark.parametrize("content_type", MALFORMED_TYPES)
+    def test_a_malformed_content_type_of_a_body_is_415(
+        self, server: Gunicorn, key: str, new_pet: dict[str, Any], content_type: str
+    ) -> None:
+        answer = server.post("/v1/pets", key, new_pet, Content_Type=content_type)
+        assert (answer.status, answer.json()["code"]) == (415, "unsupported_media_type")
+
+    """What only the bytes on the wire show."""
+
+    def test_two_keys_in_one_request_are_refused(self, server: Gunicorn, key: str) -> None:
+        status, body = exchange(server, head_of_post(key, f"Authorization: Bearer {key}", "Content-Length: 0"))
+        assert status in {400, 401}
+        assert body == error(body["code"], body["message"], status)
+        assert key not in str(body)
+
+    @pytest.mark.parametrize("path", ["/v1/pets", "/v1/pets/0", "/v1/nowhere", "/", "/docs/", "/admin/login/"])
+    def test_head_has_the_head_of_get_and_no_body(self, server: Gunicorn, key: str, path: str) -> None:
+        get = server.get(path, key)
+        lines = [
+            f"HEAD {path} HTTP/1.1",
+            f"Host: 127.0.0.1:{server.port}",
+            f"Authorization: Bearer {key}",
+            "Connection: close",
+        ]
+        with socket.create_connection(("127.0.0.1", server.port), timeout=2) as connection:
+            connection.sendall("\r\n".join([*lines, "", ""]).encode())
+            head, _, body = b"".join(iter(lambda: connection.recv(65536), b"")).partition(b"\r\n\r\n")
+        told = head.decode().split("\r\n")
+        assert told[0].startswith(f"HTTP/1.1 {get.status} ")
+        assert {f"{name}: {get.headers[name]}" for name in ("Content-Type", "Content-Length")} <= set(told)
+        assert body == b""
+
+
+class TestManyAtOnce:
+    """Callers that do not wait for each other."""
+
+    def test_one_idempotency_key_makes_one_animal(self, server: Gunicorn, key: str, new_pet: dict[str, Any]) -> None:
+        pet = new_pet | {"name": "Once", "status": "sold"}
+        answers = all_at_once(lambda _: server.post("/v1/pets", key, pet, Idempotency_Key="one"))
+        listed = server.get("/v1/pets?status=sold&limit=100", key).json()
+        assert {answer.status for answer in answers} <= {201, 409}
+        assert listed == [pet | {"id": listed[0]["id"]}]
+        assert [answer.json() for answer in answers if answer.status == 201] == listed * count(answers)[201]
+        assert count(answers)[201] >= 1
+
+    def test_a_walk_meets_each_animal_once_while_others_are_added(
+        self, server: Gunicorn, key: str, new_pet: dict[str, Any]
+    ) -> None:
+        pet = new_pet | {"status": "pending"}
+        before = [server.post("/v1/pets", key, pet).json()["id"] for _ in range(25)]
+        with adding(server, key, pet) as wait_for_more:
+            pages = list(walk(server, key, "/v1/pets?status=pending&limit=10", wait_for_more))
+        met = [each["id"] for page in pages for each in page]
+        assert len(pages) >= 3
+        assert len(met) == len(set(met))
+        assert [each for each in met if each in before] == before[::-1]
+
+    def test_the_first_readers_of_the_description_all_get_it(self, database: str) -> None:
+        with running_server(database=database, workers=1) as server:
+            answers = all_at_once(lambda _: server.send("GET", "/openapi.json"), threads=8)
+        assert count(answers) == {200: 8}
+        assert len({answer.body for answer in answers}) == 1
+
+    def test_a_rate_limit_is_exact(self, database: str, seed: dict[str, Any]) -> None:
+        with running_server(database=database, workers=1) as server:
+            assert served_of_160(server, seed["limited"]) == {200: 20, 429: 140}
+
+    def test_a_rate_limit_is_exact_across_workers(self, database: str, seed: dict[str, Any], tmp_path: Path) -> None:
+        with running_redis(tmp_path) as address, running_server(database=database, CACHE_URL=address) as server:
+            assert served_of_160(server, seed["limited_too"]) == {200: 20, 429: 140}
+
+
+def count(answers: list[Answer]) -> Counter[int]:
+    return Counter(answer.status for answer in answers)
+
+
+def served_of_160(server: Gunicorn, key: str) -> Counter[int]:
+    """Return how often each status came."""
+    answers = all_at_once(lambda _: [server.get("/v1/pets?limit=1", key) for _ in range(10)])
+    return count([answer for ten in answers for answer in ten])
+
+
+@contextmanager
+def adding(server: Gunicorn, key: str, pet: dict[str, Any]) -> Iterator[Callable[[], None]]:
+    """Add animals without a pause; gives a function that waits until some more were added."""
+    added: list[int] = []
+    done = threading.Event()
+
+    def add() -> None:
+        while not done.is_set():
+            added.append(server.post("/v1/pets", key, pet).json()["id"])
+
+    def wait_for_more() -> None:
+        enough = len(added) + 3
+        until(lambda: len(added) >= enough)
+
+    with ThreadPoolExecutor(1) as pool:
+        adder = pool.submit(add)
+        try:
+            yield wait_for_more
+        finally:
+            done.set()
+        adder.result()
+
+
+def walk(server: Gunicorn, key: str, path: str, wait_for_more: Callable[[], None]) -> Iterator[list[dict[str, Any]]]:
+    """Give page after page, and let animals be added before each."""
+    while path:
+        wait_for_more()
+        answer = server.get(path, key)
+        yield answer.json()
+        link = answer.headers.get("Link", "")
+        path = link.partition(">")[0].removeprefix(f"<{server.url}")
+
+
+@contextmanager
+def running_redis(folder: Path) -> Iterator[str]:
+    """Run a Redis of our own and give its `CACHE_URL`."""
+    program = shutil.which("redis-server")
+    if program is None:
+        pytest.skip("redis-server is not on PATH")
+    port = free_port()
+    options = ["--port", str(port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--dir", str(folder)]
+    with (folder / "redis.log").open("wb") as log:
+        process = subprocess.Popen([program, *options], stdout=log, stderr=log)
+    try:
+        until(lambda: "Ready to accept connections" in (folder / "redis.log").read_text())
+        yield f"redis://127.0.0.1:{port}/0"
+    finally:
+        process.terminate()
+        process.wait()
+
+
+class TestKeys:
+    """The life of a key, with commands in processes of their own."""
+
+    def test_a_revocation_is_effective_on_every_worker_within_a_second(self, server: Gunicorn) -> None:
+        issued = server.manage_json("issue_api_key", "Soon revoked")
+        with connected_to_each_worker(server) as connections, polling(connections, issued["key"]) as polled:
+            server.manage("revoke_api_key", issued["key_id"])
+            revoked = time.monotonic()
+            time.sleep(1.5)
+        assert len(polled) == len(connections) == 4
+        for answers in polled:
+            after = [(answer.status, answer.json()) for at, answer in answers if at >= revoked + 1]
+            assert answers[0][1].status == 200
+            assert len(after) > 5
+            assert after == [(401, REVOKED)] * len(after)
+
+    def test_use_is_written_down_at_the_latest_when_the_server_stops(self, database: str) -> None:
+        with running_server(database=database) as server:
+            issued = server.manage_json("issue_api_key", "Well used")
+            answers = all_at_once(lambda number: server.get(["/v1/pets", "/v1/pets/0"][number % 2], issued["key"]))
+            assert count(answers) == {200: 8, 404: 8}
+        listed = {each["key_id"]: each["last_used_at"] for each in server.manage_json("list_api_keys")}
+        today = time.strftime("%Y-%m-%d", time.gmtime())
+        assert str(listed[issued["key_id"]]).startswith(today)
+        assert written_use(server, issued["key_id"]) == [(today, "pet-detail", 4, 8), (today, "pet-list", 2, 8)]
+
+    def test_the_log_names_keys_and_tells_no_secret(self, server: Gunicorn, key: str) -> None:
+        for path in ("/v1/pets", f"/v1/pets?key={key}", f"/v1/{key}", "/v1/pets?limit=0"):
+            server.get(path, key)
+        server.send("GET", "/v1/pets", headers={"Authorization": f"Basic {key}", "X-Request-ID": key})
+        server.post("/v1/pets", key, {"name": key})
+        until(lambda: server.logged("/v1/pets 400 validation_failed"))
+        assert server.logged(f'"key_id": "{key[10:18]}"')
+        assert not server.logged(key[18:50])
+
+
+def written_use(server: Gunicorn, key_id: str) -> list[tuple[str, str, int, int]]:
+    """Return day, route, status class and count of each row about the key."""
+    rows = json.loads(server.manage("dumpdata", "apikeys"))
+    ids = {row["fields"]["key_id"]: row["pk"] for row in rows if row["model"] == "apikeys.apikey"}
+    uses = [row["fields"] for row in rows if row["model"] == "apikeys.keyusage"]
+    return sorted(
+        (use["day"], use["route"], use["status_class"], use["count"]) for use in uses if use["key"] == ids[key_id]
+    )
+
+
+@contextmanager
+def connected_to_each_worker(server: Gunicorn) -> Iterator[list[http.client.HTTPConnection]]:
+    """Give two open connections to each worker."""
+    connections = []
+    workers = server.workers()
+    for worker in workers:
+        with stopped([other for other in workers if other != worker]):
+            for _ in range(2):
+                connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=5)
+                send_on(connection, "GET", "/livez")
+                connections.append(connection)
+    yield connections
+    for connection in connections:
+        connection.close()
+
+
+@contextmanager
+def stopped(workers: list[int]) -> Iterator[None]:
+    """Let these processes do nothing in the block."""
+    for worker in workers:
+        os.kill(worker, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        for worker in workers:
+            os.kill(worker, signal.SIGCONT)
+
+
+Polled = list[tuple[float, Answer]]
+
+
+@contextmanager
+def polling(connections: list[http.client.HTTPConnection], key: str) -> Iterator[list[Polled]]:
+    """Ask again and again on each connection; the lists of when and what are complete after the block."""
+    done = threading.Event()
+    polled: list[Polled] = [[] for _ in connections]
+
+    def poll(connection: http.client.HTTPConnection, answers: Polled) -> None:
+        while not done.wait(0.02):
+            at = time.monotonic()
+            answers.append((at, send_on(connection, "GET", "/v1/pets?limit=1", headers=bearer(key))))
+
+    with ThreadPoolExecutor(len(connections)) as pool:
+        pollers = [pool.submit(poll, *each) for each in zip(connections, polled, strict=True)]
+        try:
+            yield polled
+        finally:
+            done.set()
+        for poller in pollers:
+            poller.result()

@@ -1,0 +1,80 @@
+"""One line a request, and never a secret."""
+
+import json
+import logging
+import sys
+from typing import Any
+
+import pytest
+
+from petstore_site import logs
+from petstore_site.apikeys.models import APIKey
+from tests.conftest import ApiClient
+
+SECRET = "pets_test_abcd1234" + "S" * 38
+LEAKS = [
+    (f"key {SECRET} was sent", "key pets_test_abcd1234*** was sent"),
+    (f"Authorization: Bearer {SECRET}", "Authorization: Bearer pets_test_abcd1234***"),
+    ("Authorization: bearer something-else", "Authorization: bearer ***"),
+    ("postgres://keeper:hunter2@db/shop", "postgres://keeper:***@db/shop"),
+    ("redis://:hunter2@cache:6379/0", "redis://:***@cache:6379/0"),
+    ("nothing to hide at 12:30", "nothing to hide at 12:30"),
+]
+
+
+def record(message: str, **extra: Any) -> logging.LogRecord:
+    made = logging.LogRecord("petstore", logging.INFO, "x.py", 1, message, (), None)
+    made.__dict__ |= extra
+    return made
+
+
+@pytest.mark.parametrize(("message", "written"), LEAKS)
+def test_secrets_are_blotted_out(message: str, written: str) -> None:
+    assert json.loads(logs.JSONFormatter().format(record(message)))["message"] == written
+    assert logs.TextFormatter().format(record(message)).endswith(f" {written}")
+
+
+@pytest.mark.parametrize("formatter", [logs.JSONFormatter(), logs.TextFormatter()])
+def test_tracebacks_too(formatter: logging.Formatter) -> None:
+    try:
+        int(SECRET)
+    except ValueError:
+        text = formatter.format(record("failed", exc_info=sys.exc_info()))
+    assert "ValueError: invalid literal for int() with base 10: 'pets_test_abcd1234***" in text
+    assert SECRET not in text
+
+
+def test_a_line_of_json_is_one_line(api: ApiClient, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.handler.setFormatter(logs.JSONFormatter())
+    api.get("/v1/nowhere%0Ainjected?api_key=hunter2", X_Request_ID="abc")
+    text = caplog.text.splitlines()[0]
+    line = json.loads(text)
+    assert line.pop("milliseconds") > 0
+    assert line.pop("time").endswith("+00:00")
+    assert line.pop("message").startswith("GET /v1/nowhere\ninjected 404 route_not_found ")
+    assert line == {
+        "level": "INFO",
+        "logger": "petstore.requests",
+        "request_id": "abc",
+        "method": "GET",
+        "path": "/v1/nowhere\ninjected",
+        "route": "unknown-route",
+        "status": 404,
+        "code": "route_not_found",
+        "key_id": APIKey.objects.get().key_id,
+    }
+    made = next(line for line in caplog.records if line.name == "petstore.requests")
+    assert "\n" not in logs.TextFormatter().format(made)
+
+
+def test_what_is_logged_after_a_request_is_not_taken_for_it(api: ApiClient) -> None:
+    api.get("/v1/pets", X_Request_ID="abc")
+    assert json.loads(logs.JSONFormatter().format(record("idle")))["request_id"] == "-"
+
+
+def test_a_key_in_the_wrong_place_is_not_logged(api: ApiClient, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.handler.setFormatter(logs.TextFormatter())
+    api.get(f"/v1/pets/{api.key}")
+    api.get(f"/v1/pets?api_key={api.key}", X_Request_ID=str(api.key))
+    assert str(api.key) not in caplog.text
+    assert str(api.key)[:18] in caplog.text

@@ -1,0 +1,78 @@
+"""The pages for people, and what every page is sent with."""
+
+import re
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+
+from petstore_site.api.errors import ErrorCode
+from tests.conftest import error
+
+POLICY = (
+    "base-uri 'none'; connect-src 'self'; default-src 'none'; font-src 'self'; form-action 'self'; "
+    "frame-ancestors 'none'; img-src 'self' data:; script-src 'self'; style-src 'self'"
+)
+
+
+@pytest.mark.parametrize("path", ["/", "/docs/", "/admin/login/"])
+def test_pages_work_under_the_strict_policy(db: None, client: Client, path: str) -> None:
+    answer = client.get(path)
+    html = answer.content.decode()
+    assert answer.status_code == 200
+    assert "; ".join(sorted(answer["Content-Security-Policy"].split("; "))) == POLICY
+    assert answer["X-Frame-Options"] == "DENY"
+    assert answer["X-Content-Type-Options"] == "nosniff"
+    assert not re.search(r"<script(?![^>]*\bsrc=)[^>]*>|<style|\sstyle=|\son[a-z]+=|javascript:", html)
+
+
+def test_the_landing_page_tells_what_this_is(db: None, client: Client) -> None:
+    html = client.get("/").content.decode()
+    assert html.count("curl ") == 3
+    assert "http://testserver/v1/pets" in html
+    assert [f'href="{path}"' in html for path in ("/docs/", "/openapi.json", "/admin/")] == [True] * 3
+
+
+@pytest.mark.parametrize("path", ["/", "/docs/", "/openapi.json", "/livez", "/readyz"])
+@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "OPTIONS", "TRACE", "FOO"])
+def test_pages_are_only_read(db: None, path: str, method: str) -> None:
+    client = Client(enforce_csrf_checks=True)
+    answer = client.generic(method, path)
+    assert (answer.status_code, answer["Allow"]) == (405, "GET, HEAD")
+    assert answer.json() == error("method_not_allowed", ErrorCode.METHOD_NOT_ALLOWED.meaning, 405)
+    head = client.head(path)
+    assert (head.status_code, head.content) == (200, b"")
+
+
+def test_a_missing_slash_is_added_for_people_only(db: None, client: Client) -> None:
+    assert client.get("/docs")["Location"] == "/docs/"
+    assert client.get("/v1/pets/").status_code == 401
+
+
+def test_unknown_addresses_in_the_back_office_are_pages(db: None) -> None:
+    User.objects.create_superuser("keeper", password="x")
+    client = Client()
+    client.force_login(User.objects.get())
+    answer = client.get("/admin/nowhere/")
+    assert (answer.status_code, answer["Content-Type"]) == (404, "text/html; charset=utf-8")
+    assert "This path does not exist." in answer.content.decode()
+
+
+def test_an_error_page_that_cannot_be_drawn_is_an_error(db: None, settings: Any) -> None:
+    settings.TEMPLATES = [settings.TEMPLATES[0] | {"DIRS": []}]
+    answer = Client(enforce_csrf_checks=True).post("/admin/login/", {"username": "x"})
+    assert (answer.status_code, answer.json()["code"]) == (403, "insufficient_scope")
+
+
+def test_an_expired_form_says_what_to_do(db: None) -> None:
+    answer = Client(enforce_csrf_checks=True).post("/admin/login/", {"username": "x"})
+    assert answer.status_code == 403
+    assert "reload the page and send it again" in answer.content.decode()
+
+
+@pytest.mark.parametrize(("environment", "shown"), [("development", True), ("staging", True), ("production", False)])
+def test_the_environment_is_shown(db: None, client: Client, settings: Any, environment: str, shown: bool) -> None:
+    settings.PETSTORE_ENVIRONMENT = environment
+    assert (f"ribbon-{environment}" in client.get("/").content.decode()) is shown
+    assert f"environment-ribbon--{environment}" in client.get("/admin/login/").content.decode()

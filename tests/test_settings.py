@@ -1,0 +1,180 @@
+"""A wrong setting stops the start with a sentence that names the variable and what it may be."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+PRODUCTION = {
+    "PETSTORE_ENVIRONMENT": "production",
+    "SECRET_KEY": "a-secret-key-of-more-than-fifty-characters-0123456789-abcdef",
+    "ALLOWED_HOSTS": "petstore.example",
+    "DATABASE_URL": "postgres://petstore:hunter2@127.0.0.1:1/petstore",
+    "CACHE_URL": "redis://127.0.0.1:6379/0",
+}
+SHOW = (
+    "import os; os.environ['DJANGO_SETTINGS_MODULE'] = 'petstore_site.settings'\n"
+    "from django.conf import settings; print({})"
+)
+
+
+def start(
+    variables: dict[str, str], expression: str = "(settings.DEBUG, 'started')[1]"
+) -> subprocess.CompletedProcess[str]:
+    """Load the settings in a process of its own and print the expression."""
+    kept = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
+    return subprocess.run(
+        [sys.executable, "-c", SHOW.format(expression)],
+        cwd=ROOT, env=kept | variables, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+
+
+def mistakes(variables: dict[str, str]) -> list[str]:
+    """Return what the start is refused for."""
+    done = start(variables)
+    assert (done.returncode, done.stdout) == (1, "")
+    first, *lines = done.stderr.splitlines()
+    assert first == "The service cannot start. Mend these settings:"
+    return [line.removeprefix("  - ") for line in lines]
+
+
+def test_development_needs_nothing() -> None:
+    assert start({}).stdout == "started\n"
+
+
+def test_production_with_all_it_needs() -> None:
+    shown = start(
+        PRODUCTION,
+        "settings.API_KEY_PREFIX, settings.SESSION_COOKIE_SECURE, settings.SECURE_SSL_REDIRECT, settings.DEBUG",
+    )
+    assert shown.stdout == "pets_live_ True True False\n"
+
+
+@pytest.mark.parametrize(
+    ("environment", "prefix"), [("production", "pets_live_"), ("staging", "pets_test_"), ("development", "pets_test_")]
+)
+def test_the_environment_decides_the_prefix_of_keys(environment: str, prefix: str) -> None:
+    shown = start(PRODUCTION | {"PETSTORE_ENVIRONMENT": environment}, "settings.API_KEY_PREFIX")
+    assert shown.stdout == f"{prefix}\n"
+
+
+@pytest.mark.parametrize("environment", ["production", "staging"])
+def test_everything_that_is_missing_at_once(environment: str) -> None:
+    assert mistakes({"PETSTORE_ENVIRONMENT": environment}) == [
+        f"SECRET_KEY: is required in {environment}: 50 or more random characters, or SECRET_KEY_FILE, the path of a file "
+        "with them.",
+        f"ALLOWED_HOSTS: is required in {environment}: the host names of this service, separated by commas.",
+        f"DATABASE_URL: is required in {environment}: postgres://USER:PASSWORD@HOST:5432/NAME, or sqlite:////path for "
+        "a small shop.",
+    ]
+
+
+DATABASE_FORMS = (
+    "DATABASE_URL: must be sqlite:///relative/path, sqlite:////absolute/path or "
+    "postgres://USER:PASSWORD@HOST:5432/NAME[?sslmode=…]."
+)
+CACHE_FORMS = (
+    "CACHE_URL: must be memory://, redis://[:PASSWORD@]HOST:6379/0, or the same with rediss, valkey or valkeys."
+)
+ADDRESS = "must be an http or https address whose path ends in /v1."
+ORIGINS = "must be origins such as https://shop.example, separated by commas."
+
+
+@pytest.mark.parametrize(
+    ("variables", "expected"),
+    [
+        ({"PETSTORE_ENVIRONMENT": "prod"}, "PETSTORE_ENVIRONMENT: must be one of production, staging, development."),
+        ({"SECRET_KEY": "hunter2"}, "SECRET_KEY: must have 50 or more random characters."),
+        ({"SECRET_KEY": "x" * 60}, "SECRET_KEY: must have 50 or more random characters."),
+        ({"SECRET_KEY_FILE": "/nowhere"}, "SECRET_KEY_FILE: must be the path of a readable UTF-8 file."),
+        *[
+            ({"DATABASE_URL": url}, DATABASE_FORMS)
+            for url in (
+                "mysql://u:hunter2@h/db", "postgres://u:hunter2@h", "postgres://u:hunter2@h:port/db", "nonsense",
+                "postgres://u:hunter2@h/db?nonsense=1", "sqlite://", "sqlite:///", "sqlite://file.db", "sqlite:///a?b=1",
+            )
+        ],
+        ({"CACHE_URL": "memcached://hunter2@h"}, CACHE_FORMS),
+        *[
+            ({"CACHE_URL": url}, CACHE_FORMS)
+            for url in ("memory://x", "redis:127.0.0.1", "redis://h:abc/0", "redis://h/abc", "redis://h/0?a=b", "redis://:hunter2@h\u2100/0")
+        ],
+        ({"THREADS": "9" * 5000}, "THREADS: must be a whole number from 1 to 64."),
+        ({"PRODUCTION_URL": "https://:hunter2@h\u2100/v1"}, f"PRODUCTION_URL: {ADDRESS}"),
+        ({"RATE_LIMIT": "fast"}, "RATE_LIMIT: must be N/s, N/min, N/h or N/day with N from 1 to 1000000, as in 600/min."),
+        ({"RATE_LIMIT": "0/min"}, "RATE_LIMIT: must be N/s, N/min, N/h or N/day with N from 1 to 1000000, as in 600/min."),
+        ({"THREADS": "many"}, "THREADS: must be a whole number from 1 to 64."),
+        ({"THREADS": "0"}, "THREADS: must be a whole number from 1 to 64."),
+        ({"LOG_LEVEL": "loud"}, "LOG_LEVEL: must be one of DEBUG, INFO, WARNING, ERROR."),
+        ({"LOG_FORMAT": "xml"}, "LOG_FORMAT: must be one of json, text."),
+        ({"DATABASE_BEHIND_PGBOUNCER": "perhaps"}, "DATABASE_BEHIND_PGBOUNCER: must be true or false."),
+        ({"PRODUCTION_URL": "petstore.example"}, f"PRODUCTION_URL: {ADDRESS}"),
+        ({"STAGING_URL": "https://petstore.example/v2"}, f"STAGING_URL: {ADDRESS}"),
+        ({"CORS_ALLOWED_ORIGINS": "*"}, f"CORS_ALLOWED_ORIGINS: {ORIGINS}"),
+        ({"CORS_ALLOWED_ORIGINS": "https://a.example/"}, f"CORS_ALLOWED_ORIGINS: {ORIGINS}"),
+        ({"CSRF_TRUSTED_ORIGINS": "a.example"}, f"CSRF_TRUSTED_ORIGINS: {ORIGINS}"),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_each_mistake_has_its_sentence(variables: dict[str, str], expected: str) -> None:
+    told = mistakes(variables)
+    assert told == [expected]
+    assert "hunter2" not in "".join(told)
+
+
+def test_any_host_is_refused_in_production() -> None:
+    assert mistakes(PRODUCTION | {"ALLOWED_HOSTS": "*"}) == [
+        "ALLOWED_HOSTS: must name the hosts; * is refused in production."
+    ]
+
+
+def test_secrets_from_files(tmp_path: Path) -> None:
+    file = tmp_path / "url"
+    file.write_text("postgres://u:from-a-file@h:5433/shop\n")
+    variables = {name: value for name, value in PRODUCTION.items() if name != "DATABASE_URL"}
+    shown = start(variables | {"DATABASE_URL_FILE": str(file)}, "settings.DATABASES['default']['PASSWORD']")
+    assert shown.stdout == "from-a-file\n"
+    assert mistakes(PRODUCTION | {"DATABASE_URL_FILE": str(file)})[0] == (
+        "DATABASE_URL: set either DATABASE_URL or DATABASE_URL_FILE, not both."
+    )
+
+
+def test_the_development_key_is_made_once_and_kept_private() -> None:
+    keys = {start({}, "settings.SECRET_KEY").stdout for _ in range(2)}
+    assert len(keys) == 1
+    assert (ROOT / "var" / "secret-key").stat().st_mode & 0o077 == 0
+
+
+def test_limits_counted_in_each_process_are_told() -> None:
+    check = [sys.executable, "manage.py", "check"]
+    env = {"PATH": os.environ["PATH"]} | PRODUCTION | {"CACHE_URL": "memory://"}
+    told = subprocess.run(check, cwd=ROOT, env=env, capture_output=True, text=True, check=True).stderr
+    assert "(petstore.W001) CACHE_URL is memory://" in told
+
+
+def test_cors_stands_before_the_api_and_only_where_origins_are_set() -> None:
+    name = "corsheaders.middleware.CorsMiddleware"
+    order = f"settings.MIDDLEWARE.index('{name}') < min(i for i, m in enumerate(settings.MIDDLEWARE) if '.api.' in m)"
+    assert start({"CORS_ALLOWED_ORIGINS": "https://shop.example"}, order).stdout == "True\n"
+    assert start({}, f"'{name}' in settings.MIDDLEWARE").stdout == "False\n"
+
+
+def test_the_two_servers_of_the_description_come_from_the_settings() -> None:
+    addresses = {"PRODUCTION_URL": "https://a.example/v1", "STAGING_URL": "http://b.example:8080/pets/v1"}
+    shown = start(addresses, "[server['url'] for server in settings.SPECTACULAR_SETTINGS['SERVERS']]")
+    assert shown.stdout == "['https://a.example/v1', 'http://b.example:8080/pets/v1']\n"
+
+
+def test_the_host_to_listen_on_is_allowed_in_development() -> None:
+    assert "pets.local" in start({"HOST": "pets.local"}, "settings.ALLOWED_HOSTS").stdout
+
+
+def test_production_does_not_start_without_its_static_files() -> None:
+    code = "import petstore_site.wsgi"
+    env = {"PATH": os.environ["PATH"]} | PRODUCTION
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=env, capture_output=True, text=True, check=False)
+    sentence = "The service cannot start without its static files. Run: manage.py collectstatic --no-input\n"
+    assert (done.returncode, done.stderr) == (1, sentence)
