@@ -1,11 +1,15 @@
-"""Animals."""
+"""Animals, their history, and the imports that brought them."""
 
 from typing import ClassVar
 
 from django.db import models
+from simple_history.models import HistoricalRecords
 
 from categories.models import Category
-from categories.names import NAME_LENGTH, NameField, validate_name
+from categories.names import NAME_LENGTH, NameField, validate_name, validate_text
+from changes.models import Change, staff_member
+
+REFERENCE_LENGTH = 100
 
 
 class PetStatus(models.TextChoices):
@@ -16,20 +20,97 @@ class PetStatus(models.TextChoices):
     SOLD = "sold"
 
 
+def validate_reference(reference: str) -> None:
+    """Raise `ValidationError` unless `reference` has 1 to 100 code points, one of them visible, none a control."""
+    validate_text(reference, longest=REFERENCE_LENGTH)
+
+
+class ImportState(models.TextChoices):
+    """How far an import came. Only `done` and `undone` ever wrote an animal."""
+
+    RUNNING = "running"
+    DONE = "done"
+    DRY_RUN = "dry run"
+    REFUSED = "refused"
+    STOPPED = "stopped"
+    FAILED = "failed"
+    KILLED = "killed"
+    UNDONE = "undone"
+
+
+class ImportRun(models.Model):
+    """One call of `import_pets`. The row and the animals are committed together, so what it says is what happened."""
+
+    who = models.CharField(max_length=150, help_text="The account of the operating system that ran the command.")
+    file_name = models.CharField(max_length=255, help_text='Without its folder; "-" is standard input.')
+    sha256 = models.CharField(max_length=64, db_index=True, help_text="Of the file as it was given, in hexadecimal.")
+    options = models.JSONField(help_text="The options that the command was given.")
+    state = models.CharField(max_length=8, choices=ImportState, default=ImportState.RUNNING)
+    rows = models.BigIntegerField(default=0, help_text="Rows read, without the header.")
+    created = models.BigIntegerField(default=0, help_text="Animals that were added.")
+    updated = models.BigIntegerField(default=0, help_text="Animals that were changed.")
+    unchanged = models.BigIntegerField(default=0, help_text="Rows that say what the catalogue already said.")
+    refused = models.BigIntegerField(default=0, help_text="Rows with a fault.")
+    new_categories = models.JSONField(default=list, help_text="The ids of the categories that were added.")
+    rejects = models.CharField(max_length=500, blank=True, help_text="The file with the refused rows.")
+    outcome = models.TextField(blank=True, help_text="Why it was refused, stopped or failed; how it was undone.")
+    started_at = models.DateTimeField(auto_now_add=True)
+    finished_at = models.DateTimeField(null=True)
+    undone_at = models.DateTimeField(null=True)
+
+    class Meta:
+        """Newest first."""
+
+        ordering: ClassVar = ["-id"]
+        constraints: ClassVar = [
+            models.CheckConstraint(condition=models.Q(state__in=ImportState.values), name="import_state_is_known")
+        ]
+
+    def __str__(self) -> str:
+        """Return what it is called everywhere."""
+        return f"import {self.pk}"
+
+
+class ChangeOfPet(Change):
+    """Where a change came from, if from a file."""
+
+    import_run = models.ForeignKey(
+        ImportRun, on_delete=models.PROTECT, null=True, blank=True, related_name="changes", db_constraint=False
+    )
+    import_line = models.BigIntegerField(null=True, blank=True, help_text="The line of the file, from 1.")
+
+    class Meta:
+        """A part of `PetChange`."""
+
+        abstract = True
+
+
 class Pet(models.Model):
     """An animal in the catalogue."""
 
     name = NameField(max_length=NAME_LENGTH, validators=[validate_name])
     category = models.ForeignKey(Category, on_delete=models.PROTECT, related_name="pets")
     status = models.CharField(max_length=9, choices=PetStatus, default=PetStatus.AVAILABLE)
-    external_reference = models.CharField(
-        max_length=100,
+    external_reference = NameField(
+        max_length=REFERENCE_LENGTH,
         null=True,
         blank=True,
+        validators=[validate_reference],
         help_text="The store's own number for this animal. Imports update by it; the API never shows it.",
     )
     created_at = models.DateTimeField(auto_now_add=True)
     updated_at = models.DateTimeField(auto_now=True)
+
+    history = HistoricalRecords(
+        bases=[ChangeOfPet],
+        custom_model_name="PetChange",
+        verbose_name="change of an animal",
+        verbose_name_plural="changes of animals",
+        history_id_field=models.BigAutoField(primary_key=True),
+        excluded_fields=["created_at", "updated_at"],
+        no_db_index=["category"],
+        get_user=staff_member,
+    )
 
     class Meta:
         """One index per shape of the list: the primary key, and status with it."""

@@ -1,20 +1,26 @@
 """NewPet and Pet of the interface document (section 2), read strictly: a value of another JSON type is a mistake."""
 
-from decimal import Decimal
-from typing import Any, ClassVar
+from collections.abc import Callable
+from typing import Any, ClassVar, TypeVar
 
 from django.core.exceptions import ValidationError
 from rest_framework import serializers
 
 from categories.models import Category
-from categories.names import NAME_LENGTH, validate_name
+from categories.names import NAME_LENGTH
+from pets import rules
 from pets.models import Pet, PetStatus
 
-INT64_MIN, INT64_MAX = -(2**63), 2**63 - 1
-EXACT_IN_A_DOUBLE = 2**53
-"""From here on neighbouring integers written as `1.0` cannot be told apart by other JSON readers."""
+T = TypeVar("T")
 
-REQUIRED: dict[str, Any] = {"required": "is required."}
+
+def _read(rule: Callable[[Any], T], data: Any) -> T:
+    if data is serializers.empty:
+        raise serializers.ValidationError(rules.REQUIRED, "required")
+    try:
+        return rule(data)
+    except ValidationError as error:
+        raise serializers.ValidationError(error.messages) from None
 
 
 class NameField(serializers.CharField):
@@ -22,16 +28,7 @@ class NameField(serializers.CharField):
 
     def run_validation(self, data: Any = serializers.empty) -> Any:
         """Return the name; raises `ValidationError`."""
-        if data is serializers.empty:
-            self.fail("required")
-        if not isinstance(data, str):
-            message = "must be a string."
-            raise serializers.ValidationError(message)
-        try:
-            validate_name(data)
-        except ValidationError as error:
-            raise serializers.ValidationError(error.messages) from None
-        return data
+        return _read(rules.name, data)
 
 
 class CategoryIdField(serializers.IntegerField):
@@ -39,26 +36,10 @@ class CategoryIdField(serializers.IntegerField):
 
     def run_validation(self, data: Any = serializers.empty) -> Any:
         """Return the category's id; raises `ValidationError`."""
-        if data is serializers.empty:
-            self.fail("required")
-        number = _int64(data)
-        if number is None:
-            message = "must be an integer of 64 bits."
-            raise serializers.ValidationError(message)
+        number = _read(rules.category_id, data)
         if not Category.objects.filter(pk=number).exists():
-            raise serializers.ValidationError(NO_SUCH_CATEGORY)
+            raise serializers.ValidationError(rules.NO_SUCH_CATEGORY)
         return number
-
-
-NO_SUCH_CATEGORY = "must be the id of an existing category."
-
-
-def _int64(value: object) -> int | None:
-    if isinstance(value, Decimal) and -EXACT_IN_A_DOUBLE < value < EXACT_IN_A_DOUBLE and value == int(value):
-        return int(value)
-    if type(value) is int and INT64_MIN <= value <= INT64_MAX:
-        return value
-    return None
 
 
 class StatusField(serializers.ChoiceField):
@@ -66,24 +47,18 @@ class StatusField(serializers.ChoiceField):
 
     def run_validation(self, data: Any = serializers.empty) -> Any:
         """Return the status, `available` if there is none; raises `ValidationError`."""
-        if data is serializers.empty:
-            return PetStatus.AVAILABLE
-        if not isinstance(data, str) or data not in PetStatus.values:
-            message = f"must be one of {', '.join(PetStatus.values)}."
-            raise serializers.ValidationError(message)
-        return data
+        return PetStatus.AVAILABLE if data is serializers.empty else _read(rules.status, data)
 
 
 class NewPetSerializer(serializers.ModelSerializer[Pet]):
     """NewPet: the request body that adds an animal."""
 
-    name = NameField(help_text="The animal's name", min_length=1, max_length=NAME_LENGTH, error_messages=REQUIRED)
+    name = NameField(help_text="The animal's name", min_length=1, max_length=NAME_LENGTH)
     categoryId = CategoryIdField(  # noqa: N815 - the interface document's name
         source="category_id",
         help_text="Identifier of the category the animal belongs to",
         min_value=1,
-        max_value=INT64_MAX,
-        error_messages=REQUIRED,
+        max_value=rules.INT64_MAX,
     )
     status = StatusField(choices=PetStatus.choices, required=False, help_text="Availability status")
 
@@ -102,14 +77,14 @@ class PetSerializer(serializers.ModelSerializer[Pet]):
     """Pet: an animal as returned."""
 
     id = serializers.IntegerField(
-        help_text="Unique identifier assigned by the service on creation", min_value=1, max_value=INT64_MAX
+        help_text="Unique identifier assigned by the service on creation", min_value=1, max_value=rules.INT64_MAX
     )
     name = serializers.CharField(help_text="The animal's name", min_length=1, max_length=NAME_LENGTH)
     categoryId = serializers.IntegerField(  # noqa: N815 - the interface document's name
         source="category_id",
         help_text="Identifier of the category the animal belongs to",
         min_value=1,
-        max_value=INT64_MAX,
+        max_value=rules.INT64_MAX,
     )
     status = serializers.ChoiceField(choices=PetStatus.choices, required=False, help_text="Availability status")
 

@@ -13,7 +13,8 @@ from rest_framework.viewsets import GenericViewSet
 
 from categories.models import Category
 from pets.models import Pet, PetStatus
-from pets.serializers import NO_SUCH_CATEGORY, NewPetSerializer, PetSerializer
+from pets.rules import NO_SUCH_CATEGORY
+from pets.serializers import NewPetSerializer, PetSerializer
 
 DESCRIBE_CREATE = extend_schema(
     operation_id="createPet",

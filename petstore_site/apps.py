@@ -4,6 +4,7 @@ from django.apps import AppConfig
 from django.contrib.admin.apps import AdminConfig
 from django.core.signals import request_finished
 from django.db.backends.signals import connection_created
+from simple_history.signals import pre_create_historical_record
 
 from petstore_site.databases import watch_commits
 from petstore_site.logs import forget_request
@@ -15,11 +16,13 @@ class PetstoreSiteConfig(AppConfig):
     name = "petstore_site"
 
     def ready(self) -> None:
-        """Register the system checks, the watch over commits, and the end of a request's id."""
+        """Register the system checks, the watch over commits, the end of a request's id, and who changes what."""
         from petstore_site import checks  # noqa: F401, PLC0415 - importing registers
+        from petstore_site.history import name_the_actor  # noqa: PLC0415 - it needs the models
 
         connection_created.connect(watch_commits)
         request_finished.connect(forget_request)
+        pre_create_historical_record.connect(name_the_actor)
 
 
 class PetstoreAdminConfig(AdminConfig):

@@ -135,6 +135,7 @@ INSTALLED_APPS = [
     "rest_framework",
     "drf_spectacular",
     "drf_spectacular_sidecar",
+    "simple_history",
     "corsheaders",
     "csp",
 ]
@@ -159,6 +160,7 @@ MIDDLEWARE = [
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
+    "simple_history.middleware.HistoryRequestMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
 ]
 
@@ -212,6 +214,9 @@ CACHES: dict[str, dict[str, Any]] = {
         "OPTIONS": {"socket_timeout": 1, "socket_connect_timeout": 1},
     }
 }
+
+SIMPLE_HISTORY_DATE_INDEX = False
+"""History is read for one thing at a time; an index by date would only slow what writes it."""
 
 # --- The API ------------------------------------------------------------------------------------
 

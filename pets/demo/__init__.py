@@ -4,6 +4,7 @@ import csv
 from pathlib import Path
 
 from django.db import connection, transaction
+from simple_history.utils import bulk_create_with_history
 
 from categories.models import Category
 from pets.models import Pet
@@ -31,7 +32,9 @@ def load_demo_catalogue() -> tuple[int, int]:
             raise CatalogueNotEmptyError(message)
         names = sorted({row["category"] for row in rows})
         categories = {name: Category.objects.get_or_create(name=name)[0] for name in names}
-        Pet.objects.bulk_create(
-            Pet(name=row["name"], category=categories[row["category"]], status=row["status"]) for row in rows
+        bulk_create_with_history(
+            [Pet(name=row["name"], category=categories[row["category"]], status=row["status"]) for row in rows],
+            Pet,
+            custom_historical_attrs={"actor": "load_demo_data"},
         )
     return len(categories), len(rows)

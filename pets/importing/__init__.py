@@ -1,0 +1,1 @@
+"""Reads files of animals and writes them into the catalogue, all or nothing; docs/importing.md tells how."""

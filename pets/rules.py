@@ -1,0 +1,47 @@
+"""What the members of NewPet may be (interface document, section 2); the API and the import both ask here.
+
+Each function takes a value as JSON's reader gives it, a number with a point or an exponent as a `Decimal`, and
+returns what is stored. They raise `ValidationError` with a sentence that goes behind the member's name.
+"""
+
+from decimal import Decimal
+from typing import Any
+
+from django.core.exceptions import ValidationError
+
+from categories.names import validate_name
+from pets.models import PetStatus
+
+INT64_MIN, INT64_MAX = -(2**63), 2**63 - 1
+EXACT_IN_A_DOUBLE = 2**53
+"""From here on neighbouring integers written as `1.0` cannot be told apart by other JSON readers."""
+
+REQUIRED = "is required."
+NO_SUCH_CATEGORY = "must be the id of an existing category."
+
+
+def name(value: Any) -> str:
+    """Return the name, kept exactly as sent."""
+    if not isinstance(value, str):
+        message = "must be a string."
+        raise ValidationError(message)
+    validate_name(value)
+    return value
+
+
+def category_id(value: Any) -> int:
+    """Return the integer of 64 bits that the value is (`1.0` is one); whether such a category exists is not asked."""
+    if isinstance(value, Decimal) and -EXACT_IN_A_DOUBLE < value < EXACT_IN_A_DOUBLE and value == int(value):
+        return int(value)
+    if type(value) is int and INT64_MIN <= value <= INT64_MAX:
+        return value
+    message = "must be an integer of 64 bits."
+    raise ValidationError(message)
+
+
+def status(value: Any) -> str:
+    """Return the status, exactly one of the three strings."""
+    if not isinstance(value, str) or value not in PetStatus.values:
+        message = f"must be one of {', '.join(PetStatus.values)}."
+        raise ValidationError(message)
+    return value
