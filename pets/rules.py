@@ -16,6 +16,7 @@ INT64_MIN, INT64_MAX = -(2**63), 2**63 - 1
 EXACT_IN_A_DOUBLE = 2**53
 """From here on neighbouring integers written as `1.0` cannot be told apart by other JSON readers."""
 
+STATUSES = frozenset(PetStatus.values)
 REQUIRED = "is required."
 NO_SUCH_CATEGORY = "must be the id of an existing category."
 
@@ -41,7 +42,7 @@ def category_id(value: Any) -> int:
 
 def status(value: Any) -> str:
     """Return the status, exactly one of the three strings."""
-    if not isinstance(value, str) or value not in PetStatus.values:
+    if not isinstance(value, str) or value not in STATUSES:
         message = f"must be one of {', '.join(PetStatus.values)}."
         raise ValidationError(message)
     return value

@@ -1,0 +1,113 @@
+"""Checks rows one by one, by the rules that the API goes by."""
+
+from typing import Any, NamedTuple
+
+from django.core.exceptions import ValidationError
+
+from categories.models import Category
+from categories.names import validate_name
+from pets import rules
+from pets.importing.faults import Fault
+from pets.importing.readers import Cells, Damaged
+from pets.models import PetStatus, validate_reference
+
+NO_SUCH_NAME = "must be the name of an existing category; --create-categories would add it."
+NOT_A_STRING = "must be a string."
+BOTH = "and category say the same: give one of them."
+
+
+class Checked(NamedTuple):
+    """A row as it is staged; None is blank. A category that is to be added has a negative number."""
+
+    line: int
+    name: str | None
+    category_id: int | None
+    status: str | None
+    external_reference: str | None
+
+
+class Categories:
+    """The categories there are, and those that the file adds."""
+
+    def __init__(self, *, create: bool) -> None:
+        """`create`: a name that no category has is that of one to be added."""
+        self._create = create
+        self._ids = dict(Category.objects.values_list("name", "pk"))
+        self._known = set(self._ids.values())
+        self.added: dict[str, int] = {}
+        """The names that are new, with the numbers that stand for them until they are stored: -1, -2 and so on."""
+
+    def by_name(self, name: Any) -> int:
+        """Return the id; raises `ValidationError`."""
+        if isinstance(name, str) and (known := self._ids.get(name) or self.added.get(name)) is not None:
+            return known
+        if not self._create or not isinstance(name, str):
+            raise ValidationError(NO_SUCH_NAME if isinstance(name, str) else NOT_A_STRING)
+        validate_name(name)
+        return self.added.setdefault(name, -len(self.added) - 1)
+
+    def name(self, number: int) -> str:
+        """Return the name of a category by its id, or by the number that stands for one to be added."""
+        names = self.added if number < 0 else self._ids
+        return next(name for name, each in names.items() if each == number)
+
+    def by_id(self, value: Any) -> int:
+        """Return the id; raises `ValidationError`."""
+        number = rules.category_id(value)
+        if number not in self._known:
+            raise ValidationError(rules.NO_SUCH_CATEGORY)
+        return number
+
+
+class Check:
+    """Turns the cells of a row into what is staged, or into its faults."""
+
+    def __init__(self, categories: Categories, *, keep_blanks: bool) -> None:
+        """`keep_blanks`: what a row with a reference leaves blank may come from the animal that has it."""
+        self._keep_blanks = keep_blanks
+        self._rules = {
+            "name": rules.name,
+            "categoryId": categories.by_id,
+            "category": categories.by_name,
+            "status": rules.status,
+            "external_reference": _reference,
+        }
+
+    def __call__(self, line: int, cells: Cells | Damaged) -> Checked | list[Fault]:
+        """Return the row, or its faults in the order in which the API names members."""
+        if isinstance(cells, Damaged):
+            return [Fault(line, "", cells.message, cells.code)]
+        values: dict[str, Any] = {}
+        faults = []
+        for member, cell in cells.items():
+            if rule := self._rules.get(member):
+                try:
+                    values[member] = rule(cell)
+                except ValidationError as error:
+                    faults.append(Fault(line, member, " ".join(error.messages)))
+        category = values.get("categoryId") or values.get("category")
+        reference = values.get("external_reference")
+        if reference is None or not self._keep_blanks:
+            faults += missing(line, name="name" in cells, category="category" in cells or "categoryId" in cells)
+            values.setdefault("status", PetStatus.AVAILABLE.value)
+        if "category" in cells and "categoryId" in cells:
+            faults.append(Fault(line, "categoryId", BOTH))
+        if faults:
+            order = list(self._rules)
+            return sorted(faults, key=lambda fault: order.index(fault.member))
+        return Checked(line, values.get("name"), category, values.get("status"), reference)
+
+
+def _reference(value: Any) -> str:
+    if not isinstance(value, str):
+        raise ValidationError(NOT_A_STRING)
+    validate_reference(value)
+    return value
+
+
+def missing(line: int, *, name: bool, category: bool) -> list[Fault]:
+    """Return a fault for each of the two members that a new animal must have and that is not there."""
+    if name and category:
+        return []
+    there = {"name": name, "categoryId": category}
+    return [Fault(line, member, rules.REQUIRED) for member, given in there.items() if not given]

@@ -1,0 +1,93 @@
+"""One import at a time, whatever becomes of the process that runs it."""
+
+import fcntl
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+
+from django.db import connection
+
+from pets.importing.faults import ImportRefusedError
+from pets.models import ImportRun, ImportState
+
+ADVISORY_LOCK = (0x70657473, 0x696D7074)
+"""PostgreSQL's two keys of our lock: "pets", "impt"."""
+
+NOT_THROUGH_PGBOUNCER = (
+    "An import keeps a lock and temporary tables for as long as it runs, which PgBouncer in transaction mode cannot "
+    "give it. Run it with a DATABASE_URL that leads to PostgreSQL itself, and without PGBOUNCER."
+)
+
+
+@contextmanager
+def only_import() -> Iterator[None]:
+    """Hold the lock; whoever dies gives it up. Raises `ImportRefusedError` at once if another holds it.
+
+    Whatever is recorded as running when the lock is free was killed, and nothing of it was written.
+    """
+    if connection.vendor == "postgresql":
+        with _advisory_lock():
+            _mark_killed()
+            yield
+    else:
+        with _file_lock():
+            _mark_killed()
+            yield
+
+
+@contextmanager
+def _advisory_lock() -> Iterator[None]:
+    if connection.settings_dict["DISABLE_SERVER_SIDE_CURSORS"]:
+        raise ImportRefusedError(NOT_THROUGH_PGBOUNCER)
+    with connection.cursor() as cursor:
+        # So that the server lets go of the lock within a second when this process is killed amid a long statement.
+        cursor.execute("SET client_connection_check_interval = '1s'")
+        cursor.execute("SELECT pg_try_advisory_lock(%s, %s)", ADVISORY_LOCK)
+        if cursor.fetchone() != (True,):
+            raise ImportRefusedError(_who_is_running())
+    try:
+        yield
+    finally:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT pg_advisory_unlock(%s, %s)", ADVISORY_LOCK)
+
+
+@contextmanager
+def _file_lock() -> Iterator[None]:
+    with _lock_file() as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise ImportRefusedError(_who_is_running()) from None
+        yield
+
+
+def _lock_file() -> IO[bytes]:
+    path = Path(connection.settings_dict["NAME"])
+    try:
+        return path.with_name(f"{path.name}.import-lock").open("wb")
+    except OSError as error:
+        message = f"The lock file beside the database cannot be made: {error.strerror}."
+        raise ImportRefusedError(message) from None
+
+
+def _who_is_running() -> str:
+    run = ImportRun.objects.filter(state=ImportState.RUNNING).first()
+    if run is None:
+        return "Another import or undo is running. Nothing was done; try again when it has ended."
+    return f"Import {run.pk} is running, started by {run.who} at {run.started_at:%H:%M} UTC. Nothing was done."
+
+
+def _mark_killed() -> None:
+    outcome = "The process was killed; nothing was written."
+    ImportRun.objects.filter(state=ImportState.RUNNING).update(state=ImportState.KILLED, outcome=outcome)
+
+
+def mark_killed() -> None:
+    """Record as killed what is recorded as running and is not, unless an import is running right now."""
+    try:
+        with only_import():
+            pass
+    except ImportRefusedError:
+        pass

@@ -1,0 +1,64 @@
+"""Says what an import did, for people and for machines."""
+
+from typing import Any
+
+from pets.importing.run import Outcome
+from pets.models import ImportRun, ImportState
+
+
+def report(run: ImportRun) -> str:
+    """Return the sentences about a run that is done, or was a dry run."""
+    would = run.state == ImportState.DRY_RUN
+    counts = [
+        f"{run.created:,} added",
+        f"{run.updated:,} changed",
+        f"{run.unchanged:,} unchanged",
+        f"{run.refused:,} refused",
+    ]
+    new = len(run.new_categories)
+    categories = f" and {new:,} new {'category' if new == 1 else 'categories'}" if new else ""
+    lines = [
+        f"{'Dry run' if would else 'Done'}, {run}: of {run.rows:,} rows {', '.join(counts)}{categories}, "
+        f"in {seconds(run):.1f} s."
+    ]
+    if would:
+        lines.append("All of it was taken back; nothing was written.")
+    elif run.created or run.updated or run.new_categories:
+        lines.append(f"To take it back: manage.py undo_import {run.pk}")
+    if run.rejects:
+        lines.append(f"The refused rows are in {run.rejects}. Mend them there and import that file.")
+    return "\n".join(lines)
+
+
+def seconds(run: ImportRun) -> float:
+    """Return how long a run took; 0 for one that has no end."""
+    return (run.finished_at - run.started_at).total_seconds() if run.finished_at else 0.0
+
+
+def as_json(outcome: Outcome) -> dict[str, Any]:
+    """Return what a machine is told at the end."""
+    told = run_as_json(outcome.run) | {"faults": [fault.as_json() for fault in outcome.faults]}
+    return told if outcome.refusal is None else told | {"message": outcome.refusal}
+
+
+def run_as_json(run: ImportRun) -> dict[str, Any]:
+    """Return the record of a run; times are ISO 8601 in UTC."""
+    return {
+        "import": run.pk,
+        "state": run.state,
+        "who": run.who,
+        "file": run.file_name,
+        "sha256": run.sha256,
+        "options": run.options,
+        "rows": run.rows,
+        "created": run.created,
+        "updated": run.updated,
+        "unchanged": run.unchanged,
+        "refused": run.refused,
+        "new_categories": len(run.new_categories),
+        "rejects": run.rejects,
+        "outcome": run.outcome,
+        "started_at": run.started_at.isoformat(),
+        "seconds": round(seconds(run), 3),
+        "undone_at": run.undone_at.isoformat() if run.undone_at else None,
+    }

@@ -1,0 +1,190 @@
+"""`import_pets` without its command line: what is done in which order, and what the record says of it."""
+
+import getpass
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from django.utils import timezone
+
+from pets.importing import staging
+from pets.importing.checking import Categories, Check, Checked, missing
+from pets.importing.faults import Fault, ImportRefusedError
+from pets.importing.lock import only_import
+from pets.importing.progress import Progress
+from pets.importing.readers import Cells, Reading, Table, read
+from pets.importing.rejects import Rejects
+from pets.importing.source import Source, open_source
+from pets.importing.transactions import roomy, write_at_once
+from pets.models import ImportRun, ImportState
+
+SAME_REFERENCE = "is the one of line {first:,} too; an animal can be in a file once."
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """What the caller decides."""
+
+    reading: Reading = field(default_factory=Reading)
+    create_categories: bool = False
+    keep_blanks: bool = True
+    """A blank cell leaves the animal as it is; else it is cleared."""
+    skip_faults: bool = False
+    max_errors: int | None = None
+    rejects: Path | None = None
+    dry_run: bool = False
+    again: bool = False
+    """The same file may be imported a second time."""
+
+    def as_json(self) -> dict[str, Any]:
+        """Return them as the record keeps them."""
+        return asdict(self) | {"rejects": str(self.rejects) if self.rejects else None}
+
+
+@dataclass
+class Outcome:
+    """What became of an import; `refusal` says why nothing was written, and is None if it is done."""
+
+    run: ImportRun
+    faults: list[Fault]
+    """The first of them, `rejects.SHOWN` at most."""
+    refusal: str | None = None
+
+
+def import_file(name: str, options: Options, progress: Progress) -> Outcome:
+    """Import one file, all or nothing, and record it; "-" is standard input.
+
+    Raises `ImportRefusedError`, and leaves no record, for a file that cannot be used at all, one that was imported
+    before, or while another import runs. Faults, and what ends an import on the way, are in the outcome and its
+    record. KeyboardInterrupt goes on to the caller once the record says what it ended.
+    """
+    with open_source(name) as source, only_import():
+        digest = source.sha256()
+        table = read(source, options.reading)
+        if not options.again and not options.dry_run:
+            _refuse_the_same(digest)
+        run = ImportRun.objects.create(
+            who=getpass.getuser(), file_name=source.name, sha256=digest, options=options.as_json()
+        )
+        try:
+            with roomy():
+                return _Import(run, source, table, options, progress).do()
+        except BaseException as error:
+            _record_end(run, error)
+            raise
+        finally:
+            staging.clear()
+
+
+def _refuse_the_same(digest: str) -> None:
+    earlier = ImportRun.objects.filter(sha256=digest, state=ImportState.DONE).first()
+    if earlier is not None:
+        message = (
+            f"This file was imported already: {earlier} by {earlier.who}, {earlier.started_at:%Y-%m-%d %H:%M} UTC, "
+            f'as "{earlier.file_name}". Nothing was done; --again imports it all the same.'
+        )
+        raise ImportRefusedError(message)
+
+
+def _record_end(run: ImportRun, error: BaseException) -> None:
+    """Note how a run ended that wrote nothing, unless it was committed a moment before."""
+    run.refresh_from_db()
+    if run.state != ImportState.RUNNING:
+        return
+    if isinstance(error, KeyboardInterrupt):
+        _end(run, ImportState.STOPPED, "It was stopped; nothing was written.")
+    else:
+        _end(run, ImportState.FAILED, f"It failed with {type(error).__name__}; nothing was written.")
+
+
+def _end(run: ImportRun, state: ImportState, outcome: str) -> None:
+    run.state, run.outcome, run.finished_at = state, outcome, timezone.now()
+    run.save()
+
+
+class _Import:
+    """One import on its way."""
+
+    def __init__(self, run: ImportRun, source: Source, table: Table, options: Options, progress: Progress) -> None:
+        self.run = run
+        self.source = source
+        self.table = table
+        self.options = options
+        self.progress = progress
+        self.categories = Categories(create=options.create_categories)
+
+    def do(self) -> Outcome:
+        """Read, check, write; a refusal is recorded and returned."""
+        rejects = self._rejects()
+        refusal = None
+        try:
+            with rejects:
+                self._read_and_check(rejects)
+            self._refuse_faults(rejects)
+            with self.progress.working(f"Writing {self.progress.rows - rejects.count:,} rows"):
+                write_at_once(lambda: self._write(rejects), dry_run=self.options.dry_run)
+            self.run.save()  # after a dry run, which took the record back too
+        except ImportRefusedError as error:
+            refusal = str(error)
+            self._count_rows(rejects)
+            self.run.created = self.run.updated = self.run.unchanged = 0
+            self.run.new_categories = []
+            _end(self.run, ImportState.REFUSED, refusal)
+        return Outcome(self.run, rejects.faults, refusal)
+
+    def _count_rows(self, rejects: Rejects) -> None:
+        self.run.rows = self.progress.rows
+        self.run.refused = rejects.count
+        self.run.rejects = str(rejects.path or "")
+
+    def _refuse_faults(self, rejects: Rejects) -> None:
+        if rejects.count and not self.options.skip_faults:
+            message = f"{rejects.count:,} of {self.progress.rows:,} rows have faults."
+            raise ImportRefusedError(message)
+
+    def _rejects(self) -> Rejects:
+        options = self.options
+        at_most = options.max_errors if options.skip_faults else None
+        return Rejects(self.table, options.rejects, at_most=at_most, formula_safe=options.reading.formula_safe)
+
+    def _read_and_check(self, rejects: Rejects) -> None:
+        with self.progress.reading(self.source.raw.tell, self.source.size):
+            staging.stage(self._rows(rejects))
+        with self.progress.working("Looking for duplicates"):
+            for row, first in staging.duplicates():
+                fault = Fault(row.line, "external_reference", SAME_REFERENCE.format(first=first))
+                rejects.add([fault], self._cells(row))
+        with self.progress.working("Looking for what is missing"):
+            for row in staging.incomplete():
+                faults = missing(row.line, name=row.name is not None, category=row.category_id is not None)
+                rejects.add(faults, self._cells(row))
+
+    def _rows(self, rejects: Rejects) -> Iterator[Checked]:
+        check = Check(self.categories, keep_blanks=self.options.keep_blanks)
+        for line, cells in self.table.rows:
+            self.progress.rows += 1
+            row = check(line, cells)
+            if isinstance(row, Checked):
+                yield row
+            else:
+                rejects.add(row, cells)
+
+    def _write(self, rejects: Rejects) -> None:
+        self._count_rows(rejects)
+        self.run.new_categories = staging.add_categories(self.categories.added)
+        written = staging.write(self.run, timezone.now())
+        self.run.created, self.run.updated, self.run.unchanged = written.created, written.updated, written.unchanged
+        self.run.state = ImportState.DRY_RUN if self.options.dry_run else ImportState.DONE
+        self.run.finished_at = timezone.now()
+        self.run.save()
+
+    def _cells(self, row: Checked) -> Cells:
+        """Return a staged row as the file had it."""
+        cells: Cells = {"external_reference": row.external_reference, "name": row.name, "status": row.status}
+        by_name = self.table.header is not None and "category" in self.table.header
+        if row.category_id is not None and (by_name or row.category_id < 0):
+            cells["category"] = self.categories.name(row.category_id)
+        else:
+            cells["categoryId"] = row.category_id
+        return {member: value for member, value in cells.items() if value is not None}

@@ -1,0 +1,94 @@
+"""The one transaction in which an import, or its undoing, writes."""
+
+import contextlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TypeVar
+
+from django.db import DatabaseError, IntegrityError, OperationalError, connection, transaction
+
+from pets.importing.faults import ImportRefusedError
+
+T = TypeVar("T")
+
+ATTEMPTS = 3
+SERIALIZATION_FAILURE, DEADLOCK, UNIQUE_VIOLATION = "40001", "40P01", "23505"
+RETRYABLE = {SERIALIZATION_FAILURE, DEADLOCK, UNIQUE_VIOLATION}
+CATALOGUE_CHANGED = "The catalogue was changed by others while this ran, and nothing was written. Run it again."
+
+
+class _DryRun(Exception):  # noqa: N818 - takes back what was written
+    pass
+
+
+def write_at_once(work: Callable[[], T], *, dry_run: bool) -> T:
+    """Run `work` in one transaction and return what it returns; with `dry_run` nothing of it stays.
+
+    It sees one state of the catalogue and begins anew if someone else changed the same animals meanwhile. Raises
+    `ImportRefusedError` if that goes on.
+    """
+    result: list[T] = []
+    for attempt in range(1, ATTEMPTS + 1):
+        try:
+            with transaction.atomic():
+                _see_one_state()
+                result[:] = [work()]
+                if dry_run:
+                    raise _DryRun  # noqa: TRY301 - a transaction is rolled back by an exception
+        except _DryRun:
+            return result[0]
+        except DatabaseError as error:
+            if attempt < ATTEMPTS and _state(error) in RETRYABLE:
+                continue
+            if isinstance(error, IntegrityError) or _state(error) in RETRYABLE:
+                raise ImportRefusedError(CATALOGUE_CHANGED) from error
+            raise
+        else:
+            return result[0]
+    raise AssertionError
+
+
+def _see_one_state() -> None:
+    if connection.vendor == "postgresql" and not connection.savepoint_ids:
+        with connection.cursor() as cursor:
+            cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
+
+
+def _state(error: BaseException) -> str | None:
+    return getattr(error.__cause__, "sqlstate", None)
+
+
+@contextmanager
+def roomy() -> Iterator[None]:
+    """Give the statements in this block the memory and the time that work on a whole file needs, and heed Ctrl-C."""
+    with _roomy_postgresql() if connection.vendor == "postgresql" else _interruptible_sqlite():
+        yield
+
+
+@contextmanager
+def _roomy_postgresql() -> Iterator[None]:
+    settings = {"work_mem": "64MB", "statement_timeout": "0", "idle_in_transaction_session_timeout": "0"}
+    with connection.cursor() as cursor:
+        for name, value in settings.items():
+            cursor.execute(f"SET {name} = '{value}'")
+    try:
+        yield
+    finally:
+        with contextlib.suppress(DatabaseError), connection.cursor() as cursor:
+            for name in settings:
+                cursor.execute(f"RESET {name}")
+
+
+@contextmanager
+def _interruptible_sqlite() -> Iterator[None]:
+    """Let SQLite call Python now and then in a long statement, or a signal would only be noticed at its end."""
+    connection.ensure_connection()
+    connection.connection.set_progress_handler(lambda: 0, 100_000)
+    try:
+        yield
+    except OperationalError as error:
+        if str(error) == "interrupted":
+            raise KeyboardInterrupt from None
+        raise
+    finally:
+        connection.connection.set_progress_handler(None, 0)

@@ -1,0 +1,128 @@
+"""`manage.py import_pets`: a file of animals into the catalogue."""
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from pets.importing.faults import ImportRefusedError
+from pets.importing.progress import Progress
+from pets.importing.readers import DELIMITERS, Reading
+from pets.importing.report import as_json, report
+from pets.importing.run import Options, Outcome, import_file
+from pets.importing.source import ENCODINGS, FORMATS
+
+TOLD = 20
+"""Faults that are printed; `--json` and `--rejects` have more."""
+
+
+class Command(BaseCommand):
+    """Imports one file, all or nothing."""
+
+    help = (
+        "Import animals from a file: CSV, JSON, JSON lines or XLSX, also in gzip. A row whose external_reference an "
+        "animal has changes that animal; every other row adds one. All or nothing: docs/importing.md."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        """Add the file, how to read it, and what to do with its rows."""
+        parser.add_argument("file", metavar="FILE", help='The file, or "-" for standard input.')
+        reading = parser.add_argument_group("reading", "All of this is found out from the file unless it is given.")
+        reading.add_argument("--format", choices=FORMATS, help="The kind of file.")
+        reading.add_argument("--encoding", choices=ENCODINGS, help="The encoding; cp1252 is only used if it is given.")
+        reading.add_argument("--delimiter", choices=DELIMITERS, help="What stands between the cells of a CSV file.")
+        reading.add_argument(
+            "--formula-safe", action="store_true", help="Drop the ' that export_pets --formula-safe put before cells."
+        )
+        rows = parser.add_argument_group("rows")
+        rows.add_argument(
+            "--create-categories",
+            action="store_true",
+            help="Add the categories that do not exist; else they are faults.",
+        )
+        rows.add_argument(
+            "--blank",
+            choices=("keep", "clear"),
+            default="keep",
+            help="What a blank cell does to an animal that is there: keep its value (default), or clear it. Only "
+            "the status can be cleared, to available; a blank name or category is then a fault.",
+        )
+        rows.add_argument(
+            "--on-error",
+            choices=("abort", "skip"),
+            default="abort",
+            help="What a row with a fault does: abort the import, nothing is written (default), or be left out.",
+        )
+        rows.add_argument(
+            "--max-errors",
+            type=_count,
+            metavar="N",
+            help="With --on-error skip: abort if more rows than N have faults.",
+        )
+        rows.add_argument(
+            "--rejects",
+            type=Path,
+            metavar="NEWFILE",
+            help="Keep the refused rows in this file, each with _line, _code and _message. Mend it and import it.",
+        )
+        parser.add_argument("--dry-run", action="store_true", help="Do all of the work, say what it did, take it back.")
+        parser.add_argument("--again", action="store_true", help="Import a file that was imported before.")
+        parser.add_argument("--json", action="store_true", help="Print one JSON object at the end.")
+
+    def handle(self, **options: Any) -> None:
+        """Import and report; exit status 0 only if the import, or the dry run, is done."""
+        if options["max_errors"] is not None and options["on_error"] == "abort":
+            message = "--max-errors is for --on-error skip: without it no row with a fault is let pass."
+            raise CommandError(message)
+        progress = Progress(sys.stderr, shown=options["verbosity"] > 0)
+        try:
+            outcome = import_file(options["file"], _options(options), progress)
+        except ImportRefusedError as error:
+            if options["json"]:
+                self.stdout.write(json.dumps({"state": "refused", "message": str(error)}))
+            raise CommandError(str(error)) from None
+        except KeyboardInterrupt:
+            raise CommandError("Stopped: nothing was written.", returncode=130) from None  # noqa: EM101, TRY003
+        self._tell(outcome, as_object=options["json"])
+
+    def _tell(self, outcome: Outcome, *, as_object: bool) -> None:
+        if as_object:
+            self.stdout.write(json.dumps(as_json(outcome)))
+        else:
+            for fault in outcome.faults[:TOLD]:
+                self.stderr.write(f"line {fault.line:,}: {fault.sentence}")
+            if outcome.run.refused > TOLD:
+                self.stderr.write("There are more; --rejects FILE keeps all of them.")
+        if outcome.refusal is not None:
+            message = f"{outcome.refusal} Nothing was written ({outcome.run})."
+            raise CommandError(message)
+        if not as_object:
+            self.stdout.write(report(outcome.run))
+
+
+def _count(text: str) -> int:
+    number = int(text)
+    if number < 0:
+        raise ValueError
+    return number
+
+
+def _options(given: dict[str, Any]) -> Options:
+    reading = Reading(
+        format=given["format"],
+        encoding=given["encoding"],
+        delimiter=given["delimiter"],
+        formula_safe=given["formula_safe"],
+    )
+    return Options(
+        reading=reading,
+        create_categories=given["create_categories"],
+        keep_blanks=given["blank"] == "keep",
+        skip_faults=given["on_error"] == "skip",
+        max_errors=given["max_errors"],
+        rejects=given["rejects"],
+        dry_run=given["dry_run"],
+        again=given["again"],
+    )
