@@ -71,7 +71,11 @@ def import_file(name: str, options: Options, progress: Progress) -> Outcome:
             with roomy():
                 return _Import(run, source, table, options, progress).do()
         except BaseException as error:
-            _record_end(run, error)
+            run.refresh_from_db()
+            if run.state == ImportState.DONE and isinstance(error, KeyboardInterrupt):
+                return Outcome(run, [])  # the signal came after the commit
+            if run.state == ImportState.RUNNING:
+                _end_without_writing(run, error)
             raise
         finally:
             staging.clear()
@@ -87,11 +91,7 @@ def _refuse_the_same(digest: str) -> None:
         raise ImportRefusedError(message)
 
 
-def _record_end(run: ImportRun, error: BaseException) -> None:
-    """Note how a run ended that wrote nothing, unless it was committed a moment before."""
-    run.refresh_from_db()
-    if run.state != ImportState.RUNNING:
-        return
+def _end_without_writing(run: ImportRun, error: BaseException) -> None:
     if isinstance(error, KeyboardInterrupt):
         _end(run, ImportState.STOPPED, "It was stopped; nothing was written.")
     else:

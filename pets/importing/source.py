@@ -18,7 +18,7 @@ from typing import IO, cast
 from pets.importing.faults import FileError
 
 STANDARD_INPUT = "-"
-ENCODINGS = ("utf-8", "utf-16", "cp1252")
+ENCODINGS = ("utf-8", "utf-16", "utf-16-le", "utf-16-be", "cp1252")
 FORMATS = ("csv", "json", "jsonl", "xlsx")
 LONGEST_LINE = 10 * 1024 * 1024
 """Characters that a line, or a quoted cell, may have, so that memory is bounded."""
@@ -113,6 +113,8 @@ class Source:
             decoder.decode(b"", final=True)
         except UnicodeDecodeError as error:
             line += error.object[: error.start].count(b"\n")
+        except UnicodeError:
+            return "The file has no byte order mark: give --encoding utf-16-le or utf-16-be."
         cure = "" if encoding == "cp1252" else " If it comes from an older Windows program, try --encoding cp1252."
         return f"Line {line} is not text in {encoding.removesuffix('-sig').upper()}.{cure}"
 

@@ -13,6 +13,7 @@ from pets.importing.readers import DELIMITERS, Reading
 from pets.importing.report import as_json, report
 from pets.importing.run import Options, Outcome, import_file
 from pets.importing.source import ENCODINGS, FORMATS
+from pets.management.stopping import sigterm_as_ctrl_c
 
 TOLD = 20
 """Faults that are printed; `--json` and `--rejects` have more."""
@@ -78,13 +79,15 @@ class Command(BaseCommand):
             raise CommandError(message)
         progress = Progress(sys.stderr, shown=options["verbosity"] > 0)
         try:
-            outcome = import_file(options["file"], _options(options), progress)
+            with sigterm_as_ctrl_c():
+                outcome = import_file(options["file"], _options(options), progress)
         except ImportRefusedError as error:
             if options["json"]:
                 self.stdout.write(json.dumps({"state": "refused", "message": str(error)}))
             raise CommandError(str(error)) from None
         except KeyboardInterrupt:
-            raise CommandError("Stopped: nothing was written.", returncode=130) from None  # noqa: EM101, TRY003
+            message = "Stopped: nothing was written."
+            raise CommandError(message, returncode=130) from None
         self._tell(outcome, as_object=options["json"])
 
     def _tell(self, outcome: Outcome, *, as_object: bool) -> None:

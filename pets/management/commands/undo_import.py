@@ -9,6 +9,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from pets.importing.faults import ImportRefusedError
 from pets.importing.progress import Progress
 from pets.importing.undo import Undone, undo_import
+from pets.management.stopping import sigterm_as_ctrl_c
 
 TOLD = 20
 
@@ -31,7 +32,8 @@ class Command(BaseCommand):
         """Undo and tell."""
         progress = Progress(sys.stderr, shown=options["verbosity"] > 0)
         try:
-            undone = undo_import(options["run"], progress, dry_run=options["dry_run"])
+            with sigterm_as_ctrl_c():
+                undone = undo_import(options["run"], progress, dry_run=options["dry_run"])
         except ImportRefusedError as error:
             raise CommandError(str(error)) from None
         except KeyboardInterrupt:

@@ -1,0 +1,168 @@
+"""What happens to rows with faults: nothing is written, or they are left out; and the file they are kept in."""
+
+from pathlib import Path
+
+import pytest
+
+from categories.models import Category
+from pets.models import ImportRun
+from tests.factories import PetFactory
+from tests.pets.importing.conftest import Import, catalogue, command, counts, history
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+ROWS = "Name;status;Category;external_reference\nRex;sold;Dogs;A-1\nMia;lost;Dogs;\nTom;sold;Dogs;A-1;more\nPip;;Dogs;A-1\n"
+REJECTS = """\
+_line;_code;_message;name;status;category;external_reference
+3;validation_failed;status must be one of available, pending, sold.;Mia;lost;Dogs;
+4;validation_failed;The row has 5 cells, the header has 4.;Tom;sold;Dogs;A-1;more
+5;validation_failed;"external_reference is the one of line 2 too; an animal can be in a file once.";Pip;;Dogs;A-1
+"""
+
+
+@pytest.fixture
+def rejects(tmp_path: Path) -> Path:
+    return tmp_path / "rejects.csv"
+
+
+def test_by_default_one_fault_stops_everything(run_import: Import, dogs: Category) -> None:
+    result = run_import(ROWS)
+    assert result.status == 1
+    assert result.error.splitlines() == [
+        "line 3: status must be one of available, pending, sold.",
+        "line 4: The row has 5 cells, the header has 4.",
+        "line 5: external_reference is the one of line 2 too; an animal can be in a file once.",
+        f"3 of 4 rows have faults. Nothing was written ({ImportRun.objects.get()}).",
+    ]
+    assert (catalogue(), history()) == ([], [])
+    assert counts() == ("refused", 4, 0, 0, 0, 3)
+
+
+def test_rows_with_faults_can_be_left_out_and_kept(run_import: Import, dogs: Category, rejects: Path) -> None:
+    result = run_import(ROWS, "--on-error", "skip", "--rejects", str(rejects))
+    run = ImportRun.objects.get()
+    assert result.status == 0
+    assert result.out.splitlines()[1:] == [
+        f"To take it back: manage.py undo_import {run.pk}",
+        f"The refused rows are in {rejects}. Mend them there and import that file.",
+    ]
+    assert catalogue() == [("Rex", "Dogs", "sold", "A-1")]
+    assert counts() == ("done", 4, 1, 0, 0, 3)
+    assert rejects.read_text() == REJECTS
+
+
+def test_an_import_that_is_refused_keeps_its_rejects_too(run_import: Import, dogs: Category, rejects: Path) -> None:
+    run_import(ROWS, "--rejects", str(rejects))
+    assert rejects.read_text() == REJECTS
+    assert catalogue() == []
+
+
+def test_mended_rejects_are_imported_as_they_are(run_import: Import, dogs: Category, rejects: Path) -> None:
+    run_import(ROWS, "--on-error", "skip", "--rejects", str(rejects))
+    mended = (
+        rejects.read_text()
+        .replace("lost", "pending")
+        .replace(";more", "")
+        .replace("Tom;sold;Dogs;A-1", "Tom;sold;Dogs;A-2")
+    )
+    assert run_import(mended).status == 0
+    assert catalogue() == [
+        ("Pip", "Dogs", "sold", "A-1"),
+        ("Mia", "Dogs", "pending", None),
+        ("Tom", "Dogs", "sold", "A-2"),
+    ]
+
+
+JSON_ROWS = (
+    '[{"name": 5, "category": "Dogs"},\n "Rex", {"name": "\\ud800", "categoryId": 1.50}, {"nmae": "x", "_line": "9"}]'
+)
+JSON_REJECTS = """\
+{"_line": "1", "_code": "validation_failed", "_message": "name must be a string.", "name": 5, "category": "Dogs"}
+{"_line": "2", "_code": "validation_failed", "_message": "The row must be a JSON object.", "_row": "Rex"}
+{"_line": "2", "_code": "validation_failed", "_message": "name must not contain control characters or lone surrogates. \
+categoryId must be an integer of 64 bits.", "name": "\\ud800", "categoryId": "1.50"}
+{"_line": "2", "_code": "validation_failed", "_message": "\\"nmae\\": no member of an import. Members: \
+external_reference, name, category, categoryId, status.", "nmae": "x"}
+"""
+
+
+def test_rejects_of_json_are_json_lines(run_import: Import, dogs: Category, rejects: Path) -> None:
+    run_import(JSON_ROWS, "--rejects", str(rejects))
+    assert rejects.read_text() == JSON_REJECTS
+    mended = rejects.read_text().replace('"name": 5', '"name": "Rex"')
+    assert [fault["line"] for fault in run_import(mended, "--json", name="mended.jsonl").json["faults"]] == [2, 3, 3, 4]
+
+
+def test_staged_rows_are_rejected_as_they_were(run_import: Import, dogs: Category, rejects: Path) -> None:
+    """Those whose fault only the database sees."""
+    content = "_message,external_reference,categoryId,name,status\nold,A-1,,,sold\n,A-2,{pk},Rex,\n,A-2,{pk},Mia,\n"
+    run_import(content.format(pk=dogs.pk), "--rejects", str(rejects))
+    assert rejects.read_text() == (
+        "_line,_code,_message,external_reference,categoryId,name,status\n"
+        "4,validation_failed,external_reference is the one of line 3 too; an animal can be in a file once.,A-2,{pk},Mia,\n"
+        "2,validation_failed,name is required. categoryId is required.,A-1,,,sold\n"
+    ).format(pk=dogs.pk)
+
+
+@pytest.mark.parametrize(("at_most", "status"), [(2, 1), (3, 0)])
+def test_more_faults_than_allowed_stop_the_import(
+    run_import: Import, dogs: Category, at_most: int, status: int
+) -> None:
+    result = run_import(ROWS, "--on-error", "skip", "--max-errors", str(at_most))
+    assert result.status == status
+    assert len(catalogue()) == 1 - status
+    if status:
+        assert result.error.splitlines()[-1].startswith("More than 2 rows have faults. Nothing was written (import ")
+
+
+def test_no_fault_no_file(run_import: Import, dogs: Category, rejects: Path) -> None:
+    run_import("name,category\nRex,Dogs\n", "--rejects", str(rejects))
+    assert list(rejects.parent.glob("rejects*")) == []
+
+
+def test_a_file_of_rejects_is_never_overwritten(run_import: Import, dogs: Category, rejects: Path) -> None:
+    rejects.write_text("not yet mended")
+    result = run_import("name,category\nRex,Dogs\n", "--rejects", str(rejects))
+    assert result.error.startswith(f"{rejects} is there already. Look whether its rows are mended")
+    assert (rejects.read_text(), catalogue()) == ("not yet mended", [])
+
+
+def test_only_the_first_faults_are_told(run_import: Import, dogs: Category) -> None:
+    content = "name,category\n" + ",Dogs\n" * 150
+    text = run_import(content).error.splitlines()
+    assert text[19:22] == [
+        "line 21: name is required.",
+        "There are more; --rejects FILE keeps all of them.",
+        f"150 of 150 rows have faults. Nothing was written ({ImportRun.objects.get()}).",
+    ]
+    assert len(run_import(content, "--json").json["faults"]) == 100
+
+
+def test_a_dry_run_counts_exactly_and_writes_nothing(run_import: Import, dogs: Category) -> None:
+    PetFactory(name="Rex", category=dogs, external_reference="A-1")
+    PetFactory(name="Tom", category=dogs, external_reference="A-2")
+    content = "name,category,external_reference\nRex,Dogs,A-1\nTomcat,Dogs,A-2\nMia,Cats,A-3\n,Dogs,\n"
+    options = ["--on-error", "skip", "--create-categories"]
+    before = catalogue(), history()
+    result = run_import(content, "--dry-run", *options)
+    assert (catalogue(), history()) == before
+    assert not Category.objects.filter(name="Cats").exists()
+    assert counts() == ("dry run", 4, 1, 1, 1, 1)
+    assert result.out.splitlines()[1] == "All of it was taken back; nothing was written."
+    run_import(content, *options)
+    assert counts() == ("done", 4, 1, 1, 1, 1)
+
+
+def test_max_errors_without_skip_is_a_mistake(run_import: Import) -> None:
+    assert run_import("name,category\n", "--max-errors", "3").error.startswith("--max-errors is for --on-error skip")
+
+
+def test_a_folder_that_is_not_there(run_import: Import, tmp_path: Path) -> None:
+    file = tmp_path / "none" / "rejects.csv"
+    assert run_import("name,category\n", "--rejects", str(file)).error.startswith(
+        f"The folder of {file} does not exist."
+    )
+
+
+def test_a_mistake_in_the_options_is_a_sentence() -> None:
+    assert "argument --max-errors" in command("import_pets", "x", "--max-errors", "many").error

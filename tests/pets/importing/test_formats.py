@@ -1,0 +1,185 @@
+"""Every kind of file that can be read, and what is said of one that cannot."""
+
+import gzip
+import io
+import sys
+from pathlib import Path
+from typing import Any
+
+import openpyxl
+import pytest
+
+from categories.models import Category
+from pets.models import ImportRun
+from tests.pets.importing.conftest import Import, catalogue, command
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+REX, ZOLW = ("Rex", "Dogs", "sold", "A-1"), ('Żółw, the "slow"', "Dogs", "available", None)
+CSV = 'name,category,status,external_reference\r\nRex,Dogs,sold,A-1\r\n"Żółw, the ""slow""",Dogs,,\r\n'
+SEMICOLONS = 'Status;EXTERNAL_REFERENCE; Category ;NAME\nsold;A-1;Dogs;Rex\n;;Dogs;"Żółw, the ""slow"""\n'
+TABS = 'name\tcategory\tstatus\texternal_reference\nRex\tDogs\tsold\tA-1\n"Żółw, the ""slow"""\tDogs\t\t\n'
+LINES = (
+    '{"name": "Rex", "category": "Dogs", "status": "sold", "external_reference": "A-1"}\n\n'
+    '{"external_reference": null, "name": "\\u017b\\u00f3\\u0142w, the \\"slow\\"", "category": "Dogs"}\n'
+)
+ARRAY = f"\n [{LINES.strip().replace(chr(10) * 2, ',')}]\n"
+
+
+@pytest.mark.parametrize(
+    ("content", "name"),
+    [
+        (CSV.encode(), "a.csv"),
+        (CSV.encode("utf-8-sig"), "bom.csv"),
+        (CSV.encode("utf-16"), "utf-16.csv"),
+        (gzip.compress(CSV.encode()), "a.csv.gz"),
+        (SEMICOLONS.encode(), "semicolons.txt"),
+        (SEMICOLONS.replace("\n", "\r").encode(), "old-macintosh.csv"),
+        (TABS.encode(), "a.tsv"),
+        (LINES.encode(), "a.jsonl"),
+        (gzip.compress(LINES.encode()), "a.jsonl.gz"),
+        (ARRAY.encode(), "a.json"),
+        (ARRAY.encode("utf-16"), "utf-16.json"),
+        (ARRAY.replace("},", "}\r\n ,\r\n").encode(), "spread.json"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_each_kind_of_file_is_recognised(run_import: Import, dogs: Category, content: bytes, name: str) -> None:
+    assert run_import(content, name=name).status == 0
+    assert catalogue() == [REX, ZOLW]
+
+
+def workbook(*rows: list[Any]) -> bytes:
+    book = openpyxl.Workbook()
+    for row in rows:
+        book.active.append(row)
+    file = io.BytesIO()
+    book.save(file)
+    return file.getvalue()
+
+
+def test_a_workbook_is_read_as_it_is_seen(run_import: Import, dogs: Category) -> None:
+    header = ["Name", "categoryId", "External_Reference", "status", None]
+    content = workbook(header, ["Rex", dogs.pk, 4711, "sold"], [None] * 4, [123, dogs.pk, None, None, None])
+    assert run_import(content, name="animals.xlsx").status == 0
+    assert catalogue() == [("Rex", "Dogs", "sold", "4711"), ("123", "Dogs", "available", None)]
+
+
+def test_standard_input_is_read(dogs: Category, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(gzip.compress(CSV.encode()))))
+    assert command("import_pets", "-", "-v0").status == 0
+    assert catalogue() == [REX, ZOLW]
+    assert ImportRun.objects.get().file_name == "-"
+
+
+@pytest.mark.parametrize(
+    ("content", "options"),
+    [
+        (CSV.replace("Ż", "Ö").encode("cp1252", "replace"), ["--encoding", "cp1252"]),
+        (CSV.encode("utf-16-le"), ["--encoding", "utf-16-le"]),
+        (CSV.replace(",", ";").encode(), ["--delimiter", ";"]),
+    ],
+    ids=["cp1252", "utf-16 without a mark", "delimiter"],
+)
+def test_what_is_given_is_not_found_out(run_import: Import, dogs: Category, content: bytes, options: list[str]) -> None:
+    assert run_import(content, *options).status == 0
+    assert catalogue()[0] == REX
+
+
+def test_a_quoted_line_end_is_a_part_of_the_name_and_so_a_fault(run_import: Import, dogs: Category) -> None:
+    result = run_import('name,category\n"Rex\nthe dog",Dogs\nMia,Dogs\n,Dogs\n')
+    assert result.error.splitlines() == [
+        "line 2: name must not contain control characters or lone surrogates.",
+        "line 5: name is required.",
+        "2 of 3 rows have faults. Nothing was written (import 1).".replace("1)", f"{ImportRun.objects.get().pk})"),
+    ]
+
+
+COLUMNS = "Columns: external_reference, name, category, categoryId, status."
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        (b"", "The file is empty."),
+        (gzip.compress(b""), "The file is empty."),
+        (
+            b"nmae,category\n",
+            f'The header cannot be used: "nmae" is no column of an import; name is missing. {COLUMNS}',
+        ),
+        (b"name,Name,category\n", f"The header cannot be used: name is there twice. {COLUMNS}"),
+        (
+            b"status\n",
+            "The header cannot be used: name is missing; category (by name) or categoryId (by number) is missing. "
+            + COLUMNS,
+        ),
+        (
+            b"name,category,categoryId\n",
+            f"The header cannot be used: category and categoryId are both there: keep one. {COLUMNS}",
+        ),
+        (b'"name,category\nRex,Dogs\n', "The header cannot be read: a quote in it is not closed."),
+        (b'name,category\n"Rex,Dogs\nMia,Dogs\n', "A quote that opens in the row of line 2 is never closed."),
+        (
+            b"name,category\nRex,Dogs\nM\xfcller,Dogs\n",
+            "Line 3 is not text in UTF-8. If it comes from an older Windows program, try --encoding cp1252.",
+        ),
+        (
+            b"\xff\xfe" + "name,category\nRex".encode("utf-16-le") + b"\x00",
+            "Line 2 is not text in UTF-16. If it comes from an older Windows program, try --encoding cp1252.",
+        ),
+        (gzip.compress(CSV.encode())[:-20], "The gzip file is damaged or was cut short."),
+        (b"\x1f\x8b garbage", "The gzip file is damaged or was cut short."),
+        (b"PK\x03\x04 garbage", "The workbook cannot be read; save it anew as .xlsx, or as CSV."),
+        (workbook(), "The first sheet of the workbook is empty."),
+        (b'[{"name": "Rex", "category": "Dogs"}', "Line 1: The array must go on with a comma or end with ]."),
+        (
+            b'[\n{"name": "Rex", "category": "Dogs"},\n]',
+            "Line 3: This is no JSON, or an animal of more than 65,536 characters.",
+        ),
+        (b"[] []", "Line 1: Nothing may follow the array."),
+        (b"[" * 100_000, "Line 1: This is no JSON, or an animal of more than 65,536 characters."),
+        (
+            b'[{"name": "' + b"x" * 200_000 + b'"}]',
+            "Line 1: This is no JSON, or an animal of more than 65,536 characters.",
+        ),
+        (b"x" * 11_000_000, "Line 1 is longer than 10,485,760 characters."),
+        (b'name,category\n"' + b"x\n" * 6_000_000, "A quote that opens in the row of line 2 is never closed."),
+    ],
+    ids=range(21),
+)
+def test_a_file_that_cannot_be_used_is_refused_with_the_reason(
+    run_import: Import, dogs: Category, content: bytes, sentence: str
+) -> None:
+    result = run_import(content, "--on-error", "skip")
+    assert result.status == 1
+    assert result.error.startswith(sentence)
+    assert catalogue() == []
+
+
+@pytest.mark.parametrize("content", [bytes(range(256)) * 40, b"\x89PNG\r\n\x1a\n" + bytes(5000)], ids=["bytes", "png"])
+def test_a_binary_file_is_refused_in_one_printable_sentence(run_import: Import, content: bytes) -> None:
+    result = run_import(content)
+    assert result.status == 1
+    assert result.error.isprintable()
+    assert not ImportRun.objects.exists()
+
+
+def test_a_file_that_is_not_there(tmp_path: Path) -> None:
+    file = tmp_path / "none.csv"
+    assert command("import_pets", str(file)).error == f"{file} cannot be read: No such file or directory."
+
+
+def test_a_header_without_rows_is_an_import_of_nothing(run_import: Import) -> None:
+    result = run_import("name,category\n")
+    assert result.out.startswith(
+        f"Done, {ImportRun.objects.get()}: of 0 rows 0 added, 0 changed, 0 unchanged, 0 refused"
+    )
+
+
+def test_utf_16_without_a_mark_must_be_named_exactly(run_import: Import) -> None:
+    result = run_import(CSV.encode("utf-16-le"), "--encoding", "utf-16")
+    assert result.error == "The file has no byte order mark: give --encoding utf-16-le or utf-16-be."
+
+
+def test_the_description_of_the_format_wins_over_what_the_file_looks_like(run_import: Import) -> None:
+    assert run_import("[1]", "--format", "csv").error.startswith('The header cannot be used: "[1]" is no column')

@@ -1,0 +1,229 @@
+"""What a row may be: exactly what POST /v1/pets accepts, and what it does to the animal that has its reference."""
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from categories.models import Category
+from pets.models import ImportRun, Pet
+from tests.conftest import ApiClient
+from tests.factories import PetFactory
+from tests.pets.importing.conftest import Import, Result, catalogue, command, counts, history
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+TEXTS = st.one_of(
+    st.text(max_size=5),
+    st.sampled_from(["", " ", "\u200b", "x" * 255, "x" * 256, "a\x00", "a\x7f", "\ud800", "=1+1", "\u2800", "Rex"]),
+)
+NUMBERS = st.one_of(
+    st.integers(-3, 5),
+    st.sampled_from([2**63 - 1, 2**63, -(2**63) - 1, 10**400, 1.0, 1.5, True]),
+)
+STATUSES = st.sampled_from(["available", "pending", "sold", "Sold", "lost", "", None, 1])
+JSON_VALUES = st.one_of(TEXTS, NUMBERS, STATUSES, st.just([]), st.just({}))
+ROWS = st.fixed_dictionaries(
+    {}, optional={"name": TEXTS | JSON_VALUES, "categoryId": NUMBERS | JSON_VALUES, "status": STATUSES | JSON_VALUES}
+)
+
+
+@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(rows=st.lists(ROWS, min_size=1, max_size=20))
+def test_a_row_is_refused_if_and_only_if_the_api_refuses_it(
+    rows: list[dict[str, Any]], run_import: Import, api: ApiClient, category: Category
+) -> None:
+    rows = [row | {"categoryId": category.pk} if repr(row.get("categoryId")) == "1" else row for row in rows]
+    answers = [api.post("/v1/pets", json.dumps(row).encode()) for row in rows]
+    by_api = {line: answer.json()["message"] for line, answer in enumerate(answers, 1) if answer.status_code != 201}
+    text = "\n".join(json.dumps(row) for row in rows)
+    told = run_import(text, "--format", "jsonl", "--on-error", "skip", "--dry-run", "--json").json
+    by_import: dict[int, list[str]] = {}
+    for fault in told["faults"]:
+        by_import.setdefault(fault["line"], []).append(fault["message"])
+    assert {line: " ".join(messages) for line, messages in by_import.items()} == by_api
+    assert told["created"] == len(rows) - len(by_api)
+
+
+@pytest.mark.parametrize(
+    ("cell", "accepted"),
+    [("{id}", True), ("{id}.0", True), ("{id}e0", True), ("0{id}", False), ("+{id}", False), (" {id}", False)],
+)
+def test_a_number_in_a_cell_is_one_of_json(
+    run_import: Import, category: Category, *, cell: str, accepted: bool
+) -> None:
+    assert (run_import(f"name,categoryId\nRex,{cell.format(id=category.pk)}\n").status == 0) is accepted
+
+
+def test_categories_are_found_by_their_exact_names(run_import: Import, dogs: Category) -> None:
+    result = run_import("name,category\nRex,Dogs\nTom,dogs\nMia,Cats\n")
+    run = ImportRun.objects.get()
+    assert result.error.splitlines() == [
+        "line 3: category must be the name of an existing category; --create-categories would add it.",
+        "line 4: category must be the name of an existing category; --create-categories would add it.",
+        f"2 of 3 rows have faults. Nothing was written ({run}).",
+    ]
+
+
+def test_missing_categories_are_added_if_asked_for_and_needed(run_import: Import, dogs: Category) -> None:
+    content = "name,category\nRex,Dogs\nMia,Cats\n,Unused\nTom,Cats\nNemo,\t\n"
+    result = run_import(content, "--create-categories", "--on-error", "skip")
+    assert result.error.splitlines() == [
+        "line 4: name is required.",
+        "line 6: category must not contain control characters or lone surrogates.",
+    ]
+    assert catalogue() == [
+        ("Rex", "Dogs", "available", None),
+        ("Mia", "Cats", "available", None),
+        ("Tom", "Cats", "available", None),
+    ]
+    assert sorted(Category.objects.values_list("name", flat=True)) == ["Cats", "Dogs"]
+    assert ImportRun.objects.get().new_categories == [Category.objects.get(name="Cats").pk]
+
+
+def test_animals_get_ids_in_the_order_of_the_file_and_the_api_goes_on_behind_them(
+    run_import: Import, api: ApiClient, category: Category
+) -> None:
+    before = PetFactory(category=category)
+    run_import("name,categoryId\n" + "".join(f"{number},{category.pk}\n" for number in range(30)))
+    after = api.post("/v1/pets", {"name": "later", "categoryId": category.pk}).json()["id"]
+    ids = list(Pet.objects.exclude(pk=before.pk).exclude(pk=after).order_by("pk").values_list("name", "pk"))
+    assert [name for name, _ in ids] == [str(number) for number in range(30)]
+    assert before.pk < ids[0][1] < ids[-1][1] < after
+
+
+UPDATE = "external_reference,name,category,status\nA-1,{name},{category},{status}\n"
+
+
+@pytest.mark.parametrize(
+    ("options", "cells", "expected"),
+    [
+        ([], ("Rexy", "Cats", "sold"), ("Rexy", "Cats", "sold")),
+        ([], ("", "", "sold"), ("Rex", "Dogs", "sold")),
+        ([], ("", "", ""), ("Rex", "Dogs", "pending")),
+        (["--blank", "clear"], ("Rex", "Dogs", ""), ("Rex", "Dogs", "available")),
+    ],
+)
+def test_a_row_with_a_known_reference_changes_the_animal(
+    run_import: Import, dogs: Category, options: list[str], cells: tuple[str, ...], expected: tuple[str, ...]
+) -> None:
+    Category.objects.create(name="Cats")
+    pet = PetFactory(name="Rex", category=dogs, status="pending", external_reference="A-1")
+    name, category, status = cells
+    assert run_import(UPDATE.format(name=name, category=category, status=status), *options).status == 0
+    assert catalogue() == [(*expected, "A-1")]
+    changed = expected != ("Rex", "Dogs", "pending")
+    assert counts() == ("done", 1, 0, int(changed), int(not changed), 0)
+    assert (Pet.objects.get().updated_at > pet.updated_at) is changed
+
+
+def test_a_blank_that_clears_what_an_animal_must_have_is_a_fault(run_import: Import, dogs: Category) -> None:
+    PetFactory(name="Rex", category=dogs, external_reference="A-1")
+    result = run_import(UPDATE.format(name="", category="", status=""), "--blank", "clear")
+    assert result.error.splitlines()[:2] == ["line 2: name is required.", "line 2: categoryId is required."]
+
+
+def test_a_new_animal_may_not_be_blank_although_it_has_a_reference(run_import: Import, dogs: Category) -> None:
+    result = run_import(UPDATE.format(name="", category="", status="sold"))
+    assert result.error.splitlines()[:2] == ["line 2: name is required.", "line 2: categoryId is required."]
+
+
+def test_every_change_is_in_the_history_with_its_file_and_line(run_import: Import, dogs: Category) -> None:
+    content = "external_reference,name,category,status\nA-1,Rex,Dogs,\n,Mia,Dogs,\nA-2,Tom,Dogs,sold\n"
+    run_import(content)
+    run_import(content.replace("A-1,Rex", "A-1,Rexy").replace(",Mia,Dogs,\n", ""), name="second.csv")
+    first, second = ImportRun.objects.order_by("pk")
+    assert history() == [
+        ("+", "Rex", "available", str(first), 2),
+        ("+", "Mia", "available", str(first), 3),
+        ("+", "Tom", "sold", str(first), 4),
+        ("~", "Rexy", "available", str(second), 2),
+    ]
+    changes = Pet.history.order_by("history_id")
+    assert [change.import_run for change in changes] == [first, first, first, second]
+    assert {change.history_date for change in changes} == set(Pet.objects.values_list("created_at", flat=True)) | {
+        Pet.objects.get(name="Rexy").updated_at
+    }
+
+
+def test_a_reference_may_be_in_a_file_once(run_import: Import, dogs: Category) -> None:
+    content = "name,category,external_reference\nRex,Dogs,A-1\nMia,Dogs,\nTom,Dogs,A-1\nMia,Dogs,\nTom,Dogs,A-1\n"
+    result = run_import(content, "--on-error", "skip")
+    assert result.error.splitlines() == [
+        "line 4: external_reference is the one of line 2 too; an animal can be in a file once.",
+        "line 6: external_reference is the one of line 2 too; an animal can be in a file once.",
+    ]
+    assert [name for name, *_ in catalogue()] == ["Rex", "Mia", "Mia"]
+
+
+@pytest.mark.parametrize(
+    ("reference", "message"),
+    [
+        ("x" * 101, "external_reference must have 1 to 100 characters."),
+        ("a\x01", "external_reference must not contain control characters or lone surrogates."),
+        (" ", "external_reference must contain a visible character."),
+    ],
+)
+def test_a_reference_has_rules_too(run_import: Import, dogs: Category, reference: str, message: str) -> None:
+    assert run_import(f"name,category,external_reference\nRex,Dogs,{reference}\n").error.startswith(
+        f"line 2: {message}"
+    )
+
+
+def told(result: Result) -> list[tuple[int, str, str, str]]:
+    return [(each["line"], each["member"], each["code"], each["message"]) for each in result.json["faults"]]
+
+
+MEMBERS = "Members: external_reference, name, category, categoryId, status."
+
+
+def test_rows_that_are_no_rows_are_faults(run_import: Import, dogs: Category) -> None:
+    csv = run_import('name,category\nRex\nRex,Dogs,sold\n"a"b,Dogs\n\nMia,Dogs\n', "--json")
+    assert told(csv) == [
+        (2, "", "validation_failed", "The row has 1 cells, the header has 2."),
+        (3, "", "validation_failed", "The row has 3 cells, the header has 2."),
+        (
+            4,
+            "",
+            "validation_failed",
+            'A quote closes in the middle of a cell; inside a quoted cell it must be doubled ("").',
+        ),
+    ]
+    lines = run_import(
+        '{"name": "Rex"\n5\n{"nmae": 1}\n{"name": NaN}\n{"external_reference": 5}', "--json", name="a.jsonl"
+    )
+    assert told(lines) == [
+        (1, "", "malformed_json", "The line must be one JSON object."),
+        (2, "", "validation_failed", "The row must be a JSON object."),
+        (3, "", "validation_failed", f'"nmae": no member of an import. {MEMBERS}'),
+        (4, "", "malformed_json", "The line must be one JSON object."),
+        (5, "name", "validation_failed", "name is required."),
+        (5, "categoryId", "validation_failed", "categoryId is required."),
+        (5, "external_reference", "validation_failed", "external_reference must be a string."),
+    ]
+    both = run_import(json.dumps([{"name": "Rex", "category": "Dogs", "categoryId": dogs.pk}]), "--json", name="a.json")
+    assert told(both) == [
+        (1, "categoryId", "validation_failed", "categoryId and category say the same: give one of them.")
+    ]
+
+
+@pytest.mark.parametrize("name", ["=1+1", "\u202eevil", "<script>", "\\.", "\\N", "a\\tb", '"', "🐾" * 255, "'quoted'"])
+def test_any_name_comes_through_unchanged(run_import: Import, dogs: Category, name: str) -> None:
+    run_import(json.dumps([{"name": name, "category": "Dogs", "external_reference": name[:100]}]), name="a.json")
+    assert catalogue() == [(name, "Dogs", "available", name[:100])]
+
+
+def test_the_prefix_of_a_formula_safe_file_is_dropped(run_import: Import, dogs: Category) -> None:
+    run_import("name,category\n'=1+1,Dogs\n''quoted,Dogs\nRex,Dogs\n", "--formula-safe")
+    assert [name for name, *_ in catalogue()] == ["=1+1", "'quoted", "Rex"]
+
+
+def test_the_history_of_an_animal_tells_of_every_way_in(run_import: Import, api: ApiClient, dogs: Category) -> None:
+    api.post("/v1/pets", {"name": "Rex", "categoryId": dogs.pk}, **{"X-Request-ID": "call-1"})
+    run_import("name,category\nMia,Dogs\n")
+    command("load_demo_data")
+    by_api, by_import = Pet.history.order_by("history_id")
+    assert (by_api.actor, by_api.request_id) == (f"key {api.key[10:18] if api.key else ''}", "call-1")
+    assert (by_import.actor, by_import.request_id) == (str(ImportRun.objects.get()), "")

@@ -1,0 +1,243 @@
+"""The record of an import: one at a time, the same file once, and the truth after a kill at any moment."""
+
+import hashlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.db import connection
+
+from categories.models import Category
+from pets.importing import run as import_run
+from pets.importing import staging
+from pets.importing.lock import only_import
+from pets.models import ImportRun, Pet
+from tests.factories import PetFactory
+from tests.pets.importing.conftest import Import, catalogue, command, counts, history
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+ROOT = Path(__file__).parents[3]
+CONTENT = "name,category\nRex,Dogs\n"
+
+
+def test_the_record_says_everything(run_import: Import, dogs: Category) -> None:
+    run_import(CONTENT, "--blank", "clear", name="friday.csv")
+    run = ImportRun.objects.get()
+    assert (run.file_name, run.sha256) == ("friday.csv", hashlib.sha256(CONTENT.encode()).hexdigest())
+    assert run.who
+    assert run.finished_at is not None
+    assert run.finished_at >= run.started_at
+    assert run.options == {
+        "again": False,
+        "create_categories": False,
+        "dry_run": False,
+        "keep_blanks": False,
+        "max_errors": None,
+        "reading": {"delimiter": None, "encoding": None, "format": None, "formula_safe": False},
+        "rejects": None,
+        "skip_faults": False,
+    }
+
+
+def test_the_same_file_is_refused_unless_asked_for(run_import: Import, dogs: Category) -> None:
+    run_import(CONTENT)
+    run = ImportRun.objects.get()
+    refused = run_import(CONTENT, name="renamed.csv")
+    assert refused.error == (
+        f'This file was imported already: {run} by {run.who}, {run.started_at:%Y-%m-%d %H:%M} UTC, as "animals.csv". '
+        "Nothing was done; --again imports it all the same."
+    )
+    assert (refused.status, len(catalogue()), ImportRun.objects.count()) == (1, 1, 1)
+    assert run_import(CONTENT, "--again").status == 0
+    assert len(catalogue()) == 2
+
+
+def test_what_was_not_written_or_was_undone_may_come_again(run_import: Import, dogs: Category) -> None:
+    run_import(CONTENT, "--dry-run")
+    assert run_import(CONTENT).status == 0
+    command("undo_import", str(ImportRun.objects.latest("pk").pk))
+    assert run_import(CONTENT).status == 0
+
+
+def test_a_second_import_is_refused_at_once(run_import: Import, dogs: Category, tmp_path: Path) -> None:
+    def blocked() -> subprocess.CompletedProcess[str]:
+        return manage("import_pets", str(file), "-v0")
+
+    file = tmp_path / "second.csv"
+    file.write_text(CONTENT)
+    with only_import():
+        result = blocked()
+        assert result.stderr == (
+            "CommandError: Another import or undo is running. Nothing was done; try again when it has ended.\n"
+        )
+        run = ImportRun.objects.create(who="anna", file_name="first.csv", options={})
+        assert blocked().stderr == (
+            f"CommandError: Import {run.pk} is running, started by anna at {run.started_at:%H:%M} UTC. Nothing was done.\n"
+        )
+        assert manage("undo_import", str(run.pk)).returncode == 1
+        manage("list_imports")
+        run.refresh_from_db()
+        assert run.state == "running"
+    assert blocked().returncode == 0
+    run.refresh_from_db()
+    assert run.state == "killed"
+
+
+def test_the_record_of_a_killed_import_is_put_right_when_somebody_looks(dogs: Category) -> None:
+    ImportRun.objects.create(who="anna", file_name="first.csv", options={})
+    told = json.loads(command("list_imports", "--json").out)
+    assert [(run["state"], run["outcome"]) for run in told] == [
+        ("killed", "The process was killed; nothing was written.")
+    ]
+
+
+def environment() -> dict[str, str]:
+    """Return what leads a process to the database of the test."""
+    settings = connection.settings_dict
+    if connection.vendor == "sqlite":
+        return os.environ | {"DATABASE_URL": f"sqlite:///{settings['NAME']}"}
+    address = os.environ["DATABASE_URL"]
+    base, _, query = address.partition("?")
+    return os.environ | {"DATABASE_URL": f"{base.rpartition('/')[0]}/{settings['NAME']}?{query}".rstrip("?")}
+
+
+def manage(*arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "manage.py", *arguments]
+    return subprocess.run(command, cwd=ROOT, env=environment(), capture_output=True, text=True, check=False, timeout=60)
+
+
+def started(file: Path) -> subprocess.Popen[str]:
+    command = [sys.executable, "manage.py", "import_pets", str(file), "-v0"]
+    return subprocess.Popen(
+        command, cwd=ROOT, env=environment(), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+    )
+
+
+def many(tmp_path: Path, rows: int) -> Path:
+    file = tmp_path / "many.csv"
+    lines = (f"Animal {number},Dogs,REF-{number}\n" for number in range(rows))
+    file.write_text("name,category,external_reference\n" + "".join(lines))
+    return file
+
+
+def until(condition: Callable[[], Any]) -> None:
+    deadline = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.005)
+
+
+@pytest.mark.parametrize("share", [0.1, 0.5, 0.9, 0.99])
+def test_killed_at_any_moment_all_or_nothing_is_there(dogs: Category, tmp_path: Path, share: float) -> None:
+    """Five times each: whatever the record says is so, and the next import works."""
+    PetFactory(name="Old", category=dogs, external_reference="REF-7")
+    nothing, rows = catalogue(), 10_000
+    file = many(tmp_path, rows)
+    seconds = whole_import(file, rows)
+    for _ in range(5):
+        with started(file) as process:
+            until(lambda: ImportRun.objects.filter(state="running").exists() or process.poll() is not None)
+            time.sleep(seconds * share)
+            process.kill()
+        until(lambda: manage("list_imports").returncode == 0 and not ImportRun.objects.filter(state="running").exists())
+        run = ImportRun.objects.latest("pk")
+        if run.state == "done":
+            assert Pet.objects.count() == rows
+            command("undo_import", str(run.pk))
+        else:
+            assert counts() == ("killed", 0, 0, 0, 0, 0)
+        assert catalogue() == nothing
+        assert Pet.history.filter(import_run__state="killed").count() == 0
+    whole_import(file, rows)
+
+
+def whole_import(file: Path, rows: int) -> float:
+    """Import and undo; return how long the import took."""
+    with started(file) as process:
+        assert process.wait(60) == 0
+    run = ImportRun.objects.latest("pk")
+    assert Pet.objects.count() == rows
+    command("undo_import", str(run.pk))
+    assert run.finished_at is not None
+    return (run.finished_at - run.started_at).total_seconds()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_stops_it_cleanly(dogs: Category, tmp_path: Path, number: signal.Signals) -> None:
+    with started(many(tmp_path, 200_000)) as process:
+        until(lambda: ImportRun.objects.filter(state="running").exists())
+        process.send_signal(number)
+        _, error = process.communicate(timeout=60)
+    assert (process.returncode, error) == (130, "CommandError: Stopped: nothing was written.\n")
+    assert counts() == ("stopped", 0, 0, 0, 0, 0)
+    assert (catalogue(), history()) == ([], [])
+
+
+def test_a_signal_while_the_database_writes_stops_it_too(
+    dogs: Category, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A statement that takes for ever stands for one that takes long."""
+    forever = "SELECT count(*) FROM (WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i FROM n) x"
+
+    def write(*_given: object) -> None:
+        threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
+        staging._execute(forever)
+
+    monkeypatch.setattr(staging, "write", write)
+    result = command("import_pets", str(many(tmp_path, 3)), "-v0")
+    assert (result.status, result.error) == (130, "Stopped: nothing was written.")
+    assert counts() == ("stopped", 0, 0, 0, 0, 0)
+    assert catalogue() == []
+
+
+def test_a_signal_that_comes_after_the_commit_does_not_deny_it(
+    run_import: Import, dogs: Category, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_at_once = import_run.write_at_once
+
+    def write_and_be_stopped(*given: Any, **options: Any) -> None:
+        write_at_once(*given, **options)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(import_run, "write_at_once", write_and_be_stopped)
+    result = run_import(CONTENT)
+    assert (result.status, result.out.partition(",")[0]) == (0, "Done")
+    assert counts() == ("done", 1, 1, 0, 0, 0)
+    assert catalogue() == [("Rex", "Dogs", "available", None)]
+
+
+def test_a_failure_is_recorded(run_import: Import, dogs: Category, monkeypatch: pytest.MonkeyPatch) -> None:
+    def write(*_given: object) -> None:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(import_run.staging, "write", write)
+    with pytest.raises(ZeroDivisionError):
+        run_import(CONTENT)
+    run = ImportRun.objects.get()
+    assert (run.state, run.outcome) == ("failed", "It failed with ZeroDivisionError; nothing was written.")
+    assert run.finished_at is not None
+    assert catalogue() == []
+
+
+def test_list_imports_as_people_read_it(run_import: Import, dogs: Category) -> None:
+    assert command("list_imports").out == "Nothing was imported yet.\n"
+    run_import(CONTENT)
+    run_import("name,category\n,Dogs\n", name="faulty.csv")
+    lines = [" ".join(line.split()) for line in command("list_imports", "--limit", "1").out.splitlines()]
+    run = ImportRun.objects.latest("pk")
+    started_at = f"{run.started_at:%Y-%m-%d %H:%M}"
+    assert lines == [
+        "import started (UTC) state added changed unchanged refused seconds who file",
+        f"{run.pk} {started_at} refused 0 0 0 1 {(run.finished_at - run.started_at).total_seconds():.1f} {run.who} faulty.csv"
+        if run.finished_at
+        else "",
+    ]

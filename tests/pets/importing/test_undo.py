@@ -1,0 +1,169 @@
+"""Taking an import back: the catalogue as it was, except what others have changed since."""
+
+import json
+from typing import Any
+
+import pytest
+from django.db import connection
+
+from categories.models import Category
+from pets.models import ImportRun, Pet
+from tests.factories import PetFactory
+from tests.pets.importing.conftest import Import, catalogue, command, counts, history
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+HEADER = "external_reference,name,category,status\n"
+OLD = [("Rex", "Dogs", "available", "A-1"), ("Tom", "Dogs", "pending", "A-2"), ("Pip", "Dogs", "sold", None)]
+FILE = HEADER + "A-1,Rexy,Cats,sold\nA-2,Tom,Dogs,pending\nA-3,Mia,Cats,\n,Nemo,Dogs,\n"
+
+
+@pytest.fixture
+def old(dogs: Category) -> None:
+    for name, _, status, reference in OLD:
+        PetFactory(name=name, category=dogs, status=status, external_reference=reference)
+
+
+@pytest.fixture
+def run(old: None, run_import: Import) -> ImportRun:
+    """An import that changed one animal, added two and a category, and left two as they were."""
+    assert run_import(FILE, "--create-categories").status == 0
+    return ImportRun.objects.get()
+
+
+def undo(run: ImportRun, *options: str) -> Any:
+    return json.loads(command("undo_import", str(run.pk), "-v0", "--json", *options).out)
+
+
+def test_everything_is_as_it_was(run: ImportRun) -> None:
+    assert [name for name, *_ in catalogue()] == ["Rexy", "Tom", "Pip", "Mia", "Nemo"]
+    assert undo(run) == {
+        "import": run.pk, "dry_run": False, "deleted": 2, "restored": 1, "categories_deleted": 1, "left": [],
+    }  # fmt: skip
+    assert catalogue() == OLD
+    assert [*Category.objects.values_list("name", flat=True)] == ["Dogs"]
+    assert counts()[0] == "undone"
+
+
+def test_the_history_tells_of_it(run: ImportRun) -> None:
+    before = len(history())
+    undo(run)
+    assert sorted(history()[before:]) == [
+        ("-", "Mia", "available", f"undo of {run}", None),
+        ("-", "Nemo", "available", f"undo of {run}", None),
+        ("~", "Rex", "available", f"undo of {run}", None),
+    ]
+
+
+def test_a_dry_run_changes_nothing(run: ImportRun) -> None:
+    before = catalogue(), history()
+    told = undo(run, "--dry-run")
+    assert (told["deleted"], told["restored"], told["dry_run"]) == (2, 1, True)
+    assert (catalogue(), history()) == before
+    assert counts()[0] == "done"
+
+
+def test_what_was_changed_since_is_left_and_listed(run: ImportRun) -> None:
+    rexy, mia, nemo = (Pet.objects.get(name=name) for name in ("Rexy", "Mia", "Nemo"))
+    rexy.status = "available"
+    rexy.save()
+    mia.name = "Mia the cat"
+    mia.save()
+    nemo.delete()
+    text = command("undo_import", str(run.pk), "-v0").out
+    assert text.splitlines() == [
+        f"Undone: {run}: 0 animals deleted, 0 given their former values, 0 categories deleted, "
+        "3 animals left as they are.",
+        f"  animal {rexy.pk}: changed since",
+        f"  animal {mia.pk}: changed since",
+        f"  animal {nemo.pk or mia.pk + 1}: deleted since",
+    ]
+    assert [row[:3] for row in catalogue()] == [
+        ("Rexy", "Cats", "available"),
+        ("Tom", "Dogs", "pending"),
+        ("Pip", "Dogs", "sold"),
+        ("Mia the cat", "Cats", "available"),
+    ]
+    run.refresh_from_db()
+    assert run.outcome == "It was undone; 3 animals were left as they are."
+
+
+def test_a_change_and_its_reversal_count_as_changed_since(run: ImportRun) -> None:
+    mia = Pet.objects.get(name="Mia")
+    for status in ("sold", "available"):
+        mia.status = status
+        mia.save()
+    assert undo(run)["left"] == [{"id": mia.pk, "reason": "changed since"}]
+
+
+def test_a_later_import_is_a_change_too(run: ImportRun, run_import: Import) -> None:
+    run_import(HEADER + "A-1,Rexy,Cats,pending\n", name="later.csv")
+    later = ImportRun.objects.latest("pk")
+    rexy = Pet.objects.get(name="Rexy")
+    assert undo(run)["left"] == [{"id": rexy.pk, "reason": "changed since"}]
+    assert undo(later)["restored"] == 1
+    rexy.refresh_from_db()
+    assert (rexy.name, rexy.status) == ("Rexy", "sold")
+
+
+def test_a_former_category_that_is_gone_cannot_come_back(run: ImportRun) -> None:
+    Pet.objects.exclude(name__in=["Rexy", "Mia"]).delete()
+    Category.objects.get(name="Dogs").delete()
+    rexy = Pet.objects.get(name="Rexy")
+    left = undo(run)["left"]
+    assert {"id": rexy.pk, "reason": "its former category was deleted"} in left
+
+
+def test_a_category_that_is_in_use_or_renamed_is_left(run: ImportRun, run_import: Import) -> None:
+    PetFactory(category=Category.objects.get(name="Cats"))
+    assert undo(run)["categories_deleted"] == 0
+    run_import(HEADER + "B-1,Birdie,Birds,\n", "--create-categories", name="birds.csv")
+    birds = Category.objects.get(name="Birds")
+    birds.name = "All birds"
+    birds.save()
+    assert undo(ImportRun.objects.latest("pk"))["categories_deleted"] == 0
+
+
+def test_only_what_wrote_can_be_undone_and_only_once(run: ImportRun, run_import: Import) -> None:
+    undo(run)
+    again = command("undo_import", str(run.pk))
+    run.refresh_from_db()
+    assert again.error == f"Import {run.pk} was undone already, at {run.undone_at:%Y-%m-%d %H:%M} UTC."
+    run_import("name,category\n,Dogs\n", name="faulty.csv")
+    refused = ImportRun.objects.latest("pk")
+    assert command("undo_import", str(refused.pk)).error == (
+        f"Import {refused.pk} wrote nothing (refused), so there is nothing to take back."
+    )
+    assert command("undo_import", "999").error == "There is no import 999; list_imports shows them."
+
+
+def test_many_that_are_left_are_counted(run_import: Import, dogs: Category) -> None:
+    run_import("name,category\n" + "Rex,Dogs\n" * 25)
+    for pet in Pet.objects.all():
+        pet.save()
+    lines = command("undo_import", str(ImportRun.objects.get().pk)).out.splitlines()
+    assert (len(lines), lines[-1]) == (22, "  … and 5 more; --json lists all.")
+
+
+@pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite has one writer")
+def test_an_animal_that_someone_changes_meanwhile_makes_it_begin_anew(
+    run_import: Import, old: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from pets.importing import staging  # noqa: PLC0415
+    from tests.pets.importing.test_runs import manage  # noqa: PLC0415
+
+    write, calls = staging.write, []
+
+    def write_while_someone_changes(*given: Any) -> Any:
+        calls.append(1)
+        if len(calls) == 1:
+            Pet.objects.count()  # the transaction has its state of the catalogue from here on
+            script = "from pets.models import Pet; p = Pet.objects.get(name='Rex'); p.status = 'sold'; p.save()"
+            assert manage("shell", "-v0", "-c", script).returncode == 0
+        return write(*given)
+
+    monkeypatch.setattr(staging, "write", write_while_someone_changes)
+    assert run_import(HEADER + "A-1,Rexy,,\n").status == 0
+    assert len(calls) == 2
+    assert catalogue()[0] == ("Rexy", "Dogs", "sold", "A-1")
+    assert [(row[0], row[1], row[2]) for row in history()[-2:]] == [("~", "Rex", "sold"), ("~", "Rexy", "sold")]
