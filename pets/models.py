@@ -77,7 +77,7 @@ class ChangeOfPet(Change):
     import_run = models.ForeignKey(
         ImportRun, on_delete=models.PROTECT, null=True, blank=True, related_name="changes", db_constraint=False
     )
-    import_line = models.BigIntegerField(null=True, blank=True, help_text="The line of the file, from 1.")
+    import_line = models.BigIntegerField(null=True, blank=True, help_text="Where in the file, from 1.")
 
     class Meta:
         """A part of `PetChange`."""

@@ -1,10 +1,12 @@
 """Reads rows from each kind of file, one at a time.
 
-Every reader yields `(line, cells)`: `cells` maps the name of a column to its value and leaves out what is blank. A row
-that cannot be taken apart comes as a `Damaged` in place of its cells. The header is read, and refused, before any row.
+Every reader yields `(line, cells)`. `line` is where the row begins, from 1; in a JSON array, which may have no lines,
+it is the number of the animal. `cells` maps the name of a column to its value and leaves out what is blank. A row that
+cannot be taken apart comes as a `Damaged` in place of its cells. The header is read, and refused, before any row.
 """
 
 import csv
+import itertools
 import json
 import re
 import zipfile
@@ -66,8 +68,8 @@ class Table:
     header: Sequence[str] | None = None
     """The columns in their order; None for JSON, whose rows name them."""
     delimiter: str = ","
-    raw: bool = False
-    """Values are JSON's own; else all are text."""
+    place: str = "line"
+    """What the number that comes with a row counts; each row has a number of its own."""
 
 
 def read(source: Source, how: Reading) -> Table:
@@ -77,9 +79,9 @@ def read(source: Source, how: Reading) -> Table:
         return _workbook(source, formula_safe=how.formula_safe)
     encoding = how.encoding or source.encoding()
     if kind == "json":
-        return Table(_json_array(source.blocks(encoding)), raw=True)
+        return Table(_json_array(source.blocks(encoding)), place="animal")
     if kind == "jsonl":
-        return Table(_json_lines(source.lines(encoding)), raw=True)
+        return Table(_json_lines(source.lines(encoding)))
     return _csv(source, encoding, how)
 
 
@@ -233,9 +235,8 @@ def _json_array(blocks: Iterator[str]) -> Iterator[Row]:
     scanner = _Scanner(blocks)
     scanner.expect("[", "The file must be a JSON array of animals")
     if scanner.peek() != "]":
-        while True:
-            line = scanner.line()
-            yield line, _members(scanner.value())
+        for number in itertools.count(1):
+            yield number, _members(scanner.value())
             if scanner.peek() != ",":
                 break
             scanner.expect(",", "")
@@ -269,11 +270,6 @@ class _Scanner:
             self._step_to(BLANKS.match(self._text, self._at).end())  # type: ignore[union-attr]  # it matches always
             if self._at < len(self._text) or not self._refill():
                 return self._text[self._at : self._at + 1]
-
-    def line(self) -> int:
-        """Return the line of the next character that is no blank."""
-        self.peek()
-        return self._line
 
     def expect(self, character: str, complaint: str) -> None:
         """Step over `character`; raises `FileError`."""

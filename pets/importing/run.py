@@ -19,7 +19,7 @@ from pets.importing.source import Source, open_source
 from pets.importing.transactions import roomy, write_at_once
 from pets.models import ImportRun, ImportState
 
-SAME_REFERENCE = "is the one of line {first:,} too; an animal can be in a file once."
+SAME_REFERENCE = "is the one of {place} {first:,} too; an animal can be in a file once."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,6 +49,8 @@ class Outcome:
     run: ImportRun
     faults: list[Fault]
     """The first of them, `rejects.SHOWN` at most."""
+    place: str
+    """What their lines count: "line", or "animal" in a JSON array."""
     refusal: str | None = None
 
 
@@ -73,7 +75,7 @@ def import_file(name: str, options: Options, progress: Progress) -> Outcome:
         except BaseException as error:
             run.refresh_from_db()
             if run.state == ImportState.DONE and isinstance(error, KeyboardInterrupt):
-                return Outcome(run, [])  # the signal came after the commit
+                return Outcome(run, [], table.place)  # the signal came after the commit
             if run.state == ImportState.RUNNING:
                 _end_without_writing(run, error)
             raise
@@ -131,7 +133,7 @@ class _Import:
             self.run.created = self.run.updated = self.run.unchanged = 0
             self.run.new_categories = []
             _end(self.run, ImportState.REFUSED, refusal)
-        return Outcome(self.run, rejects.faults, refusal)
+        return Outcome(self.run, rejects.faults, self.table.place, refusal)
 
     def _count_rows(self, rejects: Rejects) -> None:
         self.run.rows = self.progress.rows
@@ -153,7 +155,9 @@ class _Import:
             staging.stage(self._rows(rejects))
         with self.progress.working("Looking for duplicates"):
             for row, first in staging.duplicates():
-                fault = Fault(row.line, "external_reference", SAME_REFERENCE.format(first=first))
+                fault = Fault(
+                    row.line, "external_reference", SAME_REFERENCE.format(place=self.table.place, first=first)
+                )
                 rejects.add([fault], self._cells(row))
         with self.progress.working("Looking for what is missing"):
             for row in staging.incomplete():

@@ -52,7 +52,7 @@ class Migration(migrations.Migration):
                 ),
                 (
                     "import_line",
-                    models.BigIntegerField(blank=True, help_text="The line of the file, from 1.", null=True),
+                    models.BigIntegerField(blank=True, help_text="Where in the file, from 1.", null=True),
                 ),
                 ("name", categories.names.NameField(max_length=255, validators=[categories.names.validate_name])),
                 (

@@ -95,7 +95,7 @@ class Command(BaseCommand):
             self.stdout.write(json.dumps(as_json(outcome)))
         else:
             for fault in outcome.faults[:TOLD]:
-                self.stderr.write(f"line {fault.line:,}: {fault.sentence}")
+                self.stderr.write(f"{outcome.place} {fault.line:,}: {fault.sentence}")
             if outcome.run.refused > TOLD:
                 self.stderr.write("There are more; --rejects FILE keeps all of them.")
         if outcome.refusal is not None:

@@ -1,5 +1,6 @@
 """What happens to rows with faults: nothing is written, or they are left out; and the file they are kept in."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -79,9 +80,9 @@ JSON_ROWS = (
 JSON_REJECTS = """\
 {"_line": "1", "_code": "validation_failed", "_message": "name must be a string.", "name": 5, "category": "Dogs"}
 {"_line": "2", "_code": "validation_failed", "_message": "The row must be a JSON object.", "_row": "Rex"}
-{"_line": "2", "_code": "validation_failed", "_message": "name must not contain control characters or lone surrogates. \
+{"_line": "3", "_code": "validation_failed", "_message": "name must not contain control characters or lone surrogates. \
 categoryId must be an integer of 64 bits.", "name": "\\ud800", "categoryId": "1.50"}
-{"_line": "2", "_code": "validation_failed", "_message": "\\"nmae\\": no member of an import. Members: \
+{"_line": "4", "_code": "validation_failed", "_message": "\\"nmae\\": no member of an import. Members: \
 external_reference, name, category, categoryId, status.", "nmae": "x"}
 """
 
@@ -93,15 +94,28 @@ def test_rejects_of_json_are_json_lines(run_import: Import, dogs: Category, reje
     assert [fault["line"] for fault in run_import(mended, "--json", name="mended.jsonl").json["faults"]] == [2, 3, 3, 4]
 
 
+def test_rows_of_an_array_are_counted_as_it_may_have_one_line(run_import: Import, dogs: Category) -> None:
+    animals = [{"name": str(number), "category": "Dogs", "external_reference": "A-1"} for number in range(3)]
+    content = json.dumps([*animals, {"name": ""}], indent=None)
+    assert run_import(content, "--on-error", "skip", name="a.json").error.splitlines() == [
+        "animal 4: name must have 1 to 255 characters.",
+        "animal 4: categoryId is required.",
+        "animal 2: external_reference is the one of animal 1 too; an animal can be in a file once.",
+        "animal 3: external_reference is the one of animal 1 too; an animal can be in a file once.",
+    ]
+    assert catalogue() == [("0", "Dogs", "available", "A-1")]
+
+
 def test_staged_rows_are_rejected_as_they_were(run_import: Import, dogs: Category, rejects: Path) -> None:
     """Those whose fault only the database sees."""
     content = "_message,external_reference,categoryId,name,status\nold,A-1,,,sold\n,A-2,{pk},Rex,\n,A-2,{pk},Mia,\n"
     run_import(content.format(pk=dogs.pk), "--rejects", str(rejects))
     assert rejects.read_text() == (
         "_line,_code,_message,external_reference,categoryId,name,status\n"
-        "4,validation_failed,external_reference is the one of line 3 too; an animal can be in a file once.,A-2,{pk},Mia,\n"
+        "4,validation_failed,external_reference is the one of line 3 too; an animal can be in a file once.,"
+        f"A-2,{dogs.pk},Mia,\n"
         "2,validation_failed,name is required. categoryId is required.,A-1,,,sold\n"
-    ).format(pk=dogs.pk)
+    )
 
 
 @pytest.mark.parametrize(("at_most", "status"), [(2, 1), (3, 0)])

@@ -50,9 +50,10 @@ def test_each_kind_of_file_is_recognised(run_import: Import, dogs: Category, con
 
 
 def workbook(*rows: list[Any]) -> bytes:
-    book = openpyxl.Workbook()
+    book = openpyxl.Workbook(write_only=True)
+    sheet = book.create_sheet()
     for row in rows:
-        book.active.append(row)
+        sheet.append(row)
     file = io.BytesIO()
     book.save(file)
     return file.getvalue()

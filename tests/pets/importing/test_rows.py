@@ -19,12 +19,12 @@ TEXTS = st.one_of(
     st.text(max_size=5),
     st.sampled_from(["", " ", "\u200b", "x" * 255, "x" * 256, "a\x00", "a\x7f", "\ud800", "=1+1", "\u2800", "Rex"]),
 )
-NUMBERS = st.one_of(
+NUMBERS: st.SearchStrategy[Any] = st.one_of(
     st.integers(-3, 5),
     st.sampled_from([2**63 - 1, 2**63, -(2**63) - 1, 10**400, 1.0, 1.5, True]),
 )
 STATUSES = st.sampled_from(["available", "pending", "sold", "Sold", "lost", "", None, 1])
-JSON_VALUES = st.one_of(TEXTS, NUMBERS, STATUSES, st.just([]), st.just({}))
+JSON_VALUES: st.SearchStrategy[Any] = st.one_of(TEXTS, NUMBERS, STATUSES, st.just([]), st.just({}))
 ROWS = st.fixed_dictionaries(
     {}, optional={"name": TEXTS | JSON_VALUES, "categoryId": NUMBERS | JSON_VALUES, "status": STATUSES | JSON_VALUES}
 )

@@ -16,8 +16,7 @@ import pytest
 from django.db import connection
 
 from categories.models import Category
-from pets.importing import run as import_run
-from pets.importing import staging
+from pets.importing import staging, transactions
 from pets.importing.lock import only_import
 from pets.models import ImportRun, Pet
 from tests.factories import PetFactory
@@ -202,13 +201,13 @@ def test_a_signal_while_the_database_writes_stops_it_too(
 def test_a_signal_that_comes_after_the_commit_does_not_deny_it(
     run_import: Import, dogs: Category, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    write_at_once = import_run.write_at_once
+    write_at_once = transactions.write_at_once
 
     def write_and_be_stopped(*given: Any, **options: Any) -> None:
         write_at_once(*given, **options)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(import_run, "write_at_once", write_and_be_stopped)
+    monkeypatch.setattr("pets.importing.run.write_at_once", write_and_be_stopped)
     result = run_import(CONTENT)
     assert (result.status, result.out.partition(",")[0]) == (0, "Done")
     assert counts() == ("done", 1, 1, 0, 0, 0)
@@ -219,7 +218,7 @@ def test_a_failure_is_recorded(run_import: Import, dogs: Category, monkeypatch: 
     def write(*_given: object) -> None:
         raise ZeroDivisionError
 
-    monkeypatch.setattr(import_run.staging, "write", write)
+    monkeypatch.setattr(staging, "write", write)
     with pytest.raises(ZeroDivisionError):
         run_import(CONTENT)
     run = ImportRun.objects.get()
