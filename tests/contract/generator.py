@@ -146,7 +146,10 @@ def headers_are_the_described_ones(_context: CheckContext, response: Response, c
 def errors_are_the_described_ones(_context: CheckContext, response: Response, case: AnyCase) -> bool | None:
     """An Error has its three members, its `status` is the answer's, and its `code` is described for that answer."""
     if response.status_code >= 400:
-        error = response.json()
+        try:
+            error = response.json()
+        except ValueError:
+            raise AssertionError("not JSON") from None
         assert list(error) == ["code", "message", "status"]
         assert error["status"] == response.status_code
         answer = _described_answer(case, response)
