@@ -18,6 +18,7 @@ from urllib.parse import quote, urlencode, urlsplit
 
 import requests
 import schemathesis
+from hypothesis import Phase, settings
 from schemathesis import HookContext
 from schemathesis.engine import Status, events, from_schema
 from schemathesis.engine.recorder import ScenarioRecorder
@@ -169,6 +170,9 @@ def filter_case(_context: HookContext, case: AnyCase) -> bool:
 
 def fuzz(service: Service, tally: Tally, *, cases: int, seed: int, workers: int) -> None:
     """Send so many requests, or a few more, one in `RAW_SHARE` as raw bytes."""
+    # Hypothesis would spend most of the time on steering towards, keeping and shrinking what it found.
+    settings.register_profile("fuzz", phases=[Phase.generate], database=None)
+    settings.load_profile("fuzz")
     for check in CHECKS:
         schemathesis.check(check)
     by_schemathesis = cases - cases // RAW_SHARE
