@@ -4,6 +4,7 @@ import http.client
 import json
 import os
 import secrets
+import shutil
 import signal
 import socket
 import subprocess
@@ -17,6 +18,7 @@ from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 import psycopg
+import pytest
 from psycopg import sql
 
 ROOT = Path(__file__).parent.parent
@@ -203,3 +205,21 @@ def _empty_database(folder: Path) -> Iterator[str]:
             yield urlsplit(ours)._replace(path=f"/{name}").geturl()
         finally:
             connection.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(name)))
+
+
+@contextmanager
+def running_redis(folder: Path) -> Iterator[str]:
+    """Run a Redis of our own and give its `CACHE_URL`."""
+    program = shutil.which("redis-server")
+    if program is None:
+        pytest.skip("redis-server is not on PATH")
+    port = free_port()
+    options = ["--port", str(port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--dir", str(folder)]
+    with (folder / "redis.log").open("wb") as log:
+        process = subprocess.Popen([program, *options], stdout=log, stderr=log)
+    try:
+        until(lambda: "Ready to accept connections" in (folder / "redis.log").read_text())
+        yield f"redis://127.0.0.1:{port}/0"
+    finally:
+        process.terminate()
+        process.wait()

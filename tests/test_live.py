@@ -3,10 +3,8 @@
 import http.client
 import json
 import os
-import shutil
 import signal
 import socket
-import subprocess
 import threading
 import time
 from collections import Counter
@@ -19,7 +17,16 @@ from typing import Any
 import pytest
 
 from tests.conftest import error
-from tests.server import Answer, Gunicorn, bearer, free_port, migrated_database, running_server, send_on, until
+from tests.server import (
+    Answer,
+    Gunicorn,
+    bearer,
+    migrated_database,
+    running_redis,
+    running_server,
+    send_on,
+    until,
+)
 
 REVOKED = error("api_key_revoked", "The API key was revoked; ask the store for a new one.", 401)
 BROKEN_CHUNKS = error("bad_request", "The chunks of the request body are malformed.", 400)
@@ -277,24 +284,6 @@ def walk(server: Gunicorn, key: str, path: str, wait_for_more: Callable[[], None
         yield answer.json()
         link = answer.headers.get("Link", "")
         path = link.partition(">")[0].removeprefix(f"<{server.url}")
-
-
-@contextmanager
-def running_redis(folder: Path) -> Iterator[str]:
-    """Run a Redis of our own and give its `CACHE_URL`."""
-    program = shutil.which("redis-server")
-    if program is None:
-        pytest.skip("redis-server is not on PATH")
-    port = free_port()
-    options = ["--port", str(port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--dir", str(folder)]
-    with (folder / "redis.log").open("wb") as log:
-        process = subprocess.Popen([program, *options], stdout=log, stderr=log)
-    try:
-        until(lambda: "Ready to accept connections" in (folder / "redis.log").read_text())
-        yield f"redis://127.0.0.1:{port}/0"
-    finally:
-        process.terminate()
-        process.wait()
 
 
 class TestKeys:

@@ -4,16 +4,18 @@ No check is switched off. What the description cannot say (which ids exist, what
 `Idempotency-Key` was used before) the generator is told, so that data that fits the description must be accepted.
 """
 
-import hashlib
 import json
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from hashlib import sha256
 from typing import Any, NamedTuple
 from urllib.parse import parse_qs, urlsplit
+from uuid import uuid4
 
 from schemathesis import Case, CheckContext, CheckFunction, Config, HookContext, Response
 from schemathesis.core.parameters import ParameterLocation
+from schemathesis.generation.meta import TestPhase
 from schemathesis.schemas import BaseSchema
 
 from tests.properties.reading import is_name
@@ -89,7 +91,7 @@ def fit(case: AnyCase, store: Store) -> None:
     """Put into the parts of a case that fit the description what only this store knows."""
     if case.path in PATH_IDS and _is_right(case, ParameterLocation.PATH):
         name, kind = PATH_IDS[case.path]
-        case.path_parameters[name] = _existing(case.path_parameters[name], store.ids[kind])
+        case.path_parameters[name] = int(_existing(case.path_parameters[name], store.ids[kind]))
     if "cursor" in case.query and _is_right(case, ParameterLocation.QUERY):
         case.query["cursor"] = store.cursors[case.path, case.query.get("status")]
     if isinstance(case.body, dict) and _is_right(case, ParameterLocation.BODY):
@@ -97,7 +99,7 @@ def fit(case: AnyCase, store: Store) -> None:
         body["categoryId"] = _existing(body["categoryId"], store.ids["categories"])
         body["name"] = _name(body["name"])
     if re.fullmatch(r"[!-~]{1,255}", str(case.headers.get("Idempotency-Key", ""))):
-        case.headers["Idempotency-Key"] = _unique(case.headers["Idempotency-Key"], case.body)
+        case.headers["Idempotency-Key"] = _unique(case.headers["Idempotency-Key"], case)
 
 
 def _is_right(case: AnyCase, location: ParameterLocation) -> bool:
@@ -113,12 +115,12 @@ def _name(text: str) -> str:
     return text if is_name(text) else "x" + re.sub(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]", "", text)[1:]
 
 
-def _unique(key: str, body: Any) -> str:
+def _unique(key: str, case: AnyCase) -> str:
     """A key is used for one body only, which no schema can say."""
-    digest = hashlib.sha256(
-        json.dumps(body, sort_keys=True, default=lambda absent: type(absent).__name__).encode()
-    ).hexdigest()
-    return f"{digest[:16]}-{key}"[:255]
+    if case.meta and case.meta.phase.name == TestPhase.STATEFUL:
+        return f"{uuid4().hex}-{key}"[:255]  # a link may change the body after this
+    written = json.dumps(case.body, sort_keys=True, default=lambda absent: type(absent).__name__)
+    return f"{sha256(written.encode()).hexdigest()[:16]}-{key}"[:255]
 
 
 # --- What schemathesis does not check by itself ----------------------------------------------------------------------
@@ -146,6 +148,7 @@ def headers_are_the_described_ones(_context: CheckContext, response: Response, c
 def errors_are_the_described_ones(_context: CheckContext, response: Response, case: AnyCase) -> bool | None:
     """An Error has its three members, its `status` is the answer's, and its `code` is described for that answer."""
     if response.status_code >= 400:
+        assert response.headers["content-type"] == ["application/json"]
         error = response.json()
         assert list(error) == ["code", "message", "status"]
         assert error["status"] == response.status_code

@@ -15,7 +15,7 @@ from django.core.management.color import no_style
 from django.core.signals import request_finished, request_started
 from django.db import close_old_connections, connection, transaction
 from django.test import Client
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, Phase, settings
 from schemathesis import Response
 from schemathesis.schemas import BaseSchema
 
@@ -27,7 +27,11 @@ from tests.api.test_list_pets import next_path
 from tests.contract.generator import CHECKS, STATUSES, AnyCase, Page, Store, ask, configuration, teach
 from tests.factories import CategoryFactory, PetFactory
 
-BOUNDED = settings(derandomize=True, deadline=None, database=None, suppress_health_check=list(HealthCheck))
+# Without Hypothesis's steering towards what schemathesis likes, which took more time than all requests.
+PHASES = [Phase.explicit, Phase.generate, Phase.shrink]
+BOUNDED = settings(
+    derandomize=True, deadline=None, database=None, phases=PHASES, suppress_health_check=list(HealthCheck)
+)
 FEW, MORE, MANY = (settings(BOUNDED, max_examples=number) for number in (300, 900, 1500))
 """Random cases for each operation, besides the 50 that schemathesis makes of every limit in the description."""
 
@@ -65,6 +69,9 @@ def connection_kept() -> Iterator[None]:
     """Stay in the test's transaction, which a request would end with its connection; Django's client does the same."""
     for signal in (request_started, request_finished):
         signal.disconnect(close_old_connections)
+    if connection.vendor == "postgresql":
+        with connection.cursor() as cursor:  # the making of cases may take longer than a request may idle
+            cursor.execute("SET LOCAL idle_in_transaction_session_timeout = 0")
     yield
     for signal in (request_started, request_finished):
         signal.connect(close_old_connections)

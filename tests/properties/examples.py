@@ -35,7 +35,7 @@ class RolledBackMachine(RuleBasedStateMachine):
         self._block.__exit__(None, None, None)
 
 
-def run(machine: type[RolledBackMachine], **world: object) -> None:
+def run(machine: type[RuleBasedStateMachine], **world: object) -> None:
     """Run the machine as a test; `world` becomes its class's attributes, such as a client."""
     run_state_machine_as_test(type(machine.__name__, (machine,), world))
 

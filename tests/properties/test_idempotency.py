@@ -12,17 +12,19 @@ from django.core.management import call_command
 from django.db import connection
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
-from hypothesis.stateful import invariant, rule
+from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from pets.models import Pet
+from petstore_site.apikeys import lookup
 from petstore_site.apikeys.models import APIKey
 from petstore_site.idempotency.models import IdempotentRequest
 from tests.conftest import ApiClient, error
 from tests.factories import CategoryFactory
-from tests.properties.examples import Clock, RolledBackMachine, rolled_back, run
+from tests.properties.examples import Clock, rolled_back, run
 
 LIFETIME = timedelta(hours=24)
 REUSED = error("idempotency_key_reused", "This Idempotency-Key came before with another body.", 422)
+IN_PROGRESS = error("idempotency_in_progress", "A request with this Idempotency-Key is still running.", 409)
 MALFORMED = error("bad_request", "Idempotency-Key must have 1 to 255 visible ASCII characters.", 400)
 
 RIGHT = [
@@ -59,13 +61,24 @@ def clients(db: None) -> list[ApiClient]:
     return [ApiClient(APIKey.objects.issue(name=name)[1]) for name in ("Shop", "Till")]
 
 
-class Till(RolledBackMachine):
-    """Two clients that use the same few keys, and a clock."""
+BODIES = st.sampled_from([*RIGHT, *WRONG])
+CROWDS = st.lists(BODIES, min_size=2, max_size=4) | st.builds(
+    lambda text, callers: [text] * callers, BODIES, st.integers(2, 4)
+)
+"""What callers send who do not wait for each other: each something, or all the same."""
+
+
+class Till(RuleBasedStateMachine):
+    """Two clients that use the same few keys, one request after the other or several at once, and a clock.
+
+    Other threads see only what is committed, so that its rows are removed in the end, not rolled back.
+    """
 
     clients: list[ApiClient]
 
     def __init__(self) -> None:
         super().__init__()
+        lookup.clear()
         self.clock = Clock()
         self.time = self.clock.installed()
         self.time.__enter__()
@@ -85,6 +98,31 @@ class Till(RolledBackMachine):
         else:
             self.judge_first(answer)
             self.kept[name] = Answered(json.loads(text), self.clock.now, answer.content, answer["Location"])
+
+    @rule(client=st.integers(0, 1), key=st.sampled_from(KEYS), texts=CROWDS)
+    def post_at_the_same_time(self, client: int, key: str, texts: list[str]) -> None:
+        answers = at_the_same_time(self.clients[client].key, [(key, text) for text in texts])
+        name = client, key.strip('"')
+        told = [(json.loads(text), answer) for text, answer in zip(texts, answers, strict=True)]
+        if earlier := self.earlier(name):
+            for body, answer in told:
+                self.judge_repeated(answer, earlier, body)
+            return
+        firsts = [(body, answer) for body, answer in told if is_first(answer)]
+        could_add = [answer for text, answer in zip(texts, answers, strict=True) if text in RIGHT]
+        assert len(firsts) == 1 or all(answer.status_code == 409 for answer in could_add)
+        for body, first in firsts:
+            self.judge_first(first)
+            self.kept[name] = Answered(body, self.clock.now, first.content, first["Location"])
+        for text, (body, answer) in zip(texts, told, strict=True):
+            if is_first(answer):
+                continue
+            if answer.status_code == 409:
+                assert answer.json() == IN_PROGRESS
+            elif text in WRONG and answer.status_code == 400:
+                assert answer.json()["code"] == "validation_failed"
+            else:
+                self.judge_repeated(answer, self.kept[name], body)
 
     @rule(client=st.integers(0, 1), text=st.sampled_from(RIGHT))
     def post_without_a_key(self, client: int, text: str) -> None:
@@ -111,7 +149,9 @@ class Till(RolledBackMachine):
 
     def teardown(self) -> None:
         self.time.__exit__(None, None, None)
-        super().teardown()
+        IdempotentRequest.objects.all().delete()
+        Pet.objects.all().delete()
+        lookup.clear()
 
     def earlier(self, name: tuple[int, str]) -> Answered | None:
         kept = self.kept.get(name)
@@ -130,6 +170,27 @@ class Till(RolledBackMachine):
             assert (answer.status_code, answer.json()) == (422, REUSED)
 
 
+def is_first(answer: Any) -> bool:
+    return answer.status_code == 201 and "Idempotency-Replayed" not in answer.headers
+
+
+def at_the_same_time(secret: str | None, requests: list[tuple[str, str]]) -> list[Any]:
+    """Send requests, each an `Idempotency-Key` and a body, from one thread each; return the answers in their order."""
+    barrier = Barrier(len(requests))
+
+    def post(request: tuple[str, str]) -> Any:
+        key, text = request
+        barrier.wait()
+        try:
+            return ApiClient(secret).post("/v1/pets", text.encode(), Idempotency_Key=key)
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(len(requests)) as pool:
+        return list(pool.map(post, requests))
+
+
+@pytest.mark.django_db(transaction=True)
 def test_each_key_adds_once_a_day(clients: list[ApiClient]) -> None:
     run(Till, clients=clients)
 
@@ -180,23 +241,11 @@ def test_only_blanks_around_a_key_are_ignored(clients: list[ApiClient]) -> None:
 @pytest.mark.parametrize("callers", [2, 8])
 def test_callers_at_the_same_time_add_one_animal_for_each_key(clients: list[ApiClient], callers: int) -> None:
     """Every caller of a key sends the same body: one adds, the others get its answer, or 409 where they waited long."""
-    barrier = Barrier(callers)
-
-    def post(number: int) -> Any:
-        barrier.wait()
-        try:
-            client = ApiClient(clients[0].key)
-            return client.post("/v1/pets", RIGHT[0].encode(), Idempotency_Key=KEYS[number % 2])
-        finally:
-            connection.close()
-
-    with ThreadPoolExecutor(callers) as pool:
-        answers = list(pool.map(post, range(callers)))
+    answers = at_the_same_time(clients[0].key, [(KEYS[number % 2], RIGHT[0]) for number in range(callers)])
     assert Pet.objects.count() == min(callers, 2)
     for key in range(2):
         of_key = answers[key::2]
         made = [answer for answer in of_key if answer.status_code == 201]
-        first = [answer for answer in made if "Idempotency-Replayed" not in answer.headers]
-        assert len(first) == 1
-        assert {answer.content for answer in made} == {first[0].content}
+        [first] = [answer for answer in made if is_first(answer)]
+        assert {answer.content for answer in made} == {first.content}
         assert {answer.status_code for answer in of_key} <= {201, 409}
