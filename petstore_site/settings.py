@@ -218,6 +218,9 @@ CACHES: dict[str, dict[str, Any]] = {
 SIMPLE_HISTORY_DATE_INDEX = False
 """History is read for one thing at a time; an index by date would only slow what writes it."""
 
+SIMPLE_HISTORY_REVERT_DISABLED = True
+"""The history is read; whoever wants an animal as it was changes it, so that the change has its own row."""
+
 # --- The API ------------------------------------------------------------------------------------
 
 API_KEY_PREFIX = "pets_live_" if PETSTORE_ENVIRONMENT == "production" else "pets_test_"

@@ -1,6 +1,7 @@
 """Animals in the back office."""
 
 import re
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -62,3 +63,27 @@ def test_names_are_only_text(office: Page, server: Gunicorn, key: str, name: str
     assert office.locator("img[src=x]").count() == 0
     office.go_back()
     expect(row.locator(".field-name")).to_have_text(name)
+
+
+def test_the_history_of_an_animal_can_be_read(
+    office: Page, server: Gunicorn, tmp_path: Path, screenshot: Screenshot
+) -> None:
+    category = "Imported in a test"
+    file = tmp_path / "animals.csv"
+    file.write_text(f"name,category,external_reference\n{HOSTILE[0]},{category},E2E-1\n")
+    server.manage("import_pets", str(file), "--create-categories")
+    office.goto(f"{PETS}?q=E2E-1")
+    office.locator("#result_list .field-name a").click()
+    office.get_by_label("Status:").select_option("sold")
+    office.get_by_role("button", name="Save and continue editing").click()
+    office.get_by_role("link", name="History").click()
+    expect(office.locator("#change-history tbody tr")).to_have_count(2)
+    expect(office.locator("#change-history")).to_contain_text("available → sold")
+    expect(office.locator("#change-history")).to_contain_text("animals.csv, line 2")
+    screenshot("admin-history.png")
+    office.locator("#change-history").get_by_role("link", name="animals.csv").click()
+    expect(office.locator(".field-sha256")).to_be_visible()
+    screenshot("admin-import.png")
+    office.go_back()
+    office.locator("#change-history td a").first.click()
+    expect(office.get_by_role("heading", level=1)).to_contain_text("View")

@@ -7,7 +7,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 
 from categories.models import Category
-from pets.models import Pet
+from pets.models import ImportRun, Pet
 from tests.factories import CategoryFactory, PetFactory
 
 HOSTILE = ["<script>alert(1)</script>", '"><img src=x onerror=alert(1)>', "{{ 7*7 }}", "\u202eevil", "=1+1"]
@@ -122,3 +122,46 @@ def test_names_are_escaped(staff: Client, name: str) -> None:
         assert "<script>alert" not in html
         assert "<img src=x" not in html
         assert "49" not in html or name != "{{ 7*7 }}" or "{{ 7*7 }}" in html
+
+
+def test_the_history_page_tells_who_when_what_and_from_where(staff: Client, category: Category) -> None:
+    run = ImportRun.objects.create(who="root", file_name="stock.csv", options={}, state="done")
+    pet = PetFactory(name="Rex", category=category, status="available")
+    Pet.history.update(actor=str(run), import_run=run, import_line=7)
+    other = CategoryFactory(name="<b>Dogs</b>")
+    data = {"name": "Rex", "category": other.pk, "status": "sold", "external_reference": ""}
+    staff.post(f"/admin/pets/pet/{pet.pk}/change/", data, headers={"X-Request-ID": "call-9"})
+    page = " ".join(staff.get(f"/admin/pets/pet/{pet.pk}/history/").content.decode().split())
+    assert (
+        f"<strong>Category</strong>: {category.name} → &lt;b&gt;Dogs&lt;/b&gt; </li> <li> "
+        "<strong>Status</strong>: available → sold </li>"
+    ) in page
+    assert "<td>staff keeper</td> <td> </td> <td>call-9</td>" in page
+    assert f'<td>{run}</td> <td> <a href="/admin/pets/importrun/{run.pk}/change/">stock.csv</a>, line 7 </td>' in page
+
+
+def test_the_history_outlives_the_animal_and_its_category(staff: Client) -> None:
+    pet = PetFactory(name="Rex")
+    number = pet.pk
+    staff.post(f"/admin/pets/pet/{number}/delete/", {"post": "yes"})
+    changes = Pet.history.filter(id=number).order_by("history_id")
+    assert [(change.history_type, change.name, change.actor) for change in changes] == [
+        ("+", "Rex", ""),
+        ("-", "Rex", "staff keeper"),
+    ]
+
+
+def test_deleting_several_leaves_a_row_for_each(staff: Client) -> None:
+    pets = PetFactory.create_batch(3)
+    data = {"action": "delete_selected", "_selected_action": [pet.pk for pet in pets], "post": "yes"}
+    staff.post("/admin/pets/pet/", data)
+    assert Pet.history.filter(history_type="-", actor="staff keeper").count() == 3
+
+
+def test_imports_are_read_and_not_written(staff: Client) -> None:
+    run = ImportRun.objects.create(who="root", file_name="<stock>.csv", options={}, state="done", created=5)
+    assert "&lt;stock&gt;.csv" in staff.get("/admin/pets/importrun/").content.decode()
+    assert staff.get(f"/admin/pets/importrun/{run.pk}/change/").status_code == 200
+    for path in ("add/", f"{run.pk}/delete/"):
+        assert staff.get(f"/admin/pets/importrun/{path}").status_code == 403
+    assert staff.post(f"/admin/pets/importrun/{run.pk}/change/", {"state": "undone"}).status_code == 403
