@@ -1,0 +1,108 @@
+"""The catalogue as a file that `import_pets` reads back."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
+from enum import StrEnum
+from gzip import GzipFile
+from io import BufferedWriter
+from pathlib import PurePath
+from typing import BinaryIO
+
+import orjson
+from django.db.models import QuerySet
+
+from pets.exporting.files import BLOCK
+from pets.exporting.rows import COLUMNS, Progress, Row, Rows, rows, unheard, write_batches, write_csv
+from pets.exporting.sheet import write_xlsx
+from pets.models import Pet
+
+
+class FileFormat(StrEnum):
+    """What a file is, and what its name ends in."""
+
+    CSV = "csv"
+    JSONL = "jsonl"
+    XLSX = "xlsx"
+
+
+ENDINGS = {f".{file_format}": file_format for file_format in FileFormat} | {".ndjson": FileFormat.JSONL}
+"""What the name of a file may end in, `.gz` aside."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Form:
+    """How animals are written down."""
+
+    file_format: FileFormat
+    compressed: bool = False
+    """With gzip, CSV and JSON lines only: XLSX is compressed by itself."""
+    formula_safe: bool = False
+    """With a `'` before what a spreadsheet may take for a formula, CSV and XLSX only."""
+
+    def __post_init__(self) -> None:
+        """Raise `ValueError` with a sentence if the parts do not go together."""
+        if self.compressed and self.file_format is FileFormat.XLSX:
+            message = "XLSX is compressed by itself. Leave out gzip."
+            raise ValueError(message)
+        if self.formula_safe and self.file_format is FileFormat.JSONL:
+            message = "No program takes JSON lines for formulas. Leave out --formula-safe."
+            raise ValueError(message)
+
+    def __str__(self) -> str:
+        """Return the usual ending of its files, without the first dot."""
+        return f"{self.file_format}.gz" if self.compressed else self.file_format.value
+
+    @property
+    def is_binary(self) -> bool:
+        """Whether it is nothing for a terminal."""
+        return self.compressed or self.file_format is FileFormat.XLSX
+
+
+def form_named(name: str) -> tuple[FileFormat | None, bool]:
+    """Return what the name of a file says of its format, and whether it is compressed; letter case does not matter."""
+    path = PurePath(name.lower())
+    compressed = path.suffix == ".gz"
+    return ENDINGS.get(path.with_suffix("").suffix if compressed else path.suffix), compressed
+
+
+def write_pets(pets: QuerySet[Pet], out: BinaryIO, *, form: Form, progress: Progress = unheard) -> int:
+    """Write the animals, by id, as they are at one moment; return how many.
+
+    Nothing is written into the catalogue and no writer waits. Memory does not grow with the catalogue, and the same
+    animals give the same bytes, on either database. Raises `TooManyAnimalsError`, and `OSError` as `out` does.
+    """
+    with _gzip(out) if form.compressed else nullcontext(out) as plain:
+        return WRITERS[form.file_format](rows(pets, formula_safe=form.formula_safe), plain, progress)
+
+
+@contextmanager
+def _gzip(out: BinaryIO) -> Iterator[BinaryIO]:
+    with (
+        GzipFile(filename="", mode="wb", compresslevel=6, fileobj=out, mtime=0) as packed,
+        BufferedWriter(packed, BLOCK) as plain,
+    ):
+        yield plain
+
+
+def _write_jsonl(rows: Rows, out: BinaryIO, progress: Progress) -> int:
+    return write_batches(rows, out, _json_lines, progress)
+
+
+def _json_lines(batch: list[Row]) -> bytes:
+    # OPT_APPEND_NEWLINE would copy each line once more, which takes four times as long.
+    return b"".join([orjson.dumps(_members(row)) + b"\n" for row in batch])
+
+
+def _members(row: Row) -> dict[str, str | None]:
+    members = dict(zip(COLUMNS, row, strict=True))
+    if row[0] is None:
+        del members[COLUMNS[0]]
+    return members
+
+
+WRITERS: dict[FileFormat, Callable[[Rows, BinaryIO, Progress], int]] = {
+    FileFormat.CSV: write_csv,
+    FileFormat.JSONL: _write_jsonl,
+    FileFormat.XLSX: write_xlsx,
+}
