@@ -18,7 +18,8 @@ from typing import Any
 import openpyxl
 import pytest
 from django.core.management import CommandError, call_command
-from django.db import OperationalError, connection
+from django.db import DataError, OperationalError, connection
+from django.db.models import F, Value
 
 from categories.models import Category
 from pets.exporting import FileFormat, Form, sheet, write_pets
@@ -542,6 +543,29 @@ class TestWholeOrNotAtAll:
         assert str(caught.value) == str(expected).replace("FILE", str(file))
         assert getattr(caught.value, "returncode", None) == getattr(expected, "returncode", None)
         assert list(tmp_path.iterdir()) == []
+
+    def test_a_statement_that_fails(self, many: list[Row], tmp_path: Path) -> None:
+        if connection.vendor == "sqlite":
+            pytest.skip("SQLite divides by zero")
+        file, last = tmp_path / "pets.csv", Pet.objects.latest("pk").pk
+        pets = Pet.objects.filter(pk__gt=Value(1) / (F("pk") - last))
+        with pytest.raises(DataError, match="division by zero"), whole_file(file, replace=False) as out:
+            write_pets(pets, out, form=FORMS[0])
+        assert list(tmp_path.iterdir()) == []
+        assert Pet.objects.count() == len(many)
+
+    def test_a_connection_that_is_lost(self, many: list[Row], tmp_path: Path) -> None:
+        if connection.vendor == "sqlite":
+            pytest.skip("SQLite has no connection to lose")
+
+        def lose(more: int) -> None:
+            connection.connection.pgconn.finish()
+
+        with pytest.raises(OperationalError), whole_file(tmp_path / "pets.csv", replace=False) as out:
+            write_pets(Pet.objects.all(), out, form=FORMS[0], progress=lose)
+        connection.close()
+        assert list(tmp_path.iterdir()) == []
+        assert Pet.objects.count() == len(many)
 
 
 class Terminal(StringIO):
