@@ -2,7 +2,7 @@
 
 import re
 
-FORMULA_STARTS = ("=", "+", "-", "@", "'", "\t", "\r")
+FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "'")
 """A cell that begins with one of these is given a `'` before it by `--formula-safe`, and loses one on the way back.
 
 The first six are those of OWASP, "CSV Injection"; `'` itself is there so that every text can be told from its guard.

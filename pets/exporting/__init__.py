@@ -1,19 +1,18 @@
 """The catalogue as a file that `import_pets` reads back."""
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+import zlib
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
-from gzip import GzipFile
-from io import BufferedWriter
 from pathlib import PurePath
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import orjson
 from django.db.models import QuerySet
+from psycopg.abc import Buffer
 
 from pets.exporting.files import BLOCK
-from pets.exporting.rows import COLUMNS, Progress, Row, Rows, rows, unheard, write_batches, write_csv
+from pets.exporting.rows import COLUMNS, Output, Progress, Row, Rows, rows, unheard, write_batches, write_csv
 from pets.exporting.sheet import write_xlsx
 from pets.models import Pet
 
@@ -72,20 +71,36 @@ def write_pets(pets: QuerySet[Pet], out: BinaryIO, *, form: Form, progress: Prog
     Nothing is written into the catalogue and no writer waits. Memory does not grow with the catalogue, and the same
     animals give the same bytes, on either database. Raises `TooManyAnimalsError`, and `OSError` as `out` does.
     """
-    with _gzip(out) if form.compressed else nullcontext(out) as plain:
-        return WRITERS[form.file_format](rows(pets, formula_safe=form.formula_safe), plain, progress)
+    write, chosen = WRITERS[form.file_format], rows(pets, formula_safe=form.formula_safe)
+    if not form.compressed:
+        return write(chosen, out, progress)
+    compressed = _Gzip(out)
+    written = write(chosen, compressed, progress)
+    compressed.finish()
+    return written
 
 
-@contextmanager
-def _gzip(out: BinaryIO) -> Iterator[BinaryIO]:
-    with (
-        GzipFile(filename="", mode="wb", compresslevel=6, fileobj=out, mtime=0) as packed,
-        BufferedWriter(packed, BLOCK) as plain,
-    ):
-        yield plain
+class _Gzip:
+    """Compresses without a name or a time (RFC 1952).
+
+    `gzip.GzipFile` would finish the file also when an error ends it, and complain once more if `out` is why.
+    """
+
+    def __init__(self, out: Output) -> None:
+        self._out, self._waiting = out, bytearray()
+        self._compressor = zlib.compressobj(level=6, wbits=16 + zlib.MAX_WBITS)  # 16: with the header of gzip
+
+    def write(self, data: Buffer) -> None:
+        self._waiting += data
+        if len(self._waiting) >= BLOCK:
+            self._out.write(self._compressor.compress(self._waiting))
+            self._waiting.clear()
+
+    def finish(self) -> None:
+        self._out.write(self._compressor.compress(self._waiting) + self._compressor.flush())
 
 
-def _write_jsonl(rows: Rows, out: BinaryIO, progress: Progress) -> int:
+def _write_jsonl(rows: Rows, out: Output, progress: Progress) -> int:
     return write_batches(rows, out, _json_lines, progress)
 
 
@@ -101,7 +116,7 @@ def _members(row: Row) -> dict[str, str | None]:
     return members
 
 
-WRITERS: dict[FileFormat, Callable[[Rows, BinaryIO, Progress], int]] = {
+WRITERS: dict[FileFormat, Callable[[Rows, Any, Progress], int]] = {
     FileFormat.CSV: write_csv,
     FileFormat.JSONL: _write_jsonl,
     FileFormat.XLSX: write_xlsx,

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from functools import partial
 from io import StringIO
-from typing import Any, BinaryIO, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 from django.db import connection, transaction
 from django.db.models import Case, CharField, F, QuerySet, Value, When
@@ -22,6 +22,14 @@ from pets.spreadsheets import FORMULA_STARTS
 COLUMNS = ("external_reference", "name", "category", "status")
 FIELDS = ("external_reference", "name", "category__name", "status")
 BATCH = 5000
+
+
+class Output(Protocol):
+    """What bytes are written to."""
+
+    def write(self, data: Buffer, /) -> object:
+        """Take all of them."""
+
 
 Row: TypeAlias = tuple[str | None, str, str, str]
 Rows: TypeAlias = QuerySet[Pet, Any]
@@ -44,7 +52,7 @@ def _guarded(field: str) -> Case:
     return Case(formula, default=F(field), output_field=CharField())
 
 
-def write_csv(rows: Rows, out: BinaryIO, progress: Progress) -> int:
+def write_csv(rows: Rows, out: Output, progress: Progress) -> int:
     """Write a header and the rows (RFC 4180 but for its line ends, which are line feeds); return how many rows."""
     header = csv_lines([COLUMNS])
     if connection.vendor == "postgresql":
@@ -60,7 +68,7 @@ def csv_lines(batch: Sequence[Sequence[str | None]]) -> bytes:
 
 
 def write_batches(
-    rows: Rows, out: BinaryIO, encode: Callable[[list[Row]], bytes], progress: Progress, *, before: bytes = b""
+    rows: Rows, out: Output, encode: Callable[[list[Row]], bytes], progress: Progress, *, before: bytes = b""
 ) -> int:
     """Write `before`, if the database answers, and what `encode` makes of some rows at a time; return how many rows."""
     written = 0
@@ -83,7 +91,7 @@ def _batches(rows: Rows) -> Iterator[Iterator[list[Row]]]:
         yield iter(partial(cursor.fetchmany, BATCH), [])
 
 
-def _copy_csv(rows: Rows, out: BinaryIO, progress: Progress, *, header: bytes) -> int:
+def _copy_csv(rows: Rows, out: Output, progress: Progress, *, header: bytes) -> int:
     sql, parameters = rows.query.sql_with_params()
     written = 0
     with connection.wrap_database_errors, connection.cursor() as cursor:

@@ -7,7 +7,7 @@ a second temporary file, and call "=1+1" a formula.
 from collections.abc import Callable
 from datetime import datetime
 from io import BytesIO
-from typing import Any, BinaryIO, cast
+from typing import Any, BinaryIO
 from xml.sax import saxutils
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
@@ -19,6 +19,9 @@ from pets.spreadsheets import escape
 
 MOST_ANIMALS = 2**20 - 1
 """Rows a sheet can have (Microsoft, "Excel specifications and limits"), less the header."""
+
+MOST_BYTES = 2**31 - 2**20
+"""What an archive can hold without its 64-bit extension, which Excel asks to repair, less what is around the rows."""
 
 SHEET = "xl/worksheets/sheet1.xml"
 END_OF_ROWS = b"</sheetData>"
@@ -47,12 +50,9 @@ def write_xlsx(rows: Rows, out: BinaryIO, progress: Progress) -> int:
     with ZipFile(out, "w") as archive:
         for name, content in parts.items():
             archive.writestr(_entry(name), content)
-        try:
-            with archive.open(_entry(SHEET), "w") as sheet:
-                written = write_batches(rows, cast("BinaryIO", sheet), _xml_lines(), progress, before=before)
-                sheet.write(END_OF_ROWS + after)
-        except RuntimeError:  # more than an archive without ZIP64 can hold, which Excel wants repaired
-            raise TooManyAnimalsError from None
+        with archive.open(_entry(SHEET), "w") as sheet:
+            written = write_batches(rows, sheet, _xml_lines(), progress, before=before)
+            sheet.write(END_OF_ROWS + after)
     return written
 
 
@@ -77,15 +77,15 @@ def _entry(name: str) -> ZipInfo:
 
 
 def _xml_lines() -> Callable[[list[Row]], bytes]:
-    number = 2
+    number, size = 2, 0
 
     def encode(batch: list[Row]) -> bytes:
-        nonlocal number
-        text = "".join(_xml_line(at, row) for at, row in enumerate(batch, number))
-        number += len(batch)
-        if number > MOST_ANIMALS + 2:  # some came after they were counted
+        nonlocal number, size
+        lines = "".join(_xml_line(at, row) for at, row in enumerate(batch, number)).encode()
+        number, size = number + len(batch), size + len(lines)
+        if number > MOST_ANIMALS + 2 or size > MOST_BYTES:  # animals can have come after they were counted
             raise TooManyAnimalsError
-        return text.encode()
+        return lines
 
     return encode
 

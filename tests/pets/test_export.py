@@ -430,9 +430,23 @@ class TestRefusals:
         )
         assert [path.name for path in tmp_path.iterdir()] == ["enough.xlsx"]
 
+    def test_too_many_since_they_were_counted(
+        self, animals: list[Row], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def add_one(execute: Callable[..., Any], sql: str, *rest: Any) -> Any:
+            counted = execute(sql, *rest)
+            if "COUNT" in sql:
+                Category.objects.get(name="Dogs").pets.create(name="New")
+            return counted
+
+        monkeypatch.setattr(sheet, "MOST_ANIMALS", len(animals))
+        with connection.execute_wrapper(add_one):
+            assert "Use CSV." in refusal(tmp_path / "pets.xlsx")
+        assert list(tmp_path.iterdir()) == []
+
     @pytest.mark.usefixtures("animals")
     def test_too_much_text_for_a_sheet(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(zipfile, "ZIP64_LIMIT", 1000)
+        monkeypatch.setattr(sheet, "MOST_BYTES", 1000)
         assert refusal(tmp_path / "pets.xlsx") == (
             "A spreadsheet holds 1,048,575 animals and 2 GiB of text at most, and these are more. Use CSV."
         )

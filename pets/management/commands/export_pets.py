@@ -68,21 +68,8 @@ class Command(BaseCommand):
             help="Put a ' before every cell that begins with = + - @ ' or a tab, which a spreadsheet program may take"
             " for a formula; import_pets --formula-safe takes it away again. For CSV and XLSX.",
         )
-        parser.add_argument(
-            "--status",
-            action="append",
-            choices=PetStatus.values,
-            help="Write only animals with this status. Can be given more than once.",
-        )
-        parser.add_argument("--category", metavar="NAME", help="Write only animals of the category with this name.")
-        parser.add_argument(
-            "--changed-since",
-            type=moment,
-            metavar="TIME",
-            help="Write only animals that were added or changed at this time or later: 2026-11-21 or"
-            " 2026-11-21T09:30:00Z; UTC unless it names a zone.",
-        )
         parser.add_argument("--json", action="store_true", help="Print one JSON object when done.")
+        _add_selection(parser)
 
     def handle(self, **options: Any) -> None:
         """Write, and say how much."""
@@ -185,6 +172,23 @@ def _told_errors(file: str) -> Iterator[None]:
     else:
         return
     raise CommandError(message, returncode=status)
+
+
+def _add_selection(parser: CommandParser) -> None:
+    parser.add_argument(
+        "--status",
+        action="append",
+        choices=PetStatus.values,
+        help="Write only animals with this status. Can be given more than once.",
+    )
+    parser.add_argument("--category", metavar="NAME", help="Write only animals of the category with this name.")
+    parser.add_argument(
+        "--changed-since",
+        type=moment,
+        metavar="TIME",
+        help="Write only animals that were added or changed at this time or later: 2026-11-21 or"
+        " 2026-11-21T09:30:00Z; UTC unless it names a zone.",
+    )
 
 
 def _form(options: dict[str, Any]) -> Form:
