@@ -1,0 +1,103 @@
+"""Animals as an XLSX workbook whose every cell is text.
+
+openpyxl makes the workbook, and this module its rows: openpyxl would take a minute for a million of them, keep them in
+a second temporary file, and call "=1+1" a formula.
+"""
+
+from collections.abc import Callable
+from datetime import datetime
+from io import BytesIO
+from typing import Any, BinaryIO
+from xml.sax import saxutils
+from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
+
+from openpyxl import Workbook
+from openpyxl.writer.excel import ExcelWriter
+
+from pets.exporting.rows import COLUMNS, Progress, Row, Rows, write_batches
+from pets.spreadsheets import escape
+
+MOST_ANIMALS = 2**20 - 1
+"""Rows a sheet can have (Microsoft, "Excel specifications and limits"), less the header."""
+
+MOST_BYTES = 2**31 - 2**20
+"""What an archive can hold without its 64-bit extension, which Excel asks to repair, less what is around the rows."""
+
+SHEET = "xl/worksheets/sheet1.xml"
+END_OF_ROWS = b"</sheetData>"
+LETTERS = "ABCD"
+WIDTHS = (24, 40, 24, 12)
+EPOCH = datetime(1980, 1, 1)  # noqa: DTZ001 - openpyxl takes it for UTC; no entry of an archive can be older
+
+
+class TooManyAnimalsError(Exception):
+    """They do not fit into a sheet."""
+
+    def __str__(self) -> str:
+        """Return the sentence that says what to do."""
+        return f"A spreadsheet holds {MOST_ANIMALS:,} animals and 2 GiB of text at most, and these are more. Use CSV."
+
+
+def write_xlsx(rows: Rows, out: BinaryIO, progress: Progress) -> int:
+    """Write a workbook with one sheet; return how many animals.
+
+    The same animals give the same bytes, since the workbook's own dates are fixed. Raises `TooManyAnimalsError`.
+    """
+    if rows.count() > MOST_ANIMALS:
+        raise TooManyAnimalsError
+    parts = _workbook_with_a_header()
+    before, _, after = parts.pop(SHEET).partition(END_OF_ROWS)
+    with ZipFile(out, "w") as archive:
+        for name, content in parts.items():
+            archive.writestr(_entry(name), content)
+        with archive.open(_entry(SHEET), "w") as sheet:
+            written = write_batches(rows, sheet, _xml_lines(), progress, before=before)
+            sheet.write(END_OF_ROWS + after)
+    return written
+
+
+def _workbook_with_a_header() -> dict[str, bytes]:
+    """Return the parts of a workbook, by name."""
+    workbook = Workbook(write_only=True)
+    workbook.properties.created = workbook.properties.modified = EPOCH
+    sheet: Any = workbook.create_sheet("Animals")  # the stubs know too little of it
+    sheet.freeze_panes = "A2"
+    for letter, width in zip(LETTERS, WIDTHS, strict=True):
+        sheet.column_dimensions[letter].width = width
+    sheet.append(COLUMNS)
+    with ZipFile(BytesIO(), "w") as archive:
+        ExcelWriter(workbook, archive).write_data()  # `Workbook.save` would write the time of day
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
+def _entry(name: str) -> ZipInfo:
+    entry = ZipInfo(name)  # of 1980
+    entry.compress_type = ZIP_DEFLATED
+    return entry
+
+
+def _xml_lines() -> Callable[[list[Row]], bytes]:
+    number, size = 2, 0
+
+    def encode(batch: list[Row]) -> bytes:
+        nonlocal number, size
+        lines = "".join(_xml_line(at, row) for at, row in enumerate(batch, number)).encode()
+        number, size = number + len(batch), size + len(lines)
+        if number > MOST_ANIMALS + 2 or size > MOST_BYTES:  # animals can have come after they were counted
+            raise TooManyAnimalsError
+        return lines
+
+    return encode
+
+
+def _xml_line(number: int, row: Row) -> str:
+    cells = [
+        f'<c r="{letter}{number}" t="inlineStr"><is><t xml:space="preserve">{_xml(text)}</t></is></c>'
+        for letter, text in zip(LETTERS, row, strict=True)
+        if text is not None
+    ]
+    return f'<row r="{number}">{"".join(cells)}</row>'
+
+
+def _xml(text: str) -> str:
+    return saxutils.escape(escape(text))

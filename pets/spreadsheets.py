@@ -1,0 +1,30 @@
+"""How text survives a spreadsheet: the escapes of XLSX, and what a program may take for a formula."""
+
+import re
+
+FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "'")
+"""A cell that begins with one of these is given a `'` before it by `--formula-safe`, and loses one on the way back.
+
+The first six are those of OWASP, "CSV Injection"; `'` itself is there so that every text can be told from its guard.
+"""
+
+_FORBIDDEN = "\x00-\x08\x0b-\x1f\ud800-\udfff\ufffe\uffff"
+"""What XML 1.0 (section 2.2) cannot hold, and the carriage return, which its readers turn into a line feed."""
+
+_ESCAPED = re.compile(f"[{_FORBIDDEN}]|_(?=x[0-9A-Fa-f]{{4}}[_{_FORBIDDEN}])")
+_ESCAPE = re.compile("_x([0-9A-Fa-f]{4})_")
+
+
+def escape(text: str) -> str:
+    """Return `text` as an ST_Xstring (ECMA-376 part 1, section 22.9.2.19): `_xFFFF_` for U+FFFF, for what XML forbids.
+
+    Text that looks like such an escape has its first `_` escaped. `unescape` gives back every text as it was.
+    """
+    if text.isascii() and text.isprintable() and "_x" not in text:
+        return text  # nearly every text, in a tenth of the time
+    return _ESCAPED.sub(lambda found: f"_x{ord(found[0]):04X}_", text)
+
+
+def unescape(text: str) -> str:
+    """Return the text that an ST_Xstring stands for; openpyxl gives the cells of a sheet as they were written."""
+    return _ESCAPE.sub(lambda found: chr(int(found[1], 16)), text)
