@@ -31,8 +31,6 @@ DELIMITERS = {",": ",", ";": ";", "tab": "\t"}
 LARGEST_WORKBOOK = 1024 * 1024 * 1024
 """Bytes that a workbook may have when it is unpacked."""
 
-FORMULA_SIGNS = ("=", "+", "-", "@", "\t", "\r", "'")
-
 JSON_NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
 
 Cells = dict[str, Any]
@@ -131,7 +129,7 @@ def _cells(columns: Sequence[str], row: Sequence[str], *, formula_safe: bool) ->
     if len(row) != len(columns):
         return Damaged(f"The row has {len(row)} cells, the header has {len(columns)}.", row)
     if formula_safe:
-        row = [cell.removeprefix("'") if cell.startswith("'") else cell for cell in row]
+        row = [cell.removeprefix("'") for cell in row]
     cells: Cells = {column: cell for column, cell in zip(columns, row, strict=True) if cell}
     if "categoryId" in cells:
         cells["categoryId"] = number(cells["categoryId"])

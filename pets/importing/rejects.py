@@ -8,7 +8,8 @@ from types import TracebackType
 from typing import Self
 
 from pets.importing.faults import Fault, ImportRefusedError
-from pets.importing.readers import FORMULA_SIGNS, REMARKS, Cells, Damaged, Table
+from pets.importing.readers import REMARKS, Cells, Damaged, Table
+from pets.spreadsheets import FORMULA_STARTS
 
 SHOWN = 100
 """Faults that are kept to be told; the file of rejects holds all."""
@@ -99,7 +100,7 @@ class _RejectsFile:
             columns = [*header, *[""] * len(cells.cells)]
             return [str(cell) for column, cell in zip(columns, cells.cells, strict=False) if column not in REMARKS]
         texts = [str(cells.get(column, "")) for column in header if column not in REMARKS]
-        return [f"'{text}" if self._formula_safe and text.startswith(FORMULA_SIGNS) else text for text in texts]
+        return [f"'{text}" if self._formula_safe and text.startswith(FORMULA_STARTS) else text for text in texts]
 
 
 def _json(remarks: Sequence[str], cells: Cells | Damaged) -> str:
