@@ -14,6 +14,7 @@ from petstore_site.api.errors import ErrorCode
 from tests.server import ROOT, Gunicorn, running_server
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
+IMPORTING = (ROOT / "docs" / "importing.md").read_text(encoding="utf-8")
 API = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
 SNIPPETS = re.findall(r"^```(sh|python|ts) run\n(.*?)^```$", API, re.MULTILINE | re.DOTALL)
 RUNNERS = {
@@ -52,6 +53,36 @@ def test_the_readmes_calls_have_their_real_answers(
     for call, answer in calls:
         here = call.replace("http://127.0.0.1:8000", server.url).replace("curl ", "curl -sS ", 1)
         assert run(["bash", "-c", here], environment, tmp_path) == answer
+
+
+def test_the_calls_of_importing_md_print_what_it_shows(tmp_path: Path) -> None:
+    (tmp_path / "docs").symlink_to(ROOT / "docs")
+    environment = {"PATH": os.environ["PATH"], "DATABASE_URL": f"sqlite:///{tmp_path}/store.sqlite3"}
+    for command in ("migrate", "load_demo_data"):
+        run([sys.executable, str(ROOT / "manage.py"), command, "-v0"], environment, tmp_path)
+    console = "".join(re.findall(r"^```console\n(.*?)^```$", IMPORTING, re.MULTILINE | re.DOTALL))
+    calls = re.findall(r"^\$ (.*)\n((?:[^$].*\n)*)", console, re.MULTILINE)
+    assert len(calls) == 12
+    for call, shown in calls:
+        here = call.replace(".venv/bin/python manage.py", f"{sys.executable} {ROOT / 'manage.py'}")
+        done = subprocess.run(
+            ["bash", "-c", f"{here} 2>&1"],
+            cwd=tmp_path,
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+        assert _without_times(done.stdout) == _without_times(shown)
+
+
+def _without_times(text: str) -> list[str]:
+    """Return the lines without what differs from run to run: when, how long, by whom."""
+    text = re.sub(r"20\d\d-\d\d-\d\d \d\d:\d\d", "DATE", text)
+    text = re.sub(r"in [\d.]+ s\.", "in SECONDS.", text)
+    text = re.sub(r" +[\d.]+  \S+ +(\S+)$", r" SECONDS WHO \1", text, flags=re.MULTILINE)
+    return sorted(text.splitlines())  # standard error may come before or after standard output
 
 
 @pytest.mark.parametrize(

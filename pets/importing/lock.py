@@ -16,7 +16,7 @@ ADVISORY_LOCK = (0x70657473, 0x696D7074)
 
 NOT_THROUGH_PGBOUNCER = (
     "An import keeps a lock and temporary tables for as long as it runs, which PgBouncer in transaction mode cannot "
-    "give it. Run it with a DATABASE_URL that leads to PostgreSQL itself, and without PGBOUNCER."
+    "give it. Run it with a DATABASE_URL that leads to PostgreSQL itself, and without DATABASE_BEHIND_PGBOUNCER."
 )
 
 

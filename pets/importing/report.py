@@ -18,7 +18,8 @@ def report(run: ImportRun) -> str:
     new = len(run.new_categories)
     categories = f" and {new:,} new {'category' if new == 1 else 'categories'}" if new else ""
     lines = [
-        f"{'Dry run' if would else 'Done'}, {run}: of {run.rows:,} rows {', '.join(counts)}{categories}, "
+        f"{'Dry run' if would else 'Done'}, {run}: of {run.rows:,} {'row' if run.rows == 1 else 'rows'} "
+        f"{', '.join(counts)}{categories}, "
         f"in {seconds(run):.1f} s."
     ]
     if would:

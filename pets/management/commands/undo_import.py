@@ -54,10 +54,11 @@ def _as_json(undone: Undone, options: dict[str, Any]) -> dict[str, Any]:
 
 
 def _text(undone: Undone, options: dict[str, Any]) -> str:
+    left = f"{len(undone.left):,} left as {'it is' if len(undone.left) == 1 else 'they are'}"
+    did = "Dry run of undoing" if options["dry_run"] else "Undone,"
     lines = [
-        f"{'Dry run: undoing' if options['dry_run'] else 'Undone:'} {undone.run}: {undone.deleted:,} animals deleted, "
-        f"{undone.restored:,} given their former values, {undone.categories:,} categories deleted, "
-        f"{len(undone.left):,} animals left as they are."
+        f"{did} {undone.run}: {undone.deleted:,} animals deleted, {undone.restored:,} given their former values, "
+        f"{undone.categories:,} categories deleted, {left}."
     ]
     lines += [f"  animal {left.pet_id}: {left.reason}" for left in undone.left[:TOLD]]
     if len(undone.left) > TOLD:

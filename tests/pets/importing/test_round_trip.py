@@ -1,0 +1,61 @@
+"""What `export_pets` writes, `import_pets` reads back to the same catalogue."""
+
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from categories.models import Category
+from pets.models import ImportRun, Pet
+from tests.factories import PetFactory
+from tests.pets.importing.conftest import Animal, catalogue, command
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+NAMES = ["Rex", "=1+1", "'quoted", "+3", "-", "@x", ' "a", b ', "\\.", "\\N", "\u202eevil", "🐾" * 255, "<b>&amp;</b>"]
+NAMES += ["_x0041_", "_x005F_", "\uffff", "\ufeffRex", "1", "1.0", "TRUE", "2026-11-21", "#N/A", "sep=;", "Żółw"]
+FORMS = [("a.csv", []), ("a.csv.gz", []), ("a.jsonl", []), ("a.jsonl.gz", []), ("a.xlsx", [])]
+FORMS += [("safe.csv", ["--formula-safe"]), ("safe.xlsx", ["--formula-safe"])]
+
+
+def round_trip(folder: Path, form: tuple[str, list[str]]) -> tuple[list[Animal], bytes, bytes]:
+    """Export, import into an empty catalogue, export; return what is there then, and both files."""
+    name, options = form
+    first, second = folder / f"first-{name}", folder / f"second-{name}"
+    assert command("export_pets", str(first), "--force", *options, "-v0").status == 0
+    for model in (Pet, Pet.history.model, ImportRun, Category):
+        model.objects.all().delete()
+    result = command("import_pets", str(first), "--create-categories", *options, "-v0")
+    assert result.status == 0, result.error
+    assert command("export_pets", str(second), "--force", *options, "-v0").status == 0
+    return catalogue(), first.read_bytes(), second.read_bytes()
+
+
+@pytest.mark.parametrize("form", FORMS, ids=lambda form: form[0])
+def test_the_same_catalogue_and_the_same_bytes(tmp_path: Path, form: tuple[str, list[str]]) -> None:
+    for number, name in enumerate(NAMES):
+        category = Category.objects.create(name=f"{name[:200]} and kin")
+        PetFactory(name=name, category=category, external_reference=name[:100] if number % 2 else None, status="sold")
+    before = catalogue()
+    after, first, second = round_trip(tmp_path, form)
+    assert after == before
+    assert first == second
+
+
+TEXT = st.text(st.characters(exclude_categories=["Cc", "Cs"]), max_size=8).map(lambda text: f"{text}x")
+
+
+@pytest.mark.parametrize("form", FORMS, ids=lambda form: form[0])
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(names=st.lists(TEXT, min_size=1, max_size=10, unique=True))
+def test_any_text(tmp_path: Path, form: tuple[str, list[str]], names: list[str]) -> None:
+    Pet.objects.all().delete()
+    Category.objects.all().delete()
+    category = Category.objects.create(name=names[0])
+    for number, name in enumerate(names):
+        PetFactory(name=name, category=category, external_reference=name if number % 2 else None)
+    before = catalogue()
+    after, first, second = round_trip(tmp_path, form)
+    assert after == before
+    assert first == second
