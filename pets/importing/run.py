@@ -71,7 +71,9 @@ def import_file(name: str, options: Options, progress: Progress) -> Outcome:
         )
         try:
             with roomy():
-                return _Import(run, source, table, options, progress).do()
+                outcome = _Import(run, source, table, options, progress).do()
+                staging.clear()
+                return outcome
         except BaseException as error:
             run.refresh_from_db()
             if run.state == ImportState.DONE and isinstance(error, KeyboardInterrupt):
@@ -79,8 +81,6 @@ def import_file(name: str, options: Options, progress: Progress) -> Outcome:
             if run.state == ImportState.RUNNING:
                 _end_without_writing(run, error)
             raise
-        finally:
-            staging.clear()
 
 
 def _refuse_the_same(digest: str) -> None:

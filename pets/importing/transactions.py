@@ -1,6 +1,5 @@
 """The one transaction in which an import, or its undoing, writes."""
 
-import contextlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TypeVar
@@ -58,37 +57,44 @@ def _state(error: BaseException) -> str | None:
     return getattr(error.__cause__, "sqlstate", None)
 
 
+SETTINGS = {"work_mem": "64MB", "statement_timeout": "0", "idle_in_transaction_session_timeout": "0"}
+
+
 @contextmanager
 def roomy() -> Iterator[None]:
-    """Give the statements in this block the memory and the time that work on a whole file needs, and heed Ctrl-C."""
-    with _roomy_postgresql() if connection.vendor == "postgresql" else _interruptible_sqlite():
-        yield
+    """Give the statements in this block the memory and the time that work on a whole file needs, and heed Ctrl-C.
 
-
-@contextmanager
-def _roomy_postgresql() -> Iterator[None]:
-    settings = {"work_mem": "64MB", "statement_timeout": "0", "idle_in_transaction_session_timeout": "0"}
-    with connection.cursor() as cursor:
-        for name, value in settings.items():
-            cursor.execute(f"SET {name} = '{value}'")
+    If the block is left by an exception the connection is closed, as a statement may be half way: with it go its
+    transaction, its temporary tables and its locks.
+    """
+    _set_up()
     try:
         yield
-    finally:
-        with contextlib.suppress(DatabaseError), connection.cursor() as cursor:
-            for name in settings:
-                cursor.execute(f"RESET {name}")
-
-
-@contextmanager
-def _interruptible_sqlite() -> Iterator[None]:
-    """Let SQLite call Python now and then in a long statement, or a signal would only be noticed at its end."""
-    connection.ensure_connection()
-    connection.connection.set_progress_handler(lambda: 0, 100_000)
-    try:
-        yield
-    except OperationalError as error:
-        if str(error) == "interrupted":
+    except BaseException as error:
+        if connection.connection is not None:
+            connection.connection.close()  # itself, or a pool would keep it
+        connection.close()
+        if isinstance(error, OperationalError) and str(error) == "interrupted":  # SQLite's word for Ctrl-C
             raise KeyboardInterrupt from None
         raise
-    finally:
+    _set_back()
+
+
+def _set_up() -> None:
+    if connection.vendor == "postgresql":
+        with connection.cursor() as cursor:
+            for name, value in SETTINGS.items():
+                cursor.execute(f"SET {name} = '{value}'")
+    else:
+        connection.ensure_connection()
+        # SQLite calls Python now and then in a long statement, or a signal would only be noticed at its end.
+        connection.connection.set_progress_handler(lambda: 0, 100_000)
+
+
+def _set_back() -> None:
+    if connection.vendor == "postgresql":
+        with connection.cursor() as cursor:
+            for name in SETTINGS:
+                cursor.execute(f"RESET {name}")
+    else:
         connection.connection.set_progress_handler(None, 0)

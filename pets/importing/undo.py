@@ -45,11 +45,10 @@ def undo_import(number: int, progress: Progress, *, dry_run: bool) -> Undone:
     """
     with only_import(), roomy():
         run = _done(number)
-        try:
-            with progress.working(f"Undoing {run}"):
-                return write_at_once(lambda: _undo(run), dry_run=dry_run)
-        finally:
-            _execute("DROP TABLE IF EXISTS undo_pets")
+        with progress.working(f"Undoing {run}"):
+            undone = write_at_once(lambda: _undo(run), dry_run=dry_run)
+        _execute("DROP TABLE IF EXISTS undo_pets")
+        return undone
 
 
 def _done(number: int) -> ImportRun:

@@ -15,7 +15,13 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 NAMES = ["Rex", "=1+1", "'quoted", "+3", "-", "@x", ' "a", b ', "\\.", "\\N", "\u202eevil", "🐾" * 255, "<b>&amp;</b>"]
 NAMES += ["_x0041_", "_x005F_", "\uffff", "\ufeffRex", "1", "1.0", "TRUE", "2026-11-21", "#N/A", "sep=;", "Żółw"]
-FORMS = [("a.csv", []), ("a.csv.gz", []), ("a.jsonl", []), ("a.jsonl.gz", []), ("a.xlsx", [])]
+FORMS: list[tuple[str, list[str]]] = [
+    ("a.csv", []),
+    ("a.csv.gz", []),
+    ("a.jsonl", []),
+    ("a.jsonl.gz", []),
+    ("a.xlsx", []),
+]
 FORMS += [("safe.csv", ["--formula-safe"]), ("safe.xlsx", ["--formula-safe"])]
 
 

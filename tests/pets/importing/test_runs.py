@@ -100,13 +100,14 @@ def test_the_record_of_a_killed_import_is_put_right_when_somebody_looks(dogs: Ca
 
 
 def environment() -> dict[str, str]:
-    """Return what leads a process to the database of the test."""
+    """Return what leads a command to the database of the test."""
     settings = connection.settings_dict
     if connection.vendor == "sqlite":
-        return os.environ | {"DATABASE_URL": f"sqlite:///{settings['NAME']}"}
-    address = os.environ["DATABASE_URL"]
-    base, _, query = address.partition("?")
-    return os.environ | {"DATABASE_URL": f"{base.rpartition('/')[0]}/{settings['NAME']}?{query}".rstrip("?")}
+        address = f"sqlite:///{settings['NAME']}"
+    else:
+        base, _, query = os.environ["DATABASE_URL"].partition("?")
+        address = f"{base.rpartition('/')[0]}/{settings['NAME']}?{query}".rstrip("?")
+    return os.environ | {"DATABASE_URL": address, "PETSTORE_SERVING": ""}
 
 
 def manage(*arguments: str) -> subprocess.CompletedProcess[str]:
