@@ -21,6 +21,8 @@ BLANK = set("\u115f\u1160\u2800\u3164\uffa0")
 
 def validate_text(text: str, *, longest: int) -> None:
     """Raise `ValidationError` unless `text` has 1 to `longest` code points, one of them visible, none a control."""
+    if text.isprintable() and text[:1].isalnum() and len(text) <= longest and text[0] not in BLANK:
+        return  # nearly every text, in half the time
     if not 1 <= len(text) <= longest:
         message = f"must have 1 to {longest} characters."
     elif REFUSED.search(text):

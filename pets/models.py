@@ -52,7 +52,7 @@ class ImportRun(models.Model):
     unchanged = models.BigIntegerField(default=0, help_text="Rows that say what the catalogue already said.")
     refused = models.BigIntegerField(default=0, help_text="Rows with a fault.")
     new_categories = models.JSONField(default=list, help_text="The ids of the categories that were added.")
-    rejects = models.CharField(max_length=500, blank=True, help_text="The file with the refused rows.")
+    rejects = models.TextField(blank=True, help_text="The file with the refused rows.")
     outcome = models.TextField(blank=True, help_text="Why it was refused, stopped or failed; how it was undone.")
     started_at = models.DateTimeField(auto_now_add=True)
     finished_at = models.DateTimeField(null=True)
@@ -108,7 +108,7 @@ class Pet(models.Model):
         verbose_name_plural="changes of animals",
         history_id_field=models.BigAutoField(primary_key=True),
         excluded_fields=["created_at", "updated_at"],
-        no_db_index=["category"],
+        no_db_index=["id", "category"],  # the migration makes one of id and history_id, for "the change before"
         get_user=staff_member,
     )
 

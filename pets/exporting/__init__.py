@@ -11,9 +11,9 @@ import orjson
 from django.db.models import QuerySet
 from psycopg.abc import Buffer
 
-from pets.exporting.files import BLOCK
 from pets.exporting.rows import COLUMNS, Output, Progress, Row, Rows, rows, unheard, write_batches, write_csv
 from pets.exporting.sheet import write_xlsx
+from pets.files import BLOCK
 from pets.models import Pet
 
 

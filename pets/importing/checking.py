@@ -7,11 +7,14 @@ from django.core.exceptions import ValidationError
 from categories.models import Category
 from categories.names import validate_name
 from pets import rules
-from pets.importing.faults import Fault
+from pets.importing.faults import Fault, FileError
 from pets.importing.readers import Cells, Damaged
 from pets.models import PetStatus, validate_reference
 
 NO_SUCH_NAME = "must be the name of an existing category; --create-categories would add it."
+MOST_NEW_CATEGORIES = 10_000
+"""Of one file. They are held in memory, and so many are a mistake."""
+
 NOT_A_STRING = "must be a string."
 BOTH = "and category say the same: give one of them."
 
@@ -24,6 +27,8 @@ class Checked(NamedTuple):
     category_id: int | None
     status: str | None
     external_reference: str | None
+    refused: bool = False
+    """Only its reference counts: no later row may have it."""
 
 
 class Categories:
@@ -33,7 +38,7 @@ class Categories:
         """`create`: a name that no category has is that of one to be added."""
         self._create = create
         self._ids = dict(Category.objects.values_list("name", "pk"))
-        self._known = set(self._ids.values())
+        self._names = {number: name for name, number in self._ids.items()}
         self.added: dict[str, int] = {}
         """The names that are new, with the numbers that stand for them until they are stored: -1, -2 and so on."""
 
@@ -44,17 +49,19 @@ class Categories:
         if not self._create or not isinstance(name, str):
             raise ValidationError(NO_SUCH_NAME if isinstance(name, str) else NOT_A_STRING)
         validate_name(name)
+        if len(self.added) >= MOST_NEW_CATEGORIES and name not in self.added:
+            message = f"There are more than {MOST_NEW_CATEGORIES:,} new categories. Is it the right column?"
+            raise FileError(message)
         return self.added.setdefault(name, -len(self.added) - 1)
 
     def name(self, number: int) -> str:
         """Return the name of a category by its id, or by the number that stands for one to be added."""
-        names = self.added if number < 0 else self._ids
-        return next(name for name, each in names.items() if each == number)
+        return self._names[number] if number > 0 else list(self.added)[-number - 1]
 
     def by_id(self, value: Any) -> int:
         """Return the id; raises `ValidationError`."""
         number = rules.category_id(value)
-        if number not in self._known:
+        if number not in self._names:
             raise ValidationError(rules.NO_SUCH_CATEGORY)
         return number
 
@@ -96,6 +103,13 @@ class Check:
             order = list(self._rules)
             return sorted(faults, key=lambda fault: order.index(fault.member))
         return Checked(line, values.get("name"), category, values.get("status"), reference)
+
+    def reference(self, cells: Cells | Damaged) -> str | None:
+        """Return the reference of a row with faults, if that is none of them."""
+        try:
+            return None if isinstance(cells, Damaged) else _reference(cells.get("external_reference"))
+        except ValidationError:
+            return None
 
 
 def _reference(value: Any) -> str:

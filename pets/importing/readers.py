@@ -8,9 +8,12 @@ cannot be taken apart comes as a `Damaged` in place of its cells. The header is 
 import csv
 import itertools
 import json
+import math
 import re
 import zipfile
+import zlib
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from typing import Any, NoReturn
@@ -31,6 +34,15 @@ DELIMITERS = {",": ",", ";": ";", "tab": "\t"}
 LARGEST_WORKBOOK = 1024 * 1024 * 1024
 """Bytes that a workbook may have when it is unpacked."""
 
+SHARED_STRINGS, LARGEST_SHARED_STRINGS = "xl/sharedStrings.xml", 64 * 1024 * 1024
+"""A part that is held in memory, with four times its size."""
+
+MOST_ROWS = 2**20
+"""Of a sheet (Microsoft, "Excel specifications and limits")."""
+
+NAMED = 5
+"""Unknown columns that a message names."""
+
 JSON_NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
 
 Cells = dict[str, Any]
@@ -43,6 +55,8 @@ class Damaged:
     message: str
     cells: Sequence[Any]
     code: str = VALIDATION_FAILED
+    unread: bool = False
+    """`cells` is the text of the whole row."""
 
 
 Row = tuple[int, Cells | Damaged]
@@ -72,10 +86,10 @@ class Table:
 
 def read(source: Source, how: Reading) -> Table:
     """Return the rows of the file; raises `FileError`, now for the header and later for what cannot be read on."""
-    kind = how.format or source.format()
+    kind = how.format or source.format(how.encoding)
     if kind == "xlsx":
         return _workbook(source, formula_safe=how.formula_safe)
-    encoding = how.encoding or source.encoding()
+    encoding = source.encoding(how.encoding)
     if kind == "json":
         return Table(_json_array(source.blocks(encoding)), place="animal")
     if kind == "jsonl":
@@ -87,11 +101,18 @@ def number(text: str) -> Any:
     """Return the value of a JSON number; what is none comes back as it is, for the rules to refuse."""
     if not JSON_NUMBER.fullmatch(text):
         return text
-    return _integer(text) if text.lstrip("-").isdecimal() else Decimal(text)
+    return _integer(text) if text.lstrip("-").isdecimal() else _decimal(text)
 
 
 def _integer(digits: str) -> int | Decimal:
     return int(digits) if len(digits) <= 20 else Decimal(digits)
+
+
+def _decimal(text: str) -> Decimal | float:
+    try:
+        return Decimal(text)
+    except InvalidOperation:  # its exponent is beyond all bounds; what stands for it is refused everywhere
+        return math.inf
 
 
 # --- Headers ---------------------------------------------------------------------------------------------------------
@@ -101,11 +122,8 @@ def _columns(header: Sequence[str]) -> list[str]:
     """Return the header's columns under their own names; raises `FileError` naming every mistake."""
     known = {column.lower(): column for column in (*COLUMNS, *REMARKS)}
     columns = [known.get(cell.strip().lower(), "") for cell in header]
-    mistakes = [
-        f'"{_shown(cell)}" is no column of an import'
-        for cell, column in zip(header, columns, strict=True)
-        if not column
-    ]
+    unknown = [cell for cell, column in zip(header, columns, strict=True) if not column]
+    mistakes = [f"{_named(unknown)}: no column of an import"] if unknown else []
     mistakes += [f"{column} is there twice" for column in known.values() if columns.count(column) > 1]
     if "name" not in columns:
         mistakes.append("name is missing")
@@ -119,9 +137,15 @@ def _columns(header: Sequence[str]) -> list[str]:
     return columns
 
 
-def _shown(cell: str) -> str:
-    printable = "".join(character if character.isprintable() else "\N{REPLACEMENT CHARACTER}" for character in cell)
-    return printable if len(printable) <= 40 else f"{printable[:40]}…"
+def _named(names: Sequence[str]) -> str:
+    """Return the first of the names in quotes, as they can be printed."""
+    more = f" and {len(names) - NAMED:,} more" if len(names) > NAMED else ""
+    return ", ".join(f'"{_shown(name)}"' for name in names[:NAMED]) + more
+
+
+def _shown(name: str) -> str:
+    printable = "".join(each if each.isprintable() else "\N{REPLACEMENT CHARACTER}" for each in name[:40])
+    return f"{printable}…" if len(name) > 40 else printable
 
 
 def _cells(columns: Sequence[str], row: Sequence[str], *, formula_safe: bool) -> Cells | Damaged:
@@ -145,11 +169,31 @@ class _Record:
     def __init__(self, lines: Iterator[str]) -> None:
         """Read from `lines`."""
         self._lines = lines
-        self.text: list[str] = []
+        self._text: list[str] = []
+        self._size = 0
+        self._line = 1
+
+    def begin(self, line: int) -> None:
+        """Forget the record before; the next one begins at `line`."""
+        self._text.clear()
+        self._size = 0
+        self._line = line
+
+    def text(self) -> str:
+        """Return the record so far, without its last line end."""
+        return "".join(self._text).rstrip("\r\n")
 
     def __iter__(self) -> Iterator[str]:
+        """Yield the lines; raises `FileError` if a record takes too many."""
         for line in self._lines:
-            self.text.append(line)
+            self._text.append(line)
+            self._size += len(line)
+            if self._size > LONGEST_LINE:
+                message = (
+                    f"The row that begins in line {self._line} is longer than {LONGEST_LINE:,} characters. "
+                    "Is a quote in it never closed?"
+                )
+                raise FileError(message)
             yield line
 
 
@@ -160,7 +204,7 @@ def _csv(source: Source, encoding: str, how: Reading) -> Table:
     record = _Record(source.lines(encoding))
     reader = csv.reader(record, delimiter=delimiter, strict=True)
     try:
-        header = next(reader, [])
+        header = next(filter(None, reader), [])
     except csv.Error:
         message = "The header cannot be read: a quote in it is not closed."
         raise FileError(message) from None
@@ -180,13 +224,13 @@ def _delimiter(source: Source, encoding: str) -> str:
 def _csv_rows(reader: Any, record: _Record, columns: Sequence[str], *, formula_safe: bool) -> Iterator[Row]:
     while True:
         line = reader.line_num + 1
-        record.text.clear()
+        record.begin(line)
         try:
             row = next(reader)
         except StopIteration:
             return
         except csv.Error as error:
-            yield line, _damaged_record(str(error), line, "".join(record.text))
+            yield line, _damaged_record(str(error), line, record.text())
             continue
         if row:  # an empty line is no row
             yield line, _cells(columns, row, formula_safe=formula_safe)
@@ -196,9 +240,8 @@ def _damaged_record(error: str, line: int, text: str) -> Damaged:
     if "unexpected end" in error or "field limit" in error:
         message = f"A quote that opens in the row of line {line} is never closed."
         raise FileError(message)
-    return Damaged(
-        'A quote closes in the middle of a cell; inside a quoted cell it must be doubled ("").', [text.rstrip("\r\n")]
-    )
+    message = 'A quote closes in the middle of a cell; inside a quoted cell it must be doubled ("").'
+    return Damaged(message, [text], unread=True)
 
 
 # --- JSON ------------------------------------------------------------------------------------------------------------
@@ -208,7 +251,7 @@ def _no_constant(constant: str) -> NoReturn:
     raise ValueError(constant)
 
 
-DECODER = json.JSONDecoder(parse_int=_integer, parse_float=Decimal, parse_constant=_no_constant)
+DECODER = json.JSONDecoder(parse_int=_integer, parse_float=_decimal, parse_constant=_no_constant)
 """As exact as the API's reader (docs/decisions/0011)."""
 
 BLANKS = re.compile(r"[ \t\r\n]*")
@@ -222,7 +265,7 @@ def _json_lines(lines: Iterator[str]) -> Iterator[Row]:
             continue
         try:
             value = DECODER.decode(text)
-        except (ValueError, InvalidOperation, RecursionError):
+        except (ValueError, RecursionError):
             yield line, Damaged("The line must be one JSON object.", [text.rstrip("\r\n")], MALFORMED_JSON)
             continue
         yield line, _members(value)
@@ -247,8 +290,7 @@ def _members(value: Any) -> Cells | Damaged:
     if not isinstance(value, dict):
         return Damaged("The row must be a JSON object.", [value])
     if unknown := [member for member in value if member not in COLUMNS and member not in REMARKS]:
-        told = ", ".join(f'"{_shown(member)}"' for member in unknown)
-        return Damaged(f"{told}: no member of an import. Members: {', '.join(COLUMNS)}.", [value])
+        return Damaged(f"{_named(unknown)}: no member of an import. Members: {', '.join(COLUMNS)}.", [value])
     return {member: each for member, each in value.items() if not (member == "external_reference" and each is None)}
 
 
@@ -281,7 +323,7 @@ class _Scanner:
         while True:
             try:
                 value, end = DECODER.raw_decode(self._text, self._at)
-            except (ValueError, InvalidOperation, RecursionError):
+            except (ValueError, RecursionError):
                 if len(self._text) - self._at > LONGEST_VALUE or not self._refill():
                     self.fail(f"This is no JSON, or an animal of more than {LONGEST_VALUE:,} characters")
                 continue
@@ -309,20 +351,37 @@ class _Scanner:
 # --- Workbooks -------------------------------------------------------------------------------------------------------
 
 
-def _workbook(source: Source, *, formula_safe: bool) -> Table:
-    """Read the first sheet; numbers count as the text that is seen."""
-    source.rewind()
+@contextmanager
+def _readable_workbook() -> Iterator[None]:
+    """Turn what openpyxl and what it stands on raise for a damaged workbook into a `FileError`."""
     try:
-        with zipfile.ZipFile(source.plain) as archive:
-            if sum(part.file_size for part in archive.infolist()) > LARGEST_WORKBOOK:
-                message = "The workbook is too large; save it as CSV."
-                raise FileError(message)
-        book = openpyxl.load_workbook(source.plain, read_only=True, data_only=True)
-        rows = book.worksheets[0].iter_rows(values_only=True)
-        header = [_text(cell) for cell in next(rows, ())]
-    except (zipfile.BadZipFile, InvalidFileException, KeyError, IndexError, ValueError, ParseError, OSError) as error:
+        yield
+    except (
+        zipfile.BadZipFile,
+        zlib.error,
+        InvalidFileException,
+        ParseError,
+        LookupError,
+        ValueError,  # also what defusedxml refuses
+        TypeError,
+        AttributeError,
+        OSError,
+        EOFError,
+        RuntimeError,  # zipfile's for what is encrypted
+    ):
         message = "The workbook cannot be read; save it anew as .xlsx, or as CSV."
-        raise FileError(message) from error
+        raise FileError(message) from None
+
+
+def _workbook(source: Source, *, formula_safe: bool) -> Table:
+    """Read the first sheet."""
+    source.rewind()
+    with _readable_workbook():
+        _refuse_bomb(source)
+        sheet: Any = openpyxl.load_workbook(source.plain, read_only=True, data_only=True).worksheets[0]
+        sheet.reset_dimensions()  # what a workbook says of its size may be wrong, and openpyxl would stop there
+        rows = sheet.iter_rows()
+        header = [str(cell.value or "") for cell in next(rows, ())]
     while header and not header[-1]:
         header.pop()
     if not header:
@@ -332,19 +391,40 @@ def _workbook(source: Source, *, formula_safe: bool) -> Table:
     return Table(_workbook_rows(rows, columns, formula_safe=formula_safe), columns)
 
 
+def _refuse_bomb(source: Source) -> None:
+    with zipfile.ZipFile(source.plain) as archive:
+        sizes = {part.filename: part.file_size for part in archive.infolist()}
+    if sum(sizes.values()) > LARGEST_WORKBOOK or sizes.get(SHARED_STRINGS, 0) > LARGEST_SHARED_STRINGS:
+        message = "The workbook is too large; save it as CSV."
+        raise FileError(message)
+
+
 def _workbook_rows(rows: Iterator[Sequence[Any]], columns: Sequence[str], *, formula_safe: bool) -> Iterator[Row]:
-    for line, row in enumerate(rows, 2):
-        texts = [_text(cell) for cell in row]
-        while len(texts) > len(columns) and not texts[-1]:
-            texts.pop()
-        texts += [""] * (len(columns) - len(texts))
-        if any(texts):
-            yield line, _cells(columns, texts, formula_safe=formula_safe)
+    with _readable_workbook():
+        for line, row in enumerate(rows, 2):
+            if line > MOST_ROWS:
+                message = f"The sheet has more than {MOST_ROWS:,} rows."
+                raise FileError(message)
+            texts = [_text(cell) for cell in row]
+            while len(texts) > len(columns) and not texts[-1]:
+                texts.pop()
+            texts += [""] * (len(columns) - len(texts))
+            if any(texts):
+                if wrong := [cell.coordinate for cell in row if cell.value is not None and not _is_text(cell)]:
+                    message = f"Cell {wrong[0]} holds a date, a truth value or an error. Format it as text."
+                    yield line, Damaged(message, texts)
+                else:
+                    yield line, _cells(columns, texts, formula_safe=formula_safe)
+
+
+def _is_text(cell: Any) -> bool:
+    """Whether the cell is text or a number, which stands for its digits."""
+    return cell.data_type in {"s", "str", "inlineStr"} or type(cell.value) in {int, float}
 
 
 def _text(cell: Any) -> str:
-    if cell is None:
+    if cell.value is None:
         return ""
-    if isinstance(cell, float) and cell.is_integer():
-        return str(int(cell))
-    return unescape(cell) if isinstance(cell, str) else str(cell)
+    if isinstance(cell.value, float) and cell.value.is_integer():
+        return str(int(cell.value))
+    return unescape(cell.value) if isinstance(cell.value, str) else str(cell.value)

@@ -1,12 +1,16 @@
 """Counts the faults of an import and keeps the refused rows in a file that can be mended and imported again."""
 
+import contextlib
 import csv
+import io
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from decimal import Decimal
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
+from pets.files import FileInTheWayError, whole_file
 from pets.importing.faults import Fault, ImportRefusedError
 from pets.importing.readers import REMARKS, Cells, Damaged, Table
 from pets.spreadsheets import FORMULA_STARTS
@@ -14,13 +18,15 @@ from pets.spreadsheets import FORMULA_STARTS
 SHOWN = 100
 """Faults that are kept to be told; the file of rejects holds all."""
 
-
-class TooManyFaultsError(ImportRefusedError):
-    """More rows have faults than `--max-errors` allows."""
+LARGEST_EXPONENT = 300
+IN_THE_WAY = "{path} is there already. Look whether its rows are mended, then remove it or name another."
 
 
 class Rejects:
-    """The refused rows: how many, the first faults, and all of them in a file if one is asked for."""
+    """The refused rows: how many, the first faults, and all of them in a file if one is asked for.
+
+    The file appears under its name if `keep` was called by the time the `with` block ends.
+    """
 
     def __init__(self, table: Table, path: Path | None, *, at_most: int | None, formula_safe: bool) -> None:
         """Prepare for rows of `table`; raises `ImportRefusedError` if there is a file of that name, or no folder."""
@@ -33,11 +39,14 @@ class Rejects:
         self._at_most = at_most
         self._formula_safe = formula_safe
         self._file: _RejectsFile | None = None
-        if path is not None:
-            _refuse_unusable(path)
+        if path is not None and path.exists():
+            raise ImportRefusedError(IN_THE_WAY.format(path=path))
+        if path is not None and not path.parent.is_dir():
+            message = f"The folder of {path} does not exist."
+            raise ImportRefusedError(message)
 
     def add(self, faults: Sequence[Fault], cells: Cells | Damaged) -> None:
-        """Count one refused row; raises `TooManyFaultsError`."""
+        """Count one refused row; raises `ImportRefusedError` if there are more than are allowed."""
         self.count += 1
         self.faults += faults[: max(0, SHOWN - len(self.faults))]
         if self._file is None and self._wanted is not None:
@@ -46,19 +55,27 @@ class Rejects:
         if self._file is not None:
             self._file.add(faults, cells)
         if self._at_most is not None and self.count > self._at_most:
+            self.keep()
             message = f"More than {self._at_most:,} rows have faults."
-            raise TooManyFaultsError(message)
+            raise ImportRefusedError(message)
+
+    def keep(self) -> None:
+        """Let the file stay."""
+        if self._file is not None:
+            self._file.keep = True
 
     def __enter__(self) -> Self:
         """Return itself."""
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, _error: BaseException | None, _trace: TracebackType | None
-    ) -> None:
-        """Give the file its name; an import that was stopped leaves none."""
+    def __exit__(self, *_error: object) -> None:
+        """Give the file its name, or remove it."""
         if self._file is not None:
-            self._file.end(complete=kind is None or issubclass(kind, ImportRefusedError))
+            self._file.end()
+
+
+class _UnwantedError(Exception):
+    """Ends the block of a file that is not to stay."""
 
 
 class _RejectsFile:
@@ -68,35 +85,49 @@ class _RejectsFile:
     """
 
     def __init__(self, path: Path, table: Table, *, formula_safe: bool) -> None:
+        self.keep = False
         self._path = path
-        self._part = path.with_name(f"{path.name}.part")
         self._header = table.header
         self._formula_safe = formula_safe
-        try:
-            self._file = self._part.open("w", encoding="utf-8", newline="")
-        except OSError as error:
-            message = f"{path} cannot be written: {error.strerror}."
-            raise ImportRefusedError(message) from None
-        self._csv = csv.writer(self._file, delimiter=table.delimiter, lineterminator="\n")
+        self._whole = whole_file(path, replace=False)
+        with self._sentences():
+            self._file = io.TextIOWrapper(
+                self._whole.__enter__(), encoding="utf-8", errors="backslashreplace", newline=""
+            )
+        # csv quotes a cell with a carriage return only if its own line ends have one.
+        self._csv = csv.writer(self._file, delimiter=table.delimiter, lineterminator="\r\n")
         if self._header is not None:
             self._csv.writerow([*REMARKS, *(column for column in self._header if column not in REMARKS)])
 
     def add(self, faults: Sequence[Fault], cells: Cells | Damaged) -> None:
         remarks = (str(faults[0].line), faults[0].code, " ".join(fault.sentence for fault in faults))
-        if self._header is None:
-            self._file.write(f"{_json(remarks, cells)}\n")
-        else:
-            self._csv.writerow([*remarks, *self._texts(self._header, cells)])
+        with self._sentences():
+            if self._header is None:
+                self._file.write(f"{_json(remarks, cells)}\n")
+            else:
+                self._csv.writerow([*remarks, *self._texts(self._header, cells)])
 
-    def end(self, *, complete: bool) -> None:
-        self._file.close()
-        if complete:
-            self._part.rename(self._path)
-        else:
-            self._part.unlink()
+    def end(self) -> None:
+        with self._sentences(), contextlib.suppress(_UnwantedError):
+            self._file.detach()
+            unwanted = None if self.keep else _UnwantedError()
+            self._whole.__exit__(type(unwanted) if unwanted else None, unwanted, None)
+
+    @contextmanager
+    def _sentences(self) -> Iterator[None]:
+        """Turn what writing can raise into an `ImportRefusedError`."""
+        try:
+            yield
+        except FileInTheWayError:
+            raise ImportRefusedError(IN_THE_WAY.format(path=self._path)) from None
+        except OSError as error:
+            message = f"{self._path} cannot be written: {error.strerror or error}."
+            raise ImportRefusedError(message) from None
 
     def _texts(self, header: Sequence[str], cells: Cells | Damaged) -> Iterable[str]:
         if isinstance(cells, Damaged):
+            if cells.unread:
+                return cells.cells
             columns = [*header, *[""] * len(cells.cells)]
             return [str(cell) for column, cell in zip(columns, cells.cells, strict=False) if column not in REMARKS]
         texts = [str(cells.get(column, "")) for column in header if column not in REMARKS]
@@ -108,14 +139,12 @@ def _json(remarks: Sequence[str], cells: Cells | Damaged) -> str:
     members = row if isinstance(row, dict) else {"_row": row}
     told = dict(zip(REMARKS, remarks, strict=True))
     told |= {member: value for member, value in members.items() if member not in REMARKS}
-    text = json.dumps(told, ensure_ascii=False, default=str)
-    return text if text.isprintable() else json.dumps(told, default=str)
+    text = json.dumps(told, ensure_ascii=False, default=_number)
+    return text if text.isprintable() else json.dumps(told, default=_number)
 
 
-def _refuse_unusable(path: Path) -> None:
-    if path.exists():
-        message = f"{path} is there already. Look whether its rows are mended, then remove it or name another."
-        raise ImportRefusedError(message)
-    if not path.parent.is_dir():
-        message = f"The folder of {path} does not exist."
-        raise ImportRefusedError(message)
+def _number(value: Decimal) -> int | float | str:
+    """Return a number that JSON's writer knows; text if there is none of that size."""
+    if value.adjusted() > LARGEST_EXPONENT:
+        return str(value)
+    return int(value) if value == value.to_integral_value() else float(value)

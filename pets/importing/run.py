@@ -1,6 +1,7 @@
 """`import_pets` without its command line: what is done in which order, and what the record says of it."""
 
 import getpass
+import os
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -59,28 +60,45 @@ def import_file(name: str, options: Options, progress: Progress) -> Outcome:
 
     Raises `ImportRefusedError`, and leaves no record, for a file that cannot be used at all, one that was imported
     before, or while another import runs. Faults, and what ends an import on the way, are in the outcome and its
-    record. KeyboardInterrupt goes on to the caller once the record says what it ended.
+    record. A KeyboardInterrupt goes on to the caller once the record says what it ended; after the commit it ends
+    nothing.
     """
+    ended: list[Outcome] = []
+    try:
+        _import_file(name, options, progress, ended)
+    except KeyboardInterrupt:
+        if not ended:
+            raise
+    return ended[0]
+
+
+def _import_file(name: str, options: Options, progress: Progress, ended: list[Outcome]) -> None:
     with open_source(name) as source, only_import():
         digest = source.sha256()
         table = read(source, options.reading)
         if not options.again and not options.dry_run:
             _refuse_the_same(digest)
         run = ImportRun.objects.create(
-            who=getpass.getuser(), file_name=source.name, sha256=digest, options=options.as_json()
+            who=_account(), file_name=source.name[:255], sha256=digest, options=options.as_json()
         )
         try:
             with roomy():
-                outcome = _Import(run, source, table, options, progress).do()
+                ended.append(_Import(run, source, table, options, progress).do())
                 staging.clear()
-                return outcome
         except BaseException as error:
             run.refresh_from_db()
-            if run.state == ImportState.DONE and isinstance(error, KeyboardInterrupt):
-                return Outcome(run, [], table.place)  # the signal came after the commit
+            if run.state == ImportState.DONE and not ended:
+                ended.append(Outcome(run, [], table.place))
             if run.state == ImportState.RUNNING:
                 _end_without_writing(run, error)
             raise
+
+
+def _account() -> str:
+    try:
+        return getpass.getuser()[:150]
+    except (KeyError, OSError):  # a container may run as a number that has no name
+        return f"uid {os.getuid()}"
 
 
 def _refuse_the_same(digest: str) -> None:
@@ -123,9 +141,10 @@ class _Import:
         try:
             with rejects:
                 self._read_and_check(rejects)
-            self._refuse_faults(rejects)
-            with self.progress.working(f"Writing {self.progress.rows - rejects.count:,} rows"):
-                write_at_once(lambda: self._write(rejects), dry_run=self.options.dry_run)
+                self._refuse_faults(rejects)
+                with self.progress.working(f"Writing {self.progress.rows - rejects.count:,} rows"):
+                    write_at_once(lambda: self._write(rejects), dry_run=self.options.dry_run)
+                rejects.keep()
             self.run.save()  # after a dry run, which took the record back too
         except ImportRefusedError as error:
             refusal = str(error)
@@ -142,6 +161,7 @@ class _Import:
 
     def _refuse_faults(self, rejects: Rejects) -> None:
         if rejects.count and not self.options.skip_faults:
+            rejects.keep()
             message = f"{rejects.count:,} of {self.progress.rows:,} rows have faults."
             raise ImportRefusedError(message)
 
@@ -173,6 +193,8 @@ class _Import:
                 yield row
             else:
                 rejects.add(row, cells)
+                if (reference := check.reference(cells)) is not None:
+                    yield Checked(line, None, None, None, reference, refused=True)
 
     def _write(self, rejects: Rejects) -> None:
         self._count_rows(rejects)

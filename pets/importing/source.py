@@ -5,6 +5,7 @@ import contextlib
 import gzip
 import hashlib
 import io
+import os
 import shutil
 import sys
 import tempfile
@@ -25,6 +26,8 @@ LONGEST_LINE = 10 * 1024 * 1024
 
 BOMS = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
 BLOCK = 1024 * 1024
+OLE = bytes.fromhex("d0cf11e0a1b11ae1")
+UNMARKED = "The file looks like UTF-16 without a byte order mark: give --encoding utf-16-le or utf-16-be."
 
 
 @dataclass
@@ -62,18 +65,24 @@ class Source:
             raise FileError(message)
         return start
 
-    def format(self) -> str:
-        """Return what kind of file its beginning shows: one of `FORMATS`."""
+    def format(self, encoding: str | None = None) -> str:
+        """Return what kind of file its beginning shows: one of `FORMATS`; raises `FileError` for an old workbook."""
         start = self.beginning()
         if start.startswith(b"PK\x03\x04"):
             return "xlsx"
-        text = start.decode(self.encoding(), errors="ignore").lstrip()
+        if start.startswith(OLE):
+            message = "This is a workbook of an old kind (.xls), or one with a password. Save it as .xlsx, or as CSV."
+            raise FileError(message)
+        text = start.decode(self.encoding(encoding), errors="ignore").lstrip()
         return {"[": "json", "{": "jsonl"}.get(text[:1], "csv")
 
-    def encoding(self) -> str:
-        """Return the encoding that a byte order mark announces, else UTF-8."""
+    def encoding(self, given: str | None = None) -> str:
+        """Return the encoding: what a byte order mark announces, unless cp1252 is given; else what is, else UTF-8."""
         start = self.beginning()
-        return next((name for mark, name in BOMS.items() if start.startswith(mark)), "utf-8")
+        marked = next((name for mark, name in BOMS.items() if start.startswith(mark)), None)
+        if given is None and marked is None and b"\0" in start[:64] and b"\0\0" not in start[:64]:
+            raise FileError(UNMARKED)
+        return (marked if given != "cp1252" else None) or given or "utf-8"
 
     def lines(self, encoding: str) -> Iterator[str]:
         """Yield the lines with their ends, none longer than `LONGEST_LINE`; raises `FileError`."""
@@ -114,32 +123,46 @@ class Source:
         except UnicodeDecodeError as error:
             line += error.object[: error.start].count(b"\n")
         except UnicodeError:
-            return "The file has no byte order mark: give --encoding utf-16-le or utf-16-be."
+            return UNMARKED
         cure = "" if encoding == "cp1252" else " If it comes from an older Windows program, try --encoding cp1252."
         return f"Line {line} is not text in {encoding.removesuffix('-sig').upper()}.{cure}"
 
 
 @contextmanager
 def open_source(name: str) -> Iterator[Source]:
-    """Open a file by its name, or a copy of standard input for "-"; raises `FileError` with the reason."""
+    """Open a file by its name, or standard input for "-"; raises `FileError` with the reason."""
     try:
-        raw = _standard_input() if name == STANDARD_INPUT else Path(name).open("rb")  # noqa: SIM115 - closed below
+        raw = _standard_input() if name == STANDARD_INPUT else _seekable(Path(name).open("rb"))
         size = raw.seek(0, io.SEEK_END)
     except OSError as error:
-        message = f"{name} cannot be read: {error.strerror or error}."
+        message = f"{name or 'The empty name'} cannot be read: {error.strerror or error}."
         raise FileError(message) from None
-    raw.seek(0)
     with raw:
+        raw.seek(0)
         zipped = raw.read(2) == b"\x1f\x8b"
         raw.seek(0)
         plain = cast("IO[bytes]", gzip.GzipFile(fileobj=raw)) if zipped else raw
-        yield Source(Path(name).name, raw, plain, size)
+        yield Source(os.fsencode(Path(name).name).decode("utf-8", "replace"), raw, plain, size)
 
 
 def _standard_input() -> IO[bytes]:
-    """Return a copy on disk, so that it can be read twice like any file."""
+    if sys.stdin is None:
+        message = "Standard input is closed."
+        raise FileError(message)
+    return _copy(sys.stdin.buffer)
+
+
+def _seekable(file: IO[bytes]) -> IO[bytes]:
+    """Return the file, or a copy of what cannot be read twice, such as a pipe."""
+    if file.seekable():
+        return file
+    with file:
+        return _copy(file)
+
+
+def _copy(file: IO[bytes]) -> IO[bytes]:
     copy = tempfile.TemporaryFile()  # noqa: SIM115 - the caller closes it
-    shutil.copyfileobj(sys.stdin.buffer, copy, BLOCK)
+    shutil.copyfileobj(file, copy, BLOCK)
     return cast("IO[bytes]", copy)
 
 

@@ -35,7 +35,7 @@ def stage(rows: Iterable[Checked]) -> None:
     clear()
     _execute(
         "CREATE TEMPORARY TABLE import_rows "
-        "(line bigint, name text, category_id bigint, status text, external_reference text)"
+        "(line bigint, name text, category_id bigint, status text, external_reference text, refused boolean)"
     )
     _execute("CREATE TEMPORARY TABLE import_duplicates (line bigint, first_line bigint)")
     _execute("CREATE TEMPORARY TABLE import_categories (number bigint, id bigint)")
@@ -53,19 +53,19 @@ def clear() -> None:
 
 
 def duplicates() -> Iterator[tuple[Checked, int]]:
-    """Take out the rows whose reference an earlier row has; yield each with the earlier one's line."""
+    """Take out the rows whose reference an earlier row has, refused or not; yield each with the earlier one's line."""
     _execute(
         "INSERT INTO import_duplicates SELECT r.line, first.line FROM import_rows r JOIN ("
         "  SELECT external_reference, min(line) AS line FROM import_rows"
         "  WHERE external_reference IS NOT NULL GROUP BY external_reference HAVING count(*) > 1"
-        ") first ON first.external_reference = r.external_reference WHERE r.line > first.line"
+        ") first ON first.external_reference = r.external_reference WHERE r.line > first.line AND NOT r.refused"
     )
     for *row, first in _stream(
         "SELECT r.line, r.name, r.category_id, r.status, r.external_reference, d.first_line"
         " FROM import_duplicates d JOIN import_rows r ON r.line = d.line ORDER BY r.line"
     ):
         yield Checked(*row), first
-    _execute("DELETE FROM import_rows WHERE line IN (SELECT line FROM import_duplicates)")
+    _execute("DELETE FROM import_rows WHERE refused OR line IN (SELECT line FROM import_duplicates)")
 
 
 INCOMPLETE = (
@@ -110,12 +110,6 @@ def write(run: ImportRun, now: datetime) -> Written:
             " FROM import_writes w WHERE w.id = pets_pet.id AND NOT w.is_new",
             [at],
         )
-    if created:
-        _execute(
-            "INSERT INTO pets_pet (id, name, category_id, status, external_reference, created_at, updated_at)"
-            " SELECT id, name, category_id, status, external_reference, %s, %s FROM import_writes WHERE is_new",
-            [at, at],
-        )
     if total:
         _execute(
             "INSERT INTO pets_petchange (id, name, category_id, status, external_reference,"
@@ -123,6 +117,13 @@ def write(run: ImportRun, now: datetime) -> Written:
             " SELECT id, name, category_id, status, external_reference,"
             " %s, CASE WHEN is_new THEN '+' ELSE '~' END, %s, '', %s, line FROM import_writes",
             [at, str(run), run.pk],
+        )
+    if created:
+        # Last, as a list of the newest animals must step over each one that is there and not yet committed.
+        _execute(
+            "INSERT INTO pets_pet (id, name, category_id, status, external_reference, created_at, updated_at)"
+            " SELECT id, name, category_id, status, external_reference, %s, %s FROM import_writes WHERE is_new",
+            [at, at],
         )
     return Written(created, total - created, rows - total)
 
@@ -166,8 +167,8 @@ def _new_id() -> str:
 def _copy(rows: Iterable[Checked]) -> None:
     """Fill the table by COPY; the values hold no control characters, so that only the backslash is escaped."""
     lines = (
-        f"{line}\t{_text(name)}\t{_null(category)}\t{_null(status)}\t{_text(reference)}\n"
-        for line, name, category, status, reference in rows
+        f"{line}\t{_text(name)}\t{_null(category)}\t{_null(status)}\t{_text(reference)}\t{refused}\n"
+        for line, name, category, status, reference, refused in rows
     )
     with connection.cursor() as cursor, cursor.copy("COPY import_rows FROM STDIN") as copy:
         while block := "".join(islice(lines, BLOCK_LINES)):
@@ -189,7 +190,7 @@ def _insert(rows: Iterable[Checked]) -> None:
         cursor.execute("BEGIN")
         try:
             while batch := list(islice(waiting, BATCH)):
-                cursor.executemany("INSERT INTO import_rows VALUES (%s, %s, %s, %s, %s)", batch)
+                cursor.executemany("INSERT INTO import_rows VALUES (%s, %s, %s, %s, %s, %s)", batch)
         except BaseException:
             cursor.execute("ROLLBACK")
             raise

@@ -11,8 +11,9 @@ from pets.importing.faults import ImportRefusedError
 T = TypeVar("T")
 
 ATTEMPTS = 3
-SERIALIZATION_FAILURE, DEADLOCK, UNIQUE_VIOLATION = "40001", "40P01", "23505"
+SERIALIZATION_FAILURE, DEADLOCK, UNIQUE_VIOLATION, LOCK_NOT_AVAILABLE = "40001", "40P01", "23505", "55P03"
 RETRYABLE = {SERIALIZATION_FAILURE, DEADLOCK, UNIQUE_VIOLATION}
+LOCKED = "Somebody else kept what this needs locked, and nothing was written. Run it again."
 CATALOGUE_CHANGED = "The catalogue was changed by others while this ran, and nothing was written. Run it again."
 
 
@@ -41,6 +42,8 @@ def write_at_once(work: Callable[[], T], *, dry_run: bool) -> T:
                 continue
             if isinstance(error, IntegrityError) or _state(error) in RETRYABLE:
                 raise ImportRefusedError(CATALOGUE_CHANGED) from error
+            if _state(error) == LOCK_NOT_AVAILABLE or str(error) == "database is locked":
+                raise ImportRefusedError(LOCKED) from error
             raise
         else:
             return result[0]

@@ -43,12 +43,23 @@ def undo_import(number: int, progress: Progress, *, dry_run: bool) -> Undone:
     An animal that was changed after the import is left and listed. Categories that the import added go too, if they
     are empty and nobody renamed them. All or nothing; the history tells of it. Raises `ImportRefusedError`.
     """
+    made: list[Undone] = []
     with only_import(), roomy():
         run = _done(number)
-        with progress.working(f"Undoing {run}"):
-            undone = write_at_once(lambda: _undo(run), dry_run=dry_run)
+        if connection.vendor == "postgresql":
+            _execute(
+                "ANALYZE pets_petchange"
+            )  # or what an import brought a moment ago is looked for in the wrong order
+        try:
+            with progress.working(f"Undoing {run}"):
+                write_at_once(lambda: made.append(_undo(run)), dry_run=dry_run)
+        except KeyboardInterrupt:
+            connection.close()
+            run.refresh_from_db()
+            if run.state != ImportState.UNDONE:
+                raise
         _execute("DROP TABLE IF EXISTS undo_pets")
-        return undone
+    return made[-1]
 
 
 def _done(number: int) -> ImportRun:
@@ -69,13 +80,11 @@ PLAN = """
 CREATE TEMPORARY TABLE undo_pets AS
 SELECT h.id, h.history_type = '+' AS is_new, before.history_id AS before_id,
     CASE WHEN p.id IS NULL THEN '{gone}'
-         WHEN latest.history_id <> h.history_id THEN '{changed}'
+         WHEN EXISTS (SELECT 1 FROM pets_petchange l WHERE l.id = h.id AND l.history_id > h.history_id) THEN '{changed}'
          WHEN h.history_type = '~' AND c.id IS NULL THEN '{category_gone}'
          ELSE '' END AS reason
 FROM pets_petchange h
 LEFT JOIN pets_pet p ON p.id = h.id
-LEFT JOIN pets_petchange latest ON latest.history_id =
-    (SELECT max(l.history_id) FROM pets_petchange l WHERE l.id = h.id)
 LEFT JOIN pets_petchange before ON h.history_type = '~' AND before.history_id =
     (SELECT max(b.history_id) FROM pets_petchange b WHERE b.id = h.id AND b.history_id < h.history_id)
 LEFT JOIN categories_category c ON c.id = before.category_id

@@ -52,7 +52,7 @@ class Migration(migrations.Migration):
                     "new_categories",
                     models.JSONField(default=list, help_text="The ids of the categories that were added."),
                 ),
-                ("rejects", models.CharField(blank=True, help_text="The file with the refused rows.", max_length=500)),
+                ("rejects", models.TextField(blank=True, help_text="The file with the refused rows.")),
                 (
                     "outcome",
                     models.TextField(blank=True, help_text="Why it was refused, stopped or failed; how it was undone."),

@@ -8,6 +8,8 @@ from django.conf import settings
 from django.db import migrations, models
 
 
+INDEX = "CREATE INDEX pet_change_before ON pets_petchange (id, history_id)"
+
 FIRST_ROWS = """
 INSERT INTO pets_petchange (id, name, category_id, status, external_reference, history_date, history_type, actor, request_id)
 SELECT id, name, category_id, status, external_reference, created_at, '+', 'before history was kept', '' FROM pets_pet
@@ -37,7 +39,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name="PetChange",
             fields=[
-                ("id", models.BigIntegerField(auto_created=True, blank=True, db_index=True, verbose_name="ID")),
+                ("id", models.BigIntegerField(auto_created=True, blank=True, verbose_name="ID")),
                 (
                     "actor",
                     models.CharField(
@@ -121,5 +123,6 @@ class Migration(migrations.Migration):
             },
             bases=(simple_history.models.HistoricalChanges, models.Model),
         ),
+        migrations.RunSQL(INDEX, migrations.RunSQL.noop),
         migrations.RunSQL(FIRST_ROWS, migrations.RunSQL.noop),
     ]

@@ -23,8 +23,8 @@ from django.db.models import F, Value
 
 from categories.models import Category
 from pets.exporting import FileFormat, Form, sheet, write_pets
-from pets.exporting.files import FileInTheWayError, whole_file
 from pets.exporting.rows import BATCH
+from pets.files import FileInTheWayError, whole_file
 from pets.management.commands import export_pets
 from pets.models import Pet
 from pets.spreadsheets import unescape

@@ -18,9 +18,9 @@ from tqdm import tqdm
 from categories.models import Category
 from categories.names import validate_name
 from pets.exporting import FileFormat, Form, form_named, write_pets
-from pets.exporting.files import BLOCK, FileInTheWayError, whole_file
 from pets.exporting.rows import Progress, unheard
 from pets.exporting.sheet import TooManyAnimalsError
+from pets.files import BLOCK, FileInTheWayError, whole_file
 from pets.models import Pet, PetStatus
 
 STANDARD_OUTPUT = "-"

@@ -2,6 +2,7 @@
 
 import json
 import sys
+from argparse import ArgumentTypeError
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from pets.importing.report import as_json, report
 from pets.importing.run import Options, Outcome, import_file
 from pets.importing.source import ENCODINGS, FORMATS
 from pets.management.stopping import sigterm_as_ctrl_c
+from pets.management.telling import refusals, tell
 
 TOLD = 20
 """Faults that are printed; `--json` and `--rejects` have more."""
@@ -33,7 +35,12 @@ class Command(BaseCommand):
         reading = parser.add_argument_group("reading", "All of this is found out from the file unless it is given.")
         reading.add_argument("--format", choices=FORMATS, help="The kind of file.")
         reading.add_argument("--encoding", choices=ENCODINGS, help="The encoding; cp1252 is only used if it is given.")
-        reading.add_argument("--delimiter", choices=DELIMITERS, help="What stands between the cells of a CSV file.")
+        reading.add_argument(
+            "--delimiter",
+            choices=DELIMITERS,
+            metavar=", | ; | tab",
+            help="What stands between the cells of a CSV file.",
+        )
         reading.add_argument(
             "--formula-safe", action="store_true", help="Drop the ' that export_pets --formula-safe put before cells."
         )
@@ -74,25 +81,15 @@ class Command(BaseCommand):
 
     def handle(self, **options: Any) -> None:
         """Import and report; exit status 0 only if the import, or the dry run, is done."""
-        if options["max_errors"] is not None and options["on_error"] == "abort":
-            message = "--max-errors is for --on-error skip: without it no row with a fault is let pass."
-            raise CommandError(message)
         progress = Progress(sys.stderr, shown=options["verbosity"] > 0)
-        try:
-            with sigterm_as_ctrl_c():
-                outcome = import_file(options["file"], _options(options), progress)
-        except ImportRefusedError as error:
-            if options["json"]:
-                self.stdout.write(json.dumps({"state": "refused", "message": str(error)}))
-            raise CommandError(str(error)) from None
-        except KeyboardInterrupt:
-            message = "Stopped: nothing was written."
-            raise CommandError(message, returncode=130) from None
+        stopped = "Stopped: nothing was written."
+        with refusals(self, as_json=options["json"], stopped=stopped), sigterm_as_ctrl_c():
+            outcome = import_file(options["file"], _options(options), progress)
         self._tell(outcome, as_object=options["json"])
 
     def _tell(self, outcome: Outcome, *, as_object: bool) -> None:
         if as_object:
-            self.stdout.write(json.dumps(as_json(outcome)))
+            tell(self, json.dumps(as_json(outcome)))
         else:
             for fault in outcome.faults[:TOLD]:
                 self.stderr.write(f"{outcome.place} {fault.line:,}: {fault.sentence}")
@@ -102,17 +99,20 @@ class Command(BaseCommand):
             message = f"{outcome.refusal} Nothing was written ({outcome.run})."
             raise CommandError(message)
         if not as_object:
-            self.stdout.write(report(outcome.run))
+            tell(self, report(outcome.run))
 
 
 def _count(text: str) -> int:
-    number = int(text)
-    if number < 0:
-        raise ValueError
-    return number
+    if not text.isdecimal():
+        message = "must be a number, 0 or more."
+        raise ArgumentTypeError(message)
+    return int(text)
 
 
 def _options(given: dict[str, Any]) -> Options:
+    if given["max_errors"] is not None and given["on_error"] == "abort":
+        message = "--max-errors is for --on-error skip: without it no row with a fault is let pass."
+        raise ImportRefusedError(message)
     reading = Reading(
         format=given["format"],
         encoding=given["encoding"],

@@ -7,6 +7,7 @@ from django.core.management.base import BaseCommand, CommandParser
 
 from pets.importing.lock import mark_killed
 from pets.importing.report import run_as_json, seconds
+from pets.management.telling import tell
 from pets.models import ImportRun
 
 LAYOUT = "{:>6}  {:16}  {:8}  {:>11}  {:>11}  {:>11}  {:>9}  {:>8}  {:12}  {}"
@@ -28,14 +29,11 @@ class Command(BaseCommand):
         mark_killed()
         runs = ImportRun.objects.all()[: max(0, options["limit"])]
         if options["json"]:
-            self.stdout.write(json.dumps([run_as_json(run) for run in runs]))
-            return
-        if not runs:
-            self.stdout.write("Nothing was imported yet.")
-            return
-        self.stdout.write(LAYOUT.format(*TITLES))
-        for run in runs:
-            self.stdout.write(_line(run))
+            tell(self, json.dumps([run_as_json(run) for run in runs]))
+        elif not runs:
+            tell(self, "Nothing was imported yet.")
+        else:
+            tell(self, "\n".join([LAYOUT.format(*TITLES), *(_line(run) for run in runs)]))
 
 
 def _line(run: ImportRun) -> str:

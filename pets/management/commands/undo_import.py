@@ -4,12 +4,12 @@ import json
 import sys
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import BaseCommand, CommandParser
 
-from pets.importing.faults import ImportRefusedError
 from pets.importing.progress import Progress
 from pets.importing.undo import Undone, undo_import
 from pets.management.stopping import sigterm_as_ctrl_c
+from pets.management.telling import refusals, tell
 
 TOLD = 20
 
@@ -31,15 +31,10 @@ class Command(BaseCommand):
     def handle(self, **options: Any) -> None:
         """Undo and tell."""
         progress = Progress(sys.stderr, shown=options["verbosity"] > 0)
-        try:
-            with sigterm_as_ctrl_c():
-                undone = undo_import(options["run"], progress, dry_run=options["dry_run"])
-        except ImportRefusedError as error:
-            raise CommandError(str(error)) from None
-        except KeyboardInterrupt:
-            message = "Stopped: nothing was taken back."
-            raise CommandError(message, returncode=130) from None
-        self.stdout.write(json.dumps(_as_json(undone, options)) if options["json"] else _text(undone, options))
+        stopped = "Stopped: nothing was taken back."
+        with refusals(self, as_json=options["json"], stopped=stopped), sigterm_as_ctrl_c():
+            undone = undo_import(options["run"], progress, dry_run=options["dry_run"])
+        tell(self, json.dumps(_as_json(undone, options)) if options["json"] else _text(undone, options))
 
 
 def _as_json(undone: Undone, options: dict[str, Any]) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from categories.models import Category
+from pets.importing import staging
 from pets.models import ImportRun
 from tests.factories import PetFactory
 from tests.pets.importing.conftest import Import, catalogue, command, counts, history
@@ -81,7 +82,7 @@ JSON_REJECTS = """\
 {"_line": "1", "_code": "validation_failed", "_message": "name must be a string.", "name": 5, "category": "Dogs"}
 {"_line": "2", "_code": "validation_failed", "_message": "The row must be a JSON object.", "_row": "Rex"}
 {"_line": "3", "_code": "validation_failed", "_message": "name must not contain control characters or lone surrogates. \
-categoryId must be an integer of 64 bits.", "name": "\\ud800", "categoryId": "1.50"}
+categoryId must be an integer of 64 bits.", "name": "\\ud800", "categoryId": 1.5}
 {"_line": "4", "_code": "validation_failed", "_message": "\\"nmae\\": no member of an import. Members: \
 external_reference, name, category, categoryId, status.", "nmae": "x"}
 """
@@ -180,3 +181,78 @@ def test_a_folder_that_is_not_there(run_import: Import, tmp_path: Path) -> None:
 
 def test_a_mistake_in_the_options_is_a_sentence() -> None:
     assert "argument --max-errors" in command("import_pets", "x", "--max-errors", "many").error
+
+
+def test_rejects_of_rejects_lose_nothing(run_import: Import, dogs: Category, rejects: Path) -> None:
+    """A row that cannot be read, a carriage return, and a number that JSON writes in another way."""
+    content = '_line,_code,_message,name,category\n2,x,y,"Rex"x,Dogs\n3,x,y,"Re\rx",Dogs\n'
+    run_import(content, "--rejects", str(rejects))
+    told = 'A quote closes in the middle of a cell; inside a quoted cell it must be doubled ("").'.replace('"', '""')
+    assert rejects.read_bytes().decode() == (
+        "_line,_code,_message,name,category\r\n"
+        f'2,validation_failed,"{told}","2,x,y,""Rex""x,Dogs"\r\n'
+        '3,validation_failed,name must not contain control characters or lone surrogates.,"Re\rx",Dogs\r\n'
+    )
+    lines = rejects.with_name("rejects.jsonl")
+    run_import(f'{{"name": "", "categoryId": {dogs.pk}.0}}', "--rejects", str(lines), name="a.jsonl")
+    assert run_import(lines.read_text().replace('"name": ""', '"name": "Rex"'), name="b.jsonl").status == 0
+
+
+def test_the_reference_of_a_refused_row_counts(run_import: Import, dogs: Category, rejects: Path) -> None:
+    """Or the mended row would overwrite the animal of the later one."""
+    content = (
+        "name,category,status,external_reference\nRex,Dogs,lost,A-1\nMia,Dogs,,A-1\nTom,Dogs,,A-2\nPip,Dogs,lost,A-2\n"
+    )
+    result = run_import(content, "--on-error", "skip")
+    assert result.error.splitlines() == [
+        "line 2: status must be one of available, pending, sold.",
+        "line 5: status must be one of available, pending, sold.",
+        "line 3: external_reference is the one of line 2 too; an animal can be in a file once.",
+    ]
+    assert catalogue() == [("Tom", "Dogs", "available", "A-2")]
+
+
+def test_a_disk_that_is_full_is_told(run_import: Import, dogs: Category, monkeypatch: pytest.MonkeyPatch) -> None:
+    if not Path("/dev/full").exists():
+        pytest.skip("no /dev/full")
+    monkeypatch.setattr("pets.importing.rejects.whole_file", lambda _path, **_: Path("/dev/full").open("wb"))
+    result = run_import("name,category\n" + ",Dogs\n" * 9999, "--rejects", "r.csv", "--on-error", "skip")
+    assert result.error.splitlines()[-1].startswith(
+        "r.csv cannot be written: No space left on device. Nothing was written"
+    )
+    assert catalogue() == []
+
+
+def test_nothing_is_kept_of_an_import_that_was_not_to_be(
+    run_import: Import, dogs: Category, rejects: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def write(*_given: object) -> None:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(staging, "write", write)
+    with pytest.raises(ZeroDivisionError):
+        run_import(ROWS, "--on-error", "skip", "--rejects", str(rejects))
+    assert [file.name for file in rejects.parent.iterdir()] == ["animals.csv"]
+
+
+def test_too_many_new_categories_are_a_mistake(run_import: Import) -> None:
+    content = "name,category\n" + "".join(f"Rex,Category {number}\n" for number in range(10_001))
+    result = run_import(content, "--create-categories")
+    assert result.error.startswith("There are more than 10,000 new categories. Is it the right column?")
+    assert not Category.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("content", "options", "told"),
+    [
+        ("name,category\n,Dogs\n", [], "refused"),
+        ("nmae\n", [], "refused"),
+        ("name,category\n", ["--max-errors", "3"], "refused"),
+    ],
+)
+def test_a_machine_is_always_told_one_object(
+    run_import: Import, dogs: Category, content: str, options: list[str], told: str
+) -> None:
+    result = run_import(content, "--json", *options)
+    assert (result.status, result.json["state"]) == (1, told)
+    assert result.json["message"]

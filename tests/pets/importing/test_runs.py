@@ -215,6 +215,50 @@ def test_a_signal_that_comes_after_the_commit_does_not_deny_it(
     assert catalogue() == [("Rex", "Dogs", "available", None)]
 
 
+def test_a_signal_in_the_last_moment_does_not_deny_it_either(
+    run_import: Import, dogs: Category, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clear, calls = staging.clear, []
+
+    def clear_and_be_stopped() -> None:
+        calls.append(1)
+        if len(calls) > 1:
+            raise KeyboardInterrupt
+        clear()
+
+    monkeypatch.setattr(staging, "clear", clear_and_be_stopped)
+    result = run_import(CONTENT)
+    assert (result.status, result.out.partition(",")[0]) == (0, "Done")
+
+
+def test_an_undo_that_is_stopped_after_the_commit_is_done(
+    run_import: Import, dogs: Category, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_at_once = transactions.write_at_once
+
+    def write_and_be_stopped(*given: Any, **options: Any) -> None:
+        write_at_once(*given, **options)
+        raise KeyboardInterrupt
+
+    run_import(CONTENT)
+    monkeypatch.setattr("pets.importing.undo.write_at_once", write_and_be_stopped)
+    result = command("undo_import", str(ImportRun.objects.get().pk), "-v0")
+    assert (result.status, result.out.partition(",")[0]) == (0, "Undone")
+    assert catalogue() == []
+
+
+def test_nobody_needs_to_listen(dogs: Category, tmp_path: Path) -> None:
+    file = tmp_path / "animals.csv"
+    file.write_text(CONTENT)
+    for closed in ("| true", ">&-", ">/dev/full"):
+        script = f"set -o pipefail; {sys.executable} manage.py import_pets {file} -v0 --again {closed}"
+        done = subprocess.run(
+            ["bash", "-c", script], cwd=ROOT, env=environment(), capture_output=True, text=True, check=False, timeout=60
+        )
+        assert (done.returncode, done.stderr) == (0, "")
+    assert len(catalogue()) == 3
+
+
 def test_a_failure_is_recorded(run_import: Import, dogs: Category, monkeypatch: pytest.MonkeyPatch) -> None:
     def write(*_given: object) -> None:
         raise ZeroDivisionError

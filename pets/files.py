@@ -20,13 +20,13 @@ class FileInTheWayError(Exception):
 def whole_file(path: Path, *, replace: bool) -> Iterator[BinaryIO]:
     """Give a file to write that is called `path` once the block has ended well; else nothing of it is left.
 
-    Until then its name is `.export-….part`, in the same folder. A file that is replaced passes on its permissions; a
+    Until then its name is `.….part`, in the same folder. A file that is replaced passes on its permissions; a
     symbolic link stays and what it points at is replaced. Raises `FileInTheWayError` before the block, and after it if
     another program was faster; `OSError` as the operating system does.
     """
     path = Path(os.path.realpath(path))
     _refuse_what_is_in_the_way(path, replace=replace)
-    part = path.with_name(f".export-{secrets.token_hex(8)}.part")
+    part = path.with_name(f".{secrets.token_hex(8)}.part")
     try:
         with part.open("xb", buffering=BLOCK) as file:
             yield file
