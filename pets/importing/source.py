@@ -132,7 +132,7 @@ class Source:
 def open_source(name: str) -> Iterator[Source]:
     """Open a file by its name, or standard input for "-"; raises `FileError` with the reason."""
     try:
-        raw = _standard_input() if name == STANDARD_INPUT else _seekable(Path(name).open("rb"))
+        raw = _standard_input() if name == STANDARD_INPUT else _seekable(Path(name).open("rb"))  # noqa: SIM115 - closed below
         size = raw.seek(0, io.SEEK_END)
     except OSError as error:
         message = f"{name or 'The empty name'} cannot be read: {error.strerror or error}."

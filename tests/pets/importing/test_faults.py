@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import BinaryIO
 
 import pytest
 
@@ -215,7 +216,11 @@ def test_the_reference_of_a_refused_row_counts(run_import: Import, dogs: Categor
 def test_a_disk_that_is_full_is_told(run_import: Import, dogs: Category, monkeypatch: pytest.MonkeyPatch) -> None:
     if not Path("/dev/full").exists():
         pytest.skip("no /dev/full")
-    monkeypatch.setattr("pets.importing.rejects.whole_file", lambda _path, **_: Path("/dev/full").open("wb"))
+
+    def whole_file(_path: Path, *, replace: bool) -> BinaryIO:
+        return Path("/dev/full").open("wb")
+
+    monkeypatch.setattr("pets.importing.rejects.whole_file", whole_file)
     result = run_import("name,category\n" + ",Dogs\n" * 9999, "--rejects", "r.csv", "--on-error", "skip")
     assert result.error.splitlines()[-1].startswith(
         "r.csv cannot be written: No space left on device. Nothing was written"
