@@ -25,9 +25,12 @@ WARM_UP_SECONDS = 2
 
 
 class Sample(NamedTuple):
-    """One answer; the time runs from when the request was due, so that waiting behind a slow answer counts."""
+    """One answer."""
 
+    late: float
+    """Seconds from when it was due until it was asked for: the one connection waited for the answers before it."""
     seconds: float
+    """From when it was asked for until it was there."""
     status: int
     ids: tuple[int, ...]
 
@@ -52,7 +55,8 @@ def measure(store: PostgreSQL, folder: Path, *, rows: int) -> Iterator[str]:
         newest = _samples(ask, _after(1))[-1]
     _check(idle, meanwhile, newest, rows)
     yield f"GET {PATH} on one connection, {RATE} a second, of a catalogue of {rows:,} animals, two workers;"
-    yield f"the import added {rows:,} more in {seconds:.1f} s. Each list was that of before it or that of after it.\n"
+    yield f"the import added {rows:,} more in {seconds:.1f} s. Each list was that of before it or that of after it."
+    yield "late: how far the connection was behind at most, because it waited for slow answers.\n"
     yield from _table(idle, meanwhile)
 
 
@@ -78,9 +82,11 @@ def _samples(ask: Ask, is_over: Callable[[], bool]) -> list[Sample]:
     samples, due = [], time.perf_counter()
     while not is_over():
         time.sleep(max(0.0, due - time.perf_counter()))
+        began = time.perf_counter()
         status, body = ask()
+        seconds = time.perf_counter() - began
         ids = tuple(pet["id"] for pet in json.loads(body)) if status == 200 else ()
-        samples.append(Sample(time.perf_counter() - due, status, ids))
+        samples.append(Sample(began - due, seconds, status, ids))
         due += 1 / RATE
     return samples
 
@@ -107,11 +113,12 @@ def _check(idle: Sequence[Sample], meanwhile: Sequence[Sample], newest: Sample, 
 
 
 def _table(idle: Sequence[Sample], meanwhile: Sequence[Sample]) -> Iterator[str]:
-    yield f"{'':<16} {'requests':>8} {'p50 ms':>8} {'p99 ms':>8} {'most ms':>8}  statuses"
+    yield f"{'':<16} {'requests':>8} {'p50 ms':>8} {'p99 ms':>8} {'most ms':>8} {'late ms':>8}  statuses"
     for name, samples in (("idle", idle), ("while importing", meanwhile)):
         p50, p99, most = (figure * 1000 for figure in _figures(samples))
         statuses = ", ".join(f"{status}: {count}" for status, count in Counter(each.status for each in samples).items())
-        yield f"{name:<16} {len(samples):>8} {p50:>8.2f} {p99:>8.2f} {most:>8.2f}  {statuses}"
+        late = max(sample.late for sample in samples) * 1000
+        yield f"{name:<16} {len(samples):>8} {p50:>8.2f} {p99:>8.2f} {most:>8.2f} {late:>8.0f}  {statuses}"
     ratios = [after / before for before, after in zip(_figures(idle), _figures(meanwhile), strict=True)]
     yield f"{'ratio':<16} {'':>8} {ratios[0]:>8.2f} {ratios[1]:>8.2f} {ratios[2]:>8.2f}"
 
