@@ -1,5 +1,5 @@
 # What a person does with this checkout; `make` alone lists it. Needs GNU make, a POSIX shell and Python, nothing else.
-# Everything made here lies in .venv, .venv-django61 and var; `make run` and `make test` install what they need.
+# Everything made here lies in .venv, .venv-benchmarks, .venv-django61 and var; `make run` and `make test` install what they need.
 
 PYTHON ?= python3
 PYTHON_313 ?= python3.13
@@ -13,13 +13,14 @@ PY := .venv/bin/python
 BASE := .venv/installed-base
 DEV := .venv/installed-dev
 DJANGO61 := .venv-django61/installed
+BENCHMARKS := .venv-benchmarks/installed
 REPORTS := .venv/reports
 LEAST_COVERAGE := 95
 
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run test test-sqlite test-postgresql test-coverage test-django61 e2e fuzz lint openapi lock audit clean
+.PHONY: help run test test-sqlite test-postgresql test-coverage test-django61 e2e fuzz bench-import lint openapi lock audit clean
 .PHONY: python port always
 
 help:
@@ -28,6 +29,8 @@ help:
 	@echo 'make test     run every test this machine can run, on SQLite and PostgreSQL (PYTEST_ARGS="-k name")'
 	@echo 'make e2e      run the browser tests alone'
 	@echo 'make fuzz     try a running service against its description (FUZZ_ARGS="--key KEY --cases 100000")'
+	@echo 'make bench-import'
+	@echo '              measure the import against what else could be used (BENCH_ARGS="--rows 20000")'
 	@echo 'make lint     check style, types, layers, templates, migrations, the API description, production settings'
 	@echo 'make openapi  write docs/openapi.yaml anew'
 	@echo 'make lock     write requirements/*.txt anew (LOCK_ARGS=--upgrade for newer versions)'
@@ -96,6 +99,9 @@ $(DEV): requirements/dev.txt $(BASE)
 
 $(DJANGO61): requirements/django61.txt
 	$(call install,.venv-django61,$(PYTHON_313),django61)
+
+$(BENCHMARKS): requirements/benchmarks.txt
+	$(call install,.venv-benchmarks,$(PYTHON),benchmarks)
 
 ifneq ($(wildcard .venv/unfinished)$(shell $(PY) -c 'import pip; print(1)' 2>/dev/null),1)
 $(BASE): always
@@ -175,6 +181,12 @@ e2e: $(DEV)
 fuzz: $(DEV)
 	@$(PY) -m tests.contract.fuzz $(FUZZ_ARGS)
 
+# --- Measuring -------------------------------------------------------------------------------------------------------
+
+bench-import: $(DEV)
+	@$(MAKE) $(BENCHMARKS) || echo 'django-import-export cannot be installed and is left out.' >&2
+	@$(APART) $(PY) tests/with_postgresql.py $(PY) -m benchmarks.imports $(BENCH_ARGS)
+
 # --- Checking --------------------------------------------------------------------------------------------------------
 
 SPECTACULAR := manage.py spectacular --validate --fail-on-warn --file
@@ -215,6 +227,7 @@ lock: python
 		$(COMPILE) --python-version 3.11 base.in -o base.txt && \
 		$(COMPILE) --python-version 3.11 -c base.txt dev.in -o dev.txt && \
 		$(COMPILE) --python-version 3.11 -c dev.txt clients.in -o clients.txt && \
+		$(COMPILE) --python-version 3.11 -c base.txt benchmarks.in -o benchmarks.txt && \
 		$(COMPILE) --python-version 3.13 --override django61.in dev.in -o django61.txt
 
 audit: $(DEV)
@@ -224,6 +237,6 @@ audit: $(DEV)
 	done; [ -z "$$failed" ]
 
 clean:
-	rm -rf .venv .venv-clients .venv-django61 tests/clients/typescript/node_modules staticfiles .coverage .coverage.* .hypothesis .import_linter_cache \
+	rm -rf .venv .venv-benchmarks .venv-clients .venv-django61 tests/clients/typescript/node_modules staticfiles .coverage .coverage.* .hypothesis .import_linter_cache \
 		.mypy_cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

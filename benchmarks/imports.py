@@ -1,0 +1,69 @@
+"""Compares the import and the export with what else could be used, and with the least that the database needs.
+
+    python tests/with_postgresql.py python -m benchmarks.imports [--rows 1000000] [--rounds 3]
+    python tests/with_postgresql.py python -m benchmarks.imports --memory [100000 1000000 5000000]
+    python tests/with_postgresql.py python -m benchmarks.imports --serving [--rows 1000000]
+
+or `make bench-import BENCH_ARGS=…`. The first measures the time, on PostgreSQL and on SQLite; the second the memory of
+the import by the length of the file; the third what a client of the service notices of an import. DATABASE_URL must
+name an empty database of PostgreSQL. The measurements take from some minutes to half an hour.
+"""
+
+import argparse
+import os
+import platform
+import sqlite3
+import sys
+import tempfile
+from importlib.metadata import version
+from pathlib import Path
+
+from benchmarks import memory, serving, speed
+from benchmarks.stores import PostgreSQL, SQLite
+
+RESULTS = Path(__file__).parent / "results"
+SIZES = [100_000, 1_000_000, 5_000_000]
+
+
+def main() -> None:
+    """Measure what is asked for, print the table and keep it."""
+    asked = _arguments()
+    url = os.environ.get("DATABASE_URL", "")
+    if not url.startswith("postgres"):
+        sys.exit("DATABASE_URL must name an empty database of PostgreSQL; tests/with_postgresql.py makes one.")
+    with tempfile.TemporaryDirectory(prefix="petstore-benchmark-") as name:
+        folder, postgresql = Path(name), PostgreSQL(url)
+        if asked.serving:
+            kept, lines = "imports-serving", serving.measure(postgresql, folder, rows=asked.rows)
+        elif asked.memory is not None:
+            kept, lines = "imports-memory", memory.measure((postgresql, SQLite(folder)), folder, sizes=asked.memory)
+        else:
+            stores = postgresql, SQLite(folder)
+            kept, lines = "imports", speed.measure(*stores, folder, rows=asked.rows, rounds=asked.rounds)
+        text = "\n".join((_machine(postgresql), *lines)) + "\n"  # they are measured as they are taken
+    print(text, end="")
+    (RESULTS / f"{kept}.txt").write_text(text, encoding="utf-8")
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.imports")
+    parser.add_argument("--rows", type=int, default=1_000_000, help="How many animals; 1000000 by default.")
+    parser.add_argument("--rounds", type=int, default=3, help="How often each competitor runs; 3 by default.")
+    parser.add_argument(
+        "--memory", type=int, nargs="*", metavar="ROWS", help="Measure memory for files of such lengths."
+    )
+    parser.add_argument("--serving", action="store_true", help="Measure the service while it is imported.")
+    asked = parser.parse_args()
+    asked.memory = SIZES if asked.memory == [] else asked.memory
+    return asked
+
+
+def _machine(postgresql: PostgreSQL) -> str:
+    return (
+        f"PostgreSQL {postgresql.version()}, SQLite {sqlite3.sqlite_version}, Python {platform.python_version()}, "
+        f"Django {version('django')}, {os.cpu_count()} cores."
+    )
+
+
+if __name__ == "__main__":
+    main()

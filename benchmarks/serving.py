@@ -1,0 +1,130 @@
+"""What a client notices of an import: how fast lists are answered meanwhile, and that they show all of it at once."""
+
+import http.client
+import json
+import os
+import statistics
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from benchmarks.animals import write_animals
+from benchmarks.processes import ROOT, manage
+from benchmarks.speed import Animals, fill
+from benchmarks.stores import PostgreSQL
+
+PATH = "/v1/pets?limit=20"
+RATE = 50
+"""Requests a second."""
+IDLE_SECONDS = 20
+WARM_UP_SECONDS = 2
+
+
+class Sample(NamedTuple):
+    """One answer."""
+
+    late: float
+    """Seconds from when it was due until it was asked for: the one connection waited for the answers before it."""
+    seconds: float
+    """From when it was asked for until it was there."""
+    status: int
+    ids: tuple[int, ...]
+
+
+Ask = Callable[[], tuple[int, bytes]]
+
+
+def measure(store: PostgreSQL, folder: Path, *, rows: int) -> Iterator[str]:
+    """Serve a catalogue of so many animals, import as many more, and yield the lines of the table."""
+    from tests.server import running_server
+
+    there = Animals.written(folder / "there.csv", rows)
+    write_animals(folder / "more.csv", rows, series="B")
+    fill(store, there)
+    with running_server(database=store.url) as server:
+        ask = _client(server.port, server.manage("issue_api_key", "Benchmark", "--secret-only").strip())
+        _samples(ask, _after(WARM_UP_SECONDS))
+        idle = _samples(ask, _after(IDLE_SECONDS))
+        began = time.perf_counter()
+        meanwhile = _while_importing(store, folder / "more.csv", ask)
+        seconds = time.perf_counter() - began
+        newest = _samples(ask, _after(1))[-1]
+    _check(idle, meanwhile, newest, rows)
+    yield f"GET {PATH} on one connection, {RATE} a second, of a catalogue of {rows:,} animals, two workers;"
+    yield f"the import added {rows:,} more in {seconds:.1f} s. Each list was that of before it or that of after it."
+    yield "late: how far the connection was behind at most, because it waited for slow answers.\n"
+    yield from _table(idle, meanwhile)
+
+
+def _client(port: int, key: str) -> Ask:
+    """Return what asks for the newest animals, always on the same connection."""
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+
+    def ask() -> tuple[int, bytes]:
+        connection.request("GET", PATH, headers={"Authorization": f"Bearer {key}"})
+        response = connection.getresponse()
+        return response.status, response.read()
+
+    return ask
+
+
+def _after(seconds: float) -> Callable[[], bool]:
+    end = time.perf_counter() + seconds
+    return lambda: time.perf_counter() >= end
+
+
+def _samples(ask: Ask, is_over: Callable[[], bool]) -> list[Sample]:
+    """Ask `RATE` times a second until it is over."""
+    samples, due = [], time.perf_counter()
+    while not is_over():
+        time.sleep(max(0.0, due - time.perf_counter()))
+        began = time.perf_counter()
+        status, body = ask()
+        seconds = time.perf_counter() - began
+        ids = tuple(pet["id"] for pet in json.loads(body)) if status == 200 else ()
+        samples.append(Sample(began - due, seconds, status, ids))
+        due += 1 / RATE
+    return samples
+
+
+def _while_importing(store: PostgreSQL, file: Path, ask: Ask) -> list[Sample]:
+    environment = os.environ | store.environment
+    command = manage("import_pets", str(file), "-v0")
+    process = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.DEVNULL)
+    samples = _samples(ask, lambda: process.poll() is not None)
+    if process.returncode:
+        sys.exit("The import has failed.")
+    return samples
+
+
+def _check(idle: Sequence[Sample], meanwhile: Sequence[Sample], newest: Sample, rows: int) -> None:
+    """End this program if a list showed a part of the import, or went back to what was before it."""
+    before = idle[0].ids
+    shown = [sample.ids for sample in (*idle, *meanwhile) if sample.status == 200]
+    if len(set(newest.ids) - set(before)) != len(before) or newest.ids[-1] <= before[0]:
+        sys.exit("The lists after the import do not show what it added.")
+    changes = [after for earlier, after in zip(shown, [*shown[1:], newest.ids], strict=True) if after != earlier]
+    if changes != [newest.ids]:
+        sys.exit(f"The lists changed more than once: {changes}")
+
+
+def _table(idle: Sequence[Sample], meanwhile: Sequence[Sample]) -> Iterator[str]:
+    yield f"{'':<16} {'requests':>8} {'p50 ms':>8} {'p99 ms':>8} {'most ms':>8} {'late ms':>8}  statuses"
+    for name, samples in (("idle", idle), ("while importing", meanwhile)):
+        p50, p99, most = (figure * 1000 for figure in _figures(samples))
+        statuses = ", ".join(f"{status}: {count}" for status, count in Counter(each.status for each in samples).items())
+        late = max(sample.late for sample in samples) * 1000
+        yield f"{name:<16} {len(samples):>8} {p50:>8.2f} {p99:>8.2f} {most:>8.2f} {late:>8.0f}  {statuses}"
+    ratios = [after / before for before, after in zip(_figures(idle), _figures(meanwhile), strict=True)]
+    yield f"{'ratio':<16} {'':>8} {ratios[0]:>8.2f} {ratios[1]:>8.2f} {ratios[2]:>8.2f}"
+
+
+def _figures(samples: Sequence[Sample]) -> tuple[float, float, float]:
+    """Return the median, the 99th percentile and the most."""
+    seconds = [sample.seconds for sample in samples]
+    percentiles = statistics.quantiles(seconds, n=100, method="inclusive")
+    return percentiles[49], percentiles[98], max(seconds)

@@ -1,0 +1,126 @@
+"""The two databases that the import is measured on, each brought back to an empty catalogue before every run.
+
+What is not measured is done here with psql and sqlite3, so that this process stays small: a process that it starts
+is counted with no less memory than it has itself.
+"""
+
+import shutil
+import sqlite3
+import sys
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Protocol
+
+from benchmarks.animals import CATEGORIES, Content
+from benchmarks.processes import manage, run
+
+FILL_CATEGORIES = "INSERT INTO categories_category (name, created_at, updated_at) VALUES " + ", ".join(
+    f"('{name}', CURRENT_TIMESTAMP, CURRENT_TIMESTAMP)" for name in CATEGORIES
+)
+SUMS = ", ".join(f"COALESCE(sum({what}), 0)" for what in ("length(name)", "category_id", "length(status)"))
+CONTENT = f"SELECT count(*), {SUMS} FROM pets_pet"
+HISTORY = "SELECT count(*) FROM pets_petchange"
+EMPTY = "TRUNCATE pets_pet, pets_petchange, pets_importrun RESTART IDENTITY"
+TIDY = "VACUUM (ANALYZE) pets_pet, pets_petchange, pets_importrun, categories_category"
+TABLES = "SELECT count(*) FROM information_schema.tables WHERE table_schema = 'public'"
+
+
+class Store(Protocol):
+    """A database with the service's schema and the categories in it."""
+
+    name: str
+    environment: dict[str, str]
+    """What makes manage.py use it."""
+
+    def empty(self) -> None:
+        """Leave nothing but the categories: no animals, no history, no import runs, nothing for VACUUM to do."""
+
+    def numbers(self, query: str) -> list[int]:
+        """Return the row that `query` answers with."""
+
+
+def content(store: Store) -> Content:
+    """Return what the catalogue holds."""
+    return Content(*store.numbers(CONTENT))
+
+
+def history_rows(store: Store) -> int:
+    """Return how many rows of history there are."""
+    return store.numbers(HISTORY)[0]
+
+
+def psql(url: str) -> tuple[str, ...]:
+    """Return the command that runs psql, which stops at the first mistake."""
+    return ("psql", url, "-X", "-q", "-A", "-t", "-F", " ", "-v", "ON_ERROR_STOP=1")
+
+
+class PostgreSQL:
+    """The database of `url`, which must be empty: what is in it would be lost."""
+
+    name = "PostgreSQL"
+
+    def __init__(self, url: str) -> None:
+        """Make the schema and the categories; ends this program if there is anything already."""
+        self.url = url
+        self.environment = {"DATABASE_URL": url, "LOG_LEVEL": "ERROR", "PGCLIENTENCODING": "UTF8"}
+        if self.numbers(TABLES) != [0]:
+            sys.exit("The database named by DATABASE_URL is not empty, and a measurement would destroy what it holds.")
+        run(*manage("migrate", "-v0"), environment=self.environment)
+        self.execute(FILL_CATEGORIES)
+
+    def execute(self, *statements: str) -> str:
+        """Run the statements, each by itself, and return what they print."""
+        commands = [argument for statement in statements for argument in ("-c", statement)]
+        return run(*psql(self.url), *commands, environment=self.environment).output
+
+    def empty(self) -> None:
+        """Leave nothing but the categories."""
+        self.execute(EMPTY)
+        self.tidy()
+
+    def tidy(self) -> None:
+        """Leave nothing for autovacuum to do, which would do it while something is measured."""
+        self.execute(TIDY)
+
+    def numbers(self, query: str) -> list[int]:
+        """Return the row that `query` answers with."""
+        return [int(number) for number in self.execute(query).split()]
+
+    def version(self) -> str:
+        """Return the version of the server."""
+        return self.execute("SHOW server_version").split()[0]
+
+
+class SQLite:
+    """A file in `folder`, made anew from a copy of an empty catalogue."""
+
+    name = "SQLite"
+
+    def __init__(self, folder: Path) -> None:
+        """Make the schema and the categories."""
+        self.path = folder / "catalogue.sqlite3"
+        self.environment = {"DATABASE_URL": f"sqlite:///{self.path}", "LOG_LEVEL": "ERROR"}
+        self._unfilled = folder / "unfilled.sqlite3"
+        run(*manage("migrate", "-v0"), environment=self.environment)
+        with self._connection() as connection:
+            connection.execute(FILL_CATEGORIES)
+            connection.commit()
+            connection.execute("PRAGMA journal_mode=DELETE")  # so that the file by itself is all of it
+        self.path.rename(self._unfilled)
+
+    @contextmanager
+    def _connection(self) -> Iterator[sqlite3.Connection]:
+        with closing(sqlite3.connect(self.path)) as connection:
+            yield connection
+
+    def empty(self) -> None:
+        """Leave nothing but the categories."""
+        for left in self.path.parent.glob(f"{self.path.name}*"):
+            left.unlink()
+        shutil.copyfile(self._unfilled, self.path)
+
+    def numbers(self, query: str) -> list[int]:
+        """Return the row that `query` answers with."""
+        with self._connection() as connection:
+            return list(connection.execute(query).fetchone())
