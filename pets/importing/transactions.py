@@ -74,13 +74,18 @@ def roomy() -> Iterator[None]:
     try:
         yield
     except BaseException as error:
-        if connection.connection is not None:
-            connection.connection.close()  # itself, or a pool would keep it
-        connection.close()
+        hang_up()
         if isinstance(error, OperationalError) and str(error) == "interrupted":  # SQLite's word for Ctrl-C
             raise KeyboardInterrupt from None
         raise
     _set_back()
+
+
+def hang_up() -> None:
+    """Close the connection itself, which a pool would keep."""
+    if connection.connection is not None:
+        connection.connection.close()
+    connection.close()
 
 
 def _set_up() -> None:

@@ -12,7 +12,7 @@ from categories.models import Category
 from pets.importing.faults import ImportRefusedError
 from pets.importing.lock import only_import
 from pets.importing.progress import Progress
-from pets.importing.transactions import roomy, write_at_once
+from pets.importing.transactions import hang_up, roomy, write_at_once
 from pets.models import ImportRun, ImportState
 
 CHANGED, GONE, CATEGORY_GONE = "changed since", "deleted since", "its former category was deleted"
@@ -54,7 +54,7 @@ def undo_import(number: int, progress: Progress, *, dry_run: bool) -> Undone:
             with progress.working(f"Undoing {run}"):
                 write_at_once(lambda: made.append(_undo(run)), dry_run=dry_run)
         except KeyboardInterrupt:
-            connection.close()
+            hang_up()
             run.refresh_from_db()
             if run.state != ImportState.UNDONE:
                 raise
