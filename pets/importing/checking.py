@@ -15,6 +15,8 @@ NO_SUCH_NAME = "must be the name of an existing category; --create-categories wo
 MOST_NEW_CATEGORIES = 10_000
 """Of one file. They are held in memory, and so many are a mistake."""
 
+PLAIN_CELLS = 4
+
 NOT_A_STRING = "must be a string."
 BOTH = "and category say the same: give one of them."
 
@@ -37,14 +39,14 @@ class Categories:
     def __init__(self, *, create: bool) -> None:
         """`create`: a name that no category has is that of one to be added."""
         self._create = create
-        self._ids = dict(Category.objects.values_list("name", "pk"))
-        self._names = {number: name for name, number in self._ids.items()}
+        self.ids = dict(Category.objects.values_list("name", "pk"))
+        self._names = {number: name for name, number in self.ids.items()}
         self.added: dict[str, int] = {}
         """The names that are new, with the numbers that stand for them until they are stored: -1, -2 and so on."""
 
     def by_name(self, name: Any) -> int:
         """Return the id; raises `ValidationError`."""
-        if isinstance(name, str) and (known := self._ids.get(name) or self.added.get(name)) is not None:
+        if isinstance(name, str) and (known := self.ids.get(name) or self.added.get(name)) is not None:
             return known
         if not self._create or not isinstance(name, str):
             raise ValidationError(NO_SUCH_NAME if isinstance(name, str) else NOT_A_STRING)
@@ -72,6 +74,7 @@ class Check:
     def __init__(self, categories: Categories, *, keep_blanks: bool) -> None:
         """`keep_blanks`: what a row with a reference leaves blank may come from the animal that has it."""
         self._keep_blanks = keep_blanks
+        self._categories = categories
         self._rules = {
             "name": rules.name,
             "categoryId": categories.by_id,
@@ -84,6 +87,24 @@ class Check:
         """Return the row, or its faults in the order in which the API names members."""
         if isinstance(cells, Damaged):
             return [Fault(line, "", cells.message, cells.code)]
+        return self._plain(line, cells) or self._any(line, cells)
+
+    def _plain(self, line: int, cells: Cells) -> Checked | None:
+        """Return a row that has all four cells and no fault, in half the time; None for any other."""
+        if len(cells) != PLAIN_CELLS:
+            return None
+        try:
+            return Checked(
+                line,
+                rules.name(cells["name"]),
+                self._categories.ids[cells["category"]],
+                rules.status(cells["status"]),
+                _reference(cells["external_reference"]),
+            )
+        except (KeyError, TypeError, ValidationError):
+            return None
+
+    def _any(self, line: int, cells: Cells) -> Checked | list[Fault]:
         values: dict[str, Any] = {}
         faults = []
         for member, cell in cells.items():

@@ -154,7 +154,9 @@ def _cells(columns: Sequence[str], row: Sequence[str], *, formula_safe: bool) ->
         return Damaged(f"The row has {len(row)} cells, the header has {len(columns)}.", row)
     if formula_safe:
         row = [cell.removeprefix("'") for cell in row]
-    cells: Cells = {column: cell for column, cell in zip(columns, row, strict=True) if cell}
+    cells: Cells = dict(zip(columns, row, strict=True))
+    if "" in row:
+        cells = {column: cell for column, cell in cells.items() if cell}
     if "categoryId" in cells:
         cells["categoryId"] = number(cells["categoryId"])
     return cells

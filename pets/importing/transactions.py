@@ -60,7 +60,7 @@ def _state(error: BaseException) -> str | None:
     return getattr(error.__cause__, "sqlstate", None)
 
 
-SETTINGS = {"work_mem": "64MB", "statement_timeout": "0", "idle_in_transaction_session_timeout": "0"}
+SETTINGS = {"work_mem": "256MB", "statement_timeout": "0", "idle_in_transaction_session_timeout": "0"}
 
 
 @contextmanager

@@ -29,6 +29,8 @@ class Command(BaseCommand):
         "animal has changes that animal; every other row adds one. All or nothing: docs/importing.md."
     )
 
+    requires_system_checks = ()  # they take as long as ten thousand rows, and are about serving
+
     def add_arguments(self, parser: CommandParser) -> None:
         """Add the file, how to read it, and what to do with its rows."""
         parser.add_argument("file", metavar="FILE", help='The file, or "-" for standard input.')
