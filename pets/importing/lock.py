@@ -2,7 +2,7 @@
 
 import fcntl
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
@@ -26,14 +26,9 @@ def only_import() -> Iterator[None]:
 
     Whatever is recorded as running when the lock is free was killed, and nothing of it was written.
     """
-    if connection.vendor == "postgresql":
-        with _advisory_lock():
-            _mark_killed()
-            yield
-    else:
-        with _file_lock():
-            _mark_killed()
-            yield
+    with _advisory_lock() if connection.vendor == "postgresql" else _file_lock():
+        _mark_killed()
+        yield
 
 
 @contextmanager
@@ -86,8 +81,5 @@ def _mark_killed() -> None:
 
 def mark_killed() -> None:
     """Record as killed what is recorded as running and is not, unless an import is running right now."""
-    try:
-        with only_import():
-            pass
-    except ImportRefusedError:
+    with suppress(ImportRefusedError), only_import():
         pass

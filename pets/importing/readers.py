@@ -30,6 +30,9 @@ COLUMNS = ("external_reference", "name", "category", "categoryId", "status")
 REMARKS = ("_line", "_code", "_message")
 """What a file of rejects has in front of each row; an import passes over it."""
 
+KNOWN = {column.lower(): column for column in (*COLUMNS, *REMARKS)}
+"""The columns by what they are found by: case does not matter."""
+
 DELIMITERS = {",": ",", ";": ";", "tab": "\t"}
 LARGEST_WORKBOOK = 1024 * 1024 * 1024
 """Bytes that a workbook may have when it is unpacked."""
@@ -120,11 +123,10 @@ def _decimal(text: str) -> Decimal | float:
 
 def _columns(header: Sequence[str]) -> list[str]:
     """Return the header's columns under their own names; raises `FileError` naming every mistake."""
-    known = {column.lower(): column for column in (*COLUMNS, *REMARKS)}
-    columns = [known.get(cell.strip().lower(), "") for cell in header]
+    columns = [KNOWN.get(cell.strip().lower(), "") for cell in header]
     unknown = [cell for cell, column in zip(header, columns, strict=True) if not column]
     mistakes = [f"{_named(unknown)}: no column of an import"] if unknown else []
-    mistakes += [f"{column} is there twice" for column in known.values() if columns.count(column) > 1]
+    mistakes += [f"{column} is there twice" for column in KNOWN.values() if columns.count(column) > 1]
     if "name" not in columns:
         mistakes.append("name is missing")
     if "category" in columns and "categoryId" in columns:
@@ -217,10 +219,11 @@ def _csv(source: Source, encoding: str, how: Reading) -> Table:
 def _delimiter(source: Source, encoding: str) -> str:
     """Return the delimiter by which the header shows most columns."""
     header = next(source.lines(encoding), "")
-    known = {column.lower() for column in (*COLUMNS, *REMARKS)}
-    return max(
-        DELIMITERS.values(), key=lambda each: len(known & {cell.strip(' "\r\n').lower() for cell in header.split(each)})
-    )
+
+    def columns_by(delimiter: str) -> int:
+        return len(KNOWN.keys() & {cell.strip(' "\r\n').lower() for cell in header.split(delimiter)})
+
+    return max(DELIMITERS.values(), key=columns_by)
 
 
 def _csv_rows(reader: Any, record: _Record, columns: Sequence[str], *, formula_safe: bool) -> Iterator[Row]:

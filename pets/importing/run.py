@@ -145,7 +145,8 @@ class _Import:
                 with self.progress.working(f"Writing {self.progress.rows - rejects.count:,} rows"):
                     write_at_once(lambda: self._write(rejects), dry_run=self.options.dry_run)
                 rejects.keep()
-            self.run.save()  # after a dry run, which took the record back too
+            if self.options.dry_run:
+                self.run.save()  # which was taken back too
         except ImportRefusedError as error:
             refusal = str(error)
             self._count_rows(rejects)

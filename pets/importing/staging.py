@@ -8,16 +8,15 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice
-from typing import Any
 
 from django.db import connection
 
 from categories.models import Category
 from pets.importing.checking import Checked
+from pets.importing.sql import BATCH, execute, stream
 from pets.models import ImportRun, PetStatus
 
 TABLES = ("import_rows", "import_duplicates", "import_categories", "import_writes")
-BATCH = 10_000
 BLOCK_LINES = 2_000
 
 
@@ -33,15 +32,15 @@ class Written:
 def stage(rows: Iterable[Checked]) -> None:
     """Fill the temporary table with `rows`, holding a few of them at a time."""
     clear()
-    _execute(
+    execute(
         "CREATE TEMPORARY TABLE import_rows "
         "(line bigint, name text, category_id bigint, status text, external_reference text, refused boolean)"
     )
-    _execute("CREATE TEMPORARY TABLE import_duplicates (line bigint, first_line bigint)")
-    _execute("CREATE TEMPORARY TABLE import_categories (number bigint, id bigint)")
+    execute("CREATE TEMPORARY TABLE import_duplicates (line bigint, first_line bigint)")
+    execute("CREATE TEMPORARY TABLE import_categories (number bigint, id bigint)")
     if connection.vendor == "postgresql":
         _copy(rows)
-        _execute("ANALYZE import_rows")
+        execute("ANALYZE import_rows")
     else:
         _insert(rows)
 
@@ -49,23 +48,23 @@ def stage(rows: Iterable[Checked]) -> None:
 def clear() -> None:
     """Forget what is staged."""
     for table in TABLES:
-        _execute(f"DROP TABLE IF EXISTS {table}")
+        execute(f"DROP TABLE IF EXISTS {table}")
 
 
 def duplicates() -> Iterator[tuple[Checked, int]]:
     """Take out the rows whose reference an earlier row has, refused or not; yield each with the earlier one's line."""
-    _execute(
+    execute(
         "INSERT INTO import_duplicates SELECT r.line, first.line FROM import_rows r JOIN ("
         "  SELECT external_reference, min(line) AS line FROM import_rows"
         "  WHERE external_reference IS NOT NULL GROUP BY external_reference HAVING count(*) > 1"
         ") first ON first.external_reference = r.external_reference WHERE r.line > first.line AND NOT r.refused"
     )
-    for *row, first in _stream(
+    for *row, first in stream(
         "SELECT r.line, r.name, r.category_id, r.status, r.external_reference, d.first_line"
         " FROM import_duplicates d JOIN import_rows r ON r.line = d.line ORDER BY r.line"
     ):
         yield Checked(*row), first
-    _execute("DELETE FROM import_rows WHERE refused OR line IN (SELECT line FROM import_duplicates)")
+    execute("DELETE FROM import_rows WHERE refused OR line IN (SELECT line FROM import_duplicates)")
 
 
 INCOMPLETE = (
@@ -76,16 +75,16 @@ INCOMPLETE = (
 
 def incomplete() -> Iterator[Checked]:
     """Take out the rows that add an animal and leave blank what it must have; yield them."""
-    for row in _stream(
+    for row in stream(
         f"SELECT r.line, r.name, r.category_id, r.status, r.external_reference {INCOMPLETE} ORDER BY line"
     ):
         yield Checked(*row)
-    _execute(f"DELETE FROM import_rows WHERE line IN (SELECT r.line {INCOMPLETE})")  # noqa: S608 - a constant
+    execute(f"DELETE FROM import_rows WHERE line IN (SELECT r.line {INCOMPLETE})")  # noqa: S608 - a constant
 
 
 def add_categories(names: dict[str, int]) -> list[int]:
     """Store the categories that staged rows need, out of `names` and their numbers; return the new ids."""
-    needed = {number for (number,) in _stream("SELECT DISTINCT category_id FROM import_rows WHERE category_id < 0")}
+    needed = {number for (number,) in stream("SELECT DISTINCT category_id FROM import_rows WHERE category_id < 0")}
     wanted = [name for name, number in names.items() if number in needed]
     there = dict(Category.objects.filter(name__in=wanted).values_list("name", "pk")) if wanted else {}
     added = [Category.objects.create(name=name) for name in wanted if name not in there]
@@ -100,18 +99,18 @@ def add_categories(names: dict[str, int]) -> list[int]:
 def write(run: ImportRun, now: datetime) -> Written:
     """Write the staged rows and their history; the caller's transaction makes it all or nothing."""
     rows = _count("SELECT count(*) FROM import_rows")
-    _execute(f"CREATE TEMPORARY TABLE import_writes AS {_writes()}")
+    execute(f"CREATE TEMPORARY TABLE import_writes AS {_writes()}")
     created = _count("SELECT count(*) FROM import_writes WHERE is_new")
     total = _count("SELECT count(*) FROM import_writes")
     at = connection.ops.adapt_datetimefield_value(now)
     if total > created:
-        _execute(
+        execute(
             "UPDATE pets_pet SET name = w.name, category_id = w.category_id, status = w.status, updated_at = %s"
             " FROM import_writes w WHERE w.id = pets_pet.id AND NOT w.is_new",
             [at],
         )
     if total:
-        _execute(
+        execute(
             "INSERT INTO pets_petchange (id, name, category_id, status, external_reference,"
             " history_date, history_type, actor, request_id, import_run_id, import_line)"
             " SELECT id, name, category_id, status, external_reference,"
@@ -120,7 +119,7 @@ def write(run: ImportRun, now: datetime) -> Written:
         )
     if created:
         # Last, as a list of the newest animals must step over each one that is there and not yet committed.
-        _execute(
+        execute(
             "INSERT INTO pets_pet (id, name, category_id, status, external_reference, created_at, updated_at)"
             " SELECT id, name, category_id, status, external_reference, %s, %s FROM import_writes WHERE is_new",
             [at, at],
@@ -197,20 +196,7 @@ def _insert(rows: Iterable[Checked]) -> None:
         cursor.execute("COMMIT")
 
 
-def _execute(statement: str, parameters: Any = None) -> None:
-    with connection.cursor() as cursor:
-        cursor.execute(statement, parameters)
-
-
 def _count(statement: str) -> int:
     with connection.cursor() as cursor:
         cursor.execute(statement)
         return int(cursor.fetchone()[0])
-
-
-def _stream(statement: str) -> Iterator[tuple[Any, ...]]:
-    """Yield the rows of a query without holding them all."""
-    with connection.chunked_cursor() as cursor:
-        cursor.execute(statement)
-        while batch := cursor.fetchmany(BATCH):
-            yield from batch

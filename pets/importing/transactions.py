@@ -17,26 +17,19 @@ LOCKED = "Somebody else kept what this needs locked, and nothing was written. Ru
 CATALOGUE_CHANGED = "The catalogue was changed by others while this ran, and nothing was written. Run it again."
 
 
-class _DryRun(Exception):  # noqa: N818 - takes back what was written
-    pass
-
-
 def write_at_once(work: Callable[[], T], *, dry_run: bool) -> T:
     """Run `work` in one transaction and return what it returns; with `dry_run` nothing of it stays.
 
     It sees one state of the catalogue and begins anew if someone else changed the same animals meanwhile. Raises
     `ImportRefusedError` if that goes on.
     """
-    result: list[T] = []
     for attempt in range(1, ATTEMPTS + 1):
         try:
             with transaction.atomic():
                 _see_one_state()
-                result[:] = [work()]
+                result = work()
                 if dry_run:
-                    raise _DryRun  # noqa: TRY301 - a transaction is rolled back by an exception
-        except _DryRun:
-            return result[0]
+                    transaction.set_rollback(True)
         except DatabaseError as error:
             if attempt < ATTEMPTS and _state(error) in RETRYABLE:
                 continue
@@ -46,7 +39,7 @@ def write_at_once(work: Callable[[], T], *, dry_run: bool) -> T:
                 raise ImportRefusedError(LOCKED) from error
             raise
         else:
-            return result[0]
+            return result
     raise AssertionError
 
 

@@ -1,9 +1,7 @@
 """Takes back what an import did, as far as nobody has changed it since."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
 from django.db import connection
 from django.utils import timezone
@@ -12,6 +10,7 @@ from categories.models import Category
 from pets.importing.faults import ImportRefusedError
 from pets.importing.lock import only_import
 from pets.importing.progress import Progress
+from pets.importing.sql import execute, stream
 from pets.importing.transactions import hang_up, roomy, write_at_once
 from pets.models import ImportRun, ImportState
 
@@ -47,9 +46,7 @@ def undo_import(number: int, progress: Progress, *, dry_run: bool) -> Undone:
     with only_import(), roomy():
         run = _done(number)
         if connection.vendor == "postgresql":
-            _execute(
-                "ANALYZE pets_petchange"
-            )  # or what an import brought a moment ago is looked for in the wrong order
+            execute("ANALYZE pets_petchange")  # or what an import brought a moment ago is looked for in the wrong order
         try:
             with progress.working(f"Undoing {run}"):
                 write_at_once(lambda: made.append(_undo(run)), dry_run=dry_run)
@@ -58,7 +55,7 @@ def undo_import(number: int, progress: Progress, *, dry_run: bool) -> Undone:
             run.refresh_from_db()
             if run.state != ImportState.UNDONE:
                 raise
-        _execute("DROP TABLE IF EXISTS undo_pets")
+        execute("DROP TABLE IF EXISTS undo_pets")
     return made[-1]
 
 
@@ -111,13 +108,13 @@ DELETE = "DELETE FROM pets_pet WHERE id IN (SELECT id FROM undo_pets WHERE reaso
 def _undo(run: ImportRun) -> Undone:
     now = timezone.now()
     at = connection.ops.adapt_datetimefield_value(now)
-    _execute(PLAN.format(gone=GONE, changed=CHANGED, category_gone=CATEGORY_GONE), [run.pk])
-    counts = dict(_rows("SELECT is_new, count(*) FROM undo_pets WHERE reason = '' GROUP BY is_new"))
-    _execute(RESTORE, [at])
-    _execute(TELL, [at, f"undo of {run}"])
-    _execute(DELETE)
+    execute(PLAN.format(gone=GONE, changed=CHANGED, category_gone=CATEGORY_GONE), [run.pk])
+    counts = dict(stream("SELECT is_new, count(*) FROM undo_pets WHERE reason = '' GROUP BY is_new"))
+    execute(RESTORE, [at])
+    execute(TELL, [at, f"undo of {run}"])
+    execute(DELETE)
     categories = _delete_categories(run)
-    left = [Left(*row) for row in _rows("SELECT id, reason FROM undo_pets WHERE reason <> '' ORDER BY id")]
+    left = [Left(*row) for row in stream("SELECT id, reason FROM undo_pets WHERE reason <> '' ORDER BY id")]
     _record(run, now, left)
     return Undone(run, counts.get(True, 0), counts.get(False, 0), categories, left)
 
@@ -132,14 +129,3 @@ def _record(run: ImportRun, now: datetime, left: list[Left]) -> None:
     run.state, run.undone_at = ImportState.UNDONE, now
     run.outcome = f"It was undone; {len(left):,} animals were left as they are." if left else "It was undone."
     run.save()
-
-
-def _execute(statement: str, parameters: list[Any] | None = None) -> None:
-    with connection.cursor() as cursor:
-        cursor.execute(statement, parameters)
-
-
-def _rows(statement: str) -> Iterator[tuple[Any, ...]]:
-    with connection.cursor() as cursor:
-        cursor.execute(statement)
-        yield from cursor.fetchall()

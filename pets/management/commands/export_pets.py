@@ -21,11 +21,12 @@ from pets.exporting import FileFormat, Form, form_named, write_pets
 from pets.exporting.rows import Progress, unheard
 from pets.exporting.sheet import TooManyAnimalsError
 from pets.files import BLOCK, FileInTheWayError, whole_file
+from pets.management.telling import STOPPED
 from pets.models import Pet, PetStatus
 
 STANDARD_OUTPUT = "-"
-INTERRUPTED, BROKEN_PIPE = 130, 141
-"""Exit statuses as a shell has them for what SIGINT and SIGPIPE end."""
+BROKEN_PIPE = 141
+"""The exit status that a shell has for what SIGPIPE ended."""
 SECONDS_BETWEEN_LINES = 10.0
 
 
@@ -167,7 +168,7 @@ def _told_errors(file: str) -> Iterator[None]:
     except KeyboardInterrupt:
         message, status = (
             f"Stopped. {place} was not {'finished' if file == STANDARD_OUTPUT else 'written'}.",
-            INTERRUPTED,
+            STOPPED,
         )
     else:
         return

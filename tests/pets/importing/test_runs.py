@@ -16,7 +16,7 @@ import pytest
 from django.db import connection
 
 from categories.models import Category
-from pets.importing import staging, transactions
+from pets.importing import sql, staging, transactions
 from pets.importing.lock import only_import
 from pets.models import ImportRun, Pet
 from tests.factories import PetFactory
@@ -190,7 +190,7 @@ def test_a_signal_while_the_database_writes_stops_it_too(
 
     def write(*_given: object) -> None:
         threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
-        staging._execute(forever)
+        sql.execute(forever)
 
     monkeypatch.setattr(staging, "write", write)
     result = command("import_pets", str(many(tmp_path, 3)), "-v0")
@@ -199,15 +199,14 @@ def test_a_signal_while_the_database_writes_stops_it_too(
     assert catalogue() == []
 
 
+def write_and_be_stopped(*given: Any, **options: Any) -> None:
+    transactions.write_at_once(*given, **options)
+    raise KeyboardInterrupt
+
+
 def test_a_signal_that_comes_after_the_commit_does_not_deny_it(
     run_import: Import, dogs: Category, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    write_at_once = transactions.write_at_once
-
-    def write_and_be_stopped(*given: Any, **options: Any) -> None:
-        write_at_once(*given, **options)
-        raise KeyboardInterrupt
-
     monkeypatch.setattr("pets.importing.run.write_at_once", write_and_be_stopped)
     result = run_import(CONTENT)
     assert (result.status, result.out.partition(",")[0]) == (0, "Done")
@@ -234,12 +233,6 @@ def test_a_signal_in_the_last_moment_does_not_deny_it_either(
 def test_an_undo_that_is_stopped_after_the_commit_is_done(
     run_import: Import, dogs: Category, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    write_at_once = transactions.write_at_once
-
-    def write_and_be_stopped(*given: Any, **options: Any) -> None:
-        write_at_once(*given, **options)
-        raise KeyboardInterrupt
-
     run_import(CONTENT)
     monkeypatch.setattr("pets.importing.undo.write_at_once", write_and_be_stopped)
     result = command("undo_import", str(ImportRun.objects.get().pk), "-v0")

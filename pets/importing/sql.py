@@ -1,0 +1,23 @@
+"""Statements on Django's connection, for what is done to a whole file at once."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from django.db import connection
+
+BATCH = 10_000
+"""Rows that are held at a time."""
+
+
+def execute(statement: str, parameters: Any = None) -> None:
+    """Run a statement that gives no rows."""
+    with connection.cursor() as cursor:
+        cursor.execute(statement, parameters)
+
+
+def stream(statement: str) -> Iterator[tuple[Any, ...]]:
+    """Yield the rows of a query without holding them all."""
+    with connection.chunked_cursor() as cursor:
+        cursor.execute(statement)
+        while batch := cursor.fetchmany(BATCH):
+            yield from batch
