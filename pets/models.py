@@ -115,6 +115,7 @@ class Pet(models.Model):
     class Meta:
         """One index per shape of the list: the primary key, and status with it."""
 
+        permissions: ClassVar = [("export_pet", "Can export animals"), ("restore_pet", "Can restore deleted animals")]
         indexes: ClassVar = [models.Index(fields=["status", "id"], name="pet_status_id")]
         constraints: ClassVar = [
             models.UniqueConstraint(
