@@ -2,6 +2,7 @@
 
 from typing import ClassVar
 
+from django.conf import settings
 from django.db import models
 from simple_history.models import HistoricalRecords
 
@@ -69,6 +70,23 @@ class ImportRun(models.Model):
     def __str__(self) -> str:
         """Return what it is called everywhere."""
         return f"import {self.pk}"
+
+
+class ImportUpload(models.Model):
+    """A small file that waits in the back office until whoever sent it has seen what it would do."""
+
+    uploaded_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
+    file_name = models.CharField(max_length=255)
+    content = models.BinaryField()
+    options = models.JSONField(help_text="What was chosen in the form.")
+    rejects = models.BinaryField(default=b"", help_text="The refused rows, as import_pets --rejects writes them.")
+    run = models.ForeignKey(ImportRun, on_delete=models.SET_NULL, null=True, related_name="uploads")
+    created_at = models.DateTimeField(auto_now_add=True, db_index=True)
+    confirmed_at = models.DateTimeField(null=True, help_text="When it was imported, or is being imported since.")
+
+    def __str__(self) -> str:
+        """Return the name of the file."""
+        return self.file_name
 
 
 class ChangeOfPet(Change):

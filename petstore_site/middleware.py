@@ -21,7 +21,7 @@ RETRIES = 2
 
 
 class RequestLogMiddleware:
-    """Names the request (`X-Request-ID`), measures it, and logs one line about it when it is done."""
+    """Names the request (`X-Request-ID`, for what follows as well), measures it, and logs one line when it is done."""
 
     def __init__(self, get_response: GetResponse) -> None:
         """Wrap every other layer."""
@@ -29,7 +29,7 @@ class RequestLogMiddleware:
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         """Add the header and log."""
-        name = _request_id(request)
+        name = request.META["HTTP_X_REQUEST_ID"] = _request_id(request)
         logs.request_id.set(name)
         started = time.perf_counter()
         response = self.get_response(request)

@@ -1,30 +1,70 @@
-"""The record of imports in the back office."""
+"""Imports in the back office: their record, and small files from the first look to the last word."""
 
 from typing import Any
 
-from django.contrib import admin
-from django.http import HttpRequest
+from django import forms
+from django.contrib import admin, messages
+from django.core.exceptions import PermissionDenied
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.template.response import TemplateResponse
+from django.urls import URLPattern, path, reverse
+from django.utils.decorators import method_decorator
+from django.utils.http import content_disposition_header
 from django.utils.timezone import localtime
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from pets.models import ImportRun
+from pets.importing.faults import ImportRefusedError
+from pets.importing.progress import Progress
+from pets.importing.run import Sender
+from pets.importing.undo import undo_import
+from pets.importing.uploads import LARGEST_UPLOAD, MOST_ROWS, confirm, keep, preview
+from pets.models import ImportRun, ImportUpload
+
+ENCODINGS = (("", "Found out from the file"), ("cp1252", "cp1252, of older Windows programs"))
+BLANKS = (("keep", "Leaves the animal as it is"), ("clear", "Clears the status, to available"))
+
+
+class UploadForm(forms.Form):
+    """The file, and what `import_pets` has options for."""
+
+    file = forms.FileField(help_text=f"CSV or XLSX, at most {LARGEST_UPLOAD // 2**20} MB and {MOST_ROWS:,} rows.")
+    create_categories = forms.BooleanField(
+        required=False, label="Add missing categories", help_text="Else rows that name one are refused."
+    )
+    blank = forms.ChoiceField(choices=BLANKS, label="A blank cell", help_text="Of a row whose animal is there already.")
+    formula_safe = forms.BooleanField(
+        required=False,
+        initial=True,
+        label="Drop a ' at the beginning of a cell",
+        help_text="Exports of the back office have it before what a spreadsheet would take for a formula.",
+    )
+    encoding = forms.ChoiceField(choices=ENCODINGS, required=False)
+
+    def __init__(self, *args: Any, may_add_categories: bool) -> None:
+        """Offer to add categories to those who may."""
+        super().__init__(*args)
+        if not may_add_categories:
+            self.fields["create_categories"].disabled = True
+            self.fields["create_categories"].help_text = "You may not add categories."
+
+    def chosen(self) -> dict[str, Any]:
+        """Return what was chosen, without the file."""
+        return {name: value for name, value in self.cleaned_data.items() if name != "file"}
 
 
 @admin.register(ImportRun)
 class ImportRunAdmin(admin.ModelAdmin):
-    """The record of imports, to be read; `import_pets` and `undo_import` write it."""
+    """Who may add an import may send a small file, see what it would do, import it, and take it back."""
 
     list_display = ["id", "file_name", "state", "created", "updated", "unchanged", "refused", "who", "started"]
     list_filter = ["state", "started_at"]
     search_fields = ["file_name", "=sha256"]
+    change_form_template = "admin/pets/importrun/record.html"
 
     @admin.display(description="started", ordering="-started_at")
     def started(self, run: ImportRun) -> str:
         """Return when it began, to the minute."""
         return f"{localtime(run.started_at):%Y-%m-%d %H:%M}"
-
-    def has_add_permission(self, _request: HttpRequest) -> bool:
-        """Return that nobody adds one here."""
-        return False
 
     def has_change_permission(self, _request: HttpRequest, _obj: Any = None) -> bool:
         """Return that nobody changes one."""
@@ -33,3 +73,129 @@ class ImportRunAdmin(admin.ModelAdmin):
     def has_delete_permission(self, _request: HttpRequest, _obj: Any = None) -> bool:
         """Return that nobody deletes one: the history points at it."""
         return False
+
+    def get_urls(self) -> list[URLPattern]:
+        """Add the steps of an import to the admin's own pages."""
+        view = self.admin_site.admin_view
+        return [
+            path("add/<int:upload_id>/confirm/", view(self.confirm_view), name="pets_importrun_confirm"),
+            path("add/<int:upload_id>/rejects/", view(self.rejects_view), name="pets_importrun_rejects"),
+            path("<int:run_id>/undo/", view(self.undo_view), name="pets_importrun_undo"),
+            *super().get_urls(),
+        ]
+
+    def change_view(
+        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        """Show the record, with the refused rows while they are kept."""
+        upload = None
+        if self.has_add_permission(request) and object_id.isdecimal():
+            kept = ImportUpload.objects.filter(run_id=int(object_id), uploaded_by=request.user.pk).exclude(rejects=b"")
+            upload = kept.only("pk").first()
+        return super().change_view(request, object_id, form_url, (extra_context or {}) | {"upload": upload})
+
+    @method_decorator(require_http_methods(["GET", "HEAD", "POST"]))
+    def add_view(
+        self, request: HttpRequest, _form_url: str = "", _extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        """Take a file and show what it would do."""
+        self._refuse_others(request)
+        may_add_categories = request.user.has_perm("categories.add_category")
+        given = (request.POST, request.FILES) if request.method == "POST" else ()
+        form = UploadForm(*given, may_add_categories=may_add_categories)
+        if form.is_valid():
+            file = form.cleaned_data["file"]
+            try:
+                upload = keep(file_name=file.name, content=file.read(), chosen=form.chosen(), member=request.user)
+                return self._show_preview(request, upload)
+            except ImportRefusedError as error:
+                form.add_error("file", str(error))
+        return self._page(request, "upload.html", title="Import a file", form=form, most_rows=MOST_ROWS)
+
+    @method_decorator(require_POST)
+    def confirm_view(self, request: HttpRequest, upload_id: int) -> HttpResponse:
+        """Import what was shown, or show it anew."""
+        upload = self._upload(request, upload_id)
+        if upload.run is not None:
+            self.message_user(request, f"This was imported already: {upload.run}.", messages.WARNING)
+            return self._record(upload.run)
+        try:
+            run = confirm(upload, request.POST.get("digest", ""), _sender(request), again="again" in request.POST)
+        except ImportRefusedError as error:
+            self.message_user(request, str(error), messages.ERROR)
+            try:
+                return self._show_preview(request, upload)
+            except ImportRefusedError:
+                return HttpResponseRedirect(reverse("admin:pets_importrun_add"))
+        self.message_user(request, f"Done, {run}: {_counts(run)}.", messages.SUCCESS)
+        return self._record(run)
+
+    @method_decorator(require_GET)
+    def rejects_view(self, request: HttpRequest, upload_id: int) -> HttpResponse:
+        """Return the refused rows as a file that can be mended and sent again."""
+        upload = self._upload(request, upload_id)
+        if not upload.rejects:
+            raise Http404
+        name = f"{upload.file_name.rpartition('.')[0] or 'animals'}-refused.csv"
+        return HttpResponse(
+            bytes(upload.rejects),
+            content_type="text/csv; charset=utf-8",
+            headers={"Content-Disposition": _attachment(name), "Cache-Control": "no-store"},
+        )
+
+    @method_decorator(require_http_methods(["GET", "HEAD", "POST"]))
+    def undo_view(self, request: HttpRequest, run_id: int) -> HttpResponse:
+        """Ask, then take a small import back; tell what was left because it was changed since."""
+        self._refuse_others(request)
+        run = self.get_object(request, str(run_id))
+        if run is None:
+            raise Http404
+        if request.method != "POST" or not _is_small(run):
+            return self._page(request, "undo.html", title=f"Undo {run}", run=run, is_small=_is_small(run))
+        try:
+            undone = undo_import(run.pk, Progress(None, shown=False), dry_run=False)
+        except ImportRefusedError as error:
+            self.message_user(request, str(error), messages.ERROR)
+            return self._record(run)
+        return self._page(request, "undone.html", title=f"Import {run.pk} is undone", run=run, undone=undone)
+
+    def _refuse_others(self, request: HttpRequest) -> None:
+        if not self.has_add_permission(request):
+            raise PermissionDenied
+
+    def _upload(self, request: HttpRequest, upload_id: int) -> ImportUpload:
+        """Return what this person sent; nobody else's."""
+        self._refuse_others(request)
+        upload = ImportUpload.objects.filter(pk=upload_id, uploaded_by=request.user.pk).first()
+        if upload is None:
+            raise Http404
+        return upload
+
+    def _show_preview(self, request: HttpRequest, upload: ImportUpload) -> HttpResponse:
+        seen = preview(upload, _sender(request))
+        return self._page(
+            request, "preview.html", title=f"What {upload} would do", upload=upload, preview=seen, run=seen.outcome.run
+        )
+
+    def _record(self, run: ImportRun) -> HttpResponse:
+        return HttpResponseRedirect(reverse("admin:pets_importrun_change", args=[run.pk]))
+
+    def _page(self, request: HttpRequest, template: str, **context: Any) -> HttpResponse:
+        shared = self.admin_site.each_context(request) | {"opts": self.opts}
+        return TemplateResponse(request, f"admin/pets/importrun/{template}", shared | context)
+
+
+def _sender(request: HttpRequest) -> Sender:
+    return Sender(who=f"staff {request.user.get_username()}"[:150], request_id=request.META["HTTP_X_REQUEST_ID"])
+
+
+def _counts(run: ImportRun) -> str:
+    return f"{run.created:,} added, {run.updated:,} changed, {run.unchanged:,} unchanged, {run.refused:,} refused"
+
+
+def _is_small(run: ImportRun) -> bool:
+    return run.created + run.updated <= MOST_ROWS
+
+
+def _attachment(name: str) -> str:
+    return str(content_disposition_header(as_attachment=True, filename=name))

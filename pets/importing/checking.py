@@ -11,7 +11,7 @@ from pets.importing.faults import Fault, FileError
 from pets.importing.readers import Cells, Damaged
 from pets.models import PetStatus, validate_reference
 
-NO_SUCH_NAME = "must be the name of an existing category; --create-categories would add it."
+NO_SUCH_NAME = "must be the name of an existing category, unless missing ones are to be created."
 MOST_NEW_CATEGORIES = 10_000
 """Of one file. They are held in memory, and so many are a mistake."""
 

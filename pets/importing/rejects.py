@@ -16,7 +16,7 @@ from pets.importing.readers import REMARKS, Cells, Damaged, Table
 from pets.spreadsheets import FORMULA_STARTS
 
 SHOWN = 100
-"""Faults that are kept to be told; the file of rejects holds all."""
+"""Faults of a file of any size that are kept to be told; the file of rejects holds all."""
 
 LARGEST_EXPONENT = 300
 IN_THE_WAY = "{path} is there already. Look whether its rows are mended, then remove it or name another."
@@ -28,7 +28,7 @@ class Rejects:
     The file appears under its name if `keep` was called by the time the `with` block ends.
     """
 
-    def __init__(self, table: Table, path: Path | None, *, at_most: int | None, formula_safe: bool) -> None:
+    def __init__(self, table: Table, path: Path | None, *, at_most: int | None, told: int, formula_safe: bool) -> None:
         """Prepare for rows of `table`; raises `ImportRefusedError` if there is a file of that name, or no folder."""
         self.count = 0
         self.faults: list[Fault] = []
@@ -37,6 +37,7 @@ class Rejects:
         self._wanted = path
         self._table = table
         self._at_most = at_most
+        self._told = told
         self._formula_safe = formula_safe
         self._file: _RejectsFile | None = None
         if path is not None and path.exists():
@@ -48,7 +49,7 @@ class Rejects:
     def add(self, faults: Sequence[Fault], cells: Cells | Damaged) -> None:
         """Count one refused row; raises `ImportRefusedError` if there are more than are allowed."""
         self.count += 1
-        self.faults += faults[: max(0, SHOWN - len(self.faults))]
+        self.faults += faults[: max(0, self._told - len(self.faults))]
         if self._file is None and self._wanted is not None:
             self._file = _RejectsFile(self._wanted, self._table, formula_safe=self._formula_safe)
             self.path = self._wanted

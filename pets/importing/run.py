@@ -1,4 +1,4 @@
-"""`import_pets` without its command line: what is done in which order, and what the record says of it."""
+"""An import from its file to its record: what is done in which order, and what the record says of it."""
 
 import getpass
 import os
@@ -11,11 +11,12 @@ from django.utils import timezone
 
 from pets.importing import staging
 from pets.importing.checking import Categories, Check, Checked, missing
-from pets.importing.faults import Fault, ImportRefusedError
+from pets.importing.faults import Fault, FileError, ImportRefusedError
 from pets.importing.lock import only_import
+from pets.importing.preview import Watch
 from pets.importing.progress import Progress
-from pets.importing.readers import Cells, Reading, Table, read
-from pets.importing.rejects import Rejects
+from pets.importing.readers import Cells, Reading, Row, Table, read
+from pets.importing.rejects import SHOWN, Rejects
 from pets.importing.source import Source, open_source
 from pets.importing.transactions import roomy, write_at_once
 from pets.models import ImportRun, ImportState
@@ -37,6 +38,8 @@ class Options:
     dry_run: bool = False
     again: bool = False
     """The same file may be imported a second time."""
+    most_rows: int | None = None
+    """A file with more is refused."""
 
     def as_json(self) -> dict[str, Any]:
         """Return them as the record keeps them."""
@@ -49,7 +52,7 @@ class Outcome:
 
     run: ImportRun
     faults: list[Fault]
-    """The first of them, `rejects.SHOWN` at most."""
+    """The first of them: 100, or `Options.most_rows` if that is given. A file of rejects holds all."""
     place: str
     """What their lines count: "line", or "animal" in a JSON array."""
     refusal: str | None = None
@@ -65,25 +68,42 @@ def import_file(name: str, options: Options, progress: Progress) -> Outcome:
     """
     ended: list[Outcome] = []
     try:
-        _import_file(name, options, progress, ended)
+        with open_source(name) as source:
+            _import_source(source, options, progress, Sender(who=_account()), ended)
     except KeyboardInterrupt:
         if not ended:
             raise
     return ended[0]
 
 
-def _import_file(name: str, options: Options, progress: Progress, ended: list[Outcome]) -> None:
-    with open_source(name) as source, only_import():
+@dataclass(frozen=True, kw_only=True)
+class Sender:
+    """Who imports, and in answer to which request; whoever must see first what will be written watches."""
+
+    who: str
+    request_id: str = ""
+    watch: Watch | None = None
+
+
+def import_source(source: Source, options: Options, sender: Sender) -> Outcome:
+    """Import an opened file as `import_file` does, in the name of `sender` and without telling progress."""
+    ended: list[Outcome] = []
+    _import_source(source, options, Progress(None, shown=False), sender, ended)
+    return ended[0]
+
+
+def _import_source(source: Source, options: Options, progress: Progress, sender: Sender, ended: list[Outcome]) -> None:
+    with only_import():
         digest = source.sha256()
         table = read(source, options.reading)
         if not options.again and not options.dry_run:
             _refuse_the_same(digest)
         run = ImportRun.objects.create(
-            who=_account(), file_name=source.name[:255], sha256=digest, options=options.as_json()
+            who=sender.who, file_name=source.name[:255], sha256=digest, options=options.as_json()
         )
         try:
             with roomy():
-                ended.append(_Import(run, source, table, options, progress).do())
+                ended.append(_Import(run, source, table, options, progress, sender).do())
                 staging.clear()
         except BaseException as error:
             run.refresh_from_db()
@@ -101,9 +121,13 @@ def _account() -> str:
         return f"uid {os.getuid()}"
 
 
+def import_of(digest: str) -> ImportRun | None:
+    """Return the last import of a file with this SHA-256 that stands."""
+    return ImportRun.objects.filter(sha256=digest, state=ImportState.DONE).first()
+
+
 def _refuse_the_same(digest: str) -> None:
-    earlier = ImportRun.objects.filter(sha256=digest, state=ImportState.DONE).first()
-    if earlier is not None:
+    if (earlier := import_of(digest)) is not None:
         message = (
             f"This file was imported already: {earlier} by {earlier.who}, {earlier.started_at:%Y-%m-%d %H:%M} UTC, "
             f'as "{earlier.file_name}". Nothing was done; --again imports it all the same.'
@@ -123,15 +147,26 @@ def _end(run: ImportRun, state: ImportState, outcome: str) -> None:
     run.save()
 
 
+def _at_most(rows: Iterator[Row], most: int) -> Iterator[Row]:
+    for number, row in enumerate(rows, 1):
+        if number > most:
+            message = f"The file has more than {most:,} rows."
+            raise FileError(message)
+        yield row
+
+
 class _Import:
     """One import on its way."""
 
-    def __init__(self, run: ImportRun, source: Source, table: Table, options: Options, progress: Progress) -> None:
+    def __init__(  # noqa: PLR0913, PLR0917 - what came together in _import_source
+        self, run: ImportRun, source: Source, table: Table, options: Options, progress: Progress, sender: Sender
+    ) -> None:
         self.run = run
         self.source = source
         self.table = table
         self.options = options
         self.progress = progress
+        self.sender = sender
         self.categories = Categories(create=options.create_categories)
 
     def do(self) -> Outcome:
@@ -169,7 +204,13 @@ class _Import:
     def _rejects(self) -> Rejects:
         options = self.options
         at_most = options.max_errors if options.skip_faults else None
-        return Rejects(self.table, options.rejects, at_most=at_most, formula_safe=options.reading.formula_safe)
+        return Rejects(
+            self.table,
+            options.rejects,
+            at_most=at_most,
+            told=options.most_rows or SHOWN,
+            formula_safe=options.reading.formula_safe,
+        )
 
     def _read_and_check(self, rejects: Rejects) -> None:
         with self.progress.reading(self.source.raw.tell, self.source.size):
@@ -187,7 +228,8 @@ class _Import:
 
     def _rows(self, rejects: Rejects) -> Iterator[Checked]:
         check = Check(self.categories, keep_blanks=self.options.keep_blanks)
-        for line, cells in self.table.rows:
+        rows = self.table.rows if self.options.most_rows is None else _at_most(self.table.rows, self.options.most_rows)
+        for line, cells in rows:
             self.progress.rows += 1
             row = check(line, cells)
             if isinstance(row, Checked):
@@ -200,7 +242,8 @@ class _Import:
     def _write(self, rejects: Rejects) -> None:
         self._count_rows(rejects)
         self.run.new_categories = staging.add_categories(self.categories.added)
-        written = staging.write(self.run, timezone.now())
+        sender = self.sender
+        written = staging.write(self.run, timezone.now(), request_id=sender.request_id, watch=sender.watch)
         self.run.created, self.run.updated, self.run.unchanged = written.created, written.updated, written.unchanged
         self.run.state = ImportState.DRY_RUN if self.options.dry_run else ImportState.DONE
         self.run.finished_at = timezone.now()

@@ -26,8 +26,9 @@ LONGEST_LINE = 10 * 1024 * 1024
 
 BOMS = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
 BLOCK = 1024 * 1024
+GZIP = b"\x1f\x8b"
 OLE = bytes.fromhex("d0cf11e0a1b11ae1")
-UNMARKED = "The file looks like UTF-16 without a byte order mark: give --encoding utf-16-le or utf-16-be."
+UNMARKED = "The file looks like UTF-16 without a byte order mark: say that its encoding is utf-16-le or utf-16-be."
 
 
 @dataclass
@@ -124,7 +125,7 @@ class Source:
             line += error.object[: error.start].count(b"\n")
         except UnicodeError:
             return UNMARKED
-        cure = "" if encoding == "cp1252" else " If it comes from an older Windows program, try --encoding cp1252."
+        cure = "" if encoding == "cp1252" else " If it comes from an older Windows program, try cp1252 as its encoding."
         return f"Line {line} is not text in {encoding.removesuffix('-sig').upper()}.{cure}"
 
 
@@ -133,16 +134,22 @@ def open_source(name: str) -> Iterator[Source]:
     """Open a file by its name, or standard input for "-"; raises `FileError` with the reason."""
     try:
         raw = _standard_input() if name == STANDARD_INPUT else _seekable(Path(name).open("rb"))  # noqa: SIM115 - closed below
-        size = raw.seek(0, io.SEEK_END)
+        raw.seek(0, io.SEEK_END)
     except OSError as error:
         message = f"{name or 'The empty name'} cannot be read: {error.strerror or error}."
         raise FileError(message) from None
     with raw:
-        raw.seek(0)
-        zipped = raw.read(2) == b"\x1f\x8b"
-        raw.seek(0)
-        plain = cast("IO[bytes]", gzip.GzipFile(fileobj=raw)) if zipped else raw
-        yield Source(os.fsencode(Path(name).name).decode("utf-8", "replace"), raw, plain, size)
+        yield source_of(os.fsencode(Path(name).name).decode("utf-8", "replace"), raw)
+
+
+def source_of(name: str, raw: IO[bytes]) -> Source:
+    """Return an open file that can be rewound as a source called `name`; the caller closes it."""
+    size = raw.seek(0, io.SEEK_END)
+    raw.seek(0)
+    zipped = raw.read(2) == GZIP
+    raw.seek(0)
+    plain = cast("IO[bytes]", gzip.GzipFile(fileobj=raw)) if zipped else raw
+    return Source(name, raw, plain, size)
 
 
 def _standard_input() -> IO[bytes]:

@@ -13,6 +13,7 @@ from django.db import connection
 
 from categories.models import Category
 from pets.importing.checking import Checked
+from pets.importing.preview import Watch, planned
 from pets.importing.sql import BATCH, execute, stream
 from pets.models import ImportRun, PetStatus
 
@@ -96,10 +97,12 @@ def add_categories(names: dict[str, int]) -> list[int]:
     return [category.pk for category in added]
 
 
-def write(run: ImportRun, now: datetime) -> Written:
+def write(run: ImportRun, now: datetime, *, request_id: str = "", watch: Watch | None = None) -> Written:
     """Write the staged rows and their history; the caller's transaction makes it all or nothing."""
     rows = _count("SELECT count(*) FROM import_rows")
     execute(f"CREATE TEMPORARY TABLE import_writes AS {_writes()}")
+    if watch is not None:
+        watch(planned())
     created = _count("SELECT count(*) FROM import_writes WHERE is_new")
     total = _count("SELECT count(*) FROM import_writes")
     at = connection.ops.adapt_datetimefield_value(now)
@@ -114,8 +117,8 @@ def write(run: ImportRun, now: datetime) -> Written:
             "INSERT INTO pets_petchange (id, name, category_id, status, external_reference,"
             " history_date, history_type, actor, request_id, import_run_id, import_line)"
             " SELECT id, name, category_id, status, external_reference,"
-            " %s, CASE WHEN is_new THEN '+' ELSE '~' END, %s, '', %s, line FROM import_writes",
-            [at, str(run), run.pk],
+            " %s, CASE WHEN is_new THEN '+' ELSE '~' END, %s, %s, %s, line FROM import_writes",
+            [at, str(run), request_id, run.pk],
         )
     if created:
         # Last, as a list of the newest animals must step over each one that is there and not yet committed.

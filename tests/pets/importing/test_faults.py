@@ -231,7 +231,7 @@ def test_a_disk_that_is_full_is_told(run_import: Import, dogs: Category, monkeyp
 def test_nothing_is_kept_of_an_import_that_was_not_to_be(
     run_import: Import, dogs: Category, rejects: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def write(*_given: object) -> None:
+    def write(*_given: object, **_options: object) -> None:
         raise ZeroDivisionError
 
     monkeypatch.setattr(staging, "write", write)

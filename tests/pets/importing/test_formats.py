@@ -157,11 +157,11 @@ COLUMNS = "Columns: external_reference, name, category, categoryId, status."
         (b'name,category\n"Rex,Dogs\nMia,Dogs\n', "A quote that opens in the row of line 2 is never closed."),
         (
             b"name,category\nRex,Dogs\nM\xfcller,Dogs\n",
-            "Line 3 is not text in UTF-8. If it comes from an older Windows program, try --encoding cp1252.",
+            "Line 3 is not text in UTF-8. If it comes from an older Windows program, try cp1252 as its encoding.",
         ),
         (
             b"\xff\xfe" + "name,category\nRex".encode("utf-16-le") + b"\x00",
-            "Line 2 is not text in UTF-16. If it comes from an older Windows program, try --encoding cp1252.",
+            "Line 2 is not text in UTF-16. If it comes from an older Windows program, try cp1252 as its encoding.",
         ),
         (gzip.compress(CSV.encode())[:-20], "The gzip file is damaged or was cut short."),
         (b"\x1f\x8b garbage", "The gzip file is damaged or was cut short."),

@@ -61,8 +61,8 @@ def test_categories_are_found_by_their_exact_names(run_import: Import, dogs: Cat
     result = run_import("name,category\nRex,Dogs\nTom,dogs\nMia,Cats\n")
     run = ImportRun.objects.get()
     assert result.error.splitlines() == [
-        "line 3: category must be the name of an existing category; --create-categories would add it.",
-        "line 4: category must be the name of an existing category; --create-categories would add it.",
+        "line 3: category must be the name of an existing category, unless missing ones are to be created.",
+        "line 4: category must be the name of an existing category, unless missing ones are to be created.",
         f"2 of 3 rows have faults. Nothing was written ({run}).",
     ]
 

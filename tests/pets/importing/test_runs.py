@@ -41,6 +41,7 @@ def test_the_record_says_everything(run_import: Import, dogs: Category) -> None:
         "dry_run": False,
         "keep_blanks": False,
         "max_errors": None,
+        "most_rows": None,
         "reading": {"delimiter": None, "encoding": None, "format": None, "formula_safe": False},
         "rejects": None,
         "skip_faults": False,
@@ -188,7 +189,7 @@ def test_a_signal_while_the_database_writes_stops_it_too(
     """A statement that takes for ever stands for one that takes long."""
     forever = "SELECT count(*) FROM (WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i FROM n) x"
 
-    def write(*_given: object) -> None:
+    def write(*_given: object, **_options: object) -> None:
         threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
         sql.execute(forever)
 
@@ -253,7 +254,7 @@ def test_nobody_needs_to_listen(dogs: Category, tmp_path: Path) -> None:
 
 
 def test_a_failure_is_recorded(run_import: Import, dogs: Category, monkeypatch: pytest.MonkeyPatch) -> None:
-    def write(*_given: object) -> None:
+    def write(*_given: object, **_options: object) -> None:
         raise ZeroDivisionError
 
     monkeypatch.setattr(staging, "write", write)

@@ -153,13 +153,13 @@ def test_an_animal_that_someone_changes_meanwhile_makes_it_begin_anew(
 
     write, calls = staging.write, []
 
-    def write_while_someone_changes(*given: Any) -> Any:
+    def write_while_someone_changes(*given: Any, **options: Any) -> Any:
         calls.append(1)
         if len(calls) == 1:
             Pet.objects.count()  # the transaction has its state of the catalogue from here on
             script = "from pets.models import Pet; p = Pet.objects.get(name='Rex'); p.status = 'sold'; p.save()"
             assert manage("shell", "-v0", "-c", script).returncode == 0
-        return write(*given)
+        return write(*given, **options)
 
     monkeypatch.setattr(staging, "write", write_while_someone_changes)
     assert run_import(HEADER + "A-1,Rexy,,\n").status == 0

@@ -1,0 +1,127 @@
+"""An import in two steps: a small file is kept and shown as what it would do, and imported if that is wanted."""
+
+import io
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+from django.utils import timezone
+
+from categories.models import Category
+from pets.importing.faults import ImportRefusedError
+from pets.importing.preview import Planned, digest
+from pets.importing.readers import Reading
+from pets.importing.run import Options, Outcome, Sender, import_of, import_source
+from pets.importing.source import GZIP, Source, source_of
+from pets.models import ImportRun, ImportUpload
+
+LARGEST_UPLOAD = 5 * 1024 * 1024
+"""Bytes."""
+
+MOST_ROWS = 5_000
+KEPT = timedelta(days=1)
+
+TOO_LARGE = "The file has {bytes:,} bytes; {most:,} are the most here."
+COMPRESSED = "The file is compressed with gzip; send it as it was before."
+CHANGED_SINCE = "The catalogue was changed since this was shown, and nothing was imported. Look again."
+SENT_TWICE = "This file was imported from this page already, or is being imported right now."
+
+
+@dataclass(frozen=True)
+class Preview:
+    """What a file would do."""
+
+    outcome: Outcome
+    rows: list[Planned]
+    earlier: ImportRun | None
+    """An import of the very same file."""
+
+    @property
+    def digest(self) -> str:
+        """What `confirm` compares."""
+        return digest(self.rows)
+
+    def new_categories(self) -> list[str]:
+        """Return the names of the categories that would be added."""
+        names = {row.after.category for row in self.rows}
+        return sorted(names - set(Category.objects.filter(name__in=names).values_list("name", flat=True)))
+
+
+def keep(*, file_name: str, content: bytes, chosen: dict[str, Any], member: Any) -> ImportUpload:
+    """Keep a file for a day; raises `ImportRefusedError` for one that is not for here. Older ones are forgotten."""
+    if len(content) > LARGEST_UPLOAD:
+        raise ImportRefusedError(TOO_LARGE.format(bytes=len(content), most=LARGEST_UPLOAD))
+    if content.startswith(GZIP):
+        raise ImportRefusedError(COMPRESSED)
+    ImportUpload.objects.filter(created_at__lt=timezone.now() - KEPT).delete()
+    return ImportUpload.objects.create(uploaded_by=member, file_name=file_name[:255], content=content, options=chosen)
+
+
+def preview(upload: ImportUpload, sender: Sender) -> Preview:
+    """Do all of the import and take it back; keep the refused rows. Raises `ImportRefusedError`."""
+    rows: list[Planned] = []
+
+    def see(planned: list[Planned]) -> None:
+        rows[:] = planned  # the transaction may have begun anew
+
+    with _source(upload) as source, tempfile.TemporaryDirectory() as folder:
+        earlier = import_of(source.sha256())
+        rejects = Path(folder) / "rejects"
+        options = replace(_options(upload), dry_run=True, rejects=rejects)
+        outcome = _done(import_source(source, options, replace(sender, watch=see)))
+        upload.rejects = rejects.read_bytes() if rejects.exists() else b""
+    upload.save(update_fields=["rejects"])
+    outcome.run.rejects, outcome.run.options["rejects"] = "", None  # there is no such file any more
+    outcome.run.save(update_fields=["rejects", "options"])
+    return Preview(outcome, rows, earlier)
+
+
+def confirm(upload: ImportUpload, seen: str, sender: Sender, *, again: bool) -> ImportRun:
+    """Import the file, but for the rows with faults, if it still does what was `seen`, the digest of a preview.
+
+    Raises `ImportRefusedError` if it does not, and as an import does.
+    """
+
+    def compare(rows: list[Planned]) -> None:
+        if digest(rows) != seen:
+            raise ImportRefusedError(CHANGED_SINCE)
+
+    waiting = ImportUpload.objects.filter(pk=upload.pk, confirmed_at=None)
+    if not waiting.update(confirmed_at=timezone.now()):
+        raise ImportRefusedError(SENT_TWICE)
+    try:
+        with _source(upload) as source:
+            options = replace(_options(upload), again=again)
+            upload.run = _done(import_source(source, options, replace(sender, watch=compare))).run
+    except BaseException:
+        ImportUpload.objects.filter(pk=upload.pk).update(confirmed_at=None)
+        raise
+    upload.save(update_fields=["run"])
+    return upload.run
+
+
+def _done(outcome: Outcome) -> Outcome:
+    if outcome.refusal is not None:
+        raise ImportRefusedError(outcome.refusal)
+    return outcome
+
+
+@contextmanager
+def _source(upload: ImportUpload) -> Iterator[Source]:
+    with io.BytesIO(upload.content) as raw:
+        yield source_of(upload.file_name, raw)
+
+
+def _options(upload: ImportUpload) -> Options:
+    chosen = upload.options
+    return Options(
+        reading=Reading(encoding=chosen["encoding"] or None, formula_safe=chosen["formula_safe"]),
+        create_categories=chosen["create_categories"],
+        keep_blanks=chosen["blank"] == "keep",
+        skip_faults=True,
+        most_rows=MOST_ROWS,
+    )

@@ -1,0 +1,276 @@
+"""Small files in the back office: sent, looked at, imported, taken back."""
+
+import re
+from io import BytesIO
+from typing import Any
+
+import openpyxl
+import pytest
+from django.contrib.auth.models import Permission, User
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.test import Client
+from django.utils.html import escape
+
+from categories.models import Category
+from pets.importing import uploads
+from pets.models import ImportRun, ImportUpload, Pet
+from tests.pets.importing.conftest import catalogue
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+ADD = "/admin/pets/importrun/add/"
+CHOSEN = {"blank": "keep", "encoding": "", "formula_safe": "on"}
+HEADER = "name,category,status,external_reference\n"
+
+
+@pytest.fixture
+def keeper() -> User:
+    return User.objects.create_superuser("keeper")
+
+
+@pytest.fixture
+def staff(keeper: User) -> Client:
+    client = Client()
+    client.force_login(keeper)
+    return client
+
+
+@pytest.fixture
+def dogs() -> Category:
+    return Category.objects.create(name="Dogs")
+
+
+def send(staff: Client, content: str | bytes, name: str = "friday.csv", **chosen: str) -> Any:
+    data = content.encode() if isinstance(content, str) else content
+    return staff.post(ADD, CHOSEN | chosen | {"file": SimpleUploadedFile(name, data)})
+
+
+def confirm(staff: Client, preview: Any, **fields: str) -> Any:
+    upload = preview.context["upload"]
+    given = {"digest": preview.context["preview"].digest} | fields
+    return staff.post(f"{ADD}{upload.pk}/confirm/", given, follow=True, headers={"X-Request-ID": "confirm-1"})
+
+
+def cells(answer: Any, table: str) -> list[list[str]]:
+    """Return the text of the body of a table by its id."""
+    body = re.search(rf'<table id="{table}">.*?<tbody>(.*?)</tbody>', answer.content.decode(), re.DOTALL)
+    assert body
+    rows = re.findall(r"<tr>(.*?)</tr>", body[1], re.DOTALL)
+    return [[re.sub(r"<[^>]*>", "", cell) for cell in re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row)] for row in rows]
+
+
+def messages(answer: Any) -> list[str]:
+    return [str(message) for message in answer.context["messages"]]
+
+
+def test_a_file_is_shown_then_imported(staff: Client, dogs: Category) -> None:
+    Pet.objects.create(name="Max", category=dogs, external_reference="A-1")
+    Pet.objects.create(name="Same", category=dogs, external_reference="A-2", status="sold")
+    content = f"{HEADER}Rex,Dogs,,\nMaximus,,sold,A-1\nSame,Dogs,sold,A-2\nNemo,Fish,,\n,Dogs,gone,\n"
+    shown = send(staff, content)
+    maximus = Pet.objects.get(external_reference="A-1")
+    assert cells(shown, "plan") == [
+        ["2", "new", "", "Rex", "Dogs", "available"],
+        ["3", str(maximus.pk), "A-1", "Max → Maximus", "Dogs", "available → sold"],
+    ]
+    assert cells(shown, "faults") == [
+        ["5", "category must be the name of an existing category, unless missing ones are to be created."],
+        ["6", "name is required."],
+        ["6", "status must be one of available, pending, sold."],
+    ]
+    assert catalogue() == [("Max", "Dogs", "available", "A-1"), ("Same", "Dogs", "sold", "A-2")]
+
+    done = confirm(staff, shown)
+    run = ImportRun.objects.get(state="done")
+    assert done.redirect_chain == [(f"/admin/pets/importrun/{run.pk}/change/", 302)]
+    assert messages(done) == [f"Done, import {run.pk}: 1 added, 1 changed, 1 unchanged, 2 refused."]
+    assert catalogue() == [
+        ("Maximus", "Dogs", "sold", "A-1"),
+        ("Same", "Dogs", "sold", "A-2"),
+        ("Rex", "Dogs", "available", None),
+    ]
+    assert (run.who, run.file_name) == ("staff keeper", "friday.csv")
+    written = Pet.history.filter(import_run=run).order_by("import_line")
+    assert [(change.actor, change.import_line, change.history_type) for change in written] == [
+        (str(run), 2, "+"),
+        (str(run), 3, "~"),
+    ]
+    assert {change.request_id for change in written} == {"confirm-1"}
+
+
+def test_the_refused_rows_can_be_mended_and_sent_again(staff: Client, dogs: Category) -> None:
+    shown = send(staff, f"{HEADER}Rex,Dogs,,\nNemo,Fish,,\n")
+    upload = shown.context["upload"]
+    file = staff.get(f"{ADD}{upload.pk}/rejects/")
+    assert file["Content-Disposition"] == 'attachment; filename="friday-refused.csv"'
+    assert file.content.decode() == (
+        "_line,_code,_message,name,category,status,external_reference\r\n"
+        '3,validation_failed,"category must be the name of an existing category, unless missing ones are to be '
+        'created.",Nemo,Fish,,\r\n'
+    )
+    again = send(staff, file.content.replace(b"Fish", b"Dogs"), "friday-refused.csv")
+    assert cells(again, "plan") == [["2", "new", "", "Nemo", "Dogs", "available"]]
+
+
+def test_missing_categories_are_added_if_asked_for(staff: Client, dogs: Category) -> None:
+    shown = send(staff, f"{HEADER}Nemo,Fish,,\nRex,Dogs,,\nTom,Cats,,\n", create_categories="on")
+    assert "New categories: Cats, Fish." in shown.content.decode()
+    assert list(Category.objects.values_list("name", flat=True)) == ["Dogs"]
+    confirm(staff, shown)
+    assert catalogue() == [
+        ("Nemo", "Fish", "available", None),
+        ("Rex", "Dogs", "available", None),
+        ("Tom", "Cats", "available", None),
+    ]
+
+
+def test_who_may_not_add_categories_cannot_by_a_file(dogs: Category) -> None:
+    client = Client()
+    member = User.objects.create_user("importer", is_staff=True)
+    member.user_permissions.add(Permission.objects.get(codename="add_importrun"))
+    client.force_login(member)
+    shown = send(client, f"{HEADER}Nemo,Fish,,\n", create_categories="on")
+    assert shown.context["preview"].rows == []
+    assert not Category.objects.filter(name="Fish").exists()
+
+
+def test_what_is_done_is_what_was_shown(staff: Client, dogs: Category) -> None:
+    pet = Pet.objects.create(name="Max", category=dogs, external_reference="A-1")
+    shown = send(staff, f"{HEADER}Rex,Dogs,,\nMaximus,,,A-1\n")
+    Pet.objects.filter(pk=pet.pk).update(name="Maxi")
+    anew = confirm(staff, shown)
+    assert messages(anew) == [uploads.CHANGED_SINCE]
+    assert cells(anew, "plan")[1] == ["3", str(pet.pk), "A-1", "Maxi → Maximus", "Dogs", "available"]
+    assert catalogue() == [("Maxi", "Dogs", "available", "A-1")]
+    confirm(staff, anew)
+    assert catalogue() == [("Maximus", "Dogs", "available", "A-1"), ("Rex", "Dogs", "available", None)]
+
+
+def test_a_file_is_imported_once(staff: Client, dogs: Category) -> None:
+    shown = send(staff, f"{HEADER}Rex,Dogs,,\n")
+    confirm(staff, shown)
+    run = ImportRun.objects.get(state="done")
+    assert messages(confirm(staff, shown)) == [f"This was imported already: import {run.pk}."]
+
+    same = send(staff, f"{HEADER}Rex,Dogs,,\n")
+    assert f"This very file was imported already: import {run.pk} by staff keeper" in same.content.decode()
+    assert "imported already" in messages(confirm(staff, same))[0]
+    assert Pet.objects.count() == 1
+    confirm(staff, same, again="on")
+    assert Pet.objects.count() == 2
+
+
+def test_two_answers_to_one_preview_at_once(staff: Client, dogs: Category) -> None:
+    shown = send(staff, f"{HEADER}Rex,Dogs,,\n")
+    ImportUpload.objects.update(confirmed_at="2026-11-21T12:00:00Z")
+    assert messages(confirm(staff, shown, again="on")) == [uploads.SENT_TWICE]
+    assert not Pet.objects.exists()
+
+
+def workbook(*rows: tuple[str, ...]) -> bytes:
+    book = openpyxl.Workbook()
+    for row in rows:
+        book.active.append(row)  # type: ignore[union-attr]
+    out = BytesIO()
+    book.save(out)
+    return out.getvalue()
+
+
+def test_a_workbook_is_read(staff: Client, dogs: Category) -> None:
+    content = workbook(("Name", "Category", "Status"), ("Rex", "Dogs", "pending"), ("'=1+1", "Dogs", ""))
+    shown = send(staff, content, "friday.xlsx")
+    assert [row[3:] for row in cells(shown, "plan")] == [["Rex", "Dogs", "pending"], ["=1+1", "Dogs", "available"]]
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        ("", "The submitted file is empty."),
+        ("colour,size\n", "The header cannot be used: &quot;colour&quot;, &quot;size&quot;: no column of an import"),
+        (b"\x1f\x8bgzip", uploads.COMPRESSED),
+        (f"{HEADER}Rex,Dogs,,\n".encode("utf-16-le"), "The file looks like UTF-16 without a byte order mark"),
+        (f"{HEADER}Ren\xe9,Dogs,,\n".encode("cp1252"), "Line 2 is not text in UTF-8."),
+        (HEADER + "Rex,Dogs,,\n" * 5_001, "The file has more than 5,000 rows."),
+        (b"x" * (uploads.LARGEST_UPLOAD + 1), "The file has 5,242,881 bytes; 5,242,880 are the most here."),
+    ],
+    ids=["empty", "header", "gzip", "utf-16", "cp1252", "rows", "bytes"],
+)
+def test_a_file_that_cannot_be_used(staff: Client, dogs: Category, content: str | bytes, sentence: str) -> None:
+    answer = send(staff, content)
+    assert answer.status_code == 200
+    assert sentence in answer.content.decode()
+    assert not Pet.objects.exists()
+
+
+def test_five_thousand_rows(staff: Client, dogs: Category) -> None:
+    shown = send(staff, HEADER + "".join(f"Rex,Dogs,,A-{number}\n" for number in range(5_000)))
+    assert len(shown.context["preview"].rows) == 5_000
+    confirm(staff, shown)
+    assert Pet.objects.count() == 5_000
+
+
+@pytest.mark.parametrize("name", ["<script>alert(1)</script>", '"><img src=x>', "{{ 7*7 }}"])
+def test_what_is_in_a_file_is_only_text(staff: Client, dogs: Category, name: str) -> None:
+    quoted = name.replace('"', '""')
+    shown = send(staff, f'{HEADER}"{quoted}",Dogs,,"{quoted}"\n"{quoted}","{quoted}",,\n', f"{name[:20]}.csv")
+    assert escape(name) in shown.content.decode()
+    assert "<script>alert" not in shown.content.decode()
+    assert "<img src=x>" not in shown.content.decode()
+
+
+def test_nobody_sees_the_file_of_another(staff: Client, dogs: Category) -> None:
+    shown = send(staff, f"{HEADER}Rex,Dogs,,\nNemo,Fish,,\n")
+    upload = shown.context["upload"]
+    other = Client()
+    other.force_login(User.objects.create_superuser("other"))
+    assert other.get(f"{ADD}{upload.pk}/rejects/").status_code == 404
+    assert other.post(f"{ADD}{upload.pk}/confirm/", {"digest": shown.context["preview"].digest}).status_code == 404
+    assert not Pet.objects.exists()
+
+
+def test_who_may_only_look(dogs: Category, staff: Client) -> None:
+    confirm(staff, send(staff, f"{HEADER}Rex,Dogs,,\n"))
+    run = ImportRun.objects.get(state="done")
+    viewer = Client()
+    member = User.objects.create_user("viewer", is_staff=True)
+    member.user_permissions.add(Permission.objects.get(codename="view_importrun"))
+    viewer.force_login(member)
+    record = viewer.get(f"/admin/pets/importrun/{run.pk}/change/")
+    assert record.status_code == 200
+    assert f"/admin/pets/importrun/{run.pk}/undo/" not in record.content.decode()
+    for address in (ADD, f"/admin/pets/importrun/{run.pk}/undo/"):
+        assert [viewer.get(address).status_code, viewer.post(address).status_code] == [403, 403]
+    assert Pet.objects.count() == 1
+
+
+def test_old_files_are_forgotten(staff: Client, dogs: Category) -> None:
+    send(staff, f"{HEADER}Rex,Dogs,,\n")
+    ImportUpload.objects.update(created_at="2026-11-01T12:00:00Z")
+    send(staff, f"{HEADER}Max,Dogs,,\n")
+    assert ImportUpload.objects.count() == 1
+
+
+def test_an_import_is_undone(staff: Client, dogs: Category) -> None:
+    confirm(staff, send(staff, f"{HEADER}Rex,Dogs,,\nMax,Dogs,,\n"))
+    run = ImportRun.objects.get(state="done")
+    max_ = Pet.objects.get(name="Max")
+    max_.status = "sold"
+    max_.save()
+    address = f"/admin/pets/importrun/{run.pk}/undo/"
+    assert "added 2 animals and changed 0" in staff.get(address).content.decode()
+    undone = staff.post(address)
+    assert f'<li><a href="/admin/pets/pet/{max_.pk}/change/">Animal {max_.pk}</a>: changed since</li>' in (
+        undone.content.decode()
+    )
+    assert catalogue() == [("Max", "Dogs", "sold", None)]
+    again = staff.post(address, follow=True)
+    assert "was undone already" in messages(again)[0]
+
+
+def test_a_large_import_is_not_undone_here(staff: Client, dogs: Category) -> None:
+    confirm(staff, send(staff, f"{HEADER}Rex,Dogs,,\n"))
+    run = ImportRun.objects.get(state="done")
+    ImportRun.objects.filter(pk=run.pk).update(created=5_001)
+    answer = staff.post(f"/admin/pets/importrun/{run.pk}/undo/")
+    assert f"manage.py undo_import {run.pk}" in answer.content.decode()
+    assert Pet.objects.count() == 1
