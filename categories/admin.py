@@ -1,15 +1,78 @@
-"""Categories in the back office."""
+"""Categories in the back office, with their history."""
 
-from django.contrib import admin
+from collections.abc import Iterable
+from typing import Any
+
+from django.contrib import admin, messages
+from django.db import IntegrityError
+from django.db.models import ProtectedError
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.urls import reverse
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+from django.utils.timezone import localtime
 
 from categories.models import Category
+from changes.admin import ChangesAdmin
+
+COUNTED = 1_000
+"""Animals of a category that are counted to say why it cannot be deleted."""
+
+USED_MEANWHILE = "An animal was put into the category at the same moment. Nothing was deleted."
 
 
 @admin.register(Category)
-class CategoryAdmin(admin.ModelAdmin):
+class CategoryAdmin(ChangesAdmin):
     """Search, add, rename; a category that animals belong to cannot be deleted."""
 
-    list_display = ["name", "id", "created_at", "updated_at"]
+    list_display = ["name", "id", "added", "changed"]
     search_fields = ["name"]
     list_filter = ["created_at"]
+    fields = ["name", "created_at", "updated_at"]
     readonly_fields = ["created_at", "updated_at"]
+
+    @admin.display(description="added", ordering="created_at")
+    def added(self, category: Category) -> str:
+        """Return when it was added, to the minute."""
+        return f"{localtime(category.created_at):%Y-%m-%d %H:%M}"
+
+    @admin.display(description="changed", ordering="updated_at")
+    def changed(self, category: Category) -> str:
+        """Return when it was last changed, to the minute."""
+        return f"{localtime(category.updated_at):%Y-%m-%d %H:%M}"
+
+    def get_deleted_objects(self, objs: Iterable[Category], _request: HttpRequest) -> tuple[Any, ...]:
+        """Return the names, and why some cannot be deleted: without reading the animals, which may be a million."""
+        names = [str(category) for category in objs]
+        used = [reason for category in objs if (reason := why_not(category))]
+        return names, {"categories": len(names)}, set(), used
+
+    def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
+        """Show the list, or do an action of it."""
+        return self._told_if_used_meanwhile(request, super().changelist_view, request, extra_context)
+
+    def delete_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> HttpResponse:
+        """Ask, and delete."""
+        return self._told_if_used_meanwhile(request, super().delete_view, request, object_id, extra_context)
+
+    def _told_if_used_meanwhile(self, request: HttpRequest, view: Any, *args: Any) -> HttpResponse:
+        try:
+            answer: HttpResponse = view(*args)
+        except (ProtectedError, IntegrityError):
+            self.message_user(request, USED_MEANWHILE, messages.ERROR)
+            return HttpResponseRedirect(reverse("admin:categories_category_changelist"))
+        return answer
+
+
+def why_not(category: Category) -> SafeString | None:
+    """Return why the category cannot be deleted, with a link to the animals that it has; None if it can."""
+    animals = category.pets.order_by().values_list("pk")[: COUNTED + 1].count()
+    if not animals:
+        return None
+    return format_html(
+        '“{}” has <a href="{}?category__id__exact={}">{}</a>. Move or delete them first.',
+        category.name,
+        reverse("admin:pets_pet_changelist"),
+        category.pk,
+        f"more than {COUNTED:,} animals" if animals > COUNTED else f"{animals:,} animal{'s' * (animals > 1)}",
+    )

@@ -3,8 +3,10 @@
 from typing import ClassVar
 
 from django.db import models
+from simple_history.models import HistoricalRecords
 
 from categories.names import NAME_LENGTH, NameField, validate_name
+from changes.models import Change, staff_member
 
 
 class Category(models.Model):
@@ -13,6 +15,17 @@ class Category(models.Model):
     name = NameField(max_length=NAME_LENGTH, unique=True, validators=[validate_name])
     created_at = models.DateTimeField(auto_now_add=True)
     updated_at = models.DateTimeField(auto_now=True)
+
+    history = HistoricalRecords(
+        bases=[Change],
+        custom_model_name="CategoryChange",
+        verbose_name="change of a category",
+        verbose_name_plural="changes of categories",
+        history_id_field=models.BigAutoField(primary_key=True),
+        excluded_fields=["created_at", "updated_at"],
+        no_db_index=["id", "name"],  # the migration makes one of id and history_id, for "the change before"
+        get_user=staff_member,
+    )
 
     class Meta:
         """Ordered by name for people; the API orders by id."""

@@ -89,13 +89,46 @@ class ImportUpload(models.Model):
         return self.file_name
 
 
+class BulkChange(models.Model):
+    """One change of many animals at once by one person, or the undoing of one; its rows of history point to it."""
+
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="+")
+    who = models.CharField(max_length=200, help_text='In words that stay: "staff anna".')
+    what = models.CharField(max_length=400, help_text='In words that stay: "Status becomes sold".')
+    column = models.CharField(max_length=11, choices=[("status", "Status"), ("category_id", "Category")])
+    changed = models.BigIntegerField(default=0, help_text="Animals that were changed.")
+    left = models.JSONField(
+        default=list, help_text="The animals that were left as they are: a list of `[id, name, reason]`."
+    )
+    made_at = models.DateTimeField(auto_now_add=True)
+    undo_of = models.OneToOneField("self", on_delete=models.PROTECT, null=True, related_name="undone_by")
+
+    class Meta:
+        """Newest first."""
+
+        ordering: ClassVar = ["-id"]
+
+    def __str__(self) -> str:
+        """Return what it is called everywhere."""
+        return f"bulk change {self.pk}"
+
+
 class ChangeOfPet(Change):
-    """Where a change came from, if from a file."""
+    """Where a change came from, if from a file or a bulk change."""
 
     import_run = models.ForeignKey(
         ImportRun, on_delete=models.PROTECT, null=True, blank=True, related_name="changes", db_constraint=False
     )
     import_line = models.BigIntegerField(null=True, blank=True, help_text="Where in the file, from 1.")
+    bulk_change = models.ForeignKey(
+        BulkChange,
+        on_delete=models.PROTECT,
+        null=True,
+        blank=True,
+        related_name="changes",
+        db_constraint=False,
+        db_index=False,  # the migration makes one of the few rows that have one
+    )
 
     class Meta:
         """A part of `PetChange`."""
@@ -107,7 +140,7 @@ class Pet(models.Model):
     """An animal in the catalogue."""
 
     name = NameField(max_length=NAME_LENGTH, validators=[validate_name])
-    category = models.ForeignKey(Category, on_delete=models.PROTECT, related_name="pets")
+    category = models.ForeignKey(Category, on_delete=models.PROTECT, related_name="pets", db_index=False)
     status = models.CharField(max_length=9, choices=PetStatus, default=PetStatus.AVAILABLE)
     external_reference = NameField(
         max_length=REFERENCE_LENGTH,
@@ -131,10 +164,13 @@ class Pet(models.Model):
     )
 
     class Meta:
-        """One index per shape of the list: the primary key, and status with it."""
+        """One index per shape of the list: the primary key, and status or category with it."""
 
         permissions: ClassVar = [("export_pet", "Can export animals"), ("restore_pet", "Can restore deleted animals")]
-        indexes: ClassVar = [models.Index(fields=["status", "id"], name="pet_status_id")]
+        indexes: ClassVar = [
+            models.Index(fields=["status", "id"], name="pet_status_id"),
+            models.Index(fields=["category", "id"], name="pet_category_id"),
+        ]
         constraints: ClassVar = [
             models.UniqueConstraint(
                 fields=["external_reference"],

@@ -1,5 +1,9 @@
-"""Fills in who a row of history is about, for what was changed in answer to a request."""
+"""Fills in who a row of history is about, for what was changed in answer to a request or by a command."""
 
+import getpass
+import os
+import sys
+from pathlib import Path
 from typing import Any
 
 from django.http import HttpRequest
@@ -8,13 +12,28 @@ from simple_history.models import HistoricalRecords
 from changes.models import Change, staff_member
 from petstore_site.logs import request_id
 
+ENTRANCES = {"manage.py", "django-admin"}
+
 
 def name_the_actor(*, history_instance: Change, **_signal: Any) -> None:
-    """Receive `pre_create_historical_record`: note the staff member or key, and the request."""
+    """Receive `pre_create_historical_record`: note the staff member or key and the request, or the command."""
     request = getattr(HistoricalRecords.context, "request", None)
-    if request is not None:
-        history_instance.actor = history_instance.actor or _actor(request)
-        history_instance.request_id = request_id.get()
+    if request is None:
+        history_instance.actor = history_instance.actor or command(sys.argv)
+        return
+    history_instance.actor = history_instance.actor or _actor(request)
+    history_instance.request_id = request_id.get()
+
+
+def command(arguments: list[str]) -> str:
+    """Return "command shell by root" for the arguments of a process that runs one, else nothing."""
+    if len(arguments) < 2 or Path(arguments[0]).name not in ENTRANCES:
+        return ""
+    try:
+        account = getpass.getuser()
+    except (KeyError, OSError):  # a container may run as a number that has no name
+        account = f"uid {os.getuid()}"
+    return f"command {arguments[1]} by {account}"[:200]
 
 
 def _actor(request: HttpRequest) -> str:

@@ -1,5 +1,5 @@
-"""The catalogue in the back office: a room for the animals and one for the files they came from."""
+"""The catalogue in the back office: a room for the animals and what is done with many, one for the files they came from."""
 
-from pets.admin import animals, imports
+from pets.admin import animals, bulk, imports
 
-__all__ = ["animals", "imports"]
+__all__ = ["animals", "bulk", "imports"]

@@ -1,27 +1,88 @@
-"""Animals in the back office, with their history."""
+"""Animals in the back office: the list, one animal, and its history."""
 
-from typing import Any
+from contextlib import nullcontext
+from typing import Any, ClassVar
 
-from django.contrib import admin
-from simple_history.admin import SimpleHistoryAdmin
+from django.contrib import admin, messages
+from django.contrib.admin.actions import delete_selected
+from django.db import transaction
+from django.http import HttpRequest, HttpResponse
+from django.urls import URLPattern, path
+from django.utils.timezone import localtime
 
+from changes.admin import ChangesAdmin
+from changes.conflicts import SeenForm
+from pets.admin import bulk, deleted, listing
 from pets.models import Pet
+
+DELETED_AT_ONCE = 500
+"""Animals in one deletion: the page that asks names each of them."""
 
 
 @admin.register(Pet)
-class PetAdmin(SimpleHistoryAdmin):  # type: ignore[misc]  # the library has no types
-    """Search, filter, add and change; the list has no total of the unfiltered catalogue beside its own."""
+class PetAdmin(ChangesAdmin):
+    """Find, add, change, delete and restore; many at once by the actions of `bulk`."""
 
-    list_display = ["name", "id", "category", "status", "external_reference", "created_at"]
-    list_filter = ["status", "category", "created_at"]
-    list_select_related = ["category"]
-    search_fields = ["name", "=id", "=external_reference"]
-    autocomplete_fields = ["category"]
-    readonly_fields = ["created_at", "updated_at"]
-    ordering = ["-id"]
+    list_display = ["name", "id", "category", "status", "external_reference", "added"]
+    list_editable = ["status"]
+    list_filter = ["status", listing.CategoryFilter, listing.AddedFilter, listing.ImportFilter]
+    list_per_page = 50
+    sortable_by = ["id"]
+    search_fields = ["name"]  # says that there is a search; `get_search_results` is it
+    search_help_text = "A part of the name or of the external reference, or the id. One or two letters: how it begins."
     show_full_result_count = False
-    object_history_list_template = "admin/pets/history.html"
+    ordering = ["-id"]
+    fields = ["name", "category", "status", "external_reference", "created_at", "updated_at"]
+    readonly_fields = ["created_at", "updated_at"]
+    autocomplete_fields = ["category"]
+    actions: ClassVar = [*bulk.ACTIONS, "delete_selected"]
+
+    @admin.display(description="added")
+    def added(self, pet: Pet) -> str:
+        """Return when it was added, to the minute."""
+        return f"{localtime(pet.created_at):%Y-%m-%d %H:%M}"
+
+    def get_urls(self) -> list[URLPattern]:
+        """Add the pages of deleted animals."""
+        view = self.admin_site.admin_view
+        return [
+            path("deleted/", view(self.deleted_view), name="pets_pet_deleted"),
+            path("deleted/<int:number>/restore/", view(deleted.restore), name="pets_pet_restore"),
+            *super().get_urls(),
+        ]
+
+    def get_changelist(self, _request: HttpRequest, **_kwargs: Any) -> type[listing.PetChangeList]:
+        """Return the list that does not count."""
+        return listing.PetChangeList
+
+    def get_changelist_form(self, request: HttpRequest, **kwargs: Any) -> Any:
+        """Return the form of a row of the list, which notices conflicts as the page of an animal does."""
+        return super().get_changelist_form(request, form=SeenForm, **kwargs)
+
+    def get_search_results(self, _request: HttpRequest, queryset: Any, search_term: str) -> tuple[Any, bool]:
+        """Return the animals that the words in the search field find."""
+        needle = search_term.strip()
+        return (listing.matching(queryset, needle) if needle else queryset), False
+
+    def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
+        """Show the list; what is edited in it is checked and saved in one transaction."""
+        context = {"may_restore": deleted.may_restore(request), **(extra_context or {})}
+        with transaction.atomic() if "_save" in request.POST else nullcontext():
+            return super().changelist_view(request, context)
+
+    def deleted_view(self, request: HttpRequest) -> HttpResponse:
+        """Show the deleted animals."""
+        return deleted.show(request, self.admin_site.each_context(request) | {"opts": self.opts})
+
+    @admin.action(permissions=["delete"], description="Delete selected animals…")
+    def delete_selected(self, request: HttpRequest, queryset: Any) -> HttpResponse | None:
+        """Ask, naming each animal, and delete them."""
+        if len(queryset.order_by().values_list("pk")[: DELETED_AT_ONCE + 1]) > DELETED_AT_ONCE:
+            message = f"At most {DELETED_AT_ONCE:,} animals can be deleted at once. Nothing was deleted; select fewer."
+            self.message_user(request, message, messages.ERROR)
+            return None
+        return delete_selected(self, request, queryset)
 
     def get_history_queryset(self, *args: Any) -> Any:
-        """Return the changes with the imports they came from."""
-        return super().get_history_queryset(*args).select_related("import_run")
+        """Return the changes with the imports and bulk changes they came from."""
+        return super().get_history_queryset(*args).select_related("import_run", "bulk_change")

@@ -35,6 +35,6 @@ def load_demo_catalogue() -> tuple[int, int]:
         bulk_create_with_history(
             [Pet(name=row["name"], category=categories[row["category"]], status=row["status"]) for row in rows],
             Pet,
-            custom_historical_attrs={"actor": "load_demo_data"},
+            custom_historical_attrs={"actor": "command load_demo_data"},
         )
     return len(categories), len(rows)

@@ -1,0 +1,140 @@
+"""Measures the pages of the back office with a million animals and their history.
+
+`python -m benchmarks.back_office` measures on SQLite; `python tests/with_postgresql.py python -m
+benchmarks.back_office` on PostgreSQL. Takes some minutes and an empty database, which it fills. `--animals` makes it
+shorter. Each page is asked for in process, as a member of the staff; what is kept is the median of several.
+"""
+
+import argparse
+import json
+import os
+import platform
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from benchmarks.animals import NAMES
+
+RESULTS = Path(__file__).parent / "results"
+ROUNDS = 7
+CATEGORIES = 300
+DELETED = 10_000
+
+NUMBERS = "WITH RECURSIVE numbers(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < {animals})"
+NAME = "CASE n % {count} " + " ".join(f"WHEN {i} THEN '{name}'" for i, name in enumerate(NAMES)) + " END || ' ' || n"
+STATUS = "CASE WHEN n <= {animals} * 4 / 10 THEN 'sold' WHEN n % 20 = 0 THEN 'pending' ELSE 'available' END"
+"""As a shop's catalogue is: what is sold is old, so the newest page of `sold` lies far from the newest animal."""
+
+ADDED = {
+    "postgresql": "now() - ({animals} - n) * interval '31 seconds'",
+    "sqlite": "strftime('%Y-%m-%d %H:%M:%S', 'now', '-' || (({animals} - n) * 31) || ' seconds')",
+}
+"""A year's additions, evenly."""
+
+FILL_CATEGORIES = """
+    INSERT INTO categories_category (id, name, created_at, updated_at)
+    {numbers} SELECT n, 'Kind ' || n, CURRENT_TIMESTAMP, CURRENT_TIMESTAMP FROM numbers WHERE n <= {categories}
+"""
+FILL_ANIMALS = """
+    INSERT INTO pets_pet (id, name, category_id, status, external_reference, created_at, updated_at)
+    {numbers} SELECT n, {name}, 1 + n % {categories}, {status}, 'A-' || (1000000000 + n), {added}, {added} FROM numbers
+"""
+FILL_HISTORY = """
+    INSERT INTO pets_petchange (id, name, category_id, status, external_reference,
+        history_date, history_type, actor, request_id, import_run_id, import_line)
+    SELECT id, name, category_id, status, external_reference, created_at, '+',
+        CASE WHEN id <= {animals} * 3 / 10 THEN 'import 1' ELSE 'key Ab3dE6gH' END, '',
+        CASE WHEN id <= {animals} * 3 / 10 THEN 1 WHEN id % 1000 = 0 THEN 2 END, id FROM pets_pet ORDER BY id
+"""
+FILL_DELETIONS = """
+    INSERT INTO pets_petchange (id, name, category_id, status, external_reference,
+        history_date, history_type, actor, request_id)
+    SELECT {animals} + id, 'Gone ' || id, category_id, status, NULL, created_at, '-', 'staff anna', '' FROM pets_pet
+    WHERE id <= {deleted}
+"""
+
+Page = Callable[[Any], Any]
+
+
+def main() -> None:
+    """Fill, measure each page, print the table and keep it."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.back_office")
+    parser.add_argument("--animals", type=int, default=1_000_000, help="How many animals; 1000000 by default.")
+    animals = parser.parse_args().animals
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ.setdefault("DATABASE_URL", f"sqlite:///{folder}/back-office.sqlite3")
+        os.environ |= {"DJANGO_SETTINGS_MODULE": "petstore_site.settings", "LOG_LEVEL": "ERROR"}
+        import django
+
+        django.setup()
+        vendor = prepare(animals)
+        result = {
+            "database": vendor,
+            "python": platform.python_version(),
+            "cores": os.cpu_count(),
+            "animals": animals,
+            "rounds": ROUNDS,
+            "milliseconds": {name: measure(name, page) for name, page in pages(animals).items()},
+        }
+    (RESULTS / f"back-office-{vendor}.json").write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
+
+
+def prepare(animals: int) -> str:
+    """Make the catalogue and its history; returns the database's name."""
+    from django.core.management import call_command
+    from django.db import connection
+
+    call_command("migrate", verbosity=0)
+    values = {
+        "animals": animals,
+        "categories": CATEGORIES,
+        "deleted": min(DELETED, animals),
+        "numbers": NUMBERS.format(animals=animals),
+        "name": NAME.format(count=len(NAMES)),
+        "status": STATUS.format(animals=animals),
+        "added": ADDED[connection.vendor].format(animals=animals),
+    }
+    with connection.cursor() as cursor:
+        for statement in (FILL_CATEGORIES, FILL_ANIMALS, FILL_HISTORY, FILL_DELETIONS):
+            cursor.execute(statement.format(**values))
+        cursor.execute("VACUUM ANALYZE" if connection.vendor == "postgresql" else "ANALYZE")
+    return connection.vendor
+
+
+def pages(animals: int) -> dict[str, Page]:
+    """Return what is measured: a name, and what a signed-in client does."""
+    listed = "/admin/pets/pet/"
+
+    def get(address: str) -> Page:
+        return lambda client: client.get(address)
+
+    return {
+        "animals": get(listed),
+    }
+
+
+def measure(name: str, page: Page) -> float:
+    """Return the median milliseconds of a page; ends this program if it is not one."""
+    from django.contrib.auth import get_user_model
+    from django.test import Client
+
+    client = Client(headers={"Host": "localhost"})
+    client.force_login(get_user_model().objects.get_or_create(username="keeper", is_staff=True, is_superuser=True)[0])
+    taken = []
+    for _ in range(ROUNDS):
+        started = time.perf_counter()
+        answer = page(client)
+        taken.append(time.perf_counter() - started)
+        if answer.status_code != 200:
+            sys.exit(f"{name}: {answer.status_code}")
+    median = round(statistics.median(taken) * 1000, 1)
+    print(f"{name:<60} {median:>8}", flush=True)
+    return median
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,39 @@
+"""How the back office changes a thing that has a history: it tells of conflicts, and shows who did what."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from django.http import HttpRequest
+from simple_history.admin import SimpleHistoryAdmin
+
+from changes.conflicts import SeenForm
+
+
+class ChangesAdmin(SimpleHistoryAdmin):  # type: ignore[misc]  # the library has no types
+    """Saves nothing over what its user has not seen, and no row of history for a change of nothing."""
+
+    form = SeenForm
+    object_history_list_template = "admin/history.html"
+
+    def get_fields(self, request: HttpRequest, obj: Any = None) -> list[str]:
+        """Return what a form shows, and for a change the field that says which state is changed."""
+        seen = ["seen"] if obj is not None and self.has_change_permission(request, obj) else []
+        return [*self.fields, *seen]
+
+    def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:  # noqa: FBT001 - Django's signature
+        """Save what was changed, if anything was."""
+        if not change or form.changed_data:
+            super().save_model(request, obj, form, change)
+
+    def get_history_queryset(self, *args: Any) -> Any:
+        """Return the changes in the order in which they were made, newest first."""
+        return super().get_history_queryset(*args).order_by("-history_id")
+
+    def set_history_delta_changes(self, request: HttpRequest, page: Sequence[Any], **kwargs: Any) -> None:
+        """Let each change on the page know what was before it, the oldest one too."""
+        changes = list(page)
+        if changes:
+            oldest = changes[-1]
+            earlier = type(oldest).objects.filter(id=oldest.id, history_id__lt=oldest.history_id)
+            changes += earlier.order_by("-history_id")[:1]
+        super().set_history_delta_changes(request, changes, **kwargs)

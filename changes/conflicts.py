@@ -1,0 +1,89 @@
+"""A form that notices when somebody else changed the thing since the form was opened, and says what they changed."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from django import forms
+from django.core.exceptions import ValidationError
+from django.db.models import BigIntegerField, OuterRef, Subquery
+from django.utils.timezone import localtime
+
+TOLD = 20
+"""Changes by others that are told; there are hardly ever two."""
+
+CHANGED = (
+    "Somebody else changed this after you opened it, and nothing of yours was saved. What they changed is told here, "
+    "what you typed is still in the form: save again if you still want it."
+)
+UNKNOWN = "This form does not say which state of it was changed. Nothing was saved; open the page anew."
+
+
+class SeenField(forms.IntegerField):
+    """The row of history that was the latest when the form was made. It is no input, so it never counts as changed."""
+
+    widget = forms.HiddenInput
+
+    def has_changed(self, _initial: Any, _data: Any) -> bool:
+        """Return that it has not."""
+        return False
+
+
+class SeenForm(forms.ModelForm):
+    """Refuses to save over a change that its user has not seen.
+
+    The row is locked while it looks, so it must be cleaned and saved in one transaction. What was typed stays in the
+    form, which from then on has seen the other changes: saved again, it is the user's decision.
+    """
+
+    seen = SeenField(required=False)
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        """Note what is there now, unless the form comes back from a browser."""
+        super().__init__(*args, **kwargs)
+        if self.instance.pk is not None and not self.is_bound:
+            known = getattr(self.instance, "latest_change", None)
+            self.initial["seen"] = known or latest_change(self.instance)
+
+    def clean(self) -> dict[str, Any] | None:
+        """Refuse what would overwrite somebody else's change."""
+        cleaned = super().clean()
+        if self.instance.pk is not None and self.has_changed():
+            self._refuse_what_was_not_seen(self.cleaned_data.get("seen"))
+        return cleaned
+
+    def _refuse_what_was_not_seen(self, seen: int | None) -> None:
+        model = type(self.instance)
+        model._default_manager.select_for_update(of=("self",)).filter(pk=self.instance.pk).first()
+        latest = latest_change(self.instance)
+        if seen == latest:
+            return
+        self.data = self.data.copy()
+        self.data[self.add_prefix("seen")] = latest
+        if seen is None:
+            raise ValidationError(UNKNOWN, code="unknown")
+        raise ValidationError([*_told(self.instance, seen)], code="changed_meanwhile")
+
+
+def latest_change(instance: Any) -> int | None:
+    """Return the number of the newest row of the history of `instance`."""
+    return instance.history.order_by("-history_id").values_list("history_id", flat=True).first()
+
+
+def latest_change_of_each(history: Any) -> Subquery:
+    """Return the expression for the same, in a query of the things that `history` is of."""
+    newest = history.filter(id=OuterRef("pk")).order_by("-history_id").values("history_id")[:1]
+    return Subquery(newest, output_field=BigIntegerField())
+
+
+def _told(instance: Any, seen: int) -> Iterator[str]:
+    rows = [*instance.history.filter(history_id__gte=seen).order_by("history_id")[: TOLD + 1]]
+    yield CHANGED
+    for before, after in zip(rows, rows[1:], strict=False):
+        who = f"{after.actor or 'a program'}, {localtime(after.history_date):%Y-%m-%d %H:%M}"
+        for change in after.diff_against(before, foreign_keys_are_objs=True).changes:
+            label = instance._meta.get_field(change.field).verbose_name.capitalize()
+            yield f"{label}: {_shown(change.old)} → {_shown(change.new)} ({who})"
+
+
+def _shown(value: Any) -> str:
+    return "–" if value is None else f"“{value}”"

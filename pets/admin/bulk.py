@@ -1,0 +1,232 @@
+"""Bulk changes in the back office: the actions of the list, the page that asks, the record, and undoing the last."""
+
+import re
+from typing import Any
+
+from django import forms
+from django.contrib import admin, messages
+from django.core.exceptions import PermissionDenied, ValidationError
+from django.db import IntegrityError
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.template.response import TemplateResponse
+from django.urls import URLPattern, path, reverse
+from django.utils.decorators import method_decorator
+from django.utils.html import format_html
+from django.views.decorators.http import require_http_methods, require_POST
+
+from categories.models import Category
+from changes.conflicts import latest_change_of_each
+from pets.bulk import AT_MOST, Plan, Target, UndoRefusedError, make, plan, plan_undo, refuse_unless_last, undo
+from pets.models import BulkChange, Pet, PetStatus
+
+LISTED = 100
+"""Animals that the page which asks names; the others it counts."""
+
+NAMED = 10
+"""Animals that a message names."""
+
+CATEGORY = "category"
+
+
+class SeenAnimalsField(forms.CharField):
+    """The animals and the latest change of each, as one hidden text: "7:120,9:131"."""
+
+    widget = forms.HiddenInput
+
+    def clean(self, value: Any) -> dict[int, int]:
+        """Return the animals by id, each with the number of its latest change."""
+        text = super().clean(value)
+        if not re.fullmatch(r"[0-9]{1,18}:[0-9]{1,18}(,[0-9]{1,18}:[0-9]{1,18})*", text):
+            message = "This page was sent in part. Nothing was changed; select the animals anew."
+            raise ValidationError(message)
+        seen = {int(pet): int(change) for pet, _, change in (pair.partition(":") for pair in text.split(","))}
+        if len(seen) > AT_MOST:
+            raise ValidationError(too_many())
+        return seen
+
+
+class BulkForm(forms.Form):
+    """Which animals become what."""
+
+    animals = SeenAnimalsField()
+    becomes = forms.ChoiceField(choices=[*PetStatus.choices, (CATEGORY, "Category")], widget=forms.HiddenInput)
+    category = forms.ModelChoiceField(Category.objects.all(), required=False, label="Move to category")
+    filters = forms.CharField(required=False, widget=forms.HiddenInput)
+    """The query of the list that the animals were selected in, to go back to."""
+
+    def target(self) -> Target | None:
+        """Return what the animals become, or None while no category is chosen."""
+        becomes, category = self.cleaned_data["becomes"], self.cleaned_data["category"]
+        if becomes != CATEGORY:
+            return Target("status", becomes, becomes)
+        return category and Target("category_id", category.pk, category.name)
+
+
+def too_many() -> str:
+    """Return what is said of a selection that is too large."""
+    return f"At most {AT_MOST:,} animals can be changed at once. Nothing was changed; filter or search for fewer."
+
+
+def _action(becomes: str, description: str) -> Any:
+    @admin.action(permissions=["change"], description=description)
+    def ask(model_admin: admin.ModelAdmin, request: HttpRequest, queryset: Any) -> HttpResponse | None:
+        selected = queryset.order_by().annotate(latest=latest_change_of_each(Pet.history))
+        pairs = list(selected.values_list("pk", "latest")[: AT_MOST + 1])
+        if len(pairs) > AT_MOST:
+            model_admin.message_user(request, too_many(), messages.ERROR)
+            return None
+        animals = ",".join(f"{pet}:{change}" for pet, change in sorted(pairs))
+        form = BulkForm({"animals": animals, "becomes": becomes, "filters": request.GET.urlencode()})
+        form.full_clean()
+        return _page(request, "ask.html", title=description.rstrip("…"), form=form, **_preview(form))
+
+    ask.__name__ = f"become_{becomes}"
+    return ask
+
+
+ACTIONS = [
+    *(_action(status.value, f"Mark {status.value}…") for status in PetStatus),
+    _action(CATEGORY, "Move to category…"),
+]
+
+
+@admin.register(BulkChange)
+class BulkChangeAdmin(admin.ModelAdmin):
+    """The record of bulk changes, to be read by whoever may see animals; the last can be undone by who made it."""
+
+    list_display = ["__str__", "what", "changed", "who", "made_at", "undone"]
+    list_select_related = ["undone_by"]
+    fields = ["what", "who", "made_at", "changed", "undone", "left_as_they_are"]
+    show_full_result_count = False
+
+    @admin.display(description="undone", boolean=True)
+    def undone(self, bulk: BulkChange) -> bool:
+        """Return whether it was undone."""
+        return hasattr(bulk, "undone_by")
+
+    @admin.display(description="left as they are")
+    def left_as_they_are(self, bulk: BulkChange) -> str:
+        """Return the animals that were left, and why."""
+        return "\n".join(f"{name} ({number}): {reason}" for number, name, reason in bulk.left) or "none"
+
+    def has_add_permission(self, _request: HttpRequest) -> bool:
+        """Return that nobody adds one here."""
+        return False
+
+    def has_change_permission(self, _request: HttpRequest, _obj: Any = None) -> bool:
+        """Return that nobody changes one."""
+        return False
+
+    def has_delete_permission(self, _request: HttpRequest, _obj: Any = None) -> bool:
+        """Return that nobody deletes one: the history points at it."""
+        return False
+
+    def has_view_permission(self, request: Any, _obj: Any = None) -> bool:
+        """Return whether the user may see animals: a bulk change tells of nothing else."""
+        return bool(request.user.has_perm("pets.view_pet") or request.user.has_perm("pets.change_pet"))
+
+    def has_module_permission(self, request: Any) -> bool:
+        """Return the same: it decides whether the record is among the tables of the first page."""
+        return self.has_view_permission(request)
+
+    def get_urls(self) -> list[URLPattern]:
+        """Add the page that asks and the page that undoes."""
+        view = self.admin_site.admin_view
+        return [
+            path("make/", view(self.make_view), name="pets_bulkchange_make"),
+            path("<int:number>/undo/", view(self.undo_view), name="pets_bulkchange_undo"),
+            *super().get_urls(),
+        ]
+
+    @method_decorator(require_POST)
+    def make_view(self, request: HttpRequest) -> HttpResponse:
+        """Show what a change would do once its category is chosen, or make it and go back to the list."""
+        _refuse_unless_curator(request)
+        form = BulkForm(request.POST)
+        target = form.target() if form.is_valid() else None
+        if target is None or "confirm" not in request.POST:
+            if "animals" in form.errors or "becomes" in form.errors:
+                messages.error(request, " ".join(form.errors.get("animals", ["This page was sent in part."])))
+                return HttpResponseRedirect(reverse("admin:pets_pet_changelist"))
+            return _page(request, "ask.html", title="Change many animals", form=form, **_preview(form))
+        try:
+            bulk = make(form.cleaned_data["animals"], target, user=request.user)  # type: ignore[arg-type]  # signed in
+        except IntegrityError:
+            messages.error(request, f"The category “{target.word}” was deleted meanwhile. Nothing was changed.")
+        else:
+            _tell(request, bulk, f"{bulk.changed:,} animals were changed: {target}.", undo_link=True)
+        return HttpResponseRedirect(f"{reverse('admin:pets_pet_changelist')}?{form.cleaned_data['filters']}")
+
+    @method_decorator(require_http_methods(["GET", "HEAD", "POST"]))
+    def undo_view(self, request: Any, number: int) -> HttpResponse:
+        """Show what undoing would do, or undo."""
+        _refuse_unless_curator(request)
+        bulk = BulkChange.objects.filter(pk=number).first()
+        if bulk is None:
+            raise Http404
+        try:
+            if request.method == "POST":
+                undone = undo(bulk, user=request.user)
+                _tell(request, undone, f"{undone.changed:,} animals have their former values again.")
+                return HttpResponseRedirect(reverse("admin:pets_pet_changelist"))
+            refuse_unless_last(bulk, user=request.user)
+        except UndoRefusedError as error:
+            messages.error(request, str(error))
+            return HttpResponseRedirect(reverse("admin:pets_bulkchange_changelist"))
+        return _page(request, "undo.html", title=f"Undo {bulk}", bulk=bulk, **_shown(plan_undo(bulk)))
+
+
+def _refuse_unless_curator(request: Any) -> None:
+    if not request.user.has_perm("pets.change_pet"):
+        raise PermissionDenied
+
+
+def _preview(form: BulkForm) -> dict[str, Any]:
+    """Return what the page that asks shows: nothing but the choice of a category until one is chosen."""
+    asks_category = form["becomes"].value() == CATEGORY
+    target = form.target() if form.is_valid() else None
+    if target is None:
+        return {"asks_category": asks_category, "selected": len(form.cleaned_data["animals"])}
+    shown = _shown(plan(form.cleaned_data["animals"], target))
+    return {"asks_category": asks_category, "target": target, **shown}
+
+
+def _shown(made: Plan) -> dict[str, Any]:
+    """Return the counts of each change from one value to another, the first animals by name, and those that are left."""
+    categories = dict(Category.objects.values_list("pk", "name")) if made.column == "category_id" else {}
+    counts: dict[tuple[Any, Any], int] = {}
+    named: list[tuple[Pet, Any, Any]] = []
+    for value, pets in made.changes.items():
+        for pet in pets:
+            former = getattr(pet, made.column)
+            change = categories.get(former, former), categories.get(value, value)
+            counts[change] = counts.get(change, 0) + 1
+            if len(named) < LISTED:
+                named.append((pet, *change))
+    return {
+        "plan": made,
+        "counts": [(before, after, count) for (before, after), count in counts.items()],
+        "named": named,
+        "unnamed": made.count - len(named),
+        "left": made.left[:LISTED],
+        "more_left": len(made.left) - LISTED,
+    }
+
+
+def _tell(request: HttpRequest, bulk: BulkChange, done: str, *, undo_link: bool = False) -> None:
+    """Say what was done, with a link that undoes it, and what was left."""
+    if undo_link and bulk.changed:
+        address = reverse("admin:pets_bulkchange_undo", args=[bulk.pk])
+        messages.success(request, format_html('{} <a href="{}">Undo</a>', done, address))
+    else:
+        messages.success(request, done)
+    if bulk.left:
+        first = ", ".join(f"{name} ({number}): {reason}" for number, name, reason in bulk.left[:NAMED])
+        address = reverse("admin:pets_bulkchange_change", args=[bulk.pk])
+        said = f"{len(bulk.left):,} were left as they are: {first}"
+        messages.warning(request, format_html('{} <a href="{}">All of them</a>', said, address))
+
+
+def _page(request: HttpRequest, template: str, **context: Any) -> HttpResponse:
+    shared = admin.site.each_context(request) | {"opts": Pet._meta}
+    return TemplateResponse(request, f"admin/pets/bulkchange/{template}", shared | context)

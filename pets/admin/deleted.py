@@ -1,0 +1,50 @@
+"""The page of deleted animals, from which an authorised person restores one."""
+
+from typing import Any
+
+from django.contrib import messages
+from django.core.exceptions import PermissionDenied
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.template.response import TemplateResponse
+from django.urls import reverse
+from django.views.decorators.http import require_POST, require_safe
+
+from pets.restoring import SEARCHED, RestoreRefusedError, deleted_animals
+from pets.restoring import restore as bring_back
+
+LISTED = 100
+"""Animals on the page; whoever looks for an older one searches."""
+
+
+def may_restore(request: Any) -> bool:
+    """Return whether the user may see deleted animals and restore them."""
+    return bool(request.user.has_perm("pets.restore_pet"))
+
+
+@require_safe
+def show(request: HttpRequest, context: dict[str, Any]) -> HttpResponse:
+    """Show the newest deletions, or those that are searched for."""
+    if not may_restore(request):
+        raise PermissionDenied
+    needle = request.GET.get("q", "").replace("\0", "").strip()
+    found = list(deleted_animals(needle)[: LISTED + 1])
+    shown = {"title": "Deleted animals", "needle": needle, "searched": SEARCHED}
+    shown |= {"deletions": found[:LISTED], "more": len(found) > LISTED}
+    return TemplateResponse(request, "admin/pets/pet/deleted.html", context | shown)
+
+
+@require_POST
+def restore(request: HttpRequest, number: int) -> HttpResponse:
+    """Restore one and go to its page, or say why not."""
+    if not may_restore(request):
+        raise PermissionDenied
+    try:
+        pet = bring_back(number)
+    except RestoreRefusedError as error:
+        messages.error(request, str(error))
+        return HttpResponseRedirect(reverse("admin:pets_pet_deleted"))
+    messages.success(request, f"“{pet}” is in the catalogue again, as animal {pet.pk}.")
+    seen = request.user.has_perm("pets.view_pet") or request.user.has_perm("pets.change_pet")  # type: ignore[union-attr]
+    return HttpResponseRedirect(
+        reverse("admin:pets_pet_change", args=[pet.pk]) if seen else reverse("admin:pets_pet_deleted")
+    )

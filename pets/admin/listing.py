@@ -1,0 +1,215 @@
+"""The list of animals: pages, search and filters that take as long for a million as for a thousand."""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, time, timedelta
+from typing import Any, ClassVar
+
+from django import forms
+from django.contrib import admin
+from django.contrib.admin.views.main import ORDER_VAR, PAGE_VAR, ChangeList
+from django.db.models import Q, QuerySet
+from django.http import HttpRequest
+
+from categories.models import Category
+from changes.conflicts import latest_change_of_each
+from pets.models import Pet
+
+LISTED = 10_000
+"""Animals that can be reached by turning pages; whoever looks for another one searches or filters."""
+
+NEWEST = 50_000
+"""How far from the end a search looks before it asks the index: what is common is found there."""
+
+SHORTEST_PART = 3
+"""Characters of a trigram; what is shorter is looked for where a name begins, which the same index finds."""
+
+HIGHEST_ID = 2**63 - 1
+
+
+def matching(animals: QuerySet[Pet], needle: str) -> QuerySet[Pet]:
+    """Return the animals whose name or reference contains `needle`, or whose id it is.
+
+    One or two characters must begin the name or the reference. Letters of either case match.
+    """
+    lookup = "icontains" if len(needle) >= SHORTEST_PART else "istartswith"
+    match = Q(**{f"name__{lookup}": needle}) | Q(**{f"external_reference__{lookup}": needle})
+    if needle.isascii() and needle.isdecimal() and int(needle) <= HIGHEST_ID:
+        match |= Q(pk=int(needle))
+    return animals.filter(match)
+
+
+class PetChangeList(ChangeList):
+    """Shows pages without counting: a page knows whether there is a next one."""
+
+    request: HttpRequest
+    more_than_listed = False
+    """Whether more animals match than can be listed, so that some are missing."""
+
+    def get_ordering(self, _request: HttpRequest, _queryset: Any) -> list[str]:
+        """Return newest first, or oldest first where the column of the id was clicked: other orders have no index."""
+        return ["pk" if self._oldest_first else "-pk"]
+
+    def get_results(self, request: HttpRequest) -> None:
+        """Find the animals of the page and whether there are more."""
+        self.page_num = min(max(self.page_num, 1), LISTED // self.list_per_page)
+        start = (self.page_num - 1) * self.list_per_page
+        keys = self._keys(start, start + self.list_per_page + 1)
+        self.has_next = len(keys) > self.list_per_page
+        self.is_last_possible = self.has_next and start + self.list_per_page >= LISTED
+        self.result_list = self._rows(keys[: self.list_per_page])
+        if request.method == "POST" and "_save" in request.POST:
+            self.result_list = self._posted(request)
+        self.result_count = start + len(keys)
+        self.full_result_count = None
+        self.show_full_result_count = self.can_show_all = self.multi_page = False
+        self.show_admin_actions = True
+
+    def previous_page(self) -> str:
+        """Return the query string of the page before."""
+        return str(self.get_query_string({PAGE_VAR: self.page_num - 1}))
+
+    def next_page(self) -> str:
+        """Return the query string of the page after."""
+        return str(self.get_query_string({PAGE_VAR: self.page_num + 1}))
+
+    @property
+    def _oldest_first(self) -> bool:
+        return self.params.get(ORDER_VAR) == str(list(self.list_display).index("id"))
+
+    @property
+    def _scattered(self) -> bool:
+        """Whether the animals may lie anywhere, so that a walk in the order of the list may be one of all of them."""
+        return bool(self.query) or ImportFilter.parameter in self.params
+
+    def _keys(self, start: int, stop: int) -> list[int]:
+        keys = self.queryset.values_list("pk", flat=True)
+        if not self._scattered:
+            return list(keys[start:stop])
+        near = list(keys.filter(self._near_the_end())[:stop])
+        if len(near) >= stop:
+            return near[start:stop]
+        # The order is made here: told to make it, PostgreSQL may walk along the ids in the hope of meeting enough.
+        found = list(keys.order_by()[: LISTED + 1])
+        self.more_than_listed = len(found) > LISTED
+        return sorted({*near, *found}, reverse=not self._oldest_first)[start:stop]
+
+    def _near_the_end(self) -> Q:
+        first = Pet.objects.order_by("pk" if self._oldest_first else "-pk").values_list("pk", flat=True).first() or 0
+        return Q(pk__lte=first + NEWEST) if self._oldest_first else Q(pk__gte=first - NEWEST)
+
+    def _rows(self, keys: list[int]) -> QuerySet[Pet]:
+        rows = (
+            self.root_queryset.filter(pk__in=keys).select_related("category").order_by(*self.get_ordering(None, None))
+        )
+        return rows.annotate(latest_change=latest_change_of_each(Pet.history))
+
+    def _posted(self, request: HttpRequest) -> list[Pet]:
+        """Return the animals of a list that was sent, in its order: each must stand beside its own form."""
+        keys = self.model_admin._get_edited_object_pks(request, "form")
+        found = {str(pet.pk): pet for pet in self._rows([key for key in keys if key.isdecimal()])}
+        return [found[key] for key in keys if key in found]
+
+
+class FormFilter(admin.ListFilter):
+    """A filter that is typed or chosen in a form instead of clicked in a list of links."""
+
+    template = "admin/pets/pet/filter_form.html"
+    form_class: ClassVar[type[forms.Form]]
+
+    def __init__(self, request: HttpRequest, params: dict[str, Any], model: Any, model_admin: Any) -> None:
+        """Take what belongs to this filter out of the query."""
+        super().__init__(request, params, model, model_admin)
+        given = {name: params.pop(name)[-1] for name in self.expected_parameters() if name in params}
+        self.used_parameters = {name: value for name, value in given.items() if value}
+        self.form = self.form_class(self.used_parameters or None, auto_id="filter_%s")
+
+    def has_output(self) -> bool:
+        """Return that the form is shown."""
+        return True
+
+    def expected_parameters(self) -> list[str]:
+        """Return the names in the query."""
+        return list(self.form_class.base_fields)
+
+    def choices(self, changelist: Any) -> Iterator[dict[str, Any]]:
+        """Yield what the form sends along, and the query without this filter."""
+        names = self.expected_parameters()
+        others = [(name, value) for name, values in changelist.filter_params.items() for value in values]
+        yield {
+            "others": [(name, value) for name, value in others if name not in names],
+            "without": changelist.get_query_string(remove=names),
+        }
+
+    def queryset(self, _request: HttpRequest, queryset: Any) -> Any:
+        """Return the animals that the form asks for; none if it makes no sense."""
+        if not self.used_parameters:
+            return queryset
+        return self.chosen(queryset, self.form.cleaned_data) if self.form.is_valid() else queryset.none()
+
+    def chosen(self, animals: QuerySet[Pet], wanted: dict[str, Any]) -> QuerySet[Pet]:
+        """Return the animals that are wanted."""
+        raise NotImplementedError
+
+
+class CategoryForm(forms.Form):
+    """One category of all."""
+
+    category__id__exact = forms.ModelChoiceField(
+        Category.objects.all(), label="Category", empty_label="All", required=False
+    )
+
+
+class CategoryFilter(FormFilter):
+    """The animals of one category."""
+
+    title = "category"
+    form_class = CategoryForm
+
+    def chosen(self, animals: QuerySet[Pet], wanted: dict[str, Any]) -> QuerySet[Pet]:
+        """Return the animals of the category."""
+        return animals.filter(category=wanted["category__id__exact"])
+
+
+def _day(label: str) -> forms.DateField:
+    return forms.DateField(label=label, required=False, widget=forms.DateInput({"type": "date"}, format="%Y-%m-%d"))
+
+
+class AddedForm(forms.Form):
+    """Two days, either of them or both."""
+
+    added_from = _day("From")
+    added_to = _day("To")
+
+
+class AddedFilter(FormFilter):
+    """The animals that were added from one day to another, both included (UTC)."""
+
+    title = "added on"
+    form_class = AddedForm
+
+    def chosen(self, animals: QuerySet[Pet], wanted: dict[str, Any]) -> QuerySet[Pet]:
+        """Return the animals that were added on these days."""
+        if first := wanted["added_from"]:
+            animals = animals.filter(created_at__gte=datetime.combine(first, time(), UTC))
+        if (last := wanted["added_to"]) and last.year < datetime.max.year:
+            animals = animals.filter(created_at__lt=datetime.combine(last + timedelta(days=1), time(), UTC))
+        return animals
+
+
+class ImportForm(forms.Form):
+    """The number of an import."""
+
+    import_run = forms.IntegerField(label="Number of the import", required=False, min_value=1, max_value=HIGHEST_ID)
+
+
+class ImportFilter(FormFilter):
+    """The animals that one import added."""
+
+    title = "import"
+    form_class = ImportForm
+    parameter = "import_run"
+
+    def chosen(self, animals: QuerySet[Pet], wanted: dict[str, Any]) -> QuerySet[Pet]:
+        """Return the animals that the import added."""
+        added = Pet.history.filter(import_run_id=wanted["import_run"], history_type="+")
+        return animals.filter(pk__in=added.order_by().values("id"))

@@ -1,0 +1,170 @@
+"""Changes of many animals at once: what one would do, doing it, and undoing it."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from django.contrib.auth.base_user import AbstractBaseUser
+from django.db import transaction
+from django.db.models import Max, OuterRef, Subquery
+from django.utils import timezone
+
+from categories.models import Category
+from changes.signing import signature
+from pets.models import BulkChange, Pet
+
+AT_MOST = 10_000
+"""Animals in one bulk change; they are held in memory, and locked while it is made."""
+
+BATCH = 1_000
+CHANGED, GONE, CATEGORY_GONE = "changed since", "deleted since", "its former category was deleted"
+
+Value = str | int
+Seen = Mapping[int, int]
+"""The animals by their ids, each with the row of history that was its latest when somebody looked."""
+
+
+class UndoRefusedError(Exception):
+    """The bulk change cannot be undone by this person now; the text says why."""
+
+
+@dataclass(frozen=True)
+class Target:
+    """What animals become: one column and its value, and the value in a word."""
+
+    column: Literal["status", "category_id"]
+    value: Value
+    word: str
+
+    def __str__(self) -> str:
+        """Return it as a sentence."""
+        return f"{'Status' if self.column == 'status' else 'Category'} becomes {self.word}"
+
+
+@dataclass
+class Plan:
+    """What would be done: the animals by their new values, those that need nothing, and those that are left."""
+
+    column: str
+    changes: dict[Value, list[Pet]] = field(default_factory=lambda: defaultdict(list))
+    already: list[Pet] = field(default_factory=list)
+    left: list[tuple[int, str, str]] = field(default_factory=list)
+    """Id, name, reason."""
+
+    @property
+    def count(self) -> int:
+        """How many animals would change."""
+        return sum(map(len, self.changes.values()))
+
+
+def plan(seen: Seen, target: Target, *, lock: bool = False) -> Plan:
+    """Sort the animals in `seen` into those to change, those that are so already, and those changed since."""
+    made = Plan(target.column)
+    pets, latest = _now(seen, lock=lock)
+    for number in seen:
+        pet = pets.get(number)
+        if pet is None or latest.get(number) != seen[number]:
+            made.left.append((number, pet.name if pet else "", CHANGED if pet else GONE))
+        elif getattr(pet, target.column) == target.value:
+            made.already.append(pet)
+        else:
+            made.changes[target.value].append(pet)
+    return made
+
+
+def make(seen: Seen, target: Target, *, user: AbstractBaseUser) -> BulkChange:
+    """Change the animals that are as they were seen, and write their history; all or nothing.
+
+    Raises `IntegrityError` if the category was deleted meanwhile.
+    """
+    with transaction.atomic():
+        return _write(plan(seen, target, lock=True), str(target), user)
+
+
+def plan_undo(bulk: BulkChange, *, lock: bool = False) -> Plan:
+    """Sort the animals of a bulk change into those that get their former values back, and those that are left."""
+    made = Plan(bulk.column)
+    rows = {change.id: change for change in bulk.changes.order_by("history_id")}
+    pets, latest = _now(rows, lock=lock)
+    before = _before(bulk)
+    categories = set(Category.objects.values_list("pk", flat=True)) if bulk.column == "category_id" else set()
+    for number, row in rows.items():
+        pet = pets.get(number)
+        if pet is None or latest[number] != row.history_id:
+            made.left.append((number, row.name, CHANGED if pet else GONE))
+        elif bulk.column == "category_id" and before[number] not in categories:
+            made.left.append((number, row.name, CATEGORY_GONE))
+        else:
+            made.changes[before[number]].append(pet)
+    return made
+
+
+def undo(bulk: BulkChange, *, user: AbstractBaseUser) -> BulkChange:
+    """Give the animals their former values, except those changed since; returns the bulk change that did it.
+
+    Raises `UndoRefusedError`.
+    """
+    with transaction.atomic():
+        BulkChange.objects.select_for_update().get(pk=bulk.pk)
+        refuse_unless_last(bulk, user=user)
+        return _write(plan_undo(bulk, lock=True), f"Undo of {bulk}: {bulk.what}", user, undo_of=bulk)
+
+
+def refuse_unless_last(bulk: BulkChange, *, user: AbstractBaseUser) -> None:
+    """Raise `UndoRefusedError` unless this is the last bulk change of `user` that is not undone."""
+    if bulk.undo_of_id is not None:
+        message = f"{str(bulk).capitalize()} is itself the undoing of another; it cannot be undone."
+        raise UndoRefusedError(message)
+    if BulkChange.objects.filter(undo_of=bulk).exists():
+        message = f"{str(bulk).capitalize()} was undone already."
+        raise UndoRefusedError(message)
+    if bulk.user_id != user.pk:
+        message = f"{str(bulk).capitalize()} was made by somebody else ({bulk.who}); only they can undo it."
+        raise UndoRefusedError(message)
+    last = BulkChange.objects.filter(user_id=user.pk, undo_of=None, undone_by=None).latest("pk")
+    if last != bulk:
+        message = f"{str(bulk).capitalize()} is not your last; undo {last} first."
+        raise UndoRefusedError(message)
+
+
+def _now(numbers: Iterable[int], *, lock: bool) -> tuple[dict[int, Pet], dict[int, int]]:
+    """Return the animals as they are, and the latest row of history of each."""
+    pets = Pet.objects.filter(pk__in=[*numbers]).order_by("pk")
+    found = {pet.pk: pet for pet in (pets.select_for_update() if lock else pets.select_related("category"))}
+    newest = Pet.history.filter(id__in=[*numbers]).order_by().values_list("id").annotate(Max("history_id"))
+    return found, dict(newest)
+
+
+def _before(bulk: BulkChange) -> dict[int, Any]:
+    """Return what each animal had in the column before."""
+    earlier = Pet.history.filter(id=OuterRef("id"), history_id__lt=OuterRef("history_id")).order_by("-history_id")
+    former = Subquery(earlier.values(bulk.column)[:1])
+    return dict(bulk.changes.annotate(former=former).values_list("id", "former"))
+
+
+def _write(made: Plan, what: str, user: AbstractBaseUser, *, undo_of: BulkChange | None = None) -> BulkChange:
+    signed = signature(Pet.history.model)
+    bulk = BulkChange.objects.create(
+        user_id=user.pk,
+        who=signed["actor"],
+        what=what,
+        column=made.column,
+        changed=made.count,
+        left=made.left,
+        undo_of=undo_of,
+    )
+    now = timezone.now()
+    for value, pets in made.changes.items():
+        Pet.objects.filter(pk__in=[pet.pk for pet in pets]).update(**{made.column: value, "updated_at": now})
+        for pet in pets:
+            setattr(pet, made.column, value)
+        Pet.history.bulk_history_create(
+            pets,
+            batch_size=BATCH,
+            update=True,
+            default_user=user,
+            default_date=now,
+            custom_historical_attrs=signed | {"bulk_change": bulk},
+        )
+    return bulk

@@ -1,0 +1,70 @@
+"""Animals that were deleted, and bringing one of them back."""
+
+from django.db import IntegrityError, transaction
+from django.db.models import Exists, OuterRef, Q, QuerySet
+
+from categories.models import Category
+from pets.models import Pet
+
+SEARCHED = 10_000
+"""Deletions, the newest, that a name or a reference is looked for in; history is indexed by animal only."""
+
+
+class RestoreRefusedError(Exception):
+    """The animal cannot be brought back; the text says why."""
+
+
+def deleted_animals(needle: str = "") -> QuerySet:  # type: ignore[type-arg]  # simple-history makes the model
+    """Return the last row of history of each deleted animal, newest first.
+
+    `needle` is a part of the name or the reference, looked for in the newest `SEARCHED` deletions, or an id, of any.
+    """
+    deletions = Pet.history.filter(history_type="-").order_by("-history_id")
+    back = Pet.objects.filter(pk=OuterRef("id"))
+    later = Pet.history.filter(id=OuterRef("id"), history_id__gt=OuterRef("history_id"), history_type="-")
+    gone = deletions.filter(~Exists(back), ~Exists(later)).select_related("category")
+    if not needle:
+        return gone
+    first = deletions.values_list("history_id", flat=True)[SEARCHED - 1 : SEARCHED].first() or 0
+    wanted = Q(history_id__gte=first) & (Q(name__icontains=needle) | Q(external_reference__icontains=needle))
+    if needle.isascii() and needle.isdecimal() and len(needle) < len(str(2**63)):
+        wanted |= Q(id=int(needle))
+    return gone.filter(wanted)
+
+
+def restore(number: int) -> Pet:
+    """Bring the deleted animal back under its own id, with its reference and the time it was first added.
+
+    Raises `RestoreRefusedError`, and changes nothing, if it is there, never was, or cannot be as it was.
+    """
+    last = Pet.history.filter(id=number).order_by("-history_id").first()
+    if last is None or last.history_type != "-":
+        message = f"There is no deleted animal {number}; perhaps somebody else has restored it."
+        raise RestoreRefusedError(message)
+    if not Category.objects.filter(pk=last.category_id).exists():
+        raise RestoreRefusedError(_category_gone(last.name, last.category_id))
+    holder = last.external_reference and Pet.objects.filter(external_reference=last.external_reference).first()
+    if holder:
+        message = (
+            f"“{last.name}” had the external reference {last.external_reference}, which “{holder}” ({holder.pk}) has "
+            "now. Change that one's reference first."
+        )
+        raise RestoreRefusedError(message)
+    pet: Pet = last.instance
+    pet._change_reason = "Restored"  # type: ignore[attr-defined]  # where simple-history looks for it
+    added = Pet.history.filter(id=number, history_type="+").order_by("history_id").first()
+    try:
+        with transaction.atomic():
+            pet.save(force_insert=True)
+            if added is not None:
+                Pet.objects.filter(pk=number).update(created_at=added.history_date)
+    except IntegrityError as error:
+        message = f"“{last.name}” could not be restored: somebody changed the catalogue at the same moment. Try again."
+        raise RestoreRefusedError(message) from error
+    return pet
+
+
+def _category_gone(name: str, category: int) -> str:
+    former = Category.history.filter(id=category).order_by("-history_id").first()
+    called = f"“{former.name}”" if former else f"number {category}"
+    return f"“{name}” belonged to the category {called}, which was deleted, so it cannot be as it was. Add it as a new animal."
