@@ -1,6 +1,6 @@
 """Animals, their history, and the imports that brought them."""
 
-from typing import ClassVar
+from typing import ClassVar, Self
 
 from django.conf import settings
 from django.db import models
@@ -39,6 +39,14 @@ class ImportState(models.TextChoices):
     UNDONE = "undone"
 
 
+class ImportRunQuerySet(models.QuerySet["ImportRun"]):
+    """The filter that lists of animals need."""
+
+    def writing(self) -> Self:
+        """Return the import that is under way, if there is one: it may be writing animals."""
+        return self.filter(state=ImportState.RUNNING).order_by()
+
+
 class ImportRun(models.Model):
     """One call of `import_pets`. The row and the animals are committed together, so what it says is what happened."""
 
@@ -53,16 +61,23 @@ class ImportRun(models.Model):
     unchanged = models.BigIntegerField(default=0, help_text="Rows that say what the catalogue already said.")
     refused = models.BigIntegerField(default=0, help_text="Rows with a fault.")
     new_categories = models.JSONField(default=list, help_text="The ids of the categories that were added.")
+    first_id = models.BigIntegerField(null=True, help_text="The first of the ids set aside for what it adds.")
+    last_id = models.BigIntegerField(null=True, help_text="The last of them.")
     rejects = models.TextField(blank=True, help_text="The file with the refused rows.")
     outcome = models.TextField(blank=True, help_text="Why it was refused, stopped or failed; how it was undone.")
     started_at = models.DateTimeField(auto_now_add=True)
     finished_at = models.DateTimeField(null=True)
     undone_at = models.DateTimeField(null=True)
 
+    objects = ImportRunQuerySet.as_manager()
+
     class Meta:
-        """Newest first."""
+        """Newest first; the index finds the one that runs, at every look at a list."""
 
         ordering: ClassVar = ["-id"]
+        indexes: ClassVar = [
+            models.Index(fields=["id"], condition=models.Q(state=ImportState.RUNNING), name="import_that_runs")
+        ]
         constraints: ClassVar = [
             models.CheckConstraint(condition=models.Q(state__in=ImportState.values), name="import_state_is_known")
         ]

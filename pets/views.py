@@ -12,7 +12,7 @@ from rest_framework.serializers import BaseSerializer
 from rest_framework.viewsets import GenericViewSet
 
 from categories.models import Category
-from pets.models import Pet, PetStatus
+from pets.models import ImportRun, Pet, PetStatus
 from pets.rules import NO_SUCH_CATEGORY
 from pets.serializers import NewPetSerializer, PetSerializer
 
@@ -53,6 +53,8 @@ class PetViewSet(mixins.ListModelMixin, mixins.CreateModelMixin, mixins.Retrieve
     queryset = Pet.objects.only("id", "name", "category_id", "status")
     serializer_class = PetSerializer
     choice_filters: ClassVar = {"status": PetStatus}
+    being_written = ImportRun.objects.writing()
+    """The ids that lists step over (`KeysetPagination`)."""
 
     def get_serializer_class(self) -> type[BaseSerializer[Pet]]:
         """Return NewPet for what comes in, Pet for what goes out."""

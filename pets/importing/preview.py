@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import NamedTuple, TypeAlias
 
 from pets.importing.sql import stream
+from pets.models import PetStatus
 
 
 class Values(NamedTuple):
@@ -30,16 +31,21 @@ Watch: TypeAlias = Callable[[list[Planned]], None]
 """Sees what is about to be written, inside the transaction that writes it; what it raises ends the import."""
 
 
+PLANNED = f"""
+    SELECT r.line, r.external_reference, p.id, p.name, before.name, p.status,
+        COALESCE(r.name, p.name), after.name, COALESCE(r.status, p.status, '{PetStatus.AVAILABLE.value}')
+    FROM import_rows r LEFT JOIN import_known k ON k.line = r.line LEFT JOIN pets_pet p ON p.id = k.id
+    LEFT JOIN categories_category before ON before.id = p.category_id
+    JOIN categories_category after ON after.id = COALESCE(r.category_id, p.category_id)
+    WHERE k.line IS NULL OR k.differs ORDER BY r.line
+"""  # noqa: S608 - made of constants
+
+
 def planned() -> list[Planned]:
     """Return all that is staged to be written, by line; for files of a few thousand rows."""
     return [
         Planned(line, reference, pet_id, None if pet_id is None else Values(*values[:3]), Values(*values[3:]))
-        for line, reference, pet_id, *values in stream(
-            "SELECT w.line, w.external_reference, p.id, p.name, before.name, p.status, w.name, after.name, w.status"
-            " FROM import_writes w JOIN categories_category after ON after.id = w.category_id"
-            " LEFT JOIN pets_pet p ON p.id = w.id AND NOT w.is_new"
-            " LEFT JOIN categories_category before ON before.id = p.category_id ORDER BY w.line"
-        )
+        for line, reference, pet_id, *values in stream(PLANNED)
     ]
 
 

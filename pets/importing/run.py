@@ -98,19 +98,20 @@ def _import_source(source: Source, options: Options, progress: Progress, sender:
         table = read(source, options.reading)
         if not options.again and not options.dry_run:
             _refuse_the_same(digest)
-        run = ImportRun.objects.create(
-            who=sender.who, file_name=source.name[:255], sha256=digest, options=options.as_json()
-        )
+        run = ImportRun(who=sender.who, file_name=source.name[:255], sha256=digest, options=options.as_json())
         try:
+            run.save(force_insert=True)
             with roomy():
                 ended.append(_Import(run, source, table, options, progress, sender).do())
                 staging.clear()
         except BaseException as error:
-            run.refresh_from_db()
-            if run.state == ImportState.DONE and not ended:
-                ended.append(Outcome(run, [], table.place))
-            if run.state == ImportState.RUNNING:
-                _end_without_writing(run, error)
+            # Whatever runs under the lock is ours, also if a signal came just after the row was stored.
+            for running in ImportRun.objects.filter(state=ImportState.RUNNING):
+                _end_without_writing(running, error)
+            if run.pk is not None and not ended:
+                run.refresh_from_db()
+                if run.state == ImportState.DONE:
+                    ended.append(Outcome(run, [], table.place))
             raise
 
 
@@ -177,6 +178,7 @@ class _Import:
             with rejects:
                 self._read_and_check(rejects)
                 self._refuse_faults(rejects)
+                staging.set_ids_aside(self.run)
                 with self.progress.working(f"Writing {self.progress.rows - rejects.count:,} rows"):
                     write_at_once(lambda: self._write(rejects), dry_run=self.options.dry_run)
                 rejects.keep()

@@ -9,10 +9,11 @@ BATCH = 10_000
 """Rows that are held at a time."""
 
 
-def execute(statement: str, parameters: Any = None) -> None:
-    """Run a statement that gives no rows."""
+def execute(statement: str, parameters: Any = None) -> int:
+    """Run a statement that gives no rows, and return how many it wrote."""
     with connection.cursor() as cursor:
         cursor.execute(statement, parameters)
+        return int(cursor.rowcount)
 
 
 def stream(statement: str) -> Iterator[tuple[Any, ...]]:

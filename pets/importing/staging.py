@@ -1,13 +1,14 @@
 """The set-based half of an import: rows wait in a temporary table and go from there into the catalogue.
 
 The statements are the same for PostgreSQL and SQLite; only how rows get into the temporary table, and where new ids
-come from, differs. The temporary tables belong to the connection, and nobody else sees them.
+begin, differs. The temporary tables belong to the connection, and nobody else sees them.
 """
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice
+from typing import Any
 
 from django.db import connection
 
@@ -17,8 +18,11 @@ from pets.importing.preview import Watch, planned
 from pets.importing.sql import BATCH, execute, stream
 from pets.models import ImportRun, PetStatus
 
-TABLES = ("import_rows", "import_duplicates", "import_categories", "import_writes")
+TABLES = ("import_rows", "import_duplicates", "import_categories", "import_known")
 BLOCK_LINES = 2_000
+
+MARGIN = 100
+"""Ids left out before those of an import, for animals that are added while they are set aside."""
 
 
 @dataclass(frozen=True)
@@ -85,6 +89,8 @@ def incomplete() -> Iterator[Checked]:
 
 def add_categories(names: dict[str, int]) -> list[int]:
     """Store the categories that staged rows need, out of `names` and their numbers; return the new ids."""
+    if not names:
+        return []
     needed = {number for (number,) in stream("SELECT DISTINCT category_id FROM import_rows WHERE category_id < 0")}
     wanted = [name for name, number in names.items() if number in needed]
     there = dict(Category.objects.filter(name__in=wanted).values_list("name", "pk")) if wanted else {}
@@ -94,76 +100,87 @@ def add_categories(names: dict[str, int]) -> list[int]:
         cursor.executemany(
             "INSERT INTO import_categories VALUES (%s, %s)", [(names[name], ids[name]) for name in wanted]
         )
+    execute("UPDATE import_rows SET category_id = c.id FROM import_categories c WHERE c.number = category_id")
     return [category.pk for category in added]
+
+
+def set_ids_aside(run: ImportRun) -> None:
+    """Choose a range of ids for the animals that `run` adds, and let the lists know (PostgreSQL).
+
+    A list of the newest animals would have to look at each row that is there and not yet committed; knowing the
+    range it steps over all of them at once. SQLite keeps its readers from such rows by itself.
+    """
+    if connection.vendor != "postgresql":
+        return
+    most = _count("SELECT COALESCE(max(line), 0) FROM import_rows")
+    run.last_id = _count(
+        "SELECT setval(sequence, nextval(sequence) + %s) FROM pg_get_serial_sequence('pets_pet', 'id') AS sequence",
+        [MARGIN + most],
+    )
+    run.first_id = run.last_id - most + 1
+    run.save(update_fields=["first_id", "last_id"])
 
 
 def write(run: ImportRun, now: datetime, *, request_id: str = "", watch: Watch | None = None) -> Written:
     """Write the staged rows and their history; the caller's transaction makes it all or nothing."""
-    rows = _count("SELECT count(*) FROM import_rows")
-    execute(f"CREATE TEMPORARY TABLE import_writes AS {_writes()}")
+    _compare()
     if watch is not None:
         watch(planned())
-    created = _count("SELECT count(*) FROM import_writes WHERE is_new")
-    total = _count("SELECT count(*) FROM import_writes")
     at = connection.ops.adapt_datetimefield_value(now)
-    if total > created:
-        execute(
-            "UPDATE pets_pet SET name = w.name, category_id = w.category_id, status = w.status, updated_at = %s"
-            " FROM import_writes w WHERE w.id = pets_pet.id AND NOT w.is_new",
-            [at],
-        )
-    if total:
-        execute(
-            "INSERT INTO pets_petchange (id, name, category_id, status, external_reference,"
-            " history_date, history_type, actor, request_id, import_run_id, import_line)"
-            " SELECT id, name, category_id, status, external_reference,"
-            " %s, CASE WHEN is_new THEN '+' ELSE '~' END, %s, %s, %s, line FROM import_writes",
-            [at, str(run), request_id, run.pk],
-        )
-    if created:
-        # Last, as a list of the newest animals must step over each one that is there and not yet committed.
-        execute(
-            "INSERT INTO pets_pet (id, name, category_id, status, external_reference, created_at, updated_at)"
-            " SELECT id, name, category_id, status, external_reference, %s, %s FROM import_writes WHERE is_new",
-            [at, at],
-        )
-    return Written(created, total - created, rows - total)
+    said = [at, str(run), request_id, run.pk]
+    changed = _count("SELECT count(*) FROM import_known WHERE differs")
+    if changed:
+        execute(CHANGE, [at])
+        execute(HISTORY_OF_CHANGED, said)
+    before = run.first_id - 1 if run.first_id else _count(LAST_ID_OF_SQLITE)
+    created = execute(ADD, [before, at, at])
+    execute(HISTORY_OF_ADDED, [before, *said])
+    return Written(created, changed, _count("SELECT count(*) FROM import_known WHERE NOT differs"))
 
 
-def _writes() -> str:
-    """Return the query for what is to be written: a row for each animal that is new or differs."""
-    return f"""
-        SELECT line, is_new, CASE WHEN is_new THEN {_new_id()} ELSE known_id END AS id,
-            name, category_id, status, external_reference
-        FROM (
-            SELECT r.line, p.id IS NULL AS is_new, p.id AS known_id,
-                COALESCE(r.name, p.name) AS name,
-                COALESCE(c.id, r.category_id, p.category_id) AS category_id,
-                COALESCE(r.status, p.status, '{PetStatus.AVAILABLE.value}') AS status,
-                r.external_reference
-            FROM import_rows r
-            LEFT JOIN import_categories c ON c.number = r.category_id
-            LEFT JOIN pets_pet p ON p.external_reference = r.external_reference
-            WHERE p.id IS NULL OR p.name <> COALESCE(r.name, p.name)
-                OR p.category_id <> COALESCE(c.id, r.category_id, p.category_id)
-                OR p.status <> COALESCE(r.status, p.status)
-            ORDER BY r.line
-        ) differing
-    """  # noqa: S608 - made of constants
-
-
-def _new_id() -> str:
-    """Return the expression for the id of an animal that is added."""
-    if connection.vendor == "postgresql":
-        with connection.cursor() as cursor:
-            cursor.execute("SELECT pg_get_serial_sequence('pets_pet', 'id')")
-            return (
-                f"nextval('{cursor.fetchone()[0]}')"  # asking once: to ask for each row takes longer than to write it
-            )
-    return (
-        "(SELECT COALESCE(max(seq), 0) FROM sqlite_sequence WHERE name = 'pets_pet')"
-        " + row_number() OVER (ORDER BY line)"
+def _compare() -> None:
+    """Note the rows whose animal is there, and whether they say anything new of it."""
+    execute(
+        "CREATE TEMPORARY TABLE import_known AS SELECT r.line, p.id,"
+        " COALESCE(r.name <> p.name, FALSE) OR COALESCE(r.category_id <> p.category_id, FALSE)"
+        " OR COALESCE(r.status <> p.status, FALSE) AS differs"
+        " FROM import_rows r JOIN pets_pet p ON p.external_reference = r.external_reference"
     )
+    if connection.vendor == "postgresql":
+        execute("ANALYZE import_known")
+
+
+CHANGE = """
+    UPDATE pets_pet SET name = COALESCE(r.name, pets_pet.name), status = COALESCE(r.status, pets_pet.status),
+        category_id = COALESCE(r.category_id, pets_pet.category_id), updated_at = %s
+    FROM import_known k JOIN import_rows r ON r.line = k.line WHERE k.id = pets_pet.id AND k.differs
+"""
+
+ADDED = "FROM import_rows r LEFT JOIN import_known k ON k.line = r.line WHERE k.line IS NULL"
+"""Its id is a number plus its line, so that animals come in the order of the file, in whatever order rows are read."""
+
+ADD = f"""
+    INSERT INTO pets_pet (id, name, category_id, status, external_reference, created_at, updated_at)
+    SELECT %s + r.line, r.name, r.category_id, COALESCE(r.status, '{PetStatus.AVAILABLE.value}'),
+        r.external_reference, %s, %s {ADDED}
+"""
+
+HISTORY = (
+    "INSERT INTO pets_petchange (id, name, category_id, status, external_reference,"
+    " history_type, history_date, actor, request_id, import_run_id, import_line)"
+)
+
+HISTORY_OF_CHANGED = f"""
+    {HISTORY} SELECT p.id, p.name, p.category_id, p.status, p.external_reference, '~', %s, %s, %s, %s, k.line
+    FROM import_known k JOIN pets_pet p ON p.id = k.id WHERE k.differs
+"""  # noqa: S608 - made of constants
+
+HISTORY_OF_ADDED = f"""
+    {HISTORY} SELECT %s + r.line, r.name, r.category_id, COALESCE(r.status, '{PetStatus.AVAILABLE.value}'),
+        r.external_reference, '+', %s, %s, %s, %s, r.line {ADDED}
+"""
+
+LAST_ID_OF_SQLITE = "SELECT COALESCE(max(seq), 0) FROM sqlite_sequence WHERE name = 'pets_pet'"
 
 
 def _copy(rows: Iterable[Checked]) -> None:
@@ -199,7 +216,7 @@ def _insert(rows: Iterable[Checked]) -> None:
         cursor.execute("COMMIT")
 
 
-def _count(statement: str) -> int:
+def _count(statement: str, parameters: Any = None) -> int:
     with connection.cursor() as cursor:
-        cursor.execute(statement)
+        cursor.execute(statement, parameters)
         return int(cursor.fetchone()[0])

@@ -6,7 +6,8 @@ from urllib.parse import urlencode
 
 from django.core.signing import BadSignature, Signer
 from django.db import connections
-from django.db.models import BooleanField, Func, Model, QuerySet, Value
+from django.db.models import BooleanField, Func, Model, QuerySet, Subquery, Value
+from django.db.models.functions import Least
 from django.db.models.lookups import LessThanOrEqual
 from rest_framework.pagination import BasePagination
 from rest_framework.request import Request
@@ -30,7 +31,7 @@ class Row(Func):
     output_field = BooleanField()
 
 
-def newest_from(queryset: QuerySet[Any], newest: int, filters: dict[str, str]) -> QuerySet[Any]:
+def newest_from(queryset: QuerySet[Any], newest: Value | Least, filters: dict[str, str]) -> QuerySet[Any]:
     """Return the rows with these field values and an id of at most `newest`, newest first.
 
     On PostgreSQL the fields are compared as ranges and lead the order: it forgets an equality in
@@ -40,7 +41,7 @@ def newest_from(queryset: QuerySet[Any], newest: int, filters: dict[str, str]) -
     if connections[queryset.db].vendor != "postgresql":
         return queryset.filter(**filters, pk__lte=newest).order_by("-pk")
     floor = {f"{name}__gte": value for name, value in filters.items()}
-    ceiling = LessThanOrEqual(Row(*filters, "pk"), Row(*map(Value, filters.values()), Value(newest)))
+    ceiling = LessThanOrEqual(Row(*filters, "pk"), Row(*map(Value, filters.values()), newest))
     return queryset.filter(ceiling, **floor).order_by(*(f"-{name}" for name in filters), "-pk")
 
 
@@ -58,7 +59,7 @@ class KeysetPagination(BasePagination):
         self.request = request
         self.filters = chosen_filters(request, view) if view else {}
         limit = _limit(request)
-        rows = list(newest_from(queryset, self._newest(), self.filters)[: limit + 1])
+        rows = self._rows(queryset, limit + 1, getattr(view, "being_written", None))
         self.page, self.has_more = rows[:limit], len(rows) > limit
         return self.page
 
@@ -91,6 +92,25 @@ class KeysetPagination(BasePagination):
                 "schema": {"type": "string"},
             },
         ]
+
+    def _rows(self, queryset: QuerySet[Any], count: int, being_written: QuerySet[Any] | None) -> list[Any]:
+        """Return the first rows of the page, without a look at those that a long transaction is writing.
+
+        On PostgreSQL a list would have to visit each of them to learn that it is not committed. `being_written` has
+        `first_id` and `last_id` of their range; the statement reads it with the rows, so that they show at once when
+        they are committed. What others add meanwhile has higher ids.
+        """
+        newest = self._newest()
+        if being_written is None or connections[queryset.db].vendor != "postgresql":
+            return list(newest_from(queryset, Value(newest), self.filters)[:count])
+        before = Least(Value(newest), Subquery(being_written.values("first_id")[:1]) - 1)
+        last_id = Subquery(being_written.values("last_id")[:1])
+        rows = list(newest_from(queryset.annotate(last_hidden=last_id), before, self.filters)[:count])
+        last_hidden = rows[0].last_hidden if rows else being_written.values_list("last_id", flat=True).first()
+        if last_hidden is None or last_hidden >= newest:
+            return rows
+        after = queryset.filter(**self.filters, pk__gt=last_hidden, pk__lte=newest).order_by("-pk")
+        return [*after[:count], *rows][:count]
 
     def _next_url(self) -> str:
         last: Model = self.page[-1]

@@ -1,0 +1,24 @@
+"""Which ids a running import writes, so that lists can step over them."""
+
+from django.db import migrations, models
+
+
+class Migration(migrations.Migration):
+    dependencies = [("pets", "0011_import_uploads")]
+
+    operations = [
+        migrations.AddField(
+            model_name="importrun",
+            name="first_id",
+            field=models.BigIntegerField(help_text="The first of the ids set aside for what it adds.", null=True),
+        ),
+        migrations.AddField(
+            model_name="importrun",
+            name="last_id",
+            field=models.BigIntegerField(help_text="The last of them.", null=True),
+        ),
+        migrations.AddIndex(
+            model_name="importrun",
+            index=models.Index(condition=models.Q(("state", "running")), fields=["id"], name="import_that_runs"),
+        ),
+    ]
