@@ -9,7 +9,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from categories.models import Category
-from pets.models import Pet, PetStatus
+from pets.models import ImportRun, Pet, PetStatus
 from tests.conftest import ApiClient, error
 from tests.factories import PetFactory
 
@@ -235,3 +235,51 @@ def plan_of(sql: str) -> str:
         steps = [str(row[-1]).strip() for row in cursor.fetchall()]
     reaching = [step for step in steps if not step.startswith(("Limit", "->  Limit", "InitPlan", "Index Cond"))]
     return " | ".join(reaching)
+
+
+@pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite's readers never meet what is not committed")
+class TestWhileAnImportWrites:
+    """Lists step over the ids that it writes, and over nothing else."""
+
+    @pytest.fixture(autouse=True)
+    def _animals(self, category: Category) -> None:
+        """Animals 1 to 3 are old, 101 to 103 are being written, 201 to 203 were added by others meanwhile."""
+        for number in (1, 2, 3, 101, 102, 103, 201, 202, 203):
+            PetFactory(pk=number, category=category, status="sold" if number % 2 else "pending")
+        ImportRun.objects.create(who="anna", file_name="a.csv", sha256="0" * 64, options={}, first_id=101, last_id=150)
+
+    @pytest.mark.parametrize(
+        ("query", "ids"),
+        [
+            ("", [203, 202, 201, 3, 2, 1]),
+            ("limit=2", [203, 202, 201, 3, 2, 1]),
+            ("limit=1&status=sold", [203, 201, 3, 1]),
+            ("status=pending", [202, 2]),
+            ("status=available", []),
+        ],
+    )
+    def test_a_walk_meets_all_others_once(self, api: ApiClient, query: str, ids: list[int]) -> None:
+        assert walk(api, f"/v1/pets?{query}") == ids
+
+    def test_all_of_it_shows_when_it_is_done(self, api: ApiClient) -> None:
+        ImportRun.objects.update(state="done")
+        assert walk(api, "/v1/pets?limit=2") == [203, 202, 201, 103, 102, 101, 3, 2, 1]
+
+    def test_a_walk_goes_on_into_what_was_committed_meanwhile(self, api: ApiClient) -> None:
+        first = api.get("/v1/pets?limit=2")
+        ImportRun.objects.update(state="done")
+        assert walk(api, next_path(first) or "") == [201, 103, 102, 101, 3, 2, 1]
+
+    def test_a_walk_in_the_old_part_stays_there(self, api: ApiClient) -> None:
+        fourth = api.get("/v1/pets?limit=4")
+        assert [pet["id"] for pet in fourth.json()] == [203, 202, 201, 3]
+        ImportRun.objects.update(state="done")
+        assert walk(api, next_path(fourth) or "") == [2, 1]
+
+    def test_the_first_animals_of_a_catalogue(self, api: ApiClient) -> None:
+        Pet.objects.filter(pk__lt=200).delete()
+        assert walk(api, "/v1/pets?limit=2") == [203, 202, 201]
+
+    def test_before_it_begins_to_write(self, api: ApiClient) -> None:
+        ImportRun.objects.update(first_id=None, last_id=None)
+        assert len(walk(api, "/v1/pets")) == 9
