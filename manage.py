@@ -7,10 +7,12 @@ import sys
 from django.core.management import execute_from_command_line
 from django.db import Error as AnyDatabaseError
 
+from changes.actors import actor
 from petstore_site.databases import sentence
 
 if __name__ == "__main__":
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "petstore_site.settings")
+    actor.set(f"command {' '.join(sys.argv[1:2])}")
     try:
         execute_from_command_line(sys.argv)
     except AnyDatabaseError as error:

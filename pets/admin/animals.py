@@ -20,7 +20,7 @@ class PetAdmin(SimpleHistoryAdmin):  # type: ignore[misc]  # the library has no 
     readonly_fields = ["created_at", "updated_at"]
     ordering = ["-id"]
     show_full_result_count = False
-    object_history_list_template = "admin/pets/history.html"
+    object_history_list_template = "admin/history.html"
 
     def get_history_queryset(self, *args: Any) -> Any:
         """Return the changes with the imports they came from."""
