@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 WIDTH = 720
 HEIGHT = 120
 GAP = 2
+WIDEST = 60
 
 
 class Bar(NamedTuple):
@@ -28,7 +29,8 @@ def bars(series: Iterable[tuple[str, int, str]], *, top: int = 0) -> dict[str, A
     rows = list(series)
     top = max([top, 1, *(value for _, value, _ in rows)])
     step = WIDTH // max(len(rows), 1)
-    drawn = [_bar(row, x=number * step, width=min(step - GAP, 60), top=top) for number, row in enumerate(rows)]
+    width = min(step - GAP, WIDEST)
+    drawn = [_bar(row, x=number * step + (step - width) // 2, width=width, top=top) for number, row in enumerate(rows)]
     return {"bars": drawn, "width": WIDTH, "height": HEIGHT, "top": top, "total": sum(bar.value for bar in drawn)}
 
 

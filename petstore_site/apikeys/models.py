@@ -152,10 +152,10 @@ class APIKey(models.Model):
     expires_at = models.DateTimeField(
         null=True, blank=True, validators=[validate_expiry], help_text="In UTC. Empty: the key does not expire."
     )
-    revoked_at = models.DateTimeField(null=True, blank=True, editable=False)
+    revoked_at = models.DateTimeField(null=True, blank=True)
     last_used_at = models.DateTimeField(null=True, blank=True, editable=False)
     replaced_by = models.OneToOneField(
-        "self", on_delete=models.SET_NULL, null=True, blank=True, editable=False, related_name="replaces"
+        "self", on_delete=models.SET_NULL, null=True, blank=True, related_name="replaces"
     )
     created_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, blank=True, editable=False, related_name="+"
@@ -376,6 +376,7 @@ class RequestRecord(models.Model):
     class Meta:
         """One index for the desk, one for a key's last refusals; the oldest rows are found by the primary key."""
 
+        verbose_name = "request"
         default_permissions = ("view",)
         indexes: ClassVar = [
             models.Index(fields=["request_id", "id"], name="request_record_request_id"),
@@ -399,6 +400,10 @@ class RecordGapQuerySet(models.QuerySet["RecordGap"]):
     def kept(self) -> Self:
         """Return the gaps of the time from which records may be shown."""
         return self.filter(hour__gt=timezone.now() - KEPT)
+
+    def expired(self) -> Self:
+        """Return the others."""
+        return self.filter(hour__lte=timezone.now() - KEPT)
 
     def add_all(self, counts: Iterable[tuple[datetime, int]]) -> None:
         """Add to the rows of these hours, which are made where there are none yet."""

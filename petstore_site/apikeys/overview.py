@@ -178,7 +178,7 @@ def _ago(at: datetime | None, now: datetime) -> str:
 
 
 def _span(start: datetime, end: datetime) -> str:
-    """Return the time between as "5 minutes" or "2 days"; less than a minute is "a moment"."""
+    """Return the time between as "5 minutes" or "2 days, 3 hours"; less than a minute is "a moment"."""
     if end - start < timedelta(minutes=1):
         return "a moment"
-    return timesince(start, end, depth=1).replace("\N{NO-BREAK SPACE}", " ")
+    return timesince(start, end).replace("\N{NO-BREAK SPACE}", " ")

@@ -1,7 +1,7 @@
 """API keys in the back office. A secret is shown once, in the answer to the POST that made it."""
 
 from collections.abc import Callable, Iterable
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any, ClassVar
 
 from django import forms
@@ -14,6 +14,8 @@ from django.urls import URLPattern, path, reverse
 from django.utils.decorators import method_decorator
 from django.views.decorators.http import require_http_methods, require_safe
 from simple_history.admin import SimpleHistoryAdmin
+from simple_history.models import DeletedObject
+from simple_history.template_utils import HistoricalRecordContextHelper
 
 from petstore_site.apikeys import keys
 from petstore_site.apikeys.models import SOON, APIKey, APIKeyQuerySet, KeyState, RotationError
@@ -52,6 +54,17 @@ class RotateForm(forms.Form):
     grace_hours = forms.IntegerField(
         min_value=1, max_value=HOURS_OF_A_YEAR, initial=24, help_text="Hours for which the old key still works."
     )
+
+
+class ChangeInWords(HistoricalRecordContextHelper):  # type: ignore[misc]  # the library has no types
+    """What stands in the history before and after the arrow."""
+
+    def prepare_delta_change_value(self, change: Any, value: Any) -> Any:
+        """Return a time as the other pages write it, and a hyphen for nothing."""
+        if isinstance(value, datetime):
+            return f"{value:%Y-%m-%d %H:%M} UTC"
+        is_nothing = value in {None, ""} or (isinstance(value, DeletedObject) and value.pk is None)
+        return "-" if is_nothing else super().prepare_delta_change_value(change, value)
 
 
 class StateFilter(admin.SimpleListFilter):
@@ -153,6 +166,10 @@ class APIKeyAdmin(SimpleHistoryAdmin):  # type: ignore[misc]  # the library has 
         """Show the key as it was; the library's view would also write it, for whoever may only look."""
         answer: HttpResponse = super().history_form_view(*args, **kwargs)
         return answer
+
+    def get_historical_record_context_helper(self, _request: HttpRequest, historical_record: Any) -> ChangeInWords:
+        """Return what puts a change into words."""
+        return ChangeInWords(self.model, historical_record)
 
     def save_model(self, request: Any, obj: APIKey, form: Any, change: bool) -> None:  # noqa: FBT001 - Django's signature
         """Issue the key, or write what was edited and nothing else, such as a revocation a moment ago."""

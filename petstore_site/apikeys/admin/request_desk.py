@@ -9,8 +9,9 @@ from django.core.exceptions import PermissionDenied
 from django.db.models import Sum
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
-from django.urls import URLPattern, path
+from django.urls import URLPattern, path, reverse
 from django.utils.decorators import method_decorator
+from django.utils.html import format_html
 from django.views.decorators.http import require_safe
 
 from petstore_site.apikeys.models import KEPT, MOST_RECORDS, RecordGap, RequestRecord
@@ -29,7 +30,7 @@ class DeskForm(forms.Form):
     """One field, into which an id may be pasted as it came: with blanks, quotes or the header's name."""
 
     request_id = forms.CharField(
-        label="X-Request-ID", max_length=500, widget=forms.TextInput(attrs={"size": 50, "autocomplete": "off"})
+        label="X-Request-ID", max_length=500, widget=forms.TextInput(attrs={"size": 36, "autocomplete": "off"})
     )
 
     def clean_request_id(self) -> str:
@@ -45,7 +46,7 @@ class DeskForm(forms.Form):
 class RequestRecordAdmin(admin.ModelAdmin):
     """The newest records as a list, and the desk that finds each by its id; nothing can be changed."""
 
-    list_display = ("at", "status", "code", "method", "address", "key", "request_id", "milliseconds")
+    list_display = ("answered", "status", "code", "operation", "key", "desk")
     list_display_links = None
     list_filter = (
         ("status", admin.AllValuesFieldListFilter),
@@ -57,10 +58,21 @@ class RequestRecordAdmin(admin.ModelAdmin):
     sortable_by = ()
     show_full_result_count = False
 
-    @admin.display(description="Path")
-    def address(self, record: RequestRecord) -> str:
-        """Return the path of the operation, without the values that the caller put into it."""
-        return address_of(record.route)
+    @admin.display(description="Answered (UTC)")
+    def answered(self, record: RequestRecord) -> str:
+        """Return the time to the second."""
+        return f"{record.at:%Y-%m-%d %H:%M:%S}"
+
+    @admin.display(description="X-Request-ID")
+    def desk(self, record: RequestRecord) -> str:
+        """Return a link to all that is recorded."""
+        address = reverse("admin:apikeys_requestrecord_desk", query={"request_id": record.request_id})
+        return format_html('<a href="{}">{}</a>', address, record.request_id)
+
+    @admin.display(description="Operation")
+    def operation(self, record: RequestRecord) -> str:
+        """Return method and path, without the values that the caller put into it."""
+        return f"{record.method} {address_of(record.route)}"
 
     def get_queryset(self, _request: HttpRequest) -> Any:
         """Return the newest records."""
@@ -84,8 +96,8 @@ class RequestRecordAdmin(admin.ModelAdmin):
         return False
 
     def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
-        """Say how many there are at most."""
-        more = {"title": "Requests that were refused, failed or wrote", "listed": LISTED}
+        """Show the desk's form above the list, and say how many there are at most."""
+        more = {"title": "Request desk", "listed": f"{LISTED:,}", "form": DeskForm()}
         return super().changelist_view(request, more | (extra_context or {}))
 
     @method_decorator(require_safe)
@@ -96,13 +108,13 @@ class RequestRecordAdmin(admin.ModelAdmin):
         form = DeskForm(request.GET if "request_id" in request.GET else None)
         asked = form.cleaned_data["request_id"] if form.is_valid() else ""
         context = self.admin_site.each_context(request) | {
-            "title": "Request desk",
+            "title": "Look up a request",
             "opts": self.opts,
             "form": form,
             "asked": asked,
             "found": _find(asked),
             "most_found": MOST_FOUND,
-            "most_records": MOST_RECORDS,
+            "most_records": f"{MOST_RECORDS:,}",
             "kept": KEPT.days,
             "left_out": RecordGap.objects.kept().aggregate(sum=Sum("count"))["sum"],
             "may_see_keys": request.user.has_perm("apikeys.view_apikey"),

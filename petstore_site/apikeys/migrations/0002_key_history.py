@@ -24,6 +24,23 @@ class Migration(migrations.Migration):
     ]
 
     operations = [
+        # Not editable, they would be left out where history tells the differences.
+        migrations.AlterField(
+            model_name="apikey",
+            name="revoked_at",
+            field=models.DateTimeField(blank=True, null=True),
+        ),
+        migrations.AlterField(
+            model_name="apikey",
+            name="replaced_by",
+            field=models.OneToOneField(
+                blank=True,
+                null=True,
+                on_delete=django.db.models.deletion.SET_NULL,
+                related_name="replaces",
+                to="apikeys.apikey",
+            ),
+        ),
         migrations.CreateModel(
             name='APIKeyChange',
             fields=[
@@ -36,13 +53,13 @@ class Migration(migrations.Migration):
                 ('scope', models.CharField(choices=[('read', 'Read'), ('write', 'Write')], default='write', help_text='A write key may also read.', max_length=5)),
                 ('rate_limit', models.CharField(blank=True, help_text="Such as 600/min; units are s, min, h and day. Empty: the service's own limit.", max_length=20, validators=[petstore_site.apikeys.models.validate_rate_limit])),
                 ('expires_at', models.DateTimeField(blank=True, help_text='In UTC. Empty: the key does not expire.', null=True, validators=[petstore_site.apikeys.models.validate_expiry])),
-                ('revoked_at', models.DateTimeField(blank=True, editable=False, null=True)),
+                ('revoked_at', models.DateTimeField(blank=True, null=True)),
                 ('history_id', models.BigAutoField(editable=False, primary_key=True, serialize=False)),
                 ('history_date', models.DateTimeField()),
                 ('history_change_reason', models.CharField(max_length=100, null=True)),
                 ('history_type', models.CharField(choices=[('+', 'Created'), ('~', 'Changed'), ('-', 'Deleted')], max_length=1)),
                 ('history_user', models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL)),
-                ('replaced_by', models.ForeignKey(blank=True, db_constraint=False, db_index=False, editable=False, null=True, on_delete=django.db.models.deletion.DO_NOTHING, related_name='+', to='apikeys.apikey')),
+                ('replaced_by', models.ForeignKey(blank=True, db_constraint=False, db_index=False, null=True, on_delete=django.db.models.deletion.DO_NOTHING, related_name='+', to='apikeys.apikey')),
             ],
             options={
                 'verbose_name': 'change of an API key',

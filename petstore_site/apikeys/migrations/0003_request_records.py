@@ -37,6 +37,7 @@ class Migration(migrations.Migration):
                 ('key', models.ForeignKey(db_index=False, null=True, on_delete=django.db.models.deletion.CASCADE, related_name='records', to='apikeys.apikey', verbose_name='API key')),
             ],
             options={
+                'verbose_name': 'request',
                 'default_permissions': ('view',),
                 'indexes': [models.Index(fields=['request_id', 'id'], name='request_record_request_id'), models.Index(condition=models.Q(('status__gte', 400)), fields=['key', 'id'], name='request_record_refusals')],
             },
