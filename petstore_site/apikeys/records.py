@@ -100,7 +100,8 @@ def _write(records: list[Record], gaps: Counter[datetime]) -> None:
         # Locked in one order, so that processes cannot block each other, and no key is deleted meanwhile.
         stored = set(APIKey.objects.locked().filter(pk__in=used).order_by("pk").values_list("pk", flat=True))
         RequestRecord.objects.bulk_create(_rows(records, stored))
-        RecordGap.objects.add_all(sorted(gaps.items()))
+        if gaps:
+            RecordGap.objects.add_all(sorted(gaps.items()))
         RequestRecord.objects.purge()
 
 
