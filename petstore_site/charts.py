@@ -29,7 +29,7 @@ def bars(series: Iterable[tuple[str, int, str]], *, top: int = 0) -> dict[str, A
     rows = list(series)
     top = max([top, 1, *(value for _, value, _ in rows)])
     step = WIDTH // max(len(rows), 1)
-    width = min(step - GAP, WIDEST)
+    width = max(min(step - GAP, WIDEST), 1)
     drawn = [_bar(row, x=number * step + (step - width) // 2, width=width, top=top) for number, row in enumerate(rows)]
     return {"bars": drawn, "width": WIDTH, "height": HEIGHT, "top": top, "total": sum(bar.value for bar in drawn)}
 

@@ -116,7 +116,8 @@ def judge(old: APIKey, new: APIKey, *, used_today: int, now: datetime) -> tuple[
     if new.last_used_at is None:
         return False, "Not yet: the new key has never been used."
     if _used_within(QUIET, old, now):
-        today = f"was used {used_today} times today" if used_today else "was not used today"
+        times = "once" if used_today == 1 else f"{used_today} times"
+        today = f"was used {times} today" if used_today else "was not used today"
         return False, f"Not yet: the old key {today}, last {_ago(old.last_used_at, now)}."
     if not _used_within(QUIET, new, now):
         return False, f"Not yet: the new key was last used {_ago(new.last_used_at, now)}; see that the client has it."

@@ -46,7 +46,7 @@ class TestWhatIsRecorded:
         before = timezone.now()
         ApiClient(key.secret).post("/v1/pets", {"name": "x"}, X_Request_ID="complaint-1")
         records.flush()
-        [row] = RequestRecord.objects.values()
+        row: dict[str, Any] = dict(RequestRecord.objects.values().get())
         assert before <= row.pop("at") <= timezone.now()
         assert row.pop("milliseconds") < 1000
         assert row == {
