@@ -139,6 +139,10 @@ class TestList:
         assert found(status=404) == found(code="pet_not_found") == found(key__id__exact=key.pk) == ["one"]
         assert found(code="nonsense") == []
 
+    def test_every_choice_of_a_filter_has_a_name(self, desk: Client) -> None:
+        store(code="", status=201)
+        assert '<a href="?code=">none</a>' in desk.get(LIST).content.decode()
+
     def test_is_bounded_by_the_newest(self, desk: Client, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(request_desk, "LISTED", 2)
         for name in ("one", "two", "three"):

@@ -122,6 +122,14 @@ class APIKeyAdmin(SimpleHistoryAdmin):  # type: ignore[misc]  # the library has 
         """Return the form that issues a key, or the one that edits it."""
         return super().get_form(request, obj, change, **({"form": IssueForm} if obj is None else {}), **kwargs)
 
+    def formfield_for_dbfield(self, db_field: Any, request: HttpRequest | None, **kwargs: Any) -> Any:
+        """Name the two inputs of a time for those who do not see the words beside them."""
+        field = super().formfield_for_dbfield(db_field, request, **kwargs)
+        if isinstance(field, forms.SplitDateTimeField):
+            for widget, word in zip(field.widget.widgets, ("date", "time"), strict=True):
+                widget.attrs["aria-label"] = f"{field.label}, {word}"
+        return field
+
     def has_change_permission(self, request: HttpRequest, obj: APIKey | None = None) -> bool:
         """Return whether the user may change keys, and this one while it is active."""
         return super().has_change_permission(request, obj) and (obj is None or obj.is_active)

@@ -1,6 +1,7 @@
 """The request desk: what came of the request whose id a caller complains with."""
 
 import re
+from collections.abc import Iterator
 from typing import Any
 
 from django import forms
@@ -42,6 +43,15 @@ class DeskForm(forms.Form):
         return match[1]
 
 
+class CodeFilter(admin.AllValuesFieldListFilter):
+    """Filters the list by the codes that are in it; a write that succeeded has none."""
+
+    def choices(self, changelist: Any) -> Iterator[Any]:
+        """Return the choices, none without a name."""
+        for choice in super().choices(changelist):
+            yield choice | {"display": choice["display"] or "none"}
+
+
 @admin.register(RequestRecord)
 class RequestRecordAdmin(admin.ModelAdmin):
     """The newest records as a list, and the desk that finds each by its id; nothing can be changed."""
@@ -50,7 +60,7 @@ class RequestRecordAdmin(admin.ModelAdmin):
     list_display_links = None
     list_filter = (
         ("status", admin.AllValuesFieldListFilter),
-        ("code", admin.AllValuesFieldListFilter),
+        ("code", CodeFilter),
         ("key", admin.RelatedOnlyFieldListFilter),
     )
     list_select_related = ("key",)
