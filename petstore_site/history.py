@@ -21,7 +21,7 @@ def name_the_actor(*, history_instance: Change, **_signal: Any) -> None:
     if request is None:
         history_instance.actor = history_instance.actor or command(sys.argv)
         return
-    history_instance.actor = history_instance.actor or _actor(request)
+    history_instance.actor = history_instance.actor or _sender(request)
     history_instance.request_id = request_id.get()
 
 
@@ -36,7 +36,7 @@ def command(arguments: list[str]) -> str:
     return f"command {arguments[1]} by {account}"[:200]
 
 
-def _actor(request: HttpRequest) -> str:
+def _sender(request: HttpRequest) -> str:
     if (key := getattr(request, "auth", None)) is not None:
         return f"key {key.key_id}"
     member = staff_member(request)

@@ -52,11 +52,12 @@ class TextFormatter(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         """Return the line, and the traceback below it if there is one."""
         clock = datetime.fromtimestamp(record.created, UTC).strftime("%H:%M:%S")
-        line = f"{clock} {record.levelname:<7} {request_id.get()} {_on_one_line(record.getMessage())}"
+        line = f"{clock} {record.levelname:<7} {request_id.get()} {on_one_line(record.getMessage())}"
         if record.exc_info:
             line += "\n" + self.formatException(record.exc_info)
         return redact(line)
 
 
-def _on_one_line(text: str) -> str:
+def on_one_line(text: str) -> str:
+    """Return `text` with a sign in place of everything that breaks a line, is not seen, or cannot be encoded."""
     return "".join(character if character.isprintable() else "\N{REPLACEMENT CHARACTER}" for character in text)

@@ -144,6 +144,7 @@ CORS_ALLOWED_ORIGINS: list[str] = env.parsed("CORS_ALLOWED_ORIGINS", _origins, [
 
 MIDDLEWARE = [
     "petstore_site.middleware.RequestLogMiddleware",
+    "petstore_site.apikeys.middleware.RequestRecordMiddleware",
     "petstore_site.middleware.HeadMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "csp.middleware.CSPMiddleware",

@@ -12,7 +12,7 @@ from django.test import Client
 from categories.models import Category
 from petstore_site import databases
 from petstore_site.api.limits import limiter
-from petstore_site.apikeys import lookup, usage
+from petstore_site.apikeys import lookup, records, usage
 from petstore_site.apikeys.models import APIKey
 from tests.factories import CategoryFactory
 
@@ -32,6 +32,7 @@ def _nothing_left_over(settings: Any) -> Iterator[None]:
     settings.WHITENOISE_AUTOREFRESH = True  # or every client would look up every static file first
     lookup.clear()
     usage.clear()
+    records.clear()
     limiter.forget()
     cache.clear()
     databases.forget_doubt()

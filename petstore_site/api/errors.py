@@ -198,7 +198,7 @@ def error_response(code: ErrorCode, message: str = "", *, retry_after: int | Non
     response["Content-Length"] = str(len(body))  # CommonMiddleware does not see them all
     if retry_after is not None:
         response["Retry-After"] = str(retry_after)
-    return _labelled(response, code)
+    return _labelled(response, code, message)
 
 
 def exception_handler(error: Exception, _context: dict[str, Any]) -> Response | None:
@@ -208,16 +208,18 @@ def exception_handler(error: Exception, _context: dict[str, Any]) -> Response | 
     if not isinstance(error, APIException):
         return None
     code = _code_of(error)
-    response = Response(error_body(code, _message_of(error, code)), status=code.status)
+    message = _message_of(error, code)
+    response = Response(error_body(code, message), status=code.status)
     if challenge := getattr(error, "auth_header", None):
         response["WWW-Authenticate"] = challenge
     if wait := getattr(error, "wait", None):
         response["Retry-After"] = str(wait)
-    return _labelled(response, code)
+    return _labelled(response, code, message)
 
 
-def _labelled(response: Answer, code: ErrorCode) -> Answer:
+def _labelled(response: Answer, code: ErrorCode, message: str) -> Answer:
     response.error_code = code.value  # type: ignore[attr-defined]  # for the log's line about this request
+    response.error_message = message or code.meaning  # type: ignore[attr-defined]  # for the request desk
     return response
 
 

@@ -26,6 +26,7 @@ class BearerKeyAuthentication(BaseAuthentication):
         key = _find(header)
         if key is None:
             raise AuthenticationFailed(INVALID, "api_key_invalid")
+        request._request.known_key = key  # type: ignore[attr-defined]  # noqa: SLF001 - middleware sees the inner request
         if key.revoked_at is not None:
             raise AuthenticationFailed(REVOKED, "api_key_revoked")
         if key.expires_at is not None and key.expires_at <= timezone.now():

@@ -1,17 +1,26 @@
-"""Counts each request that an API key made."""
+"""Counts each request that an API key made, and notes what came of those that somebody may ask about."""
 
+import time
 from collections.abc import Callable
 
 from django.http import HttpRequest, HttpResponse
+from django.utils import timezone
 
-from petstore_site.apikeys import usage
+from petstore_site.apikeys import records, usage
 from petstore_site.apikeys.lookup import CachedKey
+from petstore_site.apikeys.models import LONGEST_MESSAGE
+from petstore_site.apikeys.records import Record
+from petstore_site.logs import request_id
+
+GetResponse = Callable[[HttpRequest], HttpResponse]
+
+READING = {"GET", "HEAD", "OPTIONS"}
 
 
 class KeyUseMiddleware:
     """Looks at `request.auth` after the answer is made; requests without a key are not counted."""
 
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+    def __init__(self, get_response: GetResponse) -> None:
         """Take the next layer."""
         self.get_response = get_response
 
@@ -20,6 +29,49 @@ class KeyUseMiddleware:
         response = self.get_response(request)
         key = getattr(request, "auth", None)
         if isinstance(key, CachedKey):
-            route = request.resolver_match.view_name if request.resolver_match else ""
-            usage.count(key, route=route, status=response.status_code)
+            usage.count(key, route=_route_and_write(request), status=response.status_code)
         return response
+
+
+class RequestRecordMiddleware:
+    """Notes for the request desk what was refused, what failed, and what wrote; outside of all that may yet refuse."""
+
+    def __init__(self, get_response: GetResponse) -> None:
+        """Wrap every layer but the one that names the request."""
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        """Pass the request on and note it."""
+        started = time.perf_counter()
+        response = self.get_response(request)
+        if f"{request.path_info}/".startswith("/v1/") and _is_asked_about(request, response):
+            records.note(_record(request, response, seconds=time.perf_counter() - started))
+        return response
+
+
+def _is_asked_about(request: HttpRequest, response: HttpResponse) -> bool:
+    return response.status_code >= 400 or request.method not in READING
+
+
+def _record(request: HttpRequest, response: HttpResponse, *, seconds: float) -> Record:
+    key: CachedKey | None = getattr(request, "known_key", None)  # also an expired or revoked one
+    return Record(
+        request_id=request_id.get(),
+        key=key and key.pk,
+        at=timezone.now(),
+        method=request.method or "",
+        route=_route(request),
+        status=response.status_code,
+        code=getattr(response, "error_code", ""),
+        message=getattr(response, "error_message", "")[:LONGEST_MESSAGE],
+        milliseconds=round(seconds * 1000),
+    )
+
+
+def _route(request: HttpRequest) -> str:
+    return request.resolver_match.view_name if request.resolver_match else ""
+
+
+def _route_and_write(request: HttpRequest) -> str:
+    """Return the route's name, and after a blank the method where it writes: one path can have both."""
+    return _route(request) + (" POST" if request.method == "POST" else "")

@@ -1,4 +1,4 @@
-"""API keys, their life from issue to revocation, and how much each was used."""
+"""API keys, their life from issue to revocation, how much each was used, and what came of requests."""
 
 import unicodedata
 from collections.abc import Iterable
@@ -9,11 +9,13 @@ from django.conf import settings
 from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
 from django.db import connections, models, transaction
-from django.db.models import Q
+from django.db.models import Max, Q
 from django.db.models.functions import Length
 from django.db.models.lookups import Exact
 from django.utils import timezone
+from simple_history.models import HistoricalRecords
 
+from changes.models import Change, staff_member
 from petstore_site.apikeys import keys
 from petstore_site.apikeys.durations import LONGEST
 from petstore_site.rates import parse_rate
@@ -117,7 +119,8 @@ class APIKeyQuerySet(models.QuerySet["APIKey"]):
         )
         secret = key.give_secret()
         key.clean_fields(exclude=["created_by"])
-        key.save(force_insert=True)
+        with transaction.atomic():  # its history with it
+            key.save(force_insert=True)
         return key, secret
 
     def rotate(self, *, grace: timedelta) -> list[tuple["APIKey", "APIKey", str]]:
@@ -149,16 +152,26 @@ class APIKey(models.Model):
     expires_at = models.DateTimeField(
         null=True, blank=True, validators=[validate_expiry], help_text="In UTC. Empty: the key does not expire."
     )
-    revoked_at = models.DateTimeField(null=True, blank=True, editable=False)
+    revoked_at = models.DateTimeField(null=True, blank=True)
     last_used_at = models.DateTimeField(null=True, blank=True, editable=False)
     replaced_by = models.OneToOneField(
-        "self", on_delete=models.SET_NULL, null=True, blank=True, editable=False, related_name="replaces"
+        "self", on_delete=models.SET_NULL, null=True, blank=True, related_name="replaces"
     )
     created_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, blank=True, editable=False, related_name="+"
     )
 
     objects = APIKeyQuerySet.as_manager()
+    history = HistoricalRecords(
+        bases=[Change],
+        custom_model_name="APIKeyChange",
+        verbose_name="change of an API key",
+        verbose_name_plural="changes of API keys",
+        history_id_field=models.BigAutoField(primary_key=True),
+        excluded_fields=["digest", "last_used_at", "created_at", "created_by"],  # a secret, use, and what never changes
+        no_db_index=["id", "key_id", "replaced_by"],  # the migration makes one of id and history_id
+        get_user=staff_member,
+    )
 
     secret = ""
     """The whole key, only in the process that has just made it; no column."""
@@ -274,7 +287,10 @@ class KeyUsageQuerySet(models.QuerySet["KeyUsage"]):
 
 
 class KeyUsage(models.Model):
-    """How many requests a key made on a day (UTC), by route name and status class (2 for 2xx)."""
+    """How many requests a key made on a day (UTC), by route name and status class (2 for 2xx).
+
+    " POST" follows the name of a route that was written to: one path can be read and written.
+    """
 
     key = models.ForeignKey(APIKey, on_delete=models.CASCADE, db_index=False, related_name="usage")
     day = models.DateField()
@@ -297,3 +313,119 @@ class KeyUsage(models.Model):
     def __str__(self) -> str:
         """Return the count and what it counts."""
         return f"{self.route} {self.status_class}xx on {self.day}: {self.count}"
+
+
+KEPT = timedelta(days=7)
+"""How long the record of a request is kept."""
+
+MOST_RECORDS = 2_000_000
+"""How many records are kept, whatever their age: a week of floods does not fill the disk."""
+
+PURGED_AT_ONCE = 2_000
+"""Rows that one purge looks at; more than one flush of a process writes."""
+
+LONGEST_METHOD = 20
+LONGEST_MESSAGE = 300
+
+
+class RequestRecordQuerySet(models.QuerySet["RequestRecord"]):
+    """Chainable filters on the records, and the way to be rid of old ones."""
+
+    def kept(self) -> Self:
+        """Return the records that may be shown."""
+        return self.filter(at__gt=timezone.now() - KEPT)
+
+    def refused(self) -> Self:
+        """Return the records of requests that were refused or failed."""
+        return self.filter(status__gte=400)
+
+    def newest(self, number: int) -> Self:
+        """Return, unordered, about the last `number` records that were written; a range of the primary key."""
+        return self.filter(pk__gt=(self._last_pk() or 0) - number)
+
+    def purge(self) -> int:
+        """Delete what is too old or too many among the oldest `PURGED_AT_ONCE` rows; return how many that were."""
+        oldest = self.order_by("pk").values("pk")[:PURGED_AT_ONCE]
+        too_many = Q(pk__lte=(self._last_pk() or 0) - MOST_RECORDS)
+        return self.filter(Q(at__lte=timezone.now() - KEPT) | too_many, pk__in=oldest).delete()[0]
+
+    def _last_pk(self) -> int | None:
+        last: int | None = self.aggregate(last=Max("pk"))["last"]
+        return last
+
+
+class RequestRecord(models.Model):
+    """What came of a request under /v1, for the request desk: nothing of its header, query or body."""
+
+    request_id = models.CharField("request id", max_length=128, help_text="X-Request-ID; the caller may choose it.")
+    key = models.ForeignKey(
+        APIKey, on_delete=models.CASCADE, null=True, db_index=False, related_name="records", verbose_name="API key"
+    )
+    at = models.DateTimeField(help_text="When it was answered.")
+    method = models.CharField(max_length=LONGEST_METHOD)
+    route = models.CharField(max_length=200, help_text="The route's name; empty if it came to none.")
+    status = models.PositiveSmallIntegerField()
+    code = models.CharField(max_length=50, blank=True, help_text="The Error's code.")
+    message = models.CharField(
+        max_length=LONGEST_MESSAGE, blank=True, help_text="The Error's message, or its beginning."
+    )
+    milliseconds = models.PositiveIntegerField()
+
+    objects = RequestRecordQuerySet.as_manager()
+
+    class Meta:
+        """One index for the desk, one for a key's last refusals; the oldest rows are found by the primary key."""
+
+        verbose_name = "request"
+        default_permissions = ("view",)
+        indexes: ClassVar = [
+            models.Index(fields=["request_id", "id"], name="request_record_request_id"),
+            models.Index(fields=["key", "id"], condition=Q(status__gte=400), name="request_record_refusals"),
+        ]
+
+    def __str__(self) -> str:
+        """Return the request's id."""
+        return self.request_id
+
+
+ADD_TO_GAP = """
+    INSERT INTO apikeys_recordgap (hour, count) VALUES (%s, %s)
+    ON CONFLICT (hour) DO UPDATE SET count = apikeys_recordgap.count + excluded.count
+"""
+
+
+class RecordGapQuerySet(models.QuerySet["RecordGap"]):
+    """The ways to add to the gaps and to read them."""
+
+    def kept(self) -> Self:
+        """Return the gaps of the time from which records may be shown."""
+        return self.filter(hour__gt=timezone.now() - KEPT)
+
+    def expired(self) -> Self:
+        """Return the others."""
+        return self.filter(hour__lte=timezone.now() - KEPT)
+
+    def add_all(self, counts: Iterable[tuple[datetime, int]]) -> None:
+        """Add to the rows of these hours, which are made where there are none yet."""
+        connection = connections[self.db]
+        rows = [(connection.ops.adapt_datetimefield_value(hour), count) for hour, count in counts]
+        with connection.cursor() as cursor:
+            cursor.executemany(ADD_TO_GAP, rows)
+
+
+class RecordGap(models.Model):
+    """How many requests of an hour were left out of the records, because too many came at a time."""
+
+    hour = models.DateTimeField(unique=True)
+    count = models.BigIntegerField()
+
+    objects = RecordGapQuerySet.as_manager()
+
+    class Meta:
+        """Told on the request desk, and nowhere by itself."""
+
+        default_permissions = ()
+
+    def __str__(self) -> str:
+        """Return the hour and the number."""
+        return f"{self.hour:%Y-%m-%d %H}:00: {self.count}"

@@ -1,17 +1,15 @@
 """Counts the use of keys in memory and writes it down now and then, so that no request pays with a write."""
 
-import atexit
 import logging
 import threading
-import time
 from collections import Counter
 from datetime import datetime
 
-from django.conf import settings
-from django.db import connection, transaction
+from django.db import transaction
 from django.db.models import Q
 from django.utils import timezone
 
+from petstore_site.apikeys import writer
 from petstore_site.apikeys.lookup import CachedKey
 from petstore_site.apikeys.models import APIKey, KeyUsage, Use
 
@@ -19,13 +17,12 @@ logger = logging.getLogger(__name__)
 
 
 class UseCounter:
-    """What was counted and not yet written, and the thread that writes it."""
+    """What was counted and not yet written."""
 
     def __init__(self) -> None:
-        """Start with nothing; the thread starts with the first count, as a server may fork before that."""
+        """Start with nothing."""
         self._lock = threading.Lock()
         self._one_writer = threading.Lock()
-        self._writer: threading.Thread | None = None
         self._counts: Counter[Use] = Counter()
         self._last_used_at: dict[int, datetime] = {}
 
@@ -35,7 +32,7 @@ class UseCounter:
         with self._lock:
             self._counts[Use(key.pk, now.date(), route, status // 100)] += 1
             self._last_used_at[key.pk] = now
-            self._start_writer()
+        writer.start()
 
     def flush(self) -> None:
         """Write down what was counted; if that fails it is kept for the next time."""
@@ -62,22 +59,6 @@ class UseCounter:
             self._counts.update(counts)
             self._last_used_at = last_used_at | self._last_used_at
 
-    def _start_writer(self) -> None:
-        if settings.API_KEY_USE_FLUSH_SECONDS is None or (self._writer is not None and self._writer.is_alive()):
-            return
-        self._writer = threading.Thread(target=self._write_on, name="api-key-use", daemon=True)
-        self._writer.start()
-        atexit.register(self._flush_and_close)
-
-    def _write_on(self) -> None:
-        while (seconds := settings.API_KEY_USE_FLUSH_SECONDS) is not None:
-            time.sleep(seconds)
-            self._flush_and_close()
-
-    def _flush_and_close(self) -> None:
-        self.flush()
-        connection.close()
-
 
 def _write(counts: Counter[Use], last_used_at: dict[int, datetime]) -> None:
     if not counts:
@@ -93,5 +74,5 @@ def _write(counts: Counter[Use], last_used_at: dict[int, datetime]) -> None:
 
 _counter = UseCounter()
 count = _counter.count
-flush = _counter.flush
 clear = _counter.clear
+flush = writer.calls(_counter.flush)

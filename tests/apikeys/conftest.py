@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from petstore_site.apikeys import usage
+from petstore_site.apikeys import records, usage
 
 
 @pytest.fixture(autouse=True)
@@ -16,5 +16,7 @@ def _quick_passwords(settings: Any) -> None:
 @pytest.fixture(autouse=True)
 def _nothing_counted() -> Iterator[None]:
     usage.clear()
+    records.clear()
     yield
     usage.clear()
+    records.clear()

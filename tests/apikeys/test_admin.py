@@ -262,6 +262,10 @@ class TestChange:
         office.post(page(key, "change"), self.edited(name="Newer", **loaded))
         assert APIKey.objects.values("name", "expires_at").get(pk=key.pk) == {"name": "Newer", "expires_at": expires_at}
 
+    def test_the_two_inputs_of_the_expiry_are_named(self, office: Client) -> None:
+        shown = office.get(page(APIKeyFactory(), "change")).content.decode()
+        assert re.findall(r'aria-label="(Expires[^"]*)"', shown) == ["Expires at, date", "Expires at, time"]
+
     def test_invalid_values_are_errors_of_the_form(self, office: Client) -> None:
         key = APIKeyFactory()
         values = self.edited(rate_limit="fast", expires_at_0="2020-01-01", expires_at_1="00:00")

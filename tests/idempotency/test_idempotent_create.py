@@ -108,5 +108,7 @@ def test_purge_expired(api: ApiClient, rex: dict[str, Any], capsys: pytest.Captu
     IdempotentRequest.objects.filter(key="old").update(created_at=timezone.now() - timedelta(hours=25))
     call_command("purge_expired")
     call_command("purge_expired", "--json")
-    assert capsys.readouterr().out == 'Deleted 1 idempotency keys.\n{"idempotency_keys": 0}\n'
+    assert capsys.readouterr().out == (
+        'Deleted 1 idempotency keys and 0 records of requests.\n{"idempotency_keys": 0, "request_records": 0}\n'
+    )
     assert [row.key for row in IdempotentRequest.objects.all()] == ["new"]

@@ -1,7 +1,7 @@
 """API keys in the back office. A secret is shown once, in the answer to the POST that made it."""
 
 from collections.abc import Callable, Iterable
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any, ClassVar
 
 from django import forms
@@ -12,10 +12,14 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
 from django.utils.decorators import method_decorator
-from django.views.decorators.http import require_http_methods
+from django.views.decorators.http import require_http_methods, require_safe
+from simple_history.admin import SimpleHistoryAdmin
+from simple_history.models import DeletedObject
+from simple_history.template_utils import HistoricalRecordContextHelper
 
 from petstore_site.apikeys import keys
 from petstore_site.apikeys.models import SOON, APIKey, APIKeyQuerySet, KeyState, RotationError
+from petstore_site.apikeys.overview import overview
 
 EDITABLE = ["name", "contact", "rate_limit", "expires_at"]
 SHOWN = ["key_id", "state", "scope", "created_at", "created_by", "last_used_at", "revoked_at", "replaced_by"]
@@ -52,6 +56,17 @@ class RotateForm(forms.Form):
     )
 
 
+class ChangeInWords(HistoricalRecordContextHelper):  # type: ignore[misc]  # the library has no types
+    """What stands in the history before and after the arrow."""
+
+    def prepare_delta_change_value(self, change: Any, value: Any) -> Any:
+        """Return a time as the other pages write it, and a hyphen for nothing."""
+        if isinstance(value, datetime):
+            return f"{value:%Y-%m-%d %H:%M} UTC"
+        is_nothing = value in {None, ""} or (isinstance(value, DeletedObject) and value.pk is None)
+        return "-" if is_nothing else super().prepare_delta_change_value(change, value)
+
+
 class StateFilter(admin.SimpleListFilter):
     """Filters the list by the state of the keys; active includes expiring."""
 
@@ -76,13 +91,14 @@ class StateFilter(admin.SimpleListFilter):
 
 
 @admin.register(APIKey)
-class APIKeyAdmin(admin.ModelAdmin):
+class APIKeyAdmin(SimpleHistoryAdmin):  # type: ignore[misc]  # the library has no types
     """Keys are added, edited while active, rotated and revoked, and never deleted."""
 
     list_display = ("name", "key_id", "scope", "rate_limit", "state", "expires_at", "last_used_at")
     list_filter = (StateFilter, "scope")
     search_fields = ("name", "key_id", "contact")
     ordering = ("-pk",)
+    object_history_list_template = "admin/history.html"
 
     class Media:
         """A second click on the button that issues a key is not a second form."""
@@ -104,7 +120,15 @@ class APIKeyAdmin(admin.ModelAdmin):
 
     def get_form(self, request: HttpRequest, obj: APIKey | None = None, change: bool = False, **kwargs: Any) -> Any:  # noqa: FBT001, FBT002 - Django's signature
         """Return the form that issues a key, or the one that edits it."""
-        return super().get_form(request, obj, change, **({} if change else {"form": IssueForm}), **kwargs)
+        return super().get_form(request, obj, change, **({"form": IssueForm} if obj is None else {}), **kwargs)
+
+    def formfield_for_dbfield(self, db_field: Any, request: HttpRequest | None, **kwargs: Any) -> Any:
+        """Name the two inputs of a time for those who do not see the words beside them."""
+        field = super().formfield_for_dbfield(db_field, request, **kwargs)
+        if isinstance(field, forms.SplitDateTimeField):
+            for widget, word in zip(field.widget.widgets, ("date", "time"), strict=True):
+                widget.attrs["aria-label"] = f"{field.label}, {word}"
+        return field
 
     def has_change_permission(self, request: HttpRequest, obj: APIKey | None = None) -> bool:
         """Return whether the user may change keys, and this one while it is active."""
@@ -127,10 +151,33 @@ class APIKeyAdmin(admin.ModelAdmin):
         """Show the form with one button: what it leads to is shown once."""
         only_save = {"title": "Issue an API key", "show_save_and_add_another": False, "show_save_and_continue": False}
         try:
-            return super().add_view(request, form_url, (extra_context or {}) | only_save)
+            return super().add_view(  # type: ignore[no-any-return]  # the library has no types
+                request, form_url, (extra_context or {}) | only_save
+            )
         except IntegrityError:  # the same form, sent twice at the same moment: the other answer shows the key
             self.message_user(request, "This form was sent twice. One key was issued; rotate it if you missed it.")
             return HttpResponseRedirect(reverse("admin:apikeys_apikey_changelist"))
+
+    def change_view(
+        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Any = None
+    ) -> HttpResponse:
+        """Show the key in words, its use and its refusals around the form."""
+        answer: HttpResponse = super().change_view(request, object_id, form_url, extra_context)
+        if isinstance(answer, TemplateResponse) and answer.context_data:
+            answer.context_data["overview"] = overview(
+                answer.context_data["original"].pk
+            )  # a form's mistakes are not in it
+        return answer
+
+    @method_decorator(require_safe)
+    def history_form_view(self, *args: Any, **kwargs: Any) -> HttpResponse:
+        """Show the key as it was; the library's view would also write it, for whoever may only look."""
+        answer: HttpResponse = super().history_form_view(*args, **kwargs)
+        return answer
+
+    def get_historical_record_context_helper(self, _request: HttpRequest, historical_record: Any) -> ChangeInWords:
+        """Return what puts a change into words."""
+        return ChangeInWords(self.model, historical_record)
 
     def save_model(self, request: Any, obj: APIKey, form: Any, change: bool) -> None:  # noqa: FBT001 - Django's signature
         """Issue the key, or write what was edited and nothing else, such as a revocation a moment ago."""

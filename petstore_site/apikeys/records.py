@@ -1,0 +1,133 @@
+"""Keeps in memory what came of requests until the writer writes it down for the request desk (docs/decisions/0019)."""
+
+import logging
+import threading
+from collections import Counter
+from collections.abc import Iterable
+from datetime import datetime
+from typing import NamedTuple
+
+from django.db import transaction
+
+from petstore_site.apikeys import writer
+from petstore_site.apikeys.models import LONGEST_MESSAGE, LONGEST_METHOD, APIKey, RecordGap, RequestRecord
+from petstore_site.logs import on_one_line, redact
+
+logger = logging.getLogger(__name__)
+
+MOST_WITHOUT_KEY = 20
+MOST_OF_A_KEY = 100
+MOST = 1_000
+"""Records that one process keeps between two flushes: of strangers together, of each key, of all."""
+
+
+class Record(NamedTuple):
+    """A request that was answered; `key` is the row's primary key, `message` may hold anything the caller sent."""
+
+    request_id: str
+    key: int | None
+    at: datetime
+    method: str
+    route: str
+    status: int
+    code: str
+    message: str
+    milliseconds: int
+
+
+class RecordBuffer:
+    """What is not yet written: some records, and how many there was no room for, by hour."""
+
+    def __init__(self) -> None:
+        """Start with nothing."""
+        self._lock = threading.Lock()
+        self._one_writer = threading.Lock()
+        self._empty()
+
+    def note(self, record: Record) -> None:
+        """Keep the record if there is room for it, else count it."""
+        with self._lock:
+            self._keep(record)
+        writer.start()
+
+    def flush(self) -> None:
+        """Write down what was kept, and delete some of what is too old; if that fails all is kept for the next time."""
+        with self._one_writer:
+            records, gaps = self._take()
+            if not records and not gaps:
+                return
+            try:
+                _write(records, gaps)
+            except Exception:
+                self._put_back(records, gaps)
+                logger.warning("The records of requests were not written down; it is tried again.", exc_info=True)
+
+    def clear(self) -> None:
+        """Forget everything."""
+        self._take()
+
+    def _empty(self) -> None:
+        self._records: list[Record] = []
+        self._of_caller: Counter[int | None] = Counter()
+        self._gaps: Counter[datetime] = Counter()
+
+    def _keep(self, record: Record) -> None:
+        most = MOST_WITHOUT_KEY if record.key is None else MOST_OF_A_KEY
+        if len(self._records) < MOST and self._of_caller[record.key] < most:
+            self._records.append(record)
+            self._of_caller[record.key] += 1
+        else:
+            self._gaps[record.at.replace(minute=0, second=0, microsecond=0)] += 1
+
+    def _take(self) -> tuple[list[Record], Counter[datetime]]:
+        with self._lock:
+            taken = self._records, self._gaps
+            self._empty()
+        return taken
+
+    def _put_back(self, records: list[Record], gaps: Counter[datetime]) -> None:
+        with self._lock:
+            newer, newer_gaps = self._records, self._gaps
+            self._empty()
+            self._gaps = gaps + newer_gaps
+            for record in [*records, *newer]:
+                self._keep(record)
+
+
+def _write(records: list[Record], gaps: Counter[datetime]) -> None:
+    with transaction.atomic():
+        used = {record.key for record in records if record.key is not None}
+        # Locked in one order, so that processes cannot block each other, and no key is deleted meanwhile.
+        stored = set(APIKey.objects.locked().filter(pk__in=used).order_by("pk").values_list("pk", flat=True))
+        RequestRecord.objects.bulk_create(_rows(records, stored))
+        if gaps:
+            RecordGap.objects.add_all(sorted(gaps.items()))
+        RequestRecord.objects.purge()
+
+
+def _rows(records: Iterable[Record], stored: set[int]) -> list[RequestRecord]:
+    return [
+        RequestRecord(
+            request_id=record.request_id,
+            key_id=record.key if record.key in stored else None,
+            at=record.at,
+            method=_tidy(record.method)[:LONGEST_METHOD],
+            route=record.route,
+            status=record.status,
+            code=record.code,
+            message=_tidy(record.message)[:LONGEST_MESSAGE],
+            milliseconds=record.milliseconds,
+        )
+        for record in records
+    ]
+
+
+def _tidy(text: str) -> str:
+    """Return what a caller may have sent as text that every database takes, without the secret of a key."""
+    return redact(on_one_line(text))
+
+
+_buffer = RecordBuffer()
+note = _buffer.note
+clear = _buffer.clear
+flush = writer.calls(_buffer.flush)

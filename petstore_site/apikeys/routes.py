@@ -1,0 +1,22 @@
+"""What a route's name stands for, in the words of the API's description."""
+
+from functools import cache
+
+from django.urls import get_resolver
+
+UNKNOWN = {"", "unknown-route"}
+
+
+@cache
+def address_of(route: str) -> str:
+    """Return the path, such as `/v1/pets/{petId}`, of the route with this name."""
+    possibilities = [] if route in UNKNOWN else get_resolver().reverse_dict.getlist(route)
+    for [(path, parameters)], *_ in possibilities:
+        return f"/{path % {name: f'{{{name}}}' for name in parameters}}"
+    return "a path that does not exist"
+
+
+def operation(counted: str) -> str:
+    """Return `POST /v1/pets` for `pet-list POST`, under which `KeyUsage` counts it; what does not write is a GET."""
+    route, _, method = counted.partition(" ")
+    return f"{method or 'GET'} {address_of(route)}"

@@ -1,0 +1,185 @@
+"""History of keys: every change through every way in, with who made it, and never with a secret."""
+
+import ast
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import Permission, User
+from django.core.management import call_command
+from django.db import connection
+from django.db.migrations.executor import MigrationExecutor
+from django.test import Client
+from django.utils import timezone
+
+from petstore_site.apikeys import usage
+from petstore_site.apikeys.models import APIKey
+from tests.conftest import ApiClient
+from tests.factories import APIKeyFactory
+from tests.server import manage, migrated_database
+
+pytestmark = pytest.mark.django_db
+
+LIST = "/admin/apikeys/apikey/"
+DAY = timedelta(days=1)
+NEW = {"name": "Shop", "contact": "", "scope": "write", "rate_limit": "", "expires_at_0": "", "expires_at_1": ""}
+
+
+def changes(key: APIKey) -> list[tuple[str, str]]:
+    """Return the kind of each change and who made it, the first one first."""
+    return [*key.history.order_by("history_id").values_list("history_type", "actor")]
+
+
+def last(key: APIKey) -> Any:
+    return key.history.order_by("-history_id")[0]
+
+
+class TestBackOffice:
+    """Changes by the staff."""
+
+    def test_issue_edit_rotate_and_revoke_are_kept(self, admin_client: Client) -> None:
+        admin_client.post(f"{LIST}add/", NEW)
+        key = APIKey.objects.get()
+        edited = {name: value for name, value in NEW.items() if name != "scope"} | {"name": "New"}
+        admin_client.post(f"{LIST}{key.pk}/change/", edited)
+        assert last(key).name == "New"
+        admin_client.post(f"{LIST}{key.pk}/rotate/", {"grace_hours": "1"})
+        key.refresh_from_db()
+        assert (last(key).replaced_by_id, last(key).expires_at) == (key.replaced_by_id, key.expires_at)
+        admin_client.post(f"{LIST}{key.pk}/revoke/")
+        key.refresh_from_db()
+        assert (last(key).revoked_at, key.revoked_at is None) == (key.revoked_at, False)
+        assert changes(key) == [("+", "staff admin"), *[("~", "staff admin")] * 3]
+        assert changes(APIKey.objects.latest("pk")) == [("+", "staff admin")]
+
+    def test_tells_the_request(self, admin_client: Client) -> None:
+        admin_client.post(f"{LIST}add/", NEW, headers={"X-Request-ID": "by-the-desk"})
+        assert last(APIKey.objects.get()).request_id == "by-the-desk"
+
+    def test_what_changes_nothing_leaves_nothing(self, admin_client: Client) -> None:
+        key = APIKeyFactory(name="Shop")
+        admin_client.post(f"{LIST}{key.pk}/change/", {name: value for name, value in NEW.items() if name != "scope"})
+        admin_client.post(f"{LIST}{key.pk}/change/", {"name": ""})
+        assert changes(key) == [("+", "")]
+
+    def test_the_page_tells_what_was_before_and_after(self, admin_client: Client) -> None:
+        key = APIKeyFactory(name="Shop")
+        new, _ = key.rotate(grace=DAY)
+        key.revoke()
+        shown = admin_client.get(f"{LIST}{key.pk}/history/").content.decode()
+        expires_at, revoked_at = (f"{at:%Y-%m-%d %H:%M} UTC" for at in (key.expires_at, key.revoked_at) if at)
+        for field, value in (
+            ("Expires at", expires_at),
+            ("Revoked at", revoked_at),
+            ("Replaced by", f"Shop ({new.key_id})"),
+        ):
+            assert f"<strong>{field}</strong>: - → {value}" in " ".join(shown.split())
+
+    def test_queries_do_not_grow_with_the_changes(self, admin_client: Client, django_assert_num_queries: Any) -> None:
+        key = APIKeyFactory()
+        admin_client.get(f"{LIST}{key.pk}/history/")  # remembers the content type
+        for number in range(10):
+            key.name = f"Name {number}"
+            key.save()
+        with django_assert_num_queries(5):  # session, user, key, count, changes
+            admin_client.get(f"{LIST}{key.pk}/history/")
+
+    def test_an_old_state_is_shown_and_never_written(self, admin_client: Client) -> None:
+        key = APIKeyFactory(name="Before")
+        first = last(key)
+        APIKey.objects.get().rotate(grace=DAY)
+        page = f"{LIST}{key.pk}/history/{first.pk}/"
+        before = [*APIKey.objects.order_by("pk").values()]
+        assert "Before" in admin_client.get(page).content.decode()
+        edited = {name: value for name, value in NEW.items() if name != "scope"}
+        assert admin_client.post(page, edited).status_code == 405
+        assert [*APIKey.objects.order_by("pk").values()] == before
+
+    def test_needs_the_right_to_see_keys(self) -> None:
+        key = APIKeyFactory()
+        pages = [f"{LIST}{key.pk}/history/", f"{LIST}{key.pk}/history/{last(key).pk}/"]
+        member = User.objects.create_user("member", is_staff=True)
+        client = Client()
+        client.force_login(member)
+        assert [client.get(page).status_code for page in pages] == [403, 403]
+        member.user_permissions.add(Permission.objects.get(codename="view_apikey"))
+        assert [client.get(page).status_code for page in pages] == [200, 200]
+
+
+class TestCommands:
+    """Changes by `manage.py`."""
+
+    def test_each_is_named(self) -> None:
+        """Without the database of the tests: `manage.py` itself names the command."""
+        with migrated_database() as url:
+            environment = {"DATABASE_URL": url, "PETSTORE_SERVING": "", "PATH": ""}
+
+            def run(*arguments: str) -> str:
+                return manage(environment, *arguments)
+
+            key_id = run("issue_api_key", "Shop", "--expires-in", "1d", "--secret-only")[10:18]
+            run("rotate_api_key", key_id)
+            run("rotate_api_keys", "--expiring-within", "2d")
+            run("revoke_api_key", key_id)
+            told = "from petstore_site.apikeys.models import APIKey; print(*APIKey.history.order_by('history_id').values_list('history_type', 'actor'), sep='\\n')"
+            rows = [ast.literal_eval(line) for line in run("shell", "--verbosity=0", "--command", told).splitlines()]
+            assert [(kind, actor.partition(" by ")[0]) for kind, actor in rows] == [
+                ("+", "command issue_api_key"),
+                ("+", "command rotate_api_key"),
+                ("~", "command rotate_api_key"),
+                ("+", "command rotate_api_keys"),
+                ("~", "command rotate_api_keys"),
+                ("~", "command revoke_api_key"),
+            ]
+
+    def test_all_or_none_rotated_all_or_none_told(self) -> None:
+        keys = [APIKeyFactory(expires_at=timezone.now() + DAY) for _ in range(2)]
+        call_command("rotate_api_keys", "--expiring-within", "2d", "--json")
+        assert [changes(key) for key in keys] == [[("+", ""), ("~", "")]] * 2
+
+
+class TestWhatIsLeftOut:
+    """What history does not hold."""
+
+    def test_use_is_no_change(self) -> None:
+        key = APIKeyFactory()
+        ApiClient(key.secret).get("/v1/pets")
+        usage.flush()
+        assert APIKey.objects.get().last_used_at is not None
+        assert changes(key) == [("+", "")]
+
+    def test_secrets_and_digests(self) -> None:
+        key = APIKeyFactory()
+        new, secret = key.rotate(grace=DAY)
+        rows = str([*APIKey.history.values()])
+        for hidden in (secret[18:50], key.secret[18:50], key.digest, new.digest):
+            assert hidden not in rows
+
+
+@pytest.mark.django_db(transaction=True)
+def test_keys_from_before_get_their_first_row() -> None:
+    def migrate(name: str) -> Any:
+        executor = MigrationExecutor(connection)
+        executor.migrate([("apikeys", name)])
+        return executor.loader.project_state([("apikeys", name)]).apps
+
+    try:
+        old = migrate("0001_api_keys").get_model("apikeys", "APIKey")
+        key = old.objects.create(name="Shop", key_id="abcd1234", digest="0" * 64, scope="read", rate_limit="5/s")
+        rows = migrate("0002_key_history").get_model("apikeys", "APIKeyChange").objects.values()
+        assert [
+            {name: row[name] for name in ("id", "name", "scope", "rate_limit", "history_type", "actor")} for row in rows
+        ] == [
+            {
+                "id": key.pk,
+                "name": "Shop",
+                "scope": "read",
+                "rate_limit": "5/s",
+                "history_type": "+",
+                "actor": "before history was kept",
+            }
+        ]
+        assert rows[0]["history_date"] == key.created_at
+    finally:
+        executor = MigrationExecutor(connection)
+        executor.migrate(executor.loader.graph.leaf_nodes())

@@ -1,0 +1,225 @@
+"""What the page of a key tells: the key in words, its use, and whether an old key can be ended."""
+
+import re
+from datetime import datetime, timedelta
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import Permission, User
+from django.test import Client
+from django.utils import timezone
+
+from petstore_site.apikeys import records, usage
+from petstore_site.apikeys.models import APIKey, KeyUsage
+from petstore_site.apikeys.overview import judge, overview, sentences
+from petstore_site.apikeys.routes import operation
+from tests.conftest import ApiClient
+from tests.factories import APIKeyFactory
+
+HOUR, DAY = timedelta(hours=1), timedelta(days=1)
+MINUTE = timedelta(minutes=1)
+
+
+def page(key: APIKey) -> str:
+    return f"/admin/apikeys/apikey/{key.pk}/change/"
+
+
+def text(client: Client, key: APIKey) -> str:
+    """Return the page's words with the blanks between them tidied."""
+    return " ".join(re.sub(r"<[^>]*>", " ", client.get(page(key)).content.decode()).split())
+
+
+def use(key: APIKey, ago: int, route: str, status_class: int, count: int) -> None:
+    day = (timezone.now() - ago * DAY).date()
+    KeyUsage.objects.create(key=key, day=day, route=route, status_class=status_class, count=count)
+
+
+def at(ago: timedelta | None, now: datetime) -> datetime | None:
+    return None if ago is None else now - ago
+
+
+@pytest.mark.parametrize(
+    ("old_used", "new_used", "today", "expected"),
+    [
+        (25 * HOUR, 5 * MINUTE, 0, (True, "Safe to end now: the old key was last used 1 day, 1 hour ago, the new one 5 minutes ago.")),
+        (DAY, 5 * MINUTE, 0, (True, "Safe to end now: the old key was last used 1 day ago, the new one 5 minutes ago.")),
+        (None, 5 * MINUTE, 0, (True, "Safe to end now: the old key was never used, the new one 5 minutes ago.")),
+        (5 * MINUTE, 5 * MINUTE, 14, (False, "Not yet: the old key was used 14 times today, last 5 minutes ago.")),
+        (10 * timedelta(seconds=1), 5 * MINUTE, 1, (False, "Not yet: the old key was used once today, last a moment ago.")),
+        (DAY - MINUTE, 5 * MINUTE, 0, (False, "Not yet: the old key was not used today, last 23 hours, 59 minutes ago.")),
+        (2 * DAY, None, 0, (False, "Not yet: the new key has never been used.")),
+        (3 * DAY, 2 * DAY, 0, (False, "Not yet: the new key was last used 2 days ago; see that the client has it.")),
+        (None, None, 0, (False, "Not yet: the new key has never been used.")),
+    ],
+)  # fmt: skip
+def test_whether_the_old_key_can_be_ended(old_used: Any, new_used: Any, today: int, expected: tuple[bool, str]) -> None:
+    now = timezone.now()
+    old, new = (
+        APIKey(key_id="OLD", last_used_at=at(old_used, now)),
+        APIKey(key_id="NEW", last_used_at=at(new_used, now)),
+    )
+    assert judge(old, new, used_today=today, now=now) == expected
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ({"revoked_at": True}, {}, "Nothing is left to end: key OLD is revoked."),
+        ({"expires_at": True}, {}, "Nothing is left to end: key OLD is expired."),
+        ({}, {"revoked_at": True}, "Not yet: the new key NEW is revoked, so the client has only the old one."),
+    ],
+)
+def test_keys_that_have_ended_already(old: Any, new: Any, words: str) -> None:
+    now = timezone.now()
+    keys = [APIKey(key_id=name, **dict.fromkeys(given, now - DAY)) for name, given in (("OLD", old), ("NEW", new))]
+    assert judge(*keys, used_today=0, now=now) == (False, words)
+
+
+@pytest.mark.parametrize(
+    ("columns", "limit", "expected"),
+    [
+        ({}, "", ["Active; it does not expire.", "It may read and add.", "No rate limit.", "Never used."]),
+        ({"scope": "read"}, "5/s", ["Active; it does not expire.", "It may read, and not add.", "At most 5/s, the service's limit.", "Never used."]),
+        ({"rate_limit": "9/min"}, "5/s", ["Active; it does not expire.", "It may read and add.", "At most 9/min, its own limit.", "Never used."]),
+    ],
+)  # fmt: skip
+def test_a_key_in_words(settings: Any, columns: Any, limit: str, expected: list[str]) -> None:
+    settings.RATE_LIMIT = limit
+    assert sentences(APIKey(**columns), timezone.now()) == expected
+
+
+def test_a_state_in_words() -> None:
+    now = timezone.now()
+    soon, gone = now + 3 * DAY, now - 3 * DAY
+    assert [sentences(APIKey(**columns), now)[0] for columns in ({"expires_at": soon}, {"expires_at": gone}, {"revoked_at": gone})] == [
+        f"Active; it expires in 3 days, on {soon:%Y-%m-%d %H:%M} UTC.",
+        f"Expired 3 days ago, on {gone:%Y-%m-%d %H:%M} UTC; requests with it are refused.",
+        "Revoked 3 days ago; requests with it are refused.",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("counted", "words"),
+    [
+        ("pet-list", "GET /v1/pets"),
+        ("pet-list POST", "POST /v1/pets"),
+        ("pet-detail", "GET /v1/pets/{petId}"),
+        ("unknown-route", "GET a path that does not exist"),
+        ("a-route-of-long-ago", "GET a path that does not exist"),
+        (" POST", "POST a path that does not exist"),
+    ],
+)
+def test_operations_in_words(counted: str, words: str) -> None:
+    assert operation(counted) == words
+
+
+@pytest.mark.django_db
+class TestUse:
+    """Use by day and operation."""
+
+    def test_is_added_up(self) -> None:
+        key, other = APIKeyFactory(), APIKeyFactory()
+        for row in (
+            (0, "pet-list", 2, 70),
+            (0, "pet-list", 4, 5),
+            (1, "pet-list POST", 5, 25),
+            (29, "pet-list", 2, 1),
+            (30, "pet-list", 2, 1000),
+        ):
+            use(key, *row)  # fmt: skip
+        use(other, 0, "pet-list", 2, 1000)
+        told = overview(key.pk)["use"]
+        assert [(day, tally.total) for day, tally in told.days.items() if tally.total] == [
+            (timezone.now().date() - number * DAY, total) for number, total in ((29, 1), (1, 25), (0, 75))
+        ]
+        assert len(told.days) == 30
+        assert [(name, each.total, each.refused, each.failed, each.share) for name, each in told.by_operation()] == [
+            ("GET /v1/pets", 76, 5, 0, "6.6 %"),
+            ("POST /v1/pets", 25, 0, 25, "100.0 %"),
+        ]
+        assert (told.all.total, told.all.refused, told.all.failed) == (101, 5, 25)
+
+    def test_of_real_requests_is_on_the_page(self, admin_client: Client) -> None:
+        key = APIKeyFactory()
+        api = ApiClient(key.secret)
+        api.get("/v1/pets")
+        api.post("/v1/pets", {}, X_Request_ID="complaint-1")
+        usage.flush()
+        records.flush()
+        shown = text(admin_client, key)
+        assert "2 requests, 1 of them refused (4xx), 0 failed (5xx)." in shown
+        assert "GET /v1/pets 1 0 0 0.0 % POST /v1/pets 1 1 0 100.0 %" in shown
+        assert "400 validation_failed name is required. categoryId is required. complaint-1" in shown
+        assert "?request_id=complaint-1" in admin_client.get(page(key)).content.decode()
+
+    def test_of_a_key_that_was_never_used(self, admin_client: Client) -> None:
+        shown = text(admin_client, APIKeyFactory())
+        assert "The key was not used in the last 30 days." in shown
+        assert "No request with this key was refused in the last 7 days." in shown
+        assert "Rotation" not in shown
+
+
+@pytest.mark.django_db
+class TestRotation:
+    """Old and new key beside each other."""
+
+    @pytest.fixture
+    def rotated(self) -> tuple[APIKey, APIKey]:
+        old = APIKeyFactory(name="Shop")
+        new, _ = old.rotate(grace=9 * DAY)
+        now = timezone.now()
+        APIKey.objects.filter(pk=new.pk).update(created_at=now - 2 * DAY, last_used_at=now - 5 * MINUTE)
+        APIKey.objects.filter(pk=old.pk).update(last_used_at=now - 5 * MINUTE)
+        for number, count in enumerate((14, 20, 30, 40)):
+            use(old, number, "pet-list", 2, count)
+        use(new, 0, "pet-list", 2, 7)
+        return old, new
+
+    def test_both_pages_show_both_keys(self, admin_client: Client, rotated: tuple[APIKey, APIKey]) -> None:
+        for key in rotated:
+            shown = text(admin_client, key)
+            assert f"Rotation of {rotated[0].key_id} to {rotated[1].key_id}" in shown
+            assert "Not yet: the old key was used 14 times today, last 5 minutes ago." in shown
+            assert "End the old key anyway" in shown
+            [rotation] = overview(key.pk)["rotations"]
+            assert [[bar.value for bar in side.chart["bars"]] for side in rotation.sides] == [[30, 20, 14], [0, 0, 7]]
+            assert {side.chart["top"] for side in rotation.sides} == {30}
+
+    def test_a_key_in_the_middle_shows_two_rotations(self, rotated: tuple[APIKey, APIKey]) -> None:
+        newest, _ = rotated[1].rotate(grace=DAY)
+        told = overview(rotated[1].pk)["rotations"]
+        assert [(each.old, each.new) for each in told] == [rotated, (rotated[1], newest)]
+
+    def test_the_old_key_is_ended_from_either_page(self, admin_client: Client, rotated: tuple[APIKey, APIKey]) -> None:
+        old, new = rotated
+        APIKey.objects.filter(pk=old.pk).update(last_used_at=timezone.now() - 2 * DAY)
+        shown = admin_client.get(page(new)).content.decode()
+        revoke = f"/admin/apikeys/apikey/{old.pk}/revoke/"
+        assert f'<a class="button default" href="{revoke}">End the old key now</a>' in shown
+        admin_client.post(revoke)
+        assert f"Nothing is left to end: key {old.key_id} is revoked." in text(admin_client, new)
+        assert revoke not in admin_client.get(page(new)).content.decode()
+
+    def test_who_may_only_look_sees_no_button_and_no_requests(self, rotated: tuple[APIKey, APIKey]) -> None:
+        member, client = User.objects.create_user("member", is_staff=True), Client()
+        member.user_permissions.set(Permission.objects.filter(codename="view_apikey"))
+        client.force_login(member)
+        shown = client.get(page(rotated[0])).content.decode()
+        assert "Rotation of" in shown
+        assert "/revoke/" not in shown
+        assert "Last refusals" not in shown
+
+    def test_queries(
+        self, admin_client: Client, rotated: tuple[APIKey, APIKey], django_assert_num_queries: Any
+    ) -> None:
+        old = rotated[0]
+        for number in range(25):
+            use(old, number, f"route-{number}", 4, 1)
+        with django_assert_num_queries(7):  # session, user, key, its successor's name; key and successor, use, refusals
+            admin_client.get(page(old))
+
+    def test_a_form_with_mistakes_changes_no_words(self, admin_client: Client, rotated: tuple[APIKey, APIKey]) -> None:
+        answer = admin_client.post(
+            page(rotated[1]), {"name": "", "expires_at_0": "2020-01-01", "expires_at_1": "00:00"}
+        )
+        assert "Active; it does not expire." in answer.content.decode()
