@@ -24,7 +24,9 @@ def test_pages_work_under_the_strict_policy(db: None, client: Client, path: str)
     assert "; ".join(sorted(answer["Content-Security-Policy"].split("; "))) == POLICY
     assert answer["X-Frame-Options"] == "DENY"
     assert answer["X-Content-Type-Options"] == "nosniff"
-    assert not re.search(r"<script(?![^>]*(\bsrc=|\btype=.application/json))[^>]*>|<style|\sstyle=|\son[a-z]+=|javascript:", html)
+    assert not re.search(
+        r"<script(?![^>]*(\bsrc=|\btype=.application/json))[^>]*>|<style|\sstyle=|\son[a-z]+=|javascript:", html
+    )
 
 
 def test_the_landing_page_tells_what_this_is(db: None, client: Client) -> None:

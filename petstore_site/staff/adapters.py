@@ -50,6 +50,13 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]  # allauth ha
         """Return whether a password is asked for again: not within five minutes of signing in."""
         return not signed_in_recently(self.request) and super().is_reauthentication_required(**given)
 
+    def clean_password(self, password: str, user: Any = None) -> str:
+        """Return a password that is good, and new; raise `ValidationError` for any other."""
+        if user is not None and user.check_password(password):
+            message = "Choose another than the one you have."
+            raise ValidationError(message, code="same_as_current")
+        return str(super().clean_password(password, user))
+
     def set_password(self, user: Any, password: str) -> None:
         """Keep the password that its owner chose."""
         super().set_password(user, password)

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from django.apps import AppConfig
+from django.apps import AppConfig, apps
 from django.db.models.signals import post_migrate
 
 
@@ -20,7 +20,7 @@ class StaffConfig(AppConfig):
         post_migrate.connect(_make_roles, sender=self)
 
 
-def _make_roles(apps: Any, **_signal: Any) -> None:
+def _make_roles(apps: Any = apps, **_signal: Any) -> None:
     from petstore_site.staff.roles import make_roles  # noqa: PLC0415 - models come after apps
 
     if _has_groups(apps):
