@@ -389,6 +389,7 @@ ALLAUTH_TRUSTED_PROXY_COUNT = 1 if BEHIND_TLS_PROXY else 0
 """With a proxy, the last address in `X-Forwarded-For` is the caller's: the proxy put it there. Without, none is."""
 
 MFA_ADAPTER = "petstore_site.staff.adapters.MFAAdapter"
+MFA_FORMS = {"add_webauthn": "petstore_site.staff.forms.AddPasskeyForm"}
 MFA_SUPPORTED_TYPES = ["totp", "webauthn", "recovery_codes"]
 MFA_PASSKEY_LOGIN_ENABLED = True
 MFA_ALLOW_UNVERIFIED_EMAIL = True  # addresses are only for people to read

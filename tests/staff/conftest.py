@@ -27,7 +27,7 @@ def sign_in(client: Client, username: str = "anna", password: str = PASSWORD, **
 
 def code(secret: str) -> str:
     """Return what an authenticator app shows now."""
-    return format_hotp_value(hotp_value(secret, int(time.time()) // 30))
+    return str(format_hotp_value(hotp_value(secret, int(time.time()) // 30)))
 
 
 @pytest.fixture(autouse=True)
@@ -44,6 +44,6 @@ def anna(db: None) -> User:
 @pytest.fixture
 def secret(anna: User) -> str:
     """The secret of Anna's authenticator app."""
-    secret = generate_totp_secret()
+    secret = str(generate_totp_secret())
     TOTP.activate(anna, secret)
     return secret
