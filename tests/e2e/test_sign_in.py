@@ -149,9 +149,9 @@ def test_after_five_failures_the_account_is_locked(page: Page, server: Gunicorn,
     given = account(server, "ben")
     for _ in range(5):
         fill_in(page, "ben", "a guess")
-        expect(page.locator(".errornote").first).to_have_text("The user name or the password is not correct.")
+        expect(page.locator(".errornote:visible")).to_have_text("The user name or the password is not correct.")
     fill_in(page, "ben", given)
-    expect(page.locator(".errornote").first).to_contain_text("Too many failed attempts.")
+    expect(page.locator(".errornote:visible")).to_contain_text("Too many failed attempts.")
     screenshot("sign-in-locked.png")
 
 
@@ -189,16 +189,17 @@ def test_a_passkey_that_is_not_used_says_so(page: Page, screenshot: Screenshot) 
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_the_pages_can_be_used_by_everybody(page: Page, server: Gunicorn, screenshot: Screenshot, scheme: Any) -> None:
-    page.emulate_media(color_scheme=scheme)
-    page.goto("/admin/account/sign-in/")
-    no_serious_finding(page)
-    screenshot(f"sign-in-{scheme}.png")
-    choose_password(page, server, f"dora-{scheme}")
-    no_serious_finding(page)
-    screenshot(f"sign-in-index-{scheme}.png")
-    for path in ("password/", "app/add/", "passkeys/add/"):
-        page.goto(f"/admin/account/{path}")
+def test_the_pages_can_be_used_by_everybody(
+    browser: Browser, server: Gunicorn, browser_context_args: dict[str, Any], scheme: Any
+) -> None:
+    """In a browser without the policy, since the tool that looks sets styles of its own."""
+    with browser.new_context(**browser_context_args, color_scheme=scheme, bypass_csp=True) as context:
+        page = context.new_page()
+        page.goto("/admin/account/sign-in/")
         no_serious_finding(page)
-        screenshot(f"sign-in-{path.strip('/').replace('/', '-')}-{scheme}.png")
-        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        choose_password(page, server, f"dora-{scheme}")
+        no_serious_finding(page)
+        for path in ("password/", "app/add/", "passkeys/add/"):
+            page.goto(f"/admin/account/{path}")
+            no_serious_finding(page)
+            assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
