@@ -1,5 +1,6 @@
 """What the store does otherwise than allauth: nobody signs up, nothing is told of accounts, secrets are encrypted."""
 
+import logging
 from base64 import urlsafe_b64encode
 from typing import Any
 
@@ -19,6 +20,8 @@ from petstore_site.staff.backends import StaffBackend
 from petstore_site.staff.models import TemporaryPassword
 from petstore_site.staff.sessions import signed_in_recently
 
+logger = logging.getLogger(__name__)
+
 REFUSED = "The user name or the password is not correct."
 LOCKED = "Too many failed attempts. Wait 15 minutes and try again, or ask an administrator."
 
@@ -37,6 +40,10 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]  # allauth ha
     def is_open_for_signup(self, _request: HttpRequest) -> bool:
         """Return that nobody makes an account for themselves."""
         return False
+
+    def authentication_failed(self, request: HttpRequest, **_credentials: Any) -> None:
+        """Log where it came from, and not the name, in whose place people type passwords."""
+        logger.warning("A sign-in failed, from %s", self.get_client_ip(request))
 
     def pre_login(self, request: HttpRequest, user: Any, **_login: Any) -> HttpResponse | None:
         """Refuse a passkey whose owner may not sign in, as an unknown one is refused."""

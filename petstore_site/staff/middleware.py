@@ -1,5 +1,6 @@
 """What stands before every page of the back office, whatever the method."""
 
+import logging
 from collections.abc import Callable
 from typing import Any
 
@@ -8,9 +9,13 @@ from django.contrib import messages
 from django.contrib.auth import logout
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
+from redis.exceptions import RedisError
 
+from petstore_site import error_pages
 from petstore_site.error_pages import PEOPLE
 from petstore_site.staff import sessions
+
+logger = logging.getLogger(__name__)
 
 LEAVING = {"admin:logout", "account_logout"}
 CHANGING_PASSWORD = LEAVING | {"account_change_password"}
@@ -55,6 +60,13 @@ class StaffMiddleware:
             _sign_out(request, USE_SECOND_FACTOR)
             return None
         return None if page in ADDING_SECOND_FACTOR else _lead(request, "mfa_index", ADD_SECOND_FACTOR)
+
+    def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
+        """Return 503 while failed sign-ins cannot be counted, since nobody is to guess uncounted; else None."""
+        if not isinstance(error, RedisError):
+            return None
+        logger.error("The cache cannot be reached, and without its counts nobody can sign in: %s", error)
+        return error_pages.unavailable(request, retry_after=2)
 
 
 def _sign_out(request: HttpRequest, why: str) -> None:

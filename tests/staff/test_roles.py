@@ -1,5 +1,6 @@
 """What each role may, held against the table in docs/roles.md: every page, every role, seeing, changing, forging."""
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,6 +18,7 @@ from tests.staff.conftest import SIGN_IN, member
 from tests.staff.walk import address, forms, pages, rows
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "roles.md"
+INLINE = r"<script(?![^>]*(\bsrc=|\btype=.application/json))[^>]*>|<style|\sstyle=|\son[a-z]+=|javascript:"
 NOBODY = "Not signed in"
 WHO = [NOBODY, *ROLES]
 
@@ -101,6 +103,14 @@ def test_a_form_of_another_site_is_refused(page: str) -> None:
             before = rows()
             assert client.post(path, form).status_code == 403
             assert rows() == before
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("page", pages())
+def test_no_page_needs_what_the_policy_forbids(page: str) -> None:
+    client, user = somebody("Administrator", page)
+    html = client.get(address(page, user)).content.decode()
+    assert not re.search(INLINE, html)
 
 
 @pytest.mark.django_db

@@ -13,6 +13,7 @@ from django.utils import timezone
 
 from petstore_site.staff.adapters import LOCKED, REFUSED
 from petstore_site.staff.models import TemporaryPassword
+from tests.server import free_port
 from tests.staff.conftest import PASSWORD, SIGN_IN, code, member, sign_in
 
 pytestmark = pytest.mark.usefixtures("anna")
@@ -165,6 +166,22 @@ class TestLockOut:
     def test_too_many_forms_a_minute_are_a_429(self, client: Client) -> None:
         answers = [sign_in(client, f"guess-{number}", "wrong").status_code for number in range(31)]
         assert answers == [200] * 30 + [429]
+
+
+def test_while_failures_cannot_be_counted_nobody_signs_in(client: Client, settings: Any) -> None:
+    nowhere = f"redis://127.0.0.1:{free_port()}/0"
+    settings.CACHES = {"default": {"BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": nowhere}}
+    answer = sign_in(client)
+    assert (answer.status_code, answer["Retry-After"]) == (503, "2")
+    assert not signed_in(client)
+
+
+def test_a_failure_is_logged_with_its_address_and_without_the_name(
+    client: Client, caplog: pytest.LogCaptureFixture
+) -> None:
+    sign_in(client, "hunter2 typed in the wrong place", "wrong", REMOTE_ADDR="192.0.2.7")
+    assert "A sign-in failed, from 192.0.2.7" in caplog.messages
+    assert "hunter2" not in caplog.text
 
 
 class TestSecondFactor:
