@@ -59,6 +59,7 @@ class TestCreateAdmin:
         told = run("create_admin", "anna", "--reset")
         assert told.startswith("The account anna was let in again, without its second factors.")
         assert not Authenticator.objects.exists()
+        assert not User.objects.get().is_superuser
         assert sign_in(client, password=PASSWORD).status_code == 200
         assert sign_in(client, password=told.splitlines()[2].strip())["Location"] == "/admin/"
 

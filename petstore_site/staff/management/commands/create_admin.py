@@ -30,7 +30,7 @@ class Command(BaseCommand):
         parser.add_argument(
             "--reset",
             action="store_true",
-            help="The account is there: give it a new password, remove its second factors, let it in again.",
+            help="The account is there: give it a new password, remove its second factors, let it in with its own rights.",
         )
         how = parser.add_mutually_exclusive_group()
         how.add_argument("--json", action="store_true", help="Print one JSON object.")
@@ -41,9 +41,10 @@ class Command(BaseCommand):
         with transaction.atomic():
             user = _account(username, email, there=reset)
             password = TemporaryPassword.objects.give(user)
-            make_roles()
-            user.groups.add(Group.objects.get(name=ADMINISTRATOR))
             Authenticator.objects.filter(user=user).delete()
+            if not reset:
+                make_roles()
+                user.groups.add(Group.objects.get(name=ADMINISTRATOR))
         if options["json"]:
             told = {"username": username, "password": password, "hours": HOURS, "reset": reset}
             self.stdout.write(json.dumps(told))
@@ -59,9 +60,9 @@ def _account(username: str, email: str, *, there: bool) -> User:
     if not there and user is not None:
         message = f"The account {username!r} is there already. To let it in again: create_admin {username} --reset"
         raise CommandError(message)
-    user = user or User(username=username)
+    user = user or User(username=username, is_superuser=True)
     user.email = email or user.email
-    user.is_active = user.is_staff = user.is_superuser = True
+    user.is_active = user.is_staff = True
     _check(user)
     return user
 
