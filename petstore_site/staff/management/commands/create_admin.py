@@ -30,7 +30,7 @@ class Command(BaseCommand):
         parser.add_argument(
             "--reset",
             action="store_true",
-            help="The account is there: give it a new password, remove its second factors, let it in with its own rights.",
+            help="The account is there: a new password, no second factors, active again, with the rights it has.",
         )
         how = parser.add_mutually_exclusive_group()
         how.add_argument("--json", action="store_true", help="Print one JSON object.")
