@@ -1,6 +1,5 @@
 """Passwords that somebody else chose: they must be changed, and soon."""
 
-import secrets
 from datetime import timedelta
 from typing import ClassVar
 
@@ -8,9 +7,14 @@ from django.conf import settings
 from django.contrib.auth.models import User
 from django.db import models
 from django.utils import timezone
+from django.utils.crypto import get_random_string
 
 LIFETIME = timedelta(hours=72)
 """How long a password that somebody else chose can be used to sign in."""
+
+
+READABLE = "abcdefghjkmnpqrstuvwxyz23456789"
+"""What a password that is passed on by people is made of: nothing that looks like something else."""
 
 
 def in_its_lifetime() -> models.Q:
@@ -27,7 +31,7 @@ class TemporaryPasswordManager(models.Manager["TemporaryPassword"]):
 
     def give(self, user: User) -> str:
         """Give `user`, stored or not, a new password; return it, which is the only time that anybody can read it."""
-        password = secrets.token_urlsafe(12)
+        password = get_random_string(16, READABLE)
         user.set_password(password)
         user.save()
         self.mark(user)
