@@ -59,6 +59,11 @@ def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
     return _answer(request, ErrorCode.ROUTE_NOT_FOUND)
 
 
+def too_many_requests(request: HttpRequest) -> HttpResponse:
+    """Return 429 for somebody who sends forms faster than people do."""
+    return _answer(request, ErrorCode.RATE_LIMITED, "You are sending forms too fast. Wait a minute and try again.")
+
+
 def server_error(request: HttpRequest) -> HttpResponse:
     """Return 500, or 503 if the database is at fault."""
     error = sys.exc_info()[1]

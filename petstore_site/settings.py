@@ -138,6 +138,10 @@ INSTALLED_APPS = [
     "simple_history",
     "corsheaders",
     "csp",
+    "allauth",
+    "allauth.account",
+    "allauth.mfa",
+    "petstore_site.staff",  # the last: its roles name the permissions of all others
 ]
 
 CORS_ALLOWED_ORIGINS: list[str] = env.parsed("CORS_ALLOWED_ORIGINS", _origins, [])
@@ -161,6 +165,8 @@ MIDDLEWARE = [
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
+    "allauth.account.middleware.AccountMiddleware",
+    "petstore_site.staff.middleware.StaffMiddleware",
     "simple_history.middleware.HistoryRequestMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
 ]
@@ -310,7 +316,7 @@ CORS_EXPOSE_HEADERS = [
 LANGUAGE_CODE = "en-gb"
 TIME_ZONE = "UTC"
 USE_TZ = True
-LOGIN_URL = "admin:login"
+LOGIN_URL = "account_login"
 LOGIN_REDIRECT_URL = "admin:index"
 
 STATIC_URL = "static/"
@@ -332,7 +338,6 @@ CSRF_TRUSTED_ORIGINS: list[str] = env.parsed("CSRF_TRUSTED_ORIGINS", _origins, [
 CSRF_COOKIE_SECURE = SESSION_COOKIE_SECURE = HOSTED
 CSRF_COOKIE_HTTPONLY = True
 CSRF_FAILURE_VIEW = "petstore_site.error_pages.csrf_failure"
-SESSION_COOKIE_AGE = 8 * 60 * 60
 BEHIND_TLS_PROXY = env.flag("BEHIND_TLS_PROXY", default=HOSTED)
 SECURE_SSL_REDIRECT = HOSTED and BEHIND_TLS_PROXY  # else nothing tells what is secure already
 SECURE_REDIRECT_EXEMPT = [r"^v1(/|$)", r"^(livez|readyz)$"]  # the API answers with Errors, not with redirects
@@ -362,6 +367,36 @@ CONTENT_SECURITY_POLICY = {
         "base-uri": [NONE],
     }
 }
+
+# --- Sign-in of the staff -----------------------------------------------------------------------
+
+REQUIRE_STAFF_MFA = env.flag("REQUIRE_STAFF_MFA", default=PETSTORE_ENVIRONMENT == "production")
+"""Whether members of the staff must have a second factor before the back office opens."""
+
+SESSION_COOKIE_AGE = 8 * 60 * 60
+"""Seconds a session lasts after the sign-in, however much it is used."""
+
+SESSION_IDLE_AGE = 30 * 60
+"""Seconds after which an unused session is over."""
+
+AUTHENTICATION_BACKENDS = ["petstore_site.staff.backends.StaffBackend"]
+ACCOUNT_ADAPTER = "petstore_site.staff.adapters.AccountAdapter"
+ACCOUNT_EMAIL_VERIFICATION = "none"  # there is no mail server
+ACCOUNT_SESSION_REMEMBER = True  # for as long as a session lasts
+ACCOUNT_RATE_LIMITS = {"login": "30/m/ip", "login_failed": "20/15m/ip,5/15m/key"}
+"""Sign-ins a minute from one address; failed ones in 15 minutes from one address and of one account."""
+
+ALLAUTH_TRUSTED_PROXY_COUNT = 1 if BEHIND_TLS_PROXY else 0
+"""With a proxy, the last address in `X-Forwarded-For` is the caller's: the proxy put it there. Without, none is."""
+
+MFA_ADAPTER = "petstore_site.staff.adapters.MFAAdapter"
+MFA_FORMS = {"add_webauthn": "petstore_site.staff.forms.AddPasskeyForm"}
+MFA_SUPPORTED_TYPES = ["totp", "webauthn", "recovery_codes"]
+MFA_PASSKEY_LOGIN_ENABLED = True
+MFA_ALLOW_UNVERIFIED_EMAIL = True  # addresses are only for people to read
+MFA_RECOVERY_CODES_SHOW_ONCE = True
+MFA_TOTP_ISSUER = "Pet Store" if PETSTORE_ENVIRONMENT == "production" else f"Pet Store ({PETSTORE_ENVIRONMENT})"
+MFA_WEBAUTHN_ALLOW_INSECURE_ORIGIN = not HOSTED  # http://localhost
 
 # --- Logs ---------------------------------------------------------------------------------------
 

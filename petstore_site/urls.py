@@ -25,6 +25,7 @@ urlpatterns = [
     path("openapi.json", pages.description, name="description"),
     path("livez", health.livez, name="livez"),
     path("readyz", health.readyz, name="readyz"),
+    path("admin/account/", include("petstore_site.staff.urls")),
     path("admin/", admin.site.urls),
     path("v1/", include(pet_urls(IdempotentPetViewSet))),
     path("v1/", include("categories.urls")),
@@ -34,4 +35,5 @@ urlpatterns = [
 handler400 = "petstore_site.error_pages.bad_request"
 handler403 = "petstore_site.error_pages.permission_denied"
 handler404 = "petstore_site.error_pages.not_found"
+handler429 = "petstore_site.error_pages.too_many_requests"
 handler500 = "petstore_site.error_pages.server_error"

@@ -17,6 +17,8 @@ COMMANDS = [
     ["list_api_keys"],
     ["load_demo_data"],
     ["purge_expired"],
+    ["create_admin", "x"],
+    ["create_staff_roles"],
 ]
 
 

@@ -61,6 +61,33 @@ def test_the_environment_decides_the_prefix_of_keys(environment: str, prefix: st
     assert shown.stdout == f"{prefix}\n"
 
 
+@pytest.mark.parametrize(
+    ("variables", "required"),
+    [
+        (PRODUCTION, "True"),
+        (PRODUCTION | {"REQUIRE_STAFF_MFA": "false"}, "False"),
+        (PRODUCTION | {"PETSTORE_ENVIRONMENT": "staging"}, "False"),
+        ({}, "False"),
+        ({"REQUIRE_STAFF_MFA": "true"}, "True"),
+    ],
+)
+def test_a_second_factor_is_required_in_production(variables: dict[str, str], required: str) -> None:
+    assert start(variables, "settings.REQUIRE_STAFF_MFA").stdout == f"{required}\n"
+
+
+@pytest.mark.parametrize(
+    ("variables", "proxies"),
+    [
+        ({}, "0"),
+        (PRODUCTION, "1"),
+        (PRODUCTION | {"BEHIND_TLS_PROXY": "false"}, "0"),
+        ({"BEHIND_TLS_PROXY": "true"}, "1"),
+    ],
+)
+def test_only_a_proxy_is_believed_about_addresses(variables: dict[str, str], proxies: str) -> None:
+    assert start(variables, "settings.ALLAUTH_TRUSTED_PROXY_COUNT").stdout == f"{proxies}\n"
+
+
 @pytest.mark.parametrize("environment", ["production", "staging"])
 def test_everything_that_is_missing_at_once(environment: str) -> None:
     assert mistakes({"PETSTORE_ENVIRONMENT": environment}) == [

@@ -486,7 +486,7 @@ class TestPages:
     def test_the_ribbon_tells_the_environment(self, client: Client, settings: Any, environment: str) -> None:
         settings.PETSTORE_ENVIRONMENT = environment
         ribbon = f'<p class="environment-ribbon environment-ribbon--{environment}">{environment.capitalize()}</p>'
-        assert ribbon in client.get("/admin/login/").content.decode()
+        assert ribbon in client.get("/admin/account/sign-in/").content.decode()
 
     @pytest.mark.parametrize(
         ("path", "title"),

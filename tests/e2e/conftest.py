@@ -126,11 +126,11 @@ def complaints() -> list[str]:
 
 @pytest.fixture
 def context(
-    new_context: Callable[[], BrowserContext], server: Gunicorn, complaints: list[str]
+    new_context: Callable[[], BrowserContext], browser_context_args: dict[str, Any], complaints: list[str]
 ) -> Iterator[BrowserContext]:
     """A browser without a past, that must not complain about anything."""
     context = new_context()
-    Listener(context, server.url, complaints)
+    Listener(context, browser_context_args["base_url"], complaints)
     yield context
     assert complaints == []
 
@@ -140,8 +140,8 @@ def sign_in(page: Page) -> None:
     page.goto("/admin/")
     page.get_by_label("Username:").fill(STAFF)
     page.get_by_label("Password:").fill(PASSWORD)
-    page.get_by_role("button", name="Log in").click()
-    page.wait_for_url("**/admin/")
+    page.get_by_role("button", name="Log in", exact=True).click()
+    page.wait_for_url("/admin/")
 
 
 @pytest.fixture(scope="package")

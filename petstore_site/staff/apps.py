@@ -1,0 +1,35 @@
+"""Registers the staff's accounts with Django."""
+
+from typing import Any
+
+from django.apps import AppConfig, apps
+from django.db.models.signals import post_migrate
+
+
+class StaffConfig(AppConfig):
+    """Who may enter the back office: sign-in, sessions, passwords, roles."""
+
+    name = "petstore_site.staff"
+    verbose_name = "Staff"
+    default_auto_field = "django.db.models.BigAutoField"
+
+    def ready(self) -> None:
+        """Give a migrated database its roles, and note in each session when and how it was signed in."""
+        from petstore_site.staff import sessions  # noqa: F401, PLC0415 - importing registers
+
+        post_migrate.connect(_make_roles, sender=self)
+
+
+def _make_roles(apps: Any = apps, **_signal: Any) -> None:
+    from petstore_site.staff.roles import make_roles  # noqa: PLC0415 - models come after apps
+
+    if _has_groups(apps):
+        make_roles()
+
+
+def _has_groups(apps: Any) -> bool:
+    try:
+        apps.get_model("auth", "Group")
+    except LookupError:  # the database was migrated to a state before there were any
+        return False
+    return True

@@ -1,0 +1,79 @@
+"""What stands before every page of the back office, whatever the method."""
+
+import logging
+from collections.abc import Callable
+from typing import Any
+
+from django.conf import settings
+from django.contrib import messages
+from django.contrib.auth import logout
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.urls import reverse
+from redis.exceptions import RedisError
+
+from petstore_site import error_pages
+from petstore_site.error_pages import PEOPLE
+from petstore_site.staff import sessions
+
+logger = logging.getLogger(__name__)
+
+LEAVING = {"admin:logout", "account_logout"}
+CHANGING_PASSWORD = LEAVING | {"account_change_password"}
+ADDING_SECOND_FACTOR = CHANGING_PASSWORD | {
+    "account_reauthenticate",
+    "mfa_index",
+    "mfa_activate_totp",
+    "mfa_add_webauthn",
+}
+TIMED_OUT = "You were signed out: nothing was done for a while, or the day was over. Sign in and go on where you were."
+CHANGE_PASSWORD = "Somebody else chose your password. Choose one of your own; the rest opens after that."  # noqa: S105
+ADD_SECOND_FACTOR = "Set up a second factor: an authenticator app or a passkey. The rest opens after that."
+USE_SECOND_FACTOR = "Your account has a second factor now. Sign in with it."
+
+
+class StaffMiddleware:
+    """Ends sessions in time, and leads members to their own password and second factor before anything else answers."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        """Wrap the views."""
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        """Leave other addresses alone: the API has no sessions."""
+        if request.path_info.startswith(PEOPLE) and request.user.is_authenticated:
+            if sessions.is_over(request):
+                _sign_out(request, TIMED_OUT)
+            else:
+                sessions.note_use(request)
+        return self.get_response(request)
+
+    def process_view(self, request: Any, *_view: Any) -> HttpResponse | None:
+        """Return where the member has to go first, or None."""
+        if not request.path_info.startswith(PEOPLE) or not request.user.is_authenticated:
+            return None
+        page = request.resolver_match.view_name
+        if request.user.must_change_password:
+            return None if page in CHANGING_PASSWORD else _lead(request, "account_change_password", CHANGE_PASSWORD)
+        if not settings.REQUIRE_STAFF_MFA or sessions.used_second_factor(request):
+            return None
+        if request.user.has_second_factor:
+            _sign_out(request, USE_SECOND_FACTOR)
+            return None
+        return None if page in ADDING_SECOND_FACTOR else _lead(request, "mfa_index", ADD_SECOND_FACTOR)
+
+    def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
+        """Return 503 while failed sign-ins cannot be counted, since nobody is to guess uncounted; else None."""
+        if not isinstance(error, RedisError):
+            return None
+        logger.error("The cache cannot be reached, and without its counts nobody can sign in: %s", error)
+        return error_pages.unavailable(request, retry_after=2)
+
+
+def _sign_out(request: HttpRequest, why: str) -> None:
+    logout(request)
+    messages.info(request, why)
+
+
+def _lead(request: HttpRequest, page: str, why: str) -> HttpResponse:
+    messages.warning(request, why)
+    return HttpResponseRedirect(reverse(page))

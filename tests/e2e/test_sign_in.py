@@ -1,0 +1,205 @@
+"""Signing in where a second factor is required: by app, by recovery code, by passkey."""
+
+import base64
+import hmac
+import struct
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, Page, expect
+
+from tests.e2e.conftest import Screenshot
+from tests.server import Gunicorn, running_server
+
+PASSWORD = "a quiet purple giraffe"
+PERIOD = 30
+"""Seconds for which an app shows the same code."""
+
+
+@pytest.fixture(scope="module")
+def server(browser: Browser) -> Iterator[Gunicorn]:
+    """A service of its own, at a host name, which passkeys need; one worker, since failures are counted in memory."""
+    with running_server(workers=1, REQUIRE_STAFF_MFA="true") as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def browser_context_args(server: Gunicorn) -> dict[str, Any]:
+    return {
+        "base_url": server.url.replace("127.0.0.1", "localhost"),
+        "viewport": {"width": 1024, "height": 768},
+        "locale": "en-GB",
+    }
+
+
+def code(secret: str) -> str:
+    """Return what an authenticator app shows now (RFC 6238), at a moment when it still shows it for a while."""
+    if time.time() % PERIOD > PERIOD - 10:
+        time.sleep(PERIOD - time.time() % PERIOD + 0.1)
+    counter = struct.pack(">Q", int(time.time()) // PERIOD)
+    digest = hmac.digest(base64.b32decode(secret), counter, "sha1")
+    number = struct.unpack(">I", digest[digest[-1] & 15 :][:4])[0] & 0x7FFFFFFF
+    return f"{number % 10**6:06}"
+
+
+def next_code(secret: str) -> str:
+    """Return a code that was never used: of the next period."""
+    time.sleep(PERIOD - time.time() % PERIOD + 0.1)
+    return code(secret)
+
+
+def account(server: Gunicorn, name: str) -> str:
+    """Make an account and return its one-time password."""
+    return server.manage("create_admin", name, "--password-only").strip()
+
+
+def fill_in(page: Page, name: str, password: str) -> None:
+    """Send the form of the sign-in."""
+    page.goto("/admin/")
+    page.get_by_label("Username:").fill(name)
+    page.get_by_label("Password:").fill(password)
+    page.get_by_role("button", name="Log in", exact=True).click()
+
+
+def choose_password(page: Page, server: Gunicorn, name: str) -> None:
+    """Sign in for the first time, which leads to a password of one's own, and then to the second factors."""
+    given = account(server, name)
+    fill_in(page, name, given)
+    page.wait_for_url("/admin/account/password/")
+    page.get_by_label("Current Password:").fill(given)
+    page.get_by_label("New Password:").fill(PASSWORD)
+    page.get_by_label("New Password (again):").fill(PASSWORD)
+    page.get_by_role("button", name="Change the password").click()
+    page.wait_for_url("/admin/account/")
+
+
+def set_up_app(page: Page) -> str:
+    """Set up an authenticator app and return its secret."""
+    page.get_by_role("link", name="Set up an authenticator app").click()
+    secret = page.locator(".typed-secret").inner_text()  # which waits for the page
+    page.get_by_label("Authenticator code:").fill(code(secret))
+    page.get_by_role("button", name="Set up").click()
+    page.wait_for_url("/admin/account/codes/")
+    return secret
+
+
+def sign_out(page: Page) -> None:
+    page.get_by_role("button", name="Log out").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Logged out")
+
+
+def enter_code(page: Page, shown: str) -> None:
+    """Send the form of the second factor."""
+    page.wait_for_url("/admin/account/sign-in/second-factor/")
+    page.get_by_label("Code:").fill(shown)
+    page.get_by_role("button", name="Go on").click()
+
+
+def authenticator(page: Page) -> None:
+    """Give the browser a device that holds passkeys, and whose owner always agrees."""
+    session = page.context.new_cdp_session(page)
+    session.send("WebAuthn.enable")
+    options = {
+        "protocol": "ctap2",
+        "transport": "internal",
+        "hasResidentKey": True,
+        "hasUserVerification": True,
+        "isUserVerified": True,
+        "automaticPresenceSimulation": True,
+    }
+    session.send("WebAuthn.addVirtualAuthenticator", {"options": options})
+
+
+def no_serious_finding(page: Page) -> None:
+    found = Axe().run(page).response["violations"]
+    assert [(each["id"], each["nodes"][0]["html"]) for each in found if each["impact"] in {"serious", "critical"}] == []
+
+
+def test_the_first_sign_in_and_the_next(page: Page, server: Gunicorn, screenshot: Screenshot) -> None:
+    choose_password(page, server, "ada")
+    expect(page.locator(".messagelist")).to_contain_text("Set up a second factor")
+    screenshot("sign-in-factors.png")
+    page.goto("/admin/pets/pet/")
+    page.wait_for_url("/admin/account/")
+    secret = set_up_app(page)
+    codes = page.locator(".recovery-codes li")
+    expect(codes).to_have_count(10)
+    recovery = codes.first.inner_text()
+    page.get_by_role("link", name="I have kept them").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Overview")
+    sign_out(page)
+
+    fill_in(page, "ada", PASSWORD)
+    enter_code(page, "000000" if code(secret) != "000000" else "111111")
+    expect(page.locator(".errorlist")).to_have_text("Incorrect code.")
+    screenshot("sign-in-code.png")
+    enter_code(page, next_code(secret))
+    expect(page.get_by_role("heading", level=1)).to_have_text("Overview")
+    sign_out(page)
+
+    fill_in(page, "ada", PASSWORD)
+    enter_code(page, recovery)
+    expect(page.get_by_role("heading", level=1)).to_have_text("Overview")
+
+
+def test_after_five_failures_the_account_is_locked(page: Page, server: Gunicorn, screenshot: Screenshot) -> None:
+    given = account(server, "ben")
+    for _ in range(5):
+        fill_in(page, "ben", "a guess")
+        expect(page.locator(".errornote:visible")).to_have_text("The user name or the password is not correct.")
+    fill_in(page, "ben", given)
+    expect(page.locator(".errornote:visible")).to_contain_text("Too many failed attempts.")
+    screenshot("sign-in-locked.png")
+
+
+def test_a_passkey_is_set_up_and_opens_alone(page: Page, server: Gunicorn, screenshot: Screenshot) -> None:
+    authenticator(page)
+    choose_password(page, server, "cleo")
+    page.get_by_role("link", name="Set up a passkey").click()
+    page.get_by_label("Name:").fill("Phone <b>")
+    page.get_by_label("Sign in with it alone:").check()
+    screenshot("sign-in-passkey.png")
+    page.get_by_role("button", name="Set up").click()
+    page.wait_for_url("/admin/account/codes/")
+    page.goto("/admin/account/passkeys/")
+    expect(page.locator("tbody th")).to_have_text("Phone <b>")
+    sign_out(page)
+    page.goto("/admin/categories/category/")
+    page.get_by_role("button", name="Log in with a passkey").click()
+    page.wait_for_url("/admin/categories/category/")
+    sign_out(page)
+
+    fill_in(page, "cleo", PASSWORD)
+    page.wait_for_url("/admin/account/sign-in/second-factor/")
+    page.get_by_role("button", name="Use a passkey").click()
+    page.wait_for_url("/admin/")
+
+
+def test_a_passkey_that_is_not_used_says_so(page: Page, screenshot: Screenshot) -> None:
+    page.add_init_script(
+        "CredentialsContainer.prototype.get = () => Promise.reject(new DOMException('', 'NotAllowedError'))"
+    )
+    page.goto("/admin/account/sign-in/")
+    page.get_by_role("button", name="Log in with a passkey").click()
+    expect(page.get_by_role("alert")).to_contain_text("it was cancelled, or took too long")
+    screenshot("sign-in-no-passkey.png")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_pages_can_be_used_by_everybody(
+    browser: Browser, server: Gunicorn, browser_context_args: dict[str, Any], scheme: Any
+) -> None:
+    """In a browser without the policy, since the tool that looks sets styles of its own."""
+    with browser.new_context(**browser_context_args, color_scheme=scheme, bypass_csp=True) as context:
+        page = context.new_page()
+        page.goto("/admin/account/sign-in/")
+        no_serious_finding(page)
+        choose_password(page, server, f"dora-{scheme}")
+        no_serious_finding(page)
+        for path in ("password/", "app/add/", "passkeys/add/"):
+            page.goto(f"/admin/account/{path}")
+            no_serious_finding(page)
+            assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")

@@ -1,0 +1,49 @@
+"""Members of the staff, and how they sign in."""
+
+import time
+from typing import Any
+
+import pytest
+from allauth.mfa.totp.internal.auth import TOTP, format_hotp_value, generate_totp_secret, hotp_value
+from django.contrib.auth.models import Group, User
+from django.test import Client
+
+PASSWORD = "correct horse battery staple"
+SIGN_IN = "/admin/account/sign-in/"
+
+
+def member(username: str = "anna", role: str | None = None, **columns: Any) -> User:
+    """Return a stored member of the staff."""
+    user = User.objects.create_user(username, password=PASSWORD, **({"is_staff": True} | columns))
+    if role:
+        user.groups.add(Group.objects.get(name=role))
+    return user
+
+
+def sign_in(client: Client, username: str = "anna", password: str = PASSWORD, **sent: Any) -> Any:
+    """Send the form and return the answer."""
+    return client.post(SIGN_IN, {"login": username, "password": password}, **sent)
+
+
+def code(secret: str) -> str:
+    """Return what an authenticator app shows now."""
+    return str(format_hotp_value(hotp_value(secret, int(time.time()) // 30)))
+
+
+@pytest.fixture(autouse=True)
+def _fast_passwords(settings: Any) -> None:
+    """The real hash is slow on purpose."""
+    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+
+
+@pytest.fixture
+def anna(db: None) -> User:
+    return member()
+
+
+@pytest.fixture
+def secret(anna: User) -> str:
+    """The secret of Anna's authenticator app."""
+    secret = str(generate_totp_secret())
+    TOTP.activate(anna, secret)
+    return secret

@@ -1,0 +1,124 @@
+"""`create_admin` and `create_staff_roles`."""
+
+import json
+from io import StringIO
+from typing import Any
+
+import pytest
+from allauth.mfa.models import Authenticator
+from django.contrib.auth.models import Group, Permission, User
+from django.core.management import CommandError, call_command
+from django.test import Client
+
+from petstore_site.staff.models import TemporaryPassword
+from petstore_site.staff.roles import ROLES, permissions_of
+from tests.staff.conftest import PASSWORD, member, sign_in
+
+pytestmark = pytest.mark.django_db
+
+
+def run(*arguments: str) -> str:
+    """Run a command and return what it printed."""
+    out = StringIO()
+    call_command(*arguments, stdout=out)
+    return out.getvalue()
+
+
+def run_json(*arguments: str) -> Any:
+    return json.loads(run(*arguments, "--json"))
+
+
+class TestCreateAdmin:
+    """The first person, and one who is locked out."""
+
+    def test_prints_a_password_that_must_be_changed(self, client: Client) -> None:
+        told = run_json("create_admin", "ada", "--email", "ada@petstore.example")
+        assert told == {"username": "ada", "password": told["password"], "hours": 72, "reset": False}
+        ada = User.objects.get()
+        assert (ada.is_staff, ada.is_superuser, ada.email) == (True, True, "ada@petstore.example")
+        assert [group.name for group in ada.groups.all()] == ["Administrator"]
+        assert sign_in(client, "ada", told["password"]).status_code == 302
+        assert client.get("/admin/")["Location"] == "/admin/account/password/"
+
+    def test_prints_for_people_and_for_pipes(self) -> None:
+        told = run("create_admin", "ada")
+        assert told.startswith("The account ada was made. Sign in within 72 hours with this password")
+        assert told.endswith("Keep it now, it is not shown again.\n")
+        password = run("create_admin", "ben", "--password-only").strip()
+        assert User.objects.get(username="ben").check_password(password)
+
+    def test_does_not_touch_an_account_that_is_there(self) -> None:
+        anna = member()
+        with pytest.raises(CommandError, match=r"^The account 'anna' is there already\. .* create_admin anna --reset$"):
+            run("create_admin", "anna")
+        assert User.objects.get().password == anna.password
+
+    @pytest.mark.usefixtures("secret")
+    def test_lets_in_again(self, client: Client) -> None:
+        User.objects.update(is_active=False)
+        told = run("create_admin", "anna", "--reset")
+        assert told.startswith("The account anna was let in again, without its second factors.")
+        assert not Authenticator.objects.exists()
+        assert not User.objects.get().is_superuser
+        assert sign_in(client, password=PASSWORD).status_code == 200
+        assert sign_in(client, password=told.splitlines()[2].strip())["Location"] == "/admin/"
+
+    def test_resets_nobody_who_is_not_there(self) -> None:
+        with pytest.raises(CommandError, match=r"^There is no account 'ada' to reset\.$"):
+            run("create_admin", "ada", "--reset")
+
+    @pytest.mark.parametrize(
+        ("arguments", "told"),
+        [
+            (["a b"], r"^username: Enter a valid username\."),
+            (["a" * 151], r"^username: Ensure this value has at most 150 characters"),
+            (["ada", "--email", "nowhere"], r"^email: Enter a valid email address\.$"),
+        ],
+    )
+    def test_refuses_what_is_no_name(self, arguments: list[str], told: str) -> None:
+        with pytest.raises(CommandError, match=told):
+            run("create_admin", *arguments)
+        assert not User.objects.exists()
+        assert not TemporaryPassword.objects.exists()
+
+
+class TestCreateStaffRoles:
+    """The same groups every time."""
+
+    def test_a_new_database_has_them(self) -> None:
+        assert {group.name for group in Group.objects.all()} == set(ROLES)
+        told = run("create_staff_roles").splitlines()
+        assert told == [f"{role}: as it should be." for role in ROLES]
+
+    @pytest.mark.parametrize("role", ROLES)
+    def test_they_have_what_the_table_says(self, role: str) -> None:
+        has = Permission.objects.filter(group__name=role).values_list("content_type__app_label", "codename")
+        assert {f"{app}.{codename}" for app, codename in has} <= set(permissions_of(role))
+
+    def test_mends_what_was_changed_and_says_what(self) -> None:
+        Group.objects.get(name="Viewer").delete()
+        curator = Group.objects.get(name="Curator")
+        curator.permissions.remove(Permission.objects.get(codename="export_pet"))
+        curator.permissions.add(Permission.objects.get(codename="add_user"))
+        told = {made["role"]: made for made in run_json("create_staff_roles")["roles"]}
+        assert told["Curator"] == {
+            "role": "Curator", "created": False, "added": ["pets.export_pet"], "removed": ["auth.add_user"],
+        }  # fmt: skip
+        assert told["Viewer"]["created"]
+        assert "pets.view_pet" in told["Viewer"]["added"]
+        assert run("create_staff_roles").count("as it should be") == len(ROLES)
+
+    def test_says_it_in_words(self) -> None:
+        Group.objects.get(name="Curator").permissions.set([Permission.objects.get(codename="add_user")])
+        told = run("create_staff_roles").splitlines()[1]
+        assert told.startswith("Curator: added categories.add_category, ")
+        assert told.endswith("; removed auth.add_user.")
+
+    def test_leaves_other_groups_and_their_members_alone(self) -> None:
+        own = Group.objects.create(name="Our own")
+        own.permissions.add(Permission.objects.get(codename="view_pet"))
+        ada = member("ada", "Viewer")
+        ada.groups.add(own)
+        run("create_staff_roles")
+        assert [permission.codename for permission in own.permissions.all()] == ["view_pet"]
+        assert {group.name for group in ada.groups.all()} == {"Our own", "Viewer"}

@@ -1,0 +1,173 @@
+"""What each role may, held against the table in docs/roles.md: every page, every role, seeing, changing, forging."""
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from allauth.mfa.recovery_codes.internal.auth import RecoveryCodes
+from allauth.mfa.totp.internal.auth import TOTP, generate_totp_secret
+from django.contrib.auth.models import User
+from django.db import transaction
+from django.test import Client
+
+from petstore_site.staff.roles import ROLES
+from tests.staff.conftest import SIGN_IN, member
+from tests.staff.walk import address, forms, pages, rows
+
+DOCUMENT = Path(__file__).parents[2] / "docs" / "roles.md"
+INLINE = r"<script(?![^>]*(\bsrc=|\btype=.application/json))[^>]*>|<style|\sstyle=|\son[a-z]+=|javascript:"
+NOBODY = "Not signed in"
+WHO = [NOBODY, *ROLES]
+
+
+def table() -> dict[str, dict[str, str]]:
+    """Return page → who → cell, as the document has it."""
+    lines = [line.strip("| ").split("|") for line in DOCUMENT.read_text().splitlines() if line.startswith("|")]
+    head, *rest = [[cell.strip() for cell in line] for line in lines]
+    assert head == ["Page", "What it is", *WHO]
+    return {row[0].strip("`"): dict(zip(WHO, row[2:], strict=True)) for row in rest[1:]}
+
+
+@contextmanager
+def undone() -> Iterator[None]:
+    """Undo what the block did."""
+    with transaction.atomic():
+        yield
+        transaction.set_rollback(True)
+
+
+def somebody(who: str, page: str) -> tuple[Client, User | None]:
+    """Return a browser that is signed in as `who`, whose account has what the page is about."""
+    client = Client(enforce_csrf_checks=True)
+    if who == NOBODY:
+        return client, None
+    user = member("forger", role=who if who in ROLES else None, is_staff=who in ROLES)
+    client.force_login(user)
+    if page != "mfa_activate_totp":
+        TOTP.activate(user, generate_totp_secret())
+        RecoveryCodes.activate(user)
+    return client, user
+
+
+def observed(who: str, page: str) -> str:
+    """Return the cell that the service itself would write."""
+    with undone():
+        client, user = somebody(who, page)
+        seen = client.get(address(page, user))
+    with undone():
+        client, user = somebody(who, page)
+        path, form = address(page, user), forms().get(page, {})
+        before = rows()
+        answer = forge(client, path, form)
+        changed = rows() != before
+    assert max(seen.status_code, answer.status_code) < 500
+    if changed:
+        return "do"
+    if seen.status_code == 302 and seen["Location"].startswith((SIGN_IN, "/admin/login/")):
+        return "sign in"
+    return "\N{EN DASH}" if seen.status_code in {403, 404, 405} else "see"
+
+
+def forge(client: Client, path: str, form: dict[str, Any]) -> Any:
+    """Send a form with a token as good as a real one, whether or not the page showed it."""
+    client.cookies["csrftoken"] = token = "a" * 32
+    return client.post(path, form | {"csrfmiddlewaretoken": token})
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("page", pages())
+def test_each_page_opens_to_whom_the_document_says(page: str) -> None:
+    assert {who: observed(who, page) for who in WHO} == table()[page]
+
+
+def test_the_document_has_every_page_and_no_other() -> None:
+    assert sorted(table()) == sorted(pages())
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("page", pages())
+def test_who_is_not_staff_is_nobody(page: str) -> None:
+    assert observed("customer", page) == table()[page][NOBODY]
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("page", pages())
+def test_a_form_of_another_site_is_refused(page: str) -> None:
+    for who in WHO:
+        with undone():
+            client, user = somebody(who, page)
+            path, form = address(page, user), forms().get(page, {})
+            before = rows()
+            assert client.post(path, form).status_code == 403
+            assert rows() == before
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("page", pages())
+def test_no_page_needs_what_the_policy_forbids(page: str) -> None:
+    client, user = somebody("Administrator", page)
+    html = client.get(address(page, user)).content.decode()
+    assert not re.search(INLINE, html)
+
+
+@pytest.mark.django_db
+class TestAdministrators:
+    """They keep the staff, and cannot become more than administrators."""
+
+    @pytest.fixture
+    def office(self) -> Client:
+        client = Client()
+        client.force_login(member("ada", "Administrator"))
+        return client
+
+    @pytest.fixture
+    def root(self) -> User:
+        return member("root", is_superuser=True)
+
+    def test_make_nobody_a_superuser(self, office: Client) -> None:
+        for name in ("ben", "ada"):  # ada, who loses her role by it, last
+            user = User.objects.filter(username=name).first() or member(name)
+            form = {"username": name, "is_active": "on", "is_staff": "on", "is_superuser": "on", "user_permissions": 1}
+            assert office.post(f"/admin/auth/user/{user.pk}/change/", form).status_code == 302
+            user.refresh_from_db()
+            assert (user.is_superuser, user.user_permissions.count()) == (False, 0)
+
+    def test_make_no_new_superuser(self, office: Client) -> None:
+        office.post("/admin/auth/user/add/", {"username": "new", "is_superuser": "on", "user_permissions": 1})
+        new = User.objects.get(username="new")
+        assert (new.is_staff, new.is_superuser, new.user_permissions.count()) == (True, False, 0)
+
+    @pytest.mark.parametrize("page", ["change", "delete", "password"])
+    def test_do_not_touch_a_superuser(self, office: Client, root: User, page: str) -> None:
+        form = {"post": "yes", "username": "taken", "remove_second_factors": "on"}
+        assert office.post(f"/admin/auth/user/{root.pk}/{page}/", form).status_code == 403
+        assert User.objects.get(pk=root.pk).password == root.password
+
+    def test_do_not_delete_superusers_from_the_list(self, office: Client, root: User) -> None:
+        form = {"action": "delete_selected", "post": "yes", "_selected_action": root.pk}
+        assert office.post("/admin/auth/user/", form).status_code == 403
+        assert User.objects.filter(pk=root.pk).exists()
+
+    def test_give_roles(self, office: Client) -> None:
+        ben = member("ben")
+        group = ben.groups.model.objects.get(name="Curator")
+        form = {"username": "ben", "is_active": "on", "is_staff": "on", "groups": group.pk}
+        office.post(f"/admin/auth/user/{ben.pk}/change/", form)
+        assert [role.name for role in ben.groups.all()] == ["Curator"]
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("role", ["Viewer", "Curator", "Key manager"])
+def test_others_cannot_raise_themselves(role: str) -> None:
+    client = Client()
+    user = member("ben", role)
+    client.force_login(user)
+    form = {"username": "ben", "is_active": "on", "is_staff": "on", "is_superuser": "on", "groups": [1, 2, 3, 4]}
+    assert client.post(f"/admin/auth/user/{user.pk}/change/", form).status_code == 403
+    group = user.groups.get()
+    assert client.post(f"/admin/auth/group/{group.pk}/change/", {"name": role, "permissions": 1}).status_code == 403
+    user.refresh_from_db()
+    assert (user.is_superuser, [group.name for group in user.groups.all()]) == (False, [role])
