@@ -13,7 +13,7 @@ class PetAdmin(SimpleHistoryAdmin):  # type: ignore[misc]  # the library has no 
     """Search, filter, add and change; the list has no total of the unfiltered catalogue beside its own."""
 
     list_display = ["name", "id", "category", "status", "external_reference", "created_at"]
-    list_filter = ["status", "category", "created_at"]
+    list_filter = ["status", "category", "created_at", "sale__day"]
     list_select_related = ["category"]
     search_fields = ["name", "=id", "=external_reference"]
     autocomplete_fields = ["category"]

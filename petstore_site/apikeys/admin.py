@@ -15,7 +15,7 @@ from django.utils.decorators import method_decorator
 from django.views.decorators.http import require_http_methods
 
 from petstore_site.apikeys import keys
-from petstore_site.apikeys.models import SOON, APIKey, APIKeyQuerySet, KeyState, RotationError
+from petstore_site.apikeys.models import SOON, APIKey, APIKeyQuerySet, KeyState, KeyUsage, RotationError
 
 EDITABLE = ["name", "contact", "rate_limit", "expires_at"]
 SHOWN = ["key_id", "state", "scope", "created_at", "created_by", "last_used_at", "revoked_at", "replaced_by"]
@@ -192,3 +192,33 @@ class APIKeyAdmin(admin.ModelAdmin):
     def _page(self, request: HttpRequest, template: str, key: APIKey, **context: Any) -> HttpResponse:
         shared = self.admin_site.each_context(request) | {"opts": self.opts, "original": key}
         return TemplateResponse(request, f"admin/apikeys/apikey/{template}", shared | context)
+
+
+@admin.register(KeyUsage)
+class KeyUsageAdmin(admin.ModelAdmin):
+    """How much each key was used, to be read; the list behind the figures of the dashboard."""
+
+    list_display = ("key", "day", "route", "answers", "count")
+    list_display_links = None
+    list_filter = ("day",)
+    list_select_related = ("key",)
+    search_fields = ("key__name", "=key__key_id", "=route")
+    ordering = ("-day", "-count")
+    show_full_result_count = False
+
+    @admin.display(description="Answers", ordering="status_class")
+    def answers(self, usage: KeyUsage) -> str:
+        """Return the class of the status, such as 4xx."""
+        return f"{usage.status_class}xx"
+
+    def has_add_permission(self, _request: HttpRequest) -> bool:
+        """Return that nobody adds one here."""
+        return False
+
+    def has_change_permission(self, _request: HttpRequest, _obj: KeyUsage | None = None) -> bool:
+        """Return that nobody changes one."""
+        return False
+
+    def has_delete_permission(self, _request: HttpRequest, _obj: KeyUsage | None = None) -> bool:
+        """Return that nobody deletes one."""
+        return False
