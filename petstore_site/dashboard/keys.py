@@ -17,8 +17,8 @@ MOST = 10
 
 KINDS = {
     Series("Answered", "bar-available"): {"status_class__lt": 4},
-    Series("Refused (4xx)", "bar-pending"): {"status_class__exact": 4},
-    Series("Failed (5xx)", "bar-wrong"): {"status_class__exact": 5},
+    Series("4xx", "bar-pending"): {"status_class__exact": 4},
+    Series("5xx", "bar-wrong"): {"status_class__exact": 5},
 }
 """What becomes of a request, and the filter behind it."""
 
