@@ -84,8 +84,8 @@ def differences() -> list[Difference]:
 
 def recount() -> list[Difference]:
     """Put a count of all animals in place of what is kept, beside writers; return what was wrong."""
+    found = differences()
     with transaction.atomic(), connection.cursor() as cursor:
-        found = differences()
         if connection.vendor == "postgresql":
             # Against a second recount. Then one statement, so that what it forgets and what it counts are of one
             # moment: what others commit meanwhile is in neither, and their own movements stay.

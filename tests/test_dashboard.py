@@ -54,8 +54,8 @@ def shop(db: None) -> None:
     for key in (APIKeyFactory(name=HOSTILE), APIKeyFactory(name="Shop", expires_at=timezone.now() + timedelta(days=9))):
         for days in (0, 1, 29, 30):
             day = days_ago(days).date()
-            for count, (route, kind) in enumerate([("pet-list", 2), ("pet-list", 4), ("pet-detail", 5)], 1):
-                KeyUsage.objects.add_all([(Use(key.pk, day, route, kind), count * 1000 + days)])
+            for count, (route, answers) in enumerate([("pet-list", 2), ("pet-list", 4), ("pet-detail", 5)], 1):
+                KeyUsage.objects.add_all([(Use(key.pk, day, route, answers), count * 1000 + days)])
     for file in ("stock.csv", HOSTILE):
         ImportRun.objects.create(who="root", file_name=file, options={}, state="done", created=1234)
 

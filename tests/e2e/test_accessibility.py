@@ -18,7 +18,8 @@ EXCEPTIONS = [
 
 
 def links(page: Page, selector: str) -> list[str]:
-    return page.locator(selector).evaluate_all("links => links.map((link) => link.getAttribute('href'))")
+    found: list[str] = page.locator(selector).evaluate_all("links => links.map((link) => link.getAttribute('href'))")
+    return found
 
 
 def pages_of_the_office(page: Page) -> Iterator[str]:

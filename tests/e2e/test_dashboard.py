@@ -68,7 +68,7 @@ def test_what_is_sold_is_on_the_page_at_once(office: Page, server: Gunicorn) -> 
 def test_it_is_dark_when_the_person_wants_it_dark(office: Page, screenshot: Screenshot) -> None:
     colours = []
     for scheme in ("light", "dark"):
-        office.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+        office.emulate_media(color_scheme=scheme)
         office.goto("/admin/")
         colours.append(
             office.evaluate(
