@@ -200,3 +200,38 @@ class Pet(models.Model):
     def __str__(self) -> str:
         """Return the name."""
         return str(self.name)
+
+
+class StockMovement(models.Model):
+    """So many animals more, or fewer. Triggers of the database write it, whichever way an animal is changed.
+
+    The sum by category and status is the stock; the sum by day is how many animals of the catalogue were added then.
+    `pets.stock` sums, and compacts: what was counted anew has a day, or a category and a status, and not all three.
+    """
+
+    day = models.DateField(null=True, help_text="When the animals were added, in UTC.")
+    category = models.ForeignKey(
+        Category, on_delete=models.DO_NOTHING, null=True, related_name="+", db_constraint=False, db_index=False
+    )
+    status = models.CharField(max_length=9, choices=PetStatus, null=True)
+    animals = models.BigIntegerField()
+
+    def __str__(self) -> str:
+        """Return how many, and what they are."""
+        return f"{self.animals:+} {self.status}, added on {self.day}"
+
+
+class Sale(models.Model):
+    """On which day an animal that is sold became so. Triggers of the database write it.
+
+    An animal that was sold when it came into the catalogue has none: nobody knows its day.
+    """
+
+    pet = models.OneToOneField(
+        Pet, on_delete=models.DO_NOTHING, primary_key=True, related_name="sale", db_constraint=False
+    )
+    day = models.DateField("sold on", db_index=True, help_text="In UTC.")
+
+    def __str__(self) -> str:
+        """Return the animal and the day."""
+        return f"animal {self.pet_id}, sold on {self.day}"

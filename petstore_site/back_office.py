@@ -5,6 +5,7 @@ from typing import Any
 from allauth.account.decorators import secure_admin_login
 from django.contrib.admin import AdminSite
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils.decorators import method_decorator
 
@@ -24,3 +25,9 @@ class BackOffice(AdminSite):
     def password_change(self, *_given: Any) -> HttpResponse:  # type: ignore[override]  # Django: a TemplateResponse
         """Lead to the page that knows of temporary passwords."""
         return HttpResponseRedirect(reverse("account_change_password"))
+
+    def index(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> TemplateResponse:
+        """Show the dashboard above the list of what there is."""
+        from petstore_site.dashboard.panels import panels_for  # noqa: PLC0415 - it needs the models
+
+        return super().index(request, {"panels": panels_for(request.user)} | (extra_context or {}))

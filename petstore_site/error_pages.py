@@ -14,10 +14,20 @@ from django.views.decorators.csrf import csrf_exempt
 
 from petstore_site import databases, metrics
 from petstore_site.api.errors import ErrorCode, error_response
+from petstore_site.logs import request_id
 
 logger = logging.getLogger(__name__)
 
 PEOPLE = "/admin/"
+FOR_PEOPLE = {
+    ErrorCode.BAD_REQUEST: "What the browser sent cannot be understood. Go back, reload the page and try again.",
+    ErrorCode.ROUTE_NOT_FOUND: "There is no such page: the address is mistyped, or what it showed was deleted.",
+    ErrorCode.INTERNAL_ERROR: "Something went wrong here, and it was written down. Look whether your change was saved "
+    "before you send it again; if this page comes back, tell an administrator the number below.",
+    ErrorCode.UNAVAILABLE: "The service cannot answer just now. Wait a moment and reload the page; look whether your "
+    "change was saved before you send it again.",
+}
+"""What the pages say where the code's own meaning is for programs."""
 
 View = TypeVar("View", bound=Callable[..., HttpResponseBase])
 
@@ -96,7 +106,8 @@ def _answer(
 ) -> HttpResponse:
     if not request.path_info.startswith(PEOPLE):
         return error_response(code, message, retry_after=retry_after)
-    context = {"phrase": code.status.phrase, "message": message or code.meaning}
+    told = message or FOR_PEOPLE.get(code, code.meaning)
+    context = {"phrase": code.status.phrase, "message": told, "request_id": request_id.get()}
     try:
         response = render(request, "error.html", context, status=code.status)
     except Exception:

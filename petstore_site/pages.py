@@ -10,10 +10,17 @@ from petstore_site.api.media_type import render_json
 from petstore_site.error_pages import read_only
 from petstore_site.once import once
 
+ICONS = {
+    "production": "petstore/icon.svg",
+    "staging": "petstore/icon-staging.svg",
+    "development": "petstore/icon-development.svg",
+}
+
 
 def environment(_request: HttpRequest) -> dict[str, str]:
-    """Return the template variable that tells production from staging."""
-    return {"petstore_environment": settings.PETSTORE_ENVIRONMENT}
+    """Return the template variables that tell production from staging: the word, and the icon in the browser's tab."""
+    name = settings.PETSTORE_ENVIRONMENT
+    return {"petstore_environment": name, "petstore_icon": ICONS[name]}
 
 
 @read_only

@@ -132,6 +132,7 @@ INSTALLED_APPS = [
     "django.contrib.sessions",
     "django.contrib.messages",
     "django.contrib.staticfiles",
+    "django.forms",
     "rest_framework",
     "drf_spectacular",
     "drf_spectacular_sidecar",
@@ -189,6 +190,9 @@ TEMPLATES: list[dict[str, Any]] = [
         },
     },
 ]
+
+FORM_RENDERER = "django.forms.renderers.TemplatesSetting"
+"""So that a template of ours can take the place of a widget's."""
 
 # --- Data ---------------------------------------------------------------------------------------
 

@@ -58,7 +58,7 @@ def test_unknown_addresses_in_the_back_office_are_pages(db: None) -> None:
     client.force_login(User.objects.get())
     answer = client.get("/admin/nowhere/")
     assert (answer.status_code, answer["Content-Type"]) == (404, "text/html; charset=utf-8")
-    assert "This path does not exist." in answer.content.decode()
+    assert "There is no such page: the address is mistyped, or what it showed was deleted." in answer.content.decode()
 
 
 def test_an_error_page_that_cannot_be_drawn_is_an_error(db: None, settings: Any) -> None:
@@ -78,3 +78,35 @@ def test_the_environment_is_shown(db: None, client: Client, settings: Any, envir
     settings.PETSTORE_ENVIRONMENT = environment
     assert (f"ribbon-{environment}" in client.get("/").content.decode()) is shown
     assert f"environment-ribbon--{environment}" in client.get("/admin/account/sign-in/").content.decode()
+
+
+@pytest.mark.parametrize("path", ["/", "/docs/", "/admin/account/sign-in/", "/admin/"])
+@pytest.mark.parametrize(
+    ("environment", "prefix", "icon"),
+    [
+        ("development", "[Development] ", "icon-development"),
+        ("staging", "[Staging] ", "icon-staging"),
+        ("production", "", "icon"),
+    ],
+)
+def test_the_tab_tells_the_environment(  # noqa: PLR0917
+    db: None, client: Client, settings: Any, path: str, environment: str, prefix: str, icon: str
+) -> None:
+    settings.PETSTORE_ENVIRONMENT = environment
+    client.force_login(User.objects.create_superuser("keeper"))
+    html = client.get(path, follow=True).content.decode()
+    title = re.search(r"<title>(.*?)</title>", html, re.DOTALL)
+    assert title
+    assert title[1].startswith(prefix)
+    assert ("[" in title[1]) is bool(prefix)
+    assert f'<link rel="icon" href="/static/petstore/{icon}.svg"' in html
+
+
+def test_a_defect_gives_the_number_to_tell(db: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It breaks the page itself, not a copy: the session is no session."""
+    client = Client(raise_request_exception=False)
+    monkeypatch.setattr("django.contrib.sessions.backends.db.SessionStore.load", lambda _self: 1 // 0)
+    client.cookies["sessionid"] = "x" * 32
+    answer = client.get("/admin/", headers={"X-Request-ID": "complaint-1"})
+    assert answer.status_code == 500
+    assert "<code>complaint-1</code>" in answer.content.decode()

@@ -25,7 +25,7 @@ class PetAdmin(ChangesAdmin):
 
     list_display = ["name", "id", "category", "status", "external_reference", "added"]
     list_editable = ["status"]
-    list_filter = ["status", listing.CategoryFilter, listing.AddedFilter, listing.ImportFilter]
+    list_filter = ["status", listing.CategoryFilter, listing.AddedFilter, listing.SoldFilter, listing.ImportFilter]
     list_per_page = 50
     sortable_by = ["id"]
     search_fields = ["name"]  # says that there is a search; `get_search_results` is it

@@ -1,8 +1,7 @@
 """A filtered list of animals as a file."""
 
 import tempfile
-from typing import cast
-from typing import BinaryIO
+from typing import BinaryIO, cast
 
 from django.db.models import QuerySet
 from django.http import FileResponse

@@ -79,7 +79,7 @@ class PetChangeList(ChangeList):
     @property
     def _scattered(self) -> bool:
         """Whether the animals may lie anywhere, so that a walk in the order of the list may be one of all of them."""
-        return bool(self.query) or ImportFilter.parameter in self.params
+        return bool(self.query) or not SCATTERING.isdisjoint(self.params)
 
     def _keys(self, start: int, stop: int) -> list[int]:
         keys = self.queryset.values_list("pk", flat=True)
@@ -196,6 +196,28 @@ class AddedFilter(FormFilter):
         return animals
 
 
+class SoldForm(forms.Form):
+    """Two days, either of them or both."""
+
+    sold_from = _day("From")
+    sold_to = _day("To")
+
+
+class SoldFilter(FormFilter):
+    """The sold animals that became so from one day to another, both included (UTC)."""
+
+    title = "sold on"
+    form_class = SoldForm
+
+    def chosen(self, animals: QuerySet[Pet], wanted: dict[str, Any]) -> QuerySet[Pet]:
+        """Return the animals that were sold on these days."""
+        if first := wanted["sold_from"]:
+            animals = animals.filter(sale__day__gte=first)
+        if last := wanted["sold_to"]:
+            animals = animals.filter(sale__day__lte=last)
+        return animals
+
+
 class ImportForm(forms.Form):
     """The number of an import."""
 
@@ -207,9 +229,12 @@ class ImportFilter(FormFilter):
 
     title = "import"
     form_class = ImportForm
-    parameter = "import_run"
 
     def chosen(self, animals: QuerySet[Pet], wanted: dict[str, Any]) -> QuerySet[Pet]:
         """Return the animals that the import added."""
         added = Pet.history.filter(import_run_id=wanted["import_run"], history_type="+")
         return animals.filter(pk__in=added.order_by().values("id"))
+
+
+SCATTERING = {*ImportForm.base_fields, *SoldForm.base_fields}
+"""The names in a query that ask for animals which may lie anywhere."""

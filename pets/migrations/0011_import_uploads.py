@@ -7,7 +7,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("pets", "0008_indexes_of_the_back_office"),
+        ("pets", "0010_count_stock"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 

@@ -301,9 +301,10 @@ class KeyUsage(models.Model):
     objects = KeyUsageQuerySet.as_manager()
 
     class Meta:
-        """One row for each combination; its index also finds a key's rows."""
+        """One row for each combination; its index also finds a key's rows, the other one those of the last days."""
 
         verbose_name_plural = "key usage"
+        indexes: ClassVar = [models.Index(fields=["day"], name="key_usage_day")]
         constraints: ClassVar = [
             models.UniqueConstraint(fields=["key", "day", "route", "status_class"], name="one_count_per_use"),
             models.CheckConstraint(condition=Q(status_class__range=(1, 5)), name="key_usage_status_class_is_known"),

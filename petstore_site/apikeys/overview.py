@@ -12,13 +12,17 @@ from django.utils.timesince import timesince
 
 from petstore_site.apikeys.models import APIKey, KeyState, KeyUsage, Scope
 from petstore_site.apikeys.routes import operation
-from petstore_site.charts import bars
+from petstore_site.charts import Chart, Figure, Row, Series
 
 DAYS = 30
 """Days of use that are shown, today included."""
 
 QUIET = timedelta(hours=24)
 """How long a key that was replaced must be unused to be called safe to end: a client's daily run is within it."""
+
+
+ANSWERS = [Series("Answered", "bar-available"), Series("4xx", "bar-pending"), Series("5xx", "bar-wrong")]
+"""What becomes of a request, as charts have it."""
 
 
 @dataclass
@@ -34,6 +38,10 @@ class Tally:
         self.total += count
         self.refused += count if status_class == 4 else 0
         self.failed += count if status_class == 5 else 0
+
+    def figures(self) -> list[Figure]:
+        """Return them as the chart has them: in the order of `ANSWERS`."""
+        return [Figure(self.total - self.refused - self.failed), Figure(self.refused), Figure(self.failed)]
 
     @property
     def share(self) -> str:
@@ -58,10 +66,11 @@ class Use:
         """Return (operation, its requests), the most used first."""
         return sorted(self.operations.items(), key=lambda row: (-row[1].total, row[0]))
 
-    def chart(self, *, since: date | None = None, top: int = 0) -> dict[str, Any]:
+    def chart(self, name: str, title: str, *, since: date | None = None, top: int = 0) -> Chart:
         """Return the bars of the days, the oldest first."""
         days = self.days if since is None else [day for day in self.days if day >= since]
-        return bars(((f"{day:%Y-%m-%d}", self.days[day].total, "") for day in days), top=top)
+        rows = [Row(f"{day:%Y-%m-%d}", self.days[day].figures()) for day in days]
+        return Chart(name, title, ANSWERS, rows, top=top)
 
 
 @dataclass
@@ -71,7 +80,7 @@ class Side:
     key: APIKey
     word: str
     last_used: str
-    chart: dict[str, Any]
+    chart: Chart
 
 
 @dataclass
@@ -97,7 +106,7 @@ def overview(pk: int) -> dict[str, Any]:
         "sentences": sentences(key, now),
         "rotations": [_rotation(old, new, use, now) for old, new in pairs],
         "use": use[key.pk],
-        "chart": use[key.pk].chart(),
+        "chart": use[key.pk].chart("use", "Requests per day"),
         "refusals": key.records.kept().refused().order_by("-pk")[:20],
     }
 
@@ -139,8 +148,11 @@ def _rotation(old: APIKey, new: APIKey, use: dict[int, Use], now: datetime) -> R
     since = new.created_at.date()
     shown = [tally.total for key in (old, new) for day, tally in use[key.pk].days.items() if day >= since]
     sides = [
-        Side(key, word, _last_use(key, now), use[key.pk].chart(since=since, top=max(shown, default=0)))
-        for key, word in ((old, "Old key"), (new, "New key"))
+        Side(key, word, _last_use(key, now), use[key.pk].chart(name, title, since=since, top=max(shown, default=0)))
+        for key, word, name, title in (
+            (old, "Old key", f"use-{old.key_id}", "Old key, requests per day"),
+            (new, "New key", f"use-{new.key_id}", "New key, requests per day"),
+        )
     ]
     return Rotation(old, new, safe, words, sides)
 

@@ -1,7 +1,7 @@
 """Keys in the back office: who may do what, the secret that is shown once, and what is written in the history."""
 
 import re
-from datetime import timedelta
+from datetime import date, timedelta
 from typing import Any
 
 import pytest
@@ -14,7 +14,7 @@ from django.test import Client
 from django.utils import timezone
 
 from petstore_site.apikeys import keys
-from petstore_site.apikeys.models import APIKey
+from petstore_site.apikeys.models import APIKey, KeyUsage, Use
 from tests.factories import APIKeyFactory
 
 pytestmark = pytest.mark.django_db
@@ -457,8 +457,15 @@ class TestPermissions:
         APIKeyFactory(pk=1)
         assert office.post(f"{LIST}{object_id}/{action}/", {"grace_hours": "1"}).status_code == 404
 
-    def test_the_counts_of_use_are_not_shown(self, office: Client) -> None:
-        assert office.get("/admin/apikeys/keyusage/").status_code == 404
+    def test_the_counts_of_use_are_read_and_not_written(self, office: Client) -> None:
+        KeyUsage.objects.add_all([(Use(APIKeyFactory(name="<b>Shop</b>").pk, date(2026, 3, 1), "pet-list", 2), 5)])
+        usage = KeyUsage.objects.get().pk
+        assert (
+            "&lt;b&gt;Shop&lt;/b&gt;" in office.get("/admin/apikeys/keyusage/?day__exact=2026-03-01").content.decode()
+        )
+        for path in ("add/", f"{usage}/delete/"):
+            assert office.get(f"/admin/apikeys/keyusage/{path}").status_code == 403
+        assert office.post(f"/admin/apikeys/keyusage/{usage}/change/", {"count": "9"}).status_code == 403
 
 
 class TestPages:
@@ -497,7 +504,7 @@ class TestPages:
         ],
     )
     def test_titles(self, office: Client, path: str, title: str) -> None:
-        assert f"<title>{title}</title>" in office.get(path).content.decode()
+        assert f"<title>[Development] {title}</title>" in office.get(path).content.decode()
 
     def test_the_copy_button(self, office: Client) -> None:
         shown = office.post(ADD, NEW).content.decode()

@@ -182,8 +182,8 @@ class TestRotation:
             assert "Not yet: the old key was used 14 times today, last 5 minutes ago." in shown
             assert "End the old key anyway" in shown
             [rotation] = overview(key.pk)["rotations"]
-            assert [[bar.value for bar in side.chart["bars"]] for side in rotation.sides] == [[30, 20, 14], [0, 0, 7]]
-            assert {side.chart["top"] for side in rotation.sides} == {30}
+            assert [[row.total for row in side.chart.rows] for side in rotation.sides] == [[30, 20, 14], [0, 0, 7]]
+            assert {side.chart.top for side in rotation.sides} == {30}
 
     def test_a_key_in_the_middle_shows_two_rotations(self, rotated: tuple[APIKey, APIKey]) -> None:
         newest, _ = rotated[1].rotate(grace=DAY)

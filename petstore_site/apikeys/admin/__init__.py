@@ -1,3 +1,3 @@
-"""Keys and the request desk in the back office."""
+"""Keys, their use and the request desk in the back office."""
 
-from petstore_site.apikeys.admin import keys, request_desk  # noqa: F401 - importing registers
+from petstore_site.apikeys.admin import keys, request_desk, use  # noqa: F401 - importing registers

@@ -1,0 +1,101 @@
+"""How many animals there are, by category and status, and how many were added and sold on which day.
+
+All of it is summed from what triggers of the database keep (`pets.triggers`), and none of it counts animals, except
+`recount`, which compacts what is kept and mends it, and `differences`, which compares.
+"""
+
+from datetime import date
+from typing import NamedTuple
+
+from django.db import connection, transaction
+from django.db.models import Count, Sum
+
+from pets.models import Sale, StockMovement
+
+
+class Stock(NamedTuple):
+    """So many animals of one category with one status."""
+
+    category_id: int
+    category: str
+    status: str
+    animals: int
+
+
+class Difference(NamedTuple):
+    """Where what is kept is wrong: by so many too few, for a day or for a category and a status."""
+
+    day: str | None
+    """As 2026-11-21."""
+    category_id: int | None
+    status: str | None
+    animals: int
+
+
+def in_stock() -> list[Stock]:
+    """Return the animals of each category and status that has any, by the name of the category."""
+    sums = (
+        StockMovement.objects.exclude(category=None)
+        .values_list("category_id", "category__name", "status")
+        .annotate(sum=Sum("animals"))
+        .exclude(sum=0)
+        .order_by("category__name", "status")
+    )
+    return [Stock(*row) for row in sums]
+
+
+def added_since(day: date) -> dict[date, int]:
+    """Return how many animals of the catalogue were added on each day (UTC) that has any, from `day` on."""
+    sums = StockMovement.objects.filter(day__gte=day).values_list("day").annotate(sum=Sum("animals")).exclude(sum=0)
+    return dict(sums)
+
+
+def sold_since(day: date) -> dict[date, int]:
+    """Return how many of the animals that are sold became so on each day (UTC) that has any, from `day` on."""
+    return dict(Sale.objects.filter(day__gte=day).values_list("day").annotate(Count("pk")))
+
+
+COUNTED = """
+SELECT {day} AS day, CAST(NULL AS bigint) AS category_id, CAST(NULL AS varchar(9)) AS status, count(*) AS animals
+FROM pets_pet GROUP BY 1
+UNION ALL
+SELECT NULL, category_id, status, count(*) FROM pets_pet GROUP BY category_id, status
+"""
+DAY = {"postgresql": "(created_at AT TIME ZONE 'UTC')::date", "sqlite": "date(created_at)"}
+INSERT = "INSERT INTO pets_stockmovement (day, category_id, status, animals)"
+
+DIFFERENCES = """
+SELECT CAST(day AS varchar(10)), category_id, status, CAST(sum(animals) AS bigint) FROM (
+    {counted}
+    UNION ALL
+    SELECT day, NULL, NULL, -animals FROM pets_stockmovement WHERE day IS NOT NULL
+    UNION ALL
+    SELECT NULL, category_id, status, -animals FROM pets_stockmovement WHERE category_id IS NOT NULL
+) both_ways GROUP BY day, category_id, status HAVING sum(animals) <> 0 ORDER BY day, category_id, status
+"""
+
+
+def differences() -> list[Difference]:
+    """Count all animals and return where what is kept differs; nothing, unless rows were written without triggers."""
+    with connection.cursor() as cursor:
+        cursor.execute(DIFFERENCES.format(counted=_counted()))
+        return [Difference(*row) for row in cursor.fetchall()]
+
+
+def recount() -> list[Difference]:
+    """Put a count of all animals in place of what is kept, beside writers; return what was wrong."""
+    found = differences()
+    with transaction.atomic(), connection.cursor() as cursor:
+        if connection.vendor == "postgresql":
+            # Against a second recount. Then one statement, so that what it forgets and what it counts are of one
+            # moment: what others commit meanwhile is in neither, and their own movements stay.
+            cursor.execute("LOCK TABLE pets_stockmovement IN SHARE UPDATE EXCLUSIVE MODE")
+            cursor.execute(f"WITH forgotten AS (DELETE FROM pets_stockmovement) {INSERT} {_counted()}")  # noqa: S608 - constants
+        else:
+            cursor.execute("DELETE FROM pets_stockmovement")
+            cursor.execute(f"{INSERT} {_counted()}")
+    return found
+
+
+def _counted() -> str:
+    return COUNTED.format(day=DAY[connection.vendor])

@@ -1,0 +1,13 @@
+"""The last imports."""
+
+from typing import Any
+
+from pets.models import ImportRun
+from petstore_site.dashboard.addresses import listed
+
+MOST = 5
+
+
+def latest() -> dict[str, Any]:
+    """Return the newest imports."""
+    return {"runs": ImportRun.objects.all()[:MOST], "all": listed("pets_importrun")}

@@ -1,0 +1,97 @@
+"""The first page of the back office, as staff see it."""
+
+import re
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.e2e.conftest import Screenshot
+from tests.server import Gunicorn
+
+TABLETS = [(1024, 768), (768, 1024)]
+PAGES = [
+    "/",
+    "/docs/",
+    "/admin/",
+    "/admin/pets/pet/",
+    "/admin/pets/pet/add/",
+    "/admin/pets/pet/1/change/",
+    "/admin/pets/pet/1/history/",
+    "/admin/pets/importrun/",
+    "/admin/categories/category/",
+    "/admin/apikeys/apikey/",
+    "/admin/apikeys/apikey/add/",
+    "/admin/apikeys/keyusage/",
+]
+
+
+def number(text: str) -> int:
+    return int(text.replace(",", ""))
+
+
+def test_the_figures_of_the_stock_lead_to_the_animals(office: Page, screenshot: Screenshot) -> None:
+    office.goto("/admin/")
+    screenshot("admin-dashboard.png")
+    stock = office.get_by_role("region", name="Stock")
+    expect(stock.get_by_role("img", name="Animals by category and status")).to_be_visible()
+    row = stock.get_by_role("row", name=re.compile("^Dogs "))
+    sold = row.get_by_role("link").nth(2)
+    count = number(sold.inner_text())
+    sold.click()
+    office.wait_for_url(re.compile("status__exact=sold"))
+    expect(office.locator(".paginator")).to_contain_text(f"{count} pet")
+    assert set(office.locator("#result_list .field-status").all_inner_texts()) == {"Sold"}
+    assert set(office.locator("#result_list .field-category").all_inner_texts()) == {"Dogs"}
+
+
+def test_what_is_sold_is_on_the_page_at_once(office: Page, server: Gunicorn) -> None:
+    key = server.manage_json("issue_api_key", "Seller")["key"]
+    category = server.get("/v1/categories", key).json()[0]["id"]
+    pet = server.post("/v1/pets", key, {"name": "Sold today", "categoryId": category}).json()["id"]
+    office.goto(f"/admin/pets/pet/{pet}/change/")
+    office.get_by_label("Status:").select_option("sold")
+    office.get_by_role("button", name="Save", exact=True).click()
+    office.wait_for_url("**/admin/pets/pet/")
+    office.goto("/admin/")
+    days = office.get_by_role("region", name="Added and sold")
+    today = days.locator("tbody tr").first
+    expect(today).to_be_hidden()
+    days.get_by_text("Every day as a table").focus()
+    office.keyboard.press("Enter")
+    expect(today).to_be_visible()
+    expect(days.locator("tbody tr")).to_have_count(30)
+    today.get_by_role("link").last.click()
+    office.wait_for_url(re.compile("sale__day__gte"))
+    expect(office.locator("#result_list")).to_contain_text("Sold today")
+
+
+def test_it_is_dark_when_the_person_wants_it_dark(office: Page, screenshot: Screenshot) -> None:
+    colours = []
+    for scheme in ("light", "dark"):
+        office.emulate_media(color_scheme=scheme)
+        office.goto("/admin/")
+        colours.append(
+            office.evaluate(
+                "['body', '.panel', '.bar-sold', '.picture text'].map((place) => {"
+                " const style = getComputedStyle(document.querySelector(place));"
+                " return place.startsWith('.bar') || place.endsWith('text') ? style.fill : style.backgroundColor; })"
+            )
+        )
+    screenshot("admin-dashboard-dark.png")
+    light, dark = colours
+    assert [one == other for one, other in zip(light, dark, strict=True)] == [False] * 4
+
+
+@pytest.mark.parametrize(("width", "height"), TABLETS)
+def test_nothing_is_wider_than_a_tablet(office: Page, width: int, height: int) -> None:
+    office.set_viewport_size({"width": width, "height": height})
+    for path in PAGES:
+        office.goto(path)
+        assert (path, office.evaluate("document.documentElement.scrollWidth")) == (path, width)
+
+
+def test_the_environment_stays_in_sight(office: Page) -> None:
+    office.goto("/admin/pets/pet/")
+    expect(office).to_have_title(re.compile(r"^\[Development\] "))
+    office.evaluate("scrollTo(0, document.body.scrollHeight)")
+    expect(office.locator(".environment-ribbon")).to_be_in_viewport()

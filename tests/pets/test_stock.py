@@ -1,0 +1,290 @@
+"""The kept figures of the stock, held against a plain count after every way there is to change animals."""
+
+import json
+from collections import Counter
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, date, datetime, timedelta
+from io import StringIO
+from pathlib import Path
+
+import pytest
+from django.contrib.auth.models import User
+from django.core.management import CommandError, call_command
+from django.db import connection, transaction
+from django.test import Client
+from django.utils import timezone
+
+from categories.models import Category
+from pets import stock, triggers
+from pets.importing.progress import Progress
+from pets.importing.run import Options, import_file
+from pets.importing.undo import undo_import
+from pets.models import Pet, PetStatus, Sale, StockMovement
+from tests.conftest import ApiClient
+from tests.factories import CategoryFactory, PetFactory
+
+EPOCH = date(1970, 1, 1)
+QUIET = Progress(StringIO(), shown=False)
+
+
+@pytest.fixture
+def animals(db: None) -> list[Pet]:
+    """Five animals, added on three days."""
+    made = [PetFactory(name=f"Animal {number}", status="available") for number in range(5)]
+    for pet, days in zip(made, (0, 0, 1, 1, 40), strict=True):
+        Pet.objects.filter(pk=pet.pk).update(created_at=timezone.now() - timedelta(days=days))
+    return made
+
+
+def assert_right() -> None:
+    """Compare what is kept with animals counted one by one."""
+    counted = Counter(
+        (pet.category_id, pet.category.name, pet.status) for pet in Pet.objects.select_related("category")
+    )
+    added = Counter(pet.created_at.astimezone(UTC).date() for pet in Pet.objects.all())
+    assert {row[:3]: row.animals for row in stock.in_stock()} == dict(counted)
+    assert stock.added_since(EPOCH) == dict(added)
+    assert stock.differences() == []
+
+
+def add_by_the_api(api: ApiClient) -> None:
+    category = CategoryFactory().pk
+    assert api.post("/v1/pets", {"name": "Rex", "categoryId": category, "status": "pending"}).status_code == 201
+
+
+def change_in_the_back_office(api: ApiClient) -> None:
+    client = Client()
+    client.force_login(User.objects.create_superuser("keeper"))
+    pet = Pet.objects.all()[0]
+    data = {"name": "Rex", "category": CategoryFactory().pk, "status": "sold", "external_reference": ""}
+    assert client.post(f"/admin/pets/pet/{pet.pk}/change/", data).status_code == 302
+
+
+def delete_in_the_back_office(api: ApiClient) -> None:
+    client = Client()
+    client.force_login(User.objects.create_superuser("keeper"))
+    assert client.post(f"/admin/pets/pet/{Pet.objects.all()[0].pk}/delete/", {"post": "yes"}).status_code == 302
+
+
+def add_in_bulk(api: ApiClient) -> None:
+    category = CategoryFactory()
+    Pet.objects.bulk_create(Pet(name="Rex", category=category, status=status) for status in PetStatus.values)
+
+
+def add_or_change_in_bulk(api: ApiClient) -> None:
+    there = Pet.objects.all()[0]
+    rows = [
+        Pet(pk=there.pk, name="Rex", category=CategoryFactory(), status="sold"),
+        PetFactory.build(category=there.category),
+    ]
+    Pet.objects.bulk_create(rows, update_conflicts=True, unique_fields=["id"], update_fields=["category", "status"])
+
+
+def change_by_sql(api: ApiClient) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("UPDATE pets_pet SET status = 'pending'")
+
+
+def change_nothing_by_sql(api: ApiClient) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("UPDATE pets_pet SET status = status, name = 'Rex'")
+
+
+def delete_by_sql(api: ApiClient) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("DELETE FROM pets_pet WHERE name = 'Animal 0'")
+
+
+def be_rolled_back(api: ApiClient) -> None:
+    with transaction.atomic():
+        PetFactory()
+        transaction.set_rollback(True)
+
+
+def load_the_demonstration(api: ApiClient) -> None:
+    Pet.objects.all().delete()
+    Category.objects.all().delete()
+    call_command("load_demo_data", stdout=StringIO())
+
+
+def recount(api: ApiClient) -> None:
+    assert stock.recount() == []
+
+
+WAYS = [
+    add_by_the_api,
+    change_in_the_back_office,
+    delete_in_the_back_office,
+    add_in_bulk,
+    add_or_change_in_bulk,
+    change_by_sql,
+    change_nothing_by_sql,
+    delete_by_sql,
+    be_rolled_back,
+    load_the_demonstration,
+    recount,
+]
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("recounted", [False, True])
+def test_every_way_in_counts(
+    animals: list[Pet], api: ApiClient, way: Callable[[ApiClient], None], recounted: bool
+) -> None:
+    if recounted:
+        stock.recount()
+    way(api)
+    assert_right()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_an_import_and_its_undoing_count(tmp_path: Path) -> None:
+    PetFactory(name="Rex", external_reference="A-1", status="available")
+    file = tmp_path / "animals.csv"
+    file.write_text("external_reference,name,category,status\nA-1,Rex,Cats,sold\nA-2,Tom,Cats,\nA-3,Ada,Dogs,sold\n")
+    run = import_file(str(file), Options(create_categories=True), QUIET).run
+    assert (Pet.objects.count(), stock.sold_since(EPOCH)) == (3, {_today(): 1})
+    assert_right()
+    undo_import(run.pk, QUIET, dry_run=False)
+    assert (Pet.objects.count(), stock.sold_since(EPOCH)) == (1, {})
+    assert_right()
+
+
+def test_the_day_is_in_utc(db: None) -> None:
+    pet = PetFactory()
+    Pet.objects.filter(pk=pet.pk).update(created_at=datetime(2026, 3, 1, 23, 59, 59, 999999, tzinfo=UTC))
+    assert stock.added_since(EPOCH) == {date(2026, 3, 1): 1}
+    assert stock.added_since(date(2026, 3, 2)) == {}
+    assert_right()
+
+
+def _today() -> date:
+    return timezone.now().date()
+
+
+def test_an_animal_is_sold_on_the_day_it_becomes_so(animals: list[Pet]) -> None:
+    rex, *_ = animals
+    PetFactory(status="sold")  # nobody knows when
+    assert stock.sold_since(EPOCH) == {}
+    rex.status = "sold"
+    rex.save()
+    assert list(Sale.objects.values_list("pet", "day")) == [(rex.pk, _today())]
+    Sale.objects.update(day=date(2026, 1, 2))
+    rex.name = "Rex II"
+    rex.save()
+    assert stock.sold_since(EPOCH) == {date(2026, 1, 2): 1}
+    assert stock.sold_since(date(2026, 1, 3)) == {}
+
+
+@pytest.mark.parametrize("back", ["available", "pending"])
+def test_what_comes_back_was_not_sold(animals: list[Pet], back: str) -> None:
+    Pet.objects.update(status="sold")
+    assert stock.sold_since(EPOCH) == {_today(): 5}
+    Pet.objects.filter(pk=animals[0].pk).update(status=back)
+    animals[1].refresh_from_db()
+    animals[1].delete()
+    assert stock.sold_since(EPOCH) == {_today(): 3}
+    Pet.objects.update(status="sold")
+    assert stock.sold_since(EPOCH) == {_today(): 4}
+
+
+def test_a_category_without_animals_can_be_deleted(animals: list[Pet]) -> None:
+    category = animals[0].category
+    animals[0].delete()
+    category.delete()
+    assert_right()
+
+
+def test_a_writer_adds_and_changes_no_row_of_another(db: None, category: Category) -> None:
+    """On PostgreSQL, where writers meet: none waits for another."""
+    before = list(StockMovement.objects.values_list("pk", "animals"))
+    for _ in range(3):
+        PetFactory(category=category)
+    after = list(StockMovement.objects.exclude(pk__in=[pk for pk, _ in before]).values_list("animals", flat=True))
+    assert after == ([1, 1, 1] if connection.vendor == "postgresql" else [3])
+
+
+def test_a_recount_makes_them_few(db: None, category: Category) -> None:
+    for status in ("available", "sold", "sold", "sold"):
+        PetFactory(category=category, status=status)
+    stock.recount()
+    rows = set(StockMovement.objects.values_list("day", "category", "status", "animals"))
+    assert rows == {(_today(), None, None, 4), (None, category.pk, "available", 1), (None, category.pk, "sold", 3)}
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_recount_beside_writers_misses_nothing() -> None:
+    category = CategoryFactory()
+
+    def write(_number: int) -> None:
+        for status in ("available", "pending", "sold"):
+            PetFactory(category=category, status=status)
+        Pet.objects.filter(pk=PetFactory(category=category).pk).delete()
+        connection.close()
+
+    def count(_number: int) -> None:
+        stock.recount()
+        connection.close()
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(lambda number: (count if number % 4 == 0 else write)(number), range(60)))
+    assert Pet.objects.count() == 3 * 45
+    assert_right()
+
+
+def test_no_migration_has_lost_the_triggers(db: None) -> None:
+    """SQLite drops them with the table that a migration makes anew: `triggers.install()` belongs into that migration."""
+    assert triggers.installed() >= triggers.TRIGGERS
+
+
+def test_they_can_be_made_anew(animals: list[Pet]) -> None:
+    triggers.install()
+    PetFactory()
+    assert_right()
+
+
+@pytest.fixture
+def written_past_the_triggers(animals: list[Pet]) -> Category:
+    """Two sold animals that were not counted."""
+    triggers.remove()
+    category = CategoryFactory()
+    PetFactory.create_batch(2, category=category, status="sold")
+    triggers.install()
+    return category
+
+
+def test_what_was_written_past_the_triggers_is_found(written_past_the_triggers: Category) -> None:
+    missing = {(str(_today()), None, None, 2), (None, written_past_the_triggers.pk, "sold", 2)}
+    assert set(stock.differences()) == missing
+    out = StringIO()
+    with pytest.raises(CommandError, match="2 of the kept figures are wrong; recount_stock without --check mends them"):
+        call_command("recount_stock", "--check", "--json", stdout=out)
+    assert {tuple(figure.values()) for figure in json.loads(out.getvalue())} == {
+        (str(_today()), None, None, 2),
+        (None, written_past_the_triggers.pk, "sold", 2),
+    }
+    assert len(stock.differences()) == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "first", "second"),
+    [
+        ([], "2 of the kept figures were wrong, and are right now.\n", "The kept figures are right.\n"),
+        (["--json"], None, "[]\n"),
+    ],
+)
+def test_and_mended(written_past_the_triggers: Category, arguments: list[str], first: str | None, second: str) -> None:
+    told = [StringIO(), StringIO()]
+    for out in told:
+        call_command("recount_stock", *arguments, stdout=out)
+    assert first is None or told[0].getvalue() == first
+    assert told[1].getvalue() == second
+    assert_right()
+
+
+@pytest.mark.skipif(connection.vendor != "postgresql", reason="only PostgreSQL has TRUNCATE")
+def test_an_emptied_table_counts(animals: list[Pet]) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("TRUNCATE pets_pet")
+    assert (stock.in_stock(), stock.added_since(EPOCH), stock.differences()) == ([], {}, [])

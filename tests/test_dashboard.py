@@ -1,0 +1,240 @@
+"""The first page of the back office: each figure against a plain count, and against the list that it leads to."""
+
+import re
+from datetime import UTC, date, datetime, time, timedelta
+from html import unescape
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import Permission, User
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from pets.models import ImportRun, Pet, PetStatus, Sale
+from petstore_site.apikeys.models import APIKey, KeyUsage, Use
+from petstore_site.dashboard import animals, keys
+from petstore_site.dashboard.days import name
+from tests.factories import APIKeyFactory, CategoryFactory, PetFactory
+
+HOSTILE = '<script>alert("stock")</script>'
+FIGURE = re.compile(r'<a href="([^"]+)">([0-9,]+)</a>')
+ANIMALS = ["stock", "days"]
+KEYS = ["use", "expiring", "deprecated"]
+
+
+def today() -> date:
+    return timezone.now().date()
+
+
+def days_ago(days: int) -> datetime:
+    return datetime.combine(today() - timedelta(days=days), time(23, 59, 59), UTC)
+
+
+def sell(pet: Pet, days: int) -> None:
+    """Sell it on that day."""
+    pet.status = "sold"
+    pet.save()
+    Sale.objects.filter(pet=pet).update(day=days_ago(days).date())
+    Pet.history.filter(id=pet.pk, history_type="~").update(history_date=days_ago(days))
+
+
+@pytest.fixture
+def shop(db: None) -> None:
+    """Animals of some months, and keys with some use."""
+    for category, added in (("Dogs", (0, 0, 1, 29, 30, 400)), (HOSTILE, (0, 5, 5)), ("Cats", (29,))):
+        kind = CategoryFactory(name=category)
+        for number, days in enumerate(added):
+            pet = PetFactory(category=kind, status=PetStatus.values[number % 3])
+            Pet.objects.filter(pk=pet.pk).update(created_at=days_ago(days))
+    waiting = Pet.objects.exclude(status="sold").order_by("pk")
+    for pet, days in zip(list(waiting)[:4], (0, 0, 29, 30), strict=True):
+        sell(pet, days)
+    for key in (APIKeyFactory(name=HOSTILE), APIKeyFactory(name="Shop", expires_at=timezone.now() + timedelta(days=9))):
+        for days in (0, 1, 29, 30):
+            day = days_ago(days).date()
+            for count, (route, answers) in enumerate([("pet-list", 2), ("pet-list", 4), ("pet-detail", 5)], 1):
+                KeyUsage.objects.add_all([(Use(key.pk, day, route, answers), count * 1000 + days)])
+    for file in ("stock.csv", HOSTILE):
+        ImportRun.objects.create(who="root", file_name=file, options={}, state="done", created=1234)
+
+
+@pytest.fixture
+def keeper(db: None) -> Client:
+    client = Client()
+    client.force_login(User.objects.create_superuser("keeper"))
+    return client
+
+
+def panels(client: Client) -> dict[str, Any]:
+    return {panel["name"]: panel for panel in client.get("/admin/").context["panels"]}
+
+
+def test_the_stock_is_a_plain_count(shop: None, keeper: Client) -> None:
+    panel = panels(keeper)["stock"]
+    shown = {row.label: [figure.value for figure in row.figures] for row in panel["chart"].rows}
+    kinds = {pet.category.name for pet in Pet.objects.all()}
+    counted = {
+        kind: [Pet.objects.filter(category__name=kind, status=status).count() for status in PetStatus.values]
+        for kind in kinds
+    }
+    assert shown == counted
+    assert [row.label for row in panel["chart"].rows] == ["Dogs", HOSTILE, "Cats"]
+    assert [figure.value for figure in panel["totals"]] == [
+        sum(column) for column in zip(*counted.values(), strict=True)
+    ]
+    assert panel["all"].value == Pet.objects.count() == 10
+
+
+def test_what_was_added_and_sold_is_a_plain_count(shop: None, keeper: Client) -> None:
+    table = panels(keeper)["days"]["table"]
+    days = [today() - timedelta(days=back) for back in range(30)]
+    added = [sum(pet.created_at.date() == day for pet in Pet.objects.all()) for day in days]
+    became_sold = Pet.history.filter(history_type="~", status="sold")
+    sold = [sum(change.history_date.date() == day for change in became_sold) for day in days]
+    assert [(label, figure.value, gone.value) for label, figure, gone in table] == list(
+        zip(map(name, days), added, sold, strict=True)
+    )
+    assert (sum(added), sum(sold)) == (8, 3)
+
+
+def test_the_use_of_keys_is_a_plain_count(shop: None, keeper: Client) -> None:
+    panel = panels(keeper)["use"]
+    recent = [usage for usage in KeyUsage.objects.select_related("key") if usage.day > today() - timedelta(days=30)]
+
+    def counted(**of: Any) -> list[int]:
+        chosen = [usage for usage in recent if all(getattr(usage, field) == value for field, value in of.items())]
+        return [sum(usage.count for usage in chosen if usage.status_class in kind) for kind in ((1, 2, 3), (4,), (5,))]
+
+    days = [today() - timedelta(days=back) for back in range(30)]
+    of_days = [(row.label, [figure.value for figure in row.figures]) for row in panel["newest_first"]]
+    assert of_days == [(name(day), counted(day=day)) for day in days]
+    of_keys = {row.label: [figure.value for figure in row.figures] for row in panel["per_key"].rows}
+    assert of_keys == {str(key): counted(key=key) for key in APIKey.objects.all()}
+    assert [round(share, 1) for _, share in panel["per_key"].rows[0].shares] == [16.7, 33.3, 49.9]
+
+
+def test_who_calls_what_is_to_be_removed(shop: None, keeper: Client) -> None:
+    [operation] = panels(keeper)["deprecated"]["operations"]
+    callers = [(key, calls.value, last) for key, _, calls, last in operation["callers"]]
+    assert callers == [(str(key), 3 * 3000 + 30, today()) for key in APIKey.objects.order_by("pk")]
+    assert "<strong>pet-detail</strong> is to be removed on 5 December 2030." in keeper.get("/admin/").content.decode()
+
+
+def test_the_keys_that_expire_soon_and_the_last_imports(shop: None, keeper: Client) -> None:
+    shown = panels(keeper)
+    assert [str(key) for key, _ in shown["expiring"]["keys"]] == [str(APIKey.objects.get(name="Shop"))]
+    assert shown["expiring"]["all"].value == 1
+    assert [run.file_name for run in shown["imports"]["runs"]] == [HOSTILE, "stock.csv"]
+
+
+def test_each_figure_leads_to_just_what_it_counts(shop: None, keeper: Client) -> None:
+    page = keeper.get("/admin/").content.decode()
+    figures = {(unescape(url), int(value.replace(",", ""))) for url, value in FIGURE.findall(page)}
+    assert len(figures) > 100
+    for url, value in figures:
+        answer = keeper.get(url)
+        assert answer.status_code == 200, url
+        found = answer.context["cl"].queryset
+        counted = sum(usage.count for usage in found) if "keyusage" in url else answer.context["cl"].result_count
+        assert counted == value, url
+
+
+def test_every_other_link_leads_somewhere(shop: None, keeper: Client) -> None:
+    links = set(re.findall(r'<a href="(/admin/[^"]+)"', keeper.get("/admin/").content.decode()))
+    assert {keeper.get(unescape(link)).status_code for link in links} == {200}
+
+
+@pytest.mark.parametrize(
+    ("permissions", "shown"),
+    [
+        ([], []),
+        (["pets.view_pet"], ANIMALS),
+        (["pets.view_importrun"], ["imports"]),
+        (["apikeys.view_apikey"], ["expiring"]),
+        (["apikeys.view_apikey", "apikeys.view_keyusage"], KEYS),
+        (["pets.view_pet", "apikeys.view_keyusage"], ANIMALS),
+    ],
+)
+def test_a_panel_is_for_those_who_may_see_what_it_counts(shop: None, permissions: list[str], shown: list[str]) -> None:
+    user = User.objects.create_user("someone", is_staff=True)
+    for permission in permissions:
+        app, _, codename = permission.partition(".")
+        user.user_permissions.add(Permission.objects.get(content_type__app_label=app, codename=codename))
+    client = Client()
+    client.force_login(user)
+    answer = client.get("/admin/")
+    assert [panel["name"] for panel in answer.context["panels"]] == shown
+    links = set(re.findall(r'<a href="(/admin/[^"]+)"', answer.content.decode()))
+    assert {client.get(unescape(link)).status_code for link in links} <= {200}
+
+
+def test_a_visit_reads_no_animal_and_writes_nothing(shop: None, keeper: Client) -> None:
+    keeper.get("/admin/")
+    with CaptureQueriesContext(connection) as queries:
+        keeper.get("/admin/")
+    statements = [query["sql"] for query in queries]
+    assert [sql for sql in statements if '"pets_pet"' in sql or not sql.startswith("SELECT")] == []
+    assert len(statements) == 12
+
+
+def test_names_are_only_text(shop: None, keeper: Client) -> None:
+    page = keeper.get("/admin/").content.decode()
+    assert "<script>alert" not in page
+    assert page.count("&lt;script&gt;alert(&quot;stock&quot;)&lt;/script&gt;") > 5
+    assert not re.search(r"<script(?![^>]*\bsrc=)[^>]*>|<style|\sstyle=|\son[a-z]+=|javascript:", page)
+
+
+def test_many_categories_and_keys_are_cut_short(keeper: Client) -> None:
+    for number in range(animals.MOST + 2):
+        PetFactory.create_batch(2 if number else 1, category=CategoryFactory(name=f"Kind {number}"))
+    for key in [APIKeyFactory() for _ in range(keys.MOST + 1)]:
+        KeyUsage.objects.add_all([(Use(key.pk, today(), "pet-list", 2), key.pk)])
+    shown = panels(keeper)
+    assert len(shown["stock"]["chart"].rows) == animals.MOST + 1
+    assert (shown["stock"]["chart"].rows[-1].label, shown["stock"]["chart"].rows[-1].total) == ("2 other categories", 3)
+    assert shown["stock"]["all"].value == Pet.objects.count()
+    assert len(shown["use"]["per_key"].rows) == keys.MOST
+
+
+def test_an_empty_shop_is_told_what_to_do(keeper: Client) -> None:
+    page = " ".join(keeper.get("/admin/").content.decode().split())
+    for words in (
+        'No animals yet. <a href="/admin/pets/pet/add/">Add one</a>.',
+        "No imports yet.",
+        "No key was used in the last 30 days.",
+        "No key expires within 14 days.",
+        "No key has called it in the last 30 days.",
+    ):
+        assert words in page
+
+
+def test_who_may_not_add_is_not_sent_to_add(db: None) -> None:
+    user = User.objects.create_user("viewer", is_staff=True)
+    user.user_permissions.add(Permission.objects.get(codename="view_pet"))
+    client = Client()
+    client.force_login(user)
+    for path in ("/admin/", "/admin/pets/pet/"):
+        page = client.get(path).content.decode()
+        assert "No animals yet." in page
+        assert "/add/" not in page
+
+
+@pytest.mark.parametrize(
+    ("path", "words"),
+    [
+        ("/admin/pets/pet/", "No animals yet."),
+        ("/admin/pets/importrun/", "No imports yet."),
+        ("/admin/apikeys/apikey/", 'No API keys yet. <a href="/admin/apikeys/apikey/add/">Add one</a>.'),
+        ("/admin/categories/category/", "No categories yet."),
+        ("/admin/apikeys/keyusage/", "No key usage yet. </p>"),
+        ("/admin/pets/pet/?q=nobody", 'Nothing was found. <a href="?">Show all pets</a>. </p>'),
+        (
+            "/admin/pets/pet/?q=nobody&status__exact=sold",
+            'Nothing was found. <a href="?">Show all pets</a>, or <a href="?q=nobody">search without the filters</a>.',
+        ),
+    ],
+)
+def test_an_empty_list_says_what_to_do(keeper: Client, path: str, words: str) -> None:
+    assert words in " ".join(keeper.get(path).content.decode().split())
