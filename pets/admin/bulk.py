@@ -154,7 +154,7 @@ class BulkChangeAdmin(admin.ModelAdmin):
         except IntegrityError:
             messages.error(request, f"The category “{target.word}” was deleted meanwhile. Nothing was changed.")
         else:
-            _tell(request, bulk, f"{bulk.changed:,} animals were changed: {target}.", undo_link=True)
+            _tell(request, bulk, f"{_animals(bulk.changed)} changed: {target}.", undo_link=True)
         return HttpResponseRedirect(f"{reverse('admin:pets_pet_changelist')}?{form.cleaned_data['filters']}")
 
     @method_decorator(require_http_methods(["GET", "HEAD", "POST"]))
@@ -167,13 +167,17 @@ class BulkChangeAdmin(admin.ModelAdmin):
         try:
             if request.method == "POST":
                 undone = undo(bulk, user=request.user)
-                _tell(request, undone, f"{undone.changed:,} animals have their former values again.")
+                _tell(request, undone, f"{_animals(undone.changed)} given the former value again.")
                 return HttpResponseRedirect(reverse("admin:pets_pet_changelist"))
             refuse_unless_last(bulk, user=request.user)
         except UndoRefusedError as error:
             messages.error(request, str(error))
             return HttpResponseRedirect(reverse("admin:pets_bulkchange_changelist"))
         return _page(request, "undo.html", title=f"Undo {bulk}", bulk=bulk, **_shown(plan_undo(bulk)))
+
+
+def _animals(count: int) -> str:
+    return f"{count:,} animal{' was' if count == 1 else 's were'}"
 
 
 def _refuse_unless_curator(request: Any) -> None:
@@ -223,7 +227,7 @@ def _tell(request: HttpRequest, bulk: BulkChange, done: str, *, undo_link: bool 
     if bulk.left:
         first = ", ".join(f"{name} ({number}): {reason}" for number, name, reason in bulk.left[:NAMED])
         address = reverse("admin:pets_bulkchange_change", args=[bulk.pk])
-        said = f"{len(bulk.left):,} were left as they are: {first}"
+        said = f"{_animals(len(bulk.left))} left as before: {first}."
         messages.warning(request, format_html('{} <a href="{}">All of them</a>', said, address))
 
 

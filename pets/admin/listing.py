@@ -12,7 +12,7 @@ from django.http import HttpRequest
 
 from categories.models import Category
 from changes.conflicts import latest_change_of_each
-from pets.models import Pet
+from pets.models import Pet, PetStatus
 
 LISTED = 10_000
 """Animals that can be reached by turning pages; whoever looks for another one searches or filters."""
@@ -72,6 +72,11 @@ class PetChangeList(ChangeList):
         """Return the query string of the page after."""
         return str(self.get_query_string({PAGE_VAR: self.page_num + 1}))
 
+    def beside_filters(self) -> list[tuple[str, str]]:
+        """Return what else is in the query: the search, the order."""
+        filters = {name for spec in self.filter_specs for name in spec.expected_parameters()}
+        return [(name, value) for name, value in self.params.items() if name not in filters]
+
     @property
     def _oldest_first(self) -> bool:
         return self.params.get(ORDER_VAR) == str(list(self.list_display).index("id"))
@@ -79,7 +84,7 @@ class PetChangeList(ChangeList):
     @property
     def _scattered(self) -> bool:
         """Whether the animals may lie anywhere, so that a walk in the order of the list may be one of all of them."""
-        return bool(self.query) or ImportFilter.parameter in self.params
+        return bool(self.query or self.params.get("import_run"))
 
     def _keys(self, start: int, stop: int) -> list[int]:
         keys = self.queryset.values_list("pk", flat=True)
@@ -111,7 +116,6 @@ class PetChangeList(ChangeList):
 class FormFilter(admin.ListFilter):
     """A filter that is typed or chosen in a form instead of clicked in a list of links."""
 
-    template = "admin/pets/pet/filter_form.html"
     form_class: ClassVar[type[forms.Form]]
 
     def __init__(self, request: HttpRequest, params: dict[str, Any], model: Any, model_admin: Any) -> None:
@@ -129,14 +133,9 @@ class FormFilter(admin.ListFilter):
         """Return the names in the query."""
         return list(self.form_class.base_fields)
 
-    def choices(self, changelist: Any) -> Iterator[dict[str, Any]]:
-        """Yield what the form sends along, and the query without this filter."""
-        names = self.expected_parameters()
-        others = [(name, value) for name, values in changelist.filter_params.items() for value in values]
-        yield {
-            "others": [(name, value) for name, value in others if name not in names],
-            "without": changelist.get_query_string(remove=names),
-        }
+    def choices(self, _changelist: Any) -> Iterator[Any]:
+        """Return no links."""
+        return iter(())
 
     def queryset(self, _request: HttpRequest, queryset: Any) -> Any:
         """Return the animals that the form asks for; none if it makes no sense."""
@@ -147,6 +146,23 @@ class FormFilter(admin.ListFilter):
     def chosen(self, animals: QuerySet[Pet], wanted: dict[str, Any]) -> QuerySet[Pet]:
         """Return the animals that are wanted."""
         raise NotImplementedError
+
+
+class StatusForm(forms.Form):
+    """One status of all."""
+
+    status__exact = forms.ChoiceField(choices=[("", "All"), *PetStatus.choices], label="Status", required=False)
+
+
+class StatusFilter(FormFilter):
+    """The animals of one status."""
+
+    title = "status"
+    form_class = StatusForm
+
+    def chosen(self, animals: QuerySet[Pet], wanted: dict[str, Any]) -> QuerySet[Pet]:
+        """Return the animals of the status."""
+        return animals.filter(status=wanted["status__exact"])
 
 
 class CategoryForm(forms.Form):
@@ -175,14 +191,14 @@ def _day(label: str) -> forms.DateField:
 class AddedForm(forms.Form):
     """Two days, either of them or both."""
 
-    added_from = _day("From")
-    added_to = _day("To")
+    added_from = _day("Added from")
+    added_to = _day("to")
 
 
 class AddedFilter(FormFilter):
     """The animals that were added from one day to another, both included (UTC)."""
 
-    title = "added on"
+    title = "day added"
     form_class = AddedForm
 
     def chosen(self, animals: QuerySet[Pet], wanted: dict[str, Any]) -> QuerySet[Pet]:
@@ -198,7 +214,7 @@ class ImportForm(forms.Form):
     """The number of an import."""
 
     import_run = forms.IntegerField(
-        label="Number of the import", required=False, min_value=1, max_value=HIGHEST_ID
+        label="Import number", required=False, min_value=1, max_value=HIGHEST_ID
     )
 
 
@@ -207,7 +223,6 @@ class ImportFilter(FormFilter):
 
     title = "import"
     form_class = ImportForm
-    parameter = "import_run"
 
     def chosen(self, animals: QuerySet[Pet], wanted: dict[str, Any]) -> QuerySet[Pet]:
         """Return the animals that the import added."""
