@@ -65,7 +65,7 @@ def plan(seen: Seen, target: Target, *, lock: bool = False) -> Plan:
     for number in seen:
         pet = pets.get(number)
         if pet is None or latest.get(number) != seen[number]:
-            made.left.append((number, pet.name if pet else "", CHANGED if pet else GONE))
+            made.left.append((number, pet.name if pet else "an animal", CHANGED if pet else GONE))
         elif getattr(pet, target.column) == target.value:
             made.already.append(pet)
         else:

@@ -213,6 +213,7 @@ def many_animals() -> Iterator[None]:
             [CategoryFactory().pk],
         )
         cursor.execute("ANALYZE pets_pet")
+        cursor.execute("SELECT gin_clean_pending_list('pet_name_part'), gin_clean_pending_list('pet_reference_part')")
         yield
 
 
