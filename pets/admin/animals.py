@@ -41,7 +41,7 @@ class PetAdmin(ChangesAdmin):
     @admin.display(description="reference")
     def reference(self, pet: Pet) -> str:
         """Return the external reference, under a short heading."""
-        return pet.external_reference or "–"
+        return pet.external_reference or "-"
 
     @admin.display(description="added")
     def added(self, pet: Pet) -> str:
@@ -74,7 +74,8 @@ class PetAdmin(ChangesAdmin):
         """Show the list; what is edited in it is checked and saved in one transaction."""
         context = {"may_restore": deleted.may_restore(request), **(extra_context or {})}
         with transaction.atomic() if "_save" in request.POST else nullcontext():
-            return super().changelist_view(request, context)
+            answer: HttpResponse = super().changelist_view(request, context)
+        return answer
 
     def deleted_view(self, request: HttpRequest) -> HttpResponse:
         """Show the deleted animals."""

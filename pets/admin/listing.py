@@ -1,7 +1,7 @@
 """The list of animals: pages, search and filters that take as long for a million as for a thousand."""
 
 from collections.abc import Iterator
-from datetime import UTC, datetime, time, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from typing import Any, ClassVar
 
 from django import forms
@@ -45,9 +45,9 @@ class PetChangeList(ChangeList):
     more_than_listed = False
     """Whether more animals match than can be listed, so that some are missing."""
 
-    def get_ordering(self, _request: HttpRequest, _queryset: Any) -> list[str]:
+    def get_ordering(self, _request: HttpRequest, _queryset: Any) -> list[Any]:
         """Return newest first, or oldest first where the column of the id was clicked: other orders have no index."""
-        return ["pk" if self._oldest_first else "-pk"]
+        return self._order
 
     def get_results(self, request: HttpRequest) -> None:
         """Find the animals of the page and whether there are more."""
@@ -82,6 +82,10 @@ class PetChangeList(ChangeList):
         return self.params.get(ORDER_VAR) == str(list(self.list_display).index("id"))
 
     @property
+    def _order(self) -> list[str]:
+        return ["pk" if self._oldest_first else "-pk"]
+
+    @property
     def _scattered(self) -> bool:
         """Whether the animals may lie anywhere, so that a walk in the order of the list may be one of all of them."""
         return bool(self.query or self.params.get("import_run"))
@@ -102,14 +106,14 @@ class PetChangeList(ChangeList):
         first = Pet.objects.order_by("pk" if self._oldest_first else "-pk").values_list("pk", flat=True).first() or 0
         return Q(pk__lte=first + NEWEST) if self._oldest_first else Q(pk__gte=first - NEWEST)
 
-    def _rows(self, keys: list[int]) -> QuerySet[Pet]:
-        rows = self.root_queryset.filter(pk__in=keys).select_related("category").order_by(*self.get_ordering(None, None))
+    def _rows(self, keys: list[int]) -> Any:
+        rows = self.root_queryset.filter(pk__in=keys).select_related("category").order_by(*self._order)
         return rows.annotate(latest_change=latest_change_of_each(Pet.history))
 
     def _posted(self, request: HttpRequest) -> list[Pet]:
         """Return the animals of a list that was sent, in its order: each must stand beside its own form."""
-        keys = self.model_admin._get_edited_object_pks(request, "form")
-        found = {str(pet.pk): pet for pet in self._rows([key for key in keys if key.isdecimal()])}
+        keys = self.model_admin._get_edited_object_pks(request, "form")  # noqa: SLF001 - as the form itself finds them
+        found = {str(pet.pk): pet for pet in self._rows([int(key) for key in keys if key.isdecimal()])}
         return [found[key] for key in keys if key in found]
 
 
@@ -129,7 +133,7 @@ class FormFilter(admin.ListFilter):
         """Return that the form is shown."""
         return True
 
-    def expected_parameters(self) -> list[str]:
+    def expected_parameters(self) -> list[Any]:
         """Return the names in the query."""
         return list(self.form_class.base_fields)
 
@@ -205,7 +209,7 @@ class AddedFilter(FormFilter):
         """Return the animals that were added on these days."""
         if first := wanted["added_from"]:
             animals = animals.filter(created_at__gte=datetime.combine(first, time(), UTC))
-        if (last := wanted["added_to"]) and last.year < datetime.max.year:
+        if (last := wanted["added_to"]) and last < date.max:
             animals = animals.filter(created_at__lt=datetime.combine(last + timedelta(days=1), time(), UTC))
         return animals
 
@@ -213,9 +217,7 @@ class AddedFilter(FormFilter):
 class ImportForm(forms.Form):
     """The number of an import."""
 
-    import_run = forms.IntegerField(
-        label="Import number", required=False, min_value=1, max_value=HIGHEST_ID
-    )
+    import_run = forms.IntegerField(label="Import number", required=False, min_value=1, max_value=HIGHEST_ID)
 
 
 class ImportFilter(FormFilter):

@@ -49,7 +49,9 @@ def test_one_in_use_is_not_deleted_and_says_why(staff: Client) -> None:
     dogs = CategoryFactory(name="<b>Dogs</b>")
     PetFactory(category=dogs)
     for sent in (None, {"post": "yes"}):
-        answer = staff.post(f"{CATEGORIES}{dogs.pk}/delete/", sent) if sent else staff.get(f"{CATEGORIES}{dogs.pk}/delete/")
+        answer = (
+            staff.post(f"{CATEGORIES}{dogs.pk}/delete/", sent) if sent else staff.get(f"{CATEGORIES}{dogs.pk}/delete/")
+        )
         page = answer.content.decode()
         assert "This category cannot be deleted, because animals belong to it:" in page
         assert (

@@ -1,7 +1,5 @@
 """Animals and categories in the back office."""
 
-from typing import Any
-
 import pytest
 from django.test import Client
 
@@ -44,7 +42,13 @@ def test_names_are_kept_as_typed(staff: Client, category: Category) -> None:
 
 def test_change_an_animal(staff: Client) -> None:
     pet = PetFactory(name="Rex")
-    data = {"name": "Rex II", "category": pet.category_id, "status": "sold", "external_reference": "A-1", "seen": seen(pet)}
+    data = {
+        "name": "Rex II",
+        "category": pet.category_id,
+        "status": "sold",
+        "external_reference": "A-1",
+        "seen": seen(pet),
+    }
     assert staff.post(f"/admin/pets/pet/{pet.pk}/change/", data).status_code == 302
     pet.refresh_from_db()
     assert (pet.name, pet.status, pet.external_reference) == ("Rex II", "sold", "A-1")

@@ -168,7 +168,14 @@ def test_filters(staff: Client, various: tuple[Category, ImportRun], query: str,
 
 @pytest.mark.parametrize(
     "query",
-    ["status__exact=broken", "category__id__exact=0", "category__id__exact=x", "added_from=31.12.", "import_run=-1", "import_run=" + "9" * 30],
+    [
+        "status__exact=broken",
+        "category__id__exact=0",
+        "category__id__exact=x",
+        "added_from=31.12.",
+        "import_run=-1",
+        "import_run=" + "9" * 30,
+    ],
 )
 def test_a_filter_that_makes_no_sense_finds_nothing_and_says_so(
     staff: Client, various: tuple[Category, ImportRun], query: str
@@ -187,7 +194,9 @@ def test_the_list_costs_the_same_for_one_and_for_fifty(staff: Client, django_ass
 
 def test_nothing_is_counted(staff: Client) -> None:
     PetFactory.create_batch(3)
-    with CaptureQueriesContext(connection, ) as queries:
+    with CaptureQueriesContext(
+        connection,
+    ) as queries:
         for query in ("", "?q=pet", "?status__exact=sold", "?_facets=True"):
             staff.get(f"{PETS}{query}")
     assert not [query["sql"] for query in queries if "count(" in query["sql"].lower()]
@@ -232,7 +241,9 @@ def plans(search: Callable[[], Any]) -> list[str]:
 
 @postgresql_only
 @pytest.mark.parametrize("needle", ["zzz", "xqzk", "zq", "q", "A-19999", "小花", "Rex zzz"])
-def test_what_is_rare_or_nowhere_is_found_by_the_index(staff: Client, monkeypatch: pytest.MonkeyPatch, needle: str) -> None:
+def test_what_is_rare_or_nowhere_is_found_by_the_index(
+    staff: Client, monkeypatch: pytest.MonkeyPatch, needle: str
+) -> None:
     monkeypatch.setattr(listing, "NEWEST", 100)
     with many_animals():
         made = plans(lambda: names(staff, q=needle))

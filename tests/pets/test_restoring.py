@@ -101,7 +101,8 @@ def test_a_category_that_is_gone_is_told(staff: Client, rex: Pet, category: Cate
 
 
 @pytest.mark.parametrize(
-    ("needle", "found"), [("", ["Max", "Rex"]), ("re", ["Rex"]), ("a-1", ["Rex"]), ("zzz", []), ("9" * 30, []), ("\0", ["Max", "Rex"])]
+    ("needle", "found"),
+    [("", ["Max", "Rex"]), ("re", ["Rex"]), ("a-1", ["Rex"]), ("zzz", []), ("9" * 30, []), ("\0", ["Max", "Rex"])],
 )
 def test_the_page_lists_what_is_gone_newest_first(
     staff: Client, rex: Pet, category: Category, needle: str, found: list[str]
