@@ -3,7 +3,8 @@
 `python -m benchmarks.back_office` measures on SQLite;
 `python tests/with_postgresql.py python -m benchmarks.back_office` on PostgreSQL.
 Takes some minutes and an empty database, which it fills; `--animals` makes it shorter. Each page is asked for in
-process, as a member of the staff. What is kept is the median of several, and beside it how much of that the database took.
+process, as a member of the staff. What is kept is the median of several, and beside it how much of
+that the database took.
 """
 
 import argparse
