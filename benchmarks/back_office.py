@@ -79,6 +79,7 @@ def main() -> None:
             "database": vendor,
             "python": platform.python_version(),
             "cores": os.cpu_count(),
+            "load_average": round(os.getloadavg()[0], 1),
             "animals": animals,
             "rounds": ROUNDS,
             "milliseconds": {name: measure(name, page) for name, page in pages(animals).items()},
