@@ -1,6 +1,7 @@
 """A form that notices when somebody else changed the thing since the form was opened, and says what they changed."""
 
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any
 
 from django import forms
@@ -28,7 +29,7 @@ class SeenField(forms.IntegerField):
         return False
 
 
-class SeenForm(forms.ModelForm):
+class SeenForm(forms.ModelForm):  # type: ignore[type-arg]  # cannot be subscripted when it runs
     """Refuses to save over a change that its user has not seen.
 
     The row is locked while it looks, so it must be cleaned and saved in one transaction. What was typed stays in the
@@ -52,13 +53,12 @@ class SeenForm(forms.ModelForm):
         return cleaned
 
     def _refuse_what_was_not_seen(self, seen: int | None) -> None:
-        model = type(self.instance)
-        model._default_manager.select_for_update(of=("self",)).filter(pk=self.instance.pk).first()
+        model: Any = type(self.instance)
+        model.objects.select_for_update().filter(pk=self.instance.pk).first()
         latest = latest_change(self.instance)
         if seen == latest:
             return
-        self.data = self.data.copy()
-        self.data[self.add_prefix("seen")] = latest
+        self.data = dict(self.data.items()) | {self.add_prefix("seen"): latest}
         if seen is None:
             raise ValidationError(UNKNOWN, code="unknown")
         raise ValidationError([*_told(self.instance, seen)], code="changed_meanwhile")
@@ -66,7 +66,8 @@ class SeenForm(forms.ModelForm):
 
 def latest_change(instance: Any) -> int | None:
     """Return the number of the newest row of the history of `instance`."""
-    return instance.history.order_by("-history_id").values_list("history_id", flat=True).first()
+    newest: int | None = instance.history.order_by("-history_id").values_list("history_id", flat=True).first()
+    return newest
 
 
 def latest_change_of_each(history: Any) -> Subquery:
@@ -78,12 +79,12 @@ def latest_change_of_each(history: Any) -> Subquery:
 def _told(instance: Any, seen: int) -> Iterator[str]:
     rows = [*instance.history.filter(history_id__gte=seen).order_by("history_id")[: TOLD + 1]]
     yield CHANGED
-    for before, after in zip(rows, rows[1:], strict=False):
+    for before, after in pairwise(rows):
         who = f"{after.actor or 'a program'}, {localtime(after.history_date):%Y-%m-%d %H:%M}"
         for change in after.diff_against(before, foreign_keys_are_objs=True).changes:
-            label = instance._meta.get_field(change.field).verbose_name.capitalize()
+            label = instance._meta.get_field(change.field).verbose_name.capitalize()  # noqa: SLF001 - Django's documented name
             yield f"{label}: {_shown(change.old)} → {_shown(change.new)} ({who})"
 
 
 def _shown(value: Any) -> str:
-    return "–" if value is None else f"“{value}”"
+    return "nothing" if value is None else f"“{value}”"

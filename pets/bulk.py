@@ -65,7 +65,7 @@ def plan(seen: Seen, target: Target, *, lock: bool = False) -> Plan:
     for number in seen:
         pet = pets.get(number)
         if pet is None or latest.get(number) != seen[number]:
-            made.left.append((number, pet.name if pet else "", CHANGED if pet else GONE))
+            made.left.append((number, pet.name if pet else "an animal", CHANGED if pet else GONE))
         elif getattr(pet, target.column) == target.value:
             made.already.append(pet)
         else:
@@ -85,7 +85,7 @@ def make(seen: Seen, target: Target, *, user: AbstractBaseUser) -> BulkChange:
 def plan_undo(bulk: BulkChange, *, lock: bool = False) -> Plan:
     """Sort the animals of a bulk change into those that get their former values back, and those that are left."""
     made = Plan(bulk.column)
-    rows = {change.id: change for change in bulk.changes.order_by("history_id")}
+    rows = {change.id: change for change in Pet.history.filter(bulk_change=bulk).order_by("history_id")}
     pets, latest = _now(rows, lock=lock)
     before = _before(bulk)
     categories = set(Category.objects.values_list("pk", flat=True)) if bulk.column == "category_id" else set()
@@ -140,7 +140,7 @@ def _before(bulk: BulkChange) -> dict[int, Any]:
     """Return what each animal had in the column before."""
     earlier = Pet.history.filter(id=OuterRef("id"), history_id__lt=OuterRef("history_id")).order_by("-history_id")
     former = Subquery(earlier.values(bulk.column)[:1])
-    return dict(bulk.changes.annotate(former=former).values_list("id", "former"))
+    return dict(Pet.history.filter(bulk_change=bulk).annotate(former=former).values_list("id", "former"))
 
 
 def _write(made: Plan, what: str, user: AbstractBaseUser, *, undo_of: BulkChange | None = None) -> BulkChange:

@@ -108,8 +108,9 @@ class BulkChange(models.Model):
     """One change of many animals at once by one person, or the undoing of one; its rows of history point to it."""
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="+")
-    who = models.CharField(max_length=200, help_text='In words that stay: "staff anna".')
-    what = models.CharField(max_length=400, help_text='In words that stay: "Status becomes sold".')
+    who = models.CharField(max_length=200)
+    what = models.CharField(max_length=400)
+    """Both in words that stay: "staff anna", "Status becomes sold"."""
     column = models.CharField(max_length=11, choices=[("status", "Status"), ("category_id", "Category")])
     changed = models.BigIntegerField(default=0, help_text="Animals that were changed.")
     left = models.JSONField(

@@ -1,5 +1,7 @@
 """Animals that were deleted, and bringing one of them back."""
 
+from typing import Any
+
 from django.db import IntegrityError, transaction
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
@@ -14,7 +16,7 @@ class RestoreRefusedError(Exception):
     """The animal cannot be brought back; the text says why."""
 
 
-def deleted_animals(needle: str = "") -> QuerySet:  # type: ignore[type-arg]  # simple-history makes the model
+def deleted_animals(needle: str = "") -> QuerySet[Any]:
     """Return the last row of history of each deleted animal, newest first.
 
     `needle` is a part of the name or the reference, looked for in the newest `SEARCHED` deletions, or an id, of any.
@@ -22,14 +24,15 @@ def deleted_animals(needle: str = "") -> QuerySet:  # type: ignore[type-arg]  # 
     deletions = Pet.history.filter(history_type="-").order_by("-history_id")
     back = Pet.objects.filter(pk=OuterRef("id"))
     later = Pet.history.filter(id=OuterRef("id"), history_id__gt=OuterRef("history_id"), history_type="-")
-    gone = deletions.filter(~Exists(back), ~Exists(later)).select_related("category")
+    gone: QuerySet[Any] = deletions.filter(~Exists(back), ~Exists(later)).select_related("category")
     if not needle:
         return gone
     first = deletions.values_list("history_id", flat=True)[SEARCHED - 1 : SEARCHED].first() or 0
     wanted = Q(history_id__gte=first) & (Q(name__icontains=needle) | Q(external_reference__icontains=needle))
     if needle.isascii() and needle.isdecimal() and len(needle) < len(str(2**63)):
         wanted |= Q(id=int(needle))
-    return gone.filter(wanted)
+    found: QuerySet[Any] = gone.filter(wanted)
+    return found
 
 
 def restore(number: int) -> Pet:
@@ -51,7 +54,7 @@ def restore(number: int) -> Pet:
         )
         raise RestoreRefusedError(message)
     pet: Pet = last.instance
-    pet._change_reason = "Restored"  # type: ignore[attr-defined]  # where simple-history looks for it
+    pet._change_reason = "Restored"  # type: ignore[attr-defined]  # noqa: SLF001 - where simple-history looks
     added = Pet.history.filter(id=number, history_type="+").order_by("history_id").first()
     try:
         with transaction.atomic():
@@ -67,4 +70,7 @@ def restore(number: int) -> Pet:
 def _category_gone(name: str, category: int) -> str:
     former = Category.history.filter(id=category).order_by("-history_id").first()
     called = f"“{former.name}”" if former else f"number {category}"
-    return f"“{name}” belonged to the category {called}, which was deleted, so it cannot be as it was. Add it as a new animal."
+    return (
+        f"“{name}” belonged to the category {called}, which was deleted, so it cannot be as it was. "
+        "Add it as a new animal."
+    )

@@ -1,4 +1,4 @@
-"""The catalogue in the back office: a room for the animals and what is done with many, one for the files they came from."""
+"""The catalogue in the back office: rooms for the animals, for changing many, and for the files they came from."""
 
 from pets.admin import animals, bulk, imports
 

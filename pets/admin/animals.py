@@ -23,19 +23,31 @@ DELETED_AT_ONCE = 500
 class PetAdmin(ChangesAdmin):
     """Find, add, change, delete and restore; many at once by the actions of `bulk`."""
 
-    list_display = ["name", "id", "category", "status", "external_reference", "added"]
+    list_display = ["name", "id", "category", "status", "reference", "added"]
     list_editable = ["status"]
-    list_filter = ["status", listing.CategoryFilter, listing.AddedFilter, listing.SoldFilter, listing.ImportFilter]
+    list_filter = [
+        listing.StatusFilter,
+        listing.CategoryFilter,
+        listing.AddedFilter,
+        listing.SoldFilter,
+        listing.ImportFilter,
+    ]
     list_per_page = 50
     sortable_by = ["id"]
     search_fields = ["name"]  # says that there is a search; `get_search_results` is it
     search_help_text = "A part of the name or of the external reference, or the id. One or two letters: how it begins."
     show_full_result_count = False
+    show_facets = admin.ShowFacets.NEVER
     ordering = ["-id"]
     fields = ["name", "category", "status", "external_reference", "created_at", "updated_at"]
     readonly_fields = ["created_at", "updated_at"]
     autocomplete_fields = ["category"]
     actions: ClassVar = [*bulk.ACTIONS, "delete_selected"]
+
+    @admin.display(description="reference")
+    def reference(self, pet: Pet) -> str:
+        """Return the external reference, under a short heading."""
+        return pet.external_reference or "-"
 
     @admin.display(description="added")
     def added(self, pet: Pet) -> str:
@@ -68,7 +80,8 @@ class PetAdmin(ChangesAdmin):
         """Show the list; what is edited in it is checked and saved in one transaction."""
         context = {"may_restore": deleted.may_restore(request), **(extra_context or {})}
         with transaction.atomic() if "_save" in request.POST else nullcontext():
-            return super().changelist_view(request, context)
+            answer: HttpResponse = super().changelist_view(request, context)
+        return answer
 
     def deleted_view(self, request: HttpRequest) -> HttpResponse:
         """Show the deleted animals."""

@@ -26,6 +26,7 @@ NAMED = 10
 """Animals that a message names."""
 
 CATEGORY = "category"
+IN_PART = "This page was sent in part. Nothing was changed; select the animals anew."
 
 
 class SeenAnimalsField(forms.CharField):
@@ -37,8 +38,7 @@ class SeenAnimalsField(forms.CharField):
         """Return the animals by id, each with the number of its latest change."""
         text = super().clean(value)
         if not re.fullmatch(r"[0-9]{1,18}:[0-9]{1,18}(,[0-9]{1,18}:[0-9]{1,18})*", text):
-            message = "This page was sent in part. Nothing was changed; select the animals anew."
-            raise ValidationError(message)
+            raise ValidationError(IN_PART)
         seen = {int(pet): int(change) for pet, _, change in (pair.partition(":") for pair in text.split(","))}
         if len(seen) > AT_MOST:
             raise ValidationError(too_many())
@@ -146,7 +146,8 @@ class BulkChangeAdmin(admin.ModelAdmin):
         target = form.target() if form.is_valid() else None
         if target is None or "confirm" not in request.POST:
             if "animals" in form.errors or "becomes" in form.errors:
-                messages.error(request, " ".join(form.errors.get("animals", ["This page was sent in part."])))
+                said = form.errors.get("animals", [IN_PART])
+                messages.error(request, " ".join(map(str, said)))
                 return HttpResponseRedirect(reverse("admin:pets_pet_changelist"))
             return _page(request, "ask.html", title="Change many animals", form=form, **_preview(form))
         try:
@@ -154,7 +155,7 @@ class BulkChangeAdmin(admin.ModelAdmin):
         except IntegrityError:
             messages.error(request, f"The category “{target.word}” was deleted meanwhile. Nothing was changed.")
         else:
-            _tell(request, bulk, f"{bulk.changed:,} animals were changed: {target}.", undo_link=True)
+            _tell(request, bulk, f"{_animals(bulk.changed)} changed: {target}.", undo_link=True)
         return HttpResponseRedirect(f"{reverse('admin:pets_pet_changelist')}?{form.cleaned_data['filters']}")
 
     @method_decorator(require_http_methods(["GET", "HEAD", "POST"]))
@@ -167,13 +168,17 @@ class BulkChangeAdmin(admin.ModelAdmin):
         try:
             if request.method == "POST":
                 undone = undo(bulk, user=request.user)
-                _tell(request, undone, f"{undone.changed:,} animals have their former values again.")
+                _tell(request, undone, f"{_animals(undone.changed)} given the former value again.")
                 return HttpResponseRedirect(reverse("admin:pets_pet_changelist"))
             refuse_unless_last(bulk, user=request.user)
         except UndoRefusedError as error:
             messages.error(request, str(error))
             return HttpResponseRedirect(reverse("admin:pets_bulkchange_changelist"))
         return _page(request, "undo.html", title=f"Undo {bulk}", bulk=bulk, **_shown(plan_undo(bulk)))
+
+
+def _animals(count: int) -> str:
+    return f"{count:,} animal{' was' if count == 1 else 's were'}"
 
 
 def _refuse_unless_curator(request: Any) -> None:
@@ -192,14 +197,16 @@ def _preview(form: BulkForm) -> dict[str, Any]:
 
 
 def _shown(made: Plan) -> dict[str, Any]:
-    """Return the counts of each change from one value to another, the first animals by name, and those that are left."""
-    categories = dict(Category.objects.values_list("pk", "name")) if made.column == "category_id" else {}
+    """Return the counts of each change from one value to another, the first animals by name, and those left."""
+    categories: dict[Any, str] = (
+        dict(Category.objects.values_list("pk", "name")) if made.column == "category_id" else {}
+    )
     counts: dict[tuple[Any, Any], int] = {}
     named: list[tuple[Pet, Any, Any]] = []
     for value, pets in made.changes.items():
         for pet in pets:
             former = getattr(pet, made.column)
-            change = categories.get(former, former), categories.get(value, value)
+            change = categories.get(former, former), categories.get(value, str(value))
             counts[change] = counts.get(change, 0) + 1
             if len(named) < LISTED:
                 named.append((pet, *change))
@@ -223,10 +230,10 @@ def _tell(request: HttpRequest, bulk: BulkChange, done: str, *, undo_link: bool 
     if bulk.left:
         first = ", ".join(f"{name} ({number}): {reason}" for number, name, reason in bulk.left[:NAMED])
         address = reverse("admin:pets_bulkchange_change", args=[bulk.pk])
-        said = f"{len(bulk.left):,} were left as they are: {first}"
+        said = f"{_animals(len(bulk.left))} left as before: {first}."
         messages.warning(request, format_html('{} <a href="{}">All of them</a>', said, address))
 
 
 def _page(request: HttpRequest, template: str, **context: Any) -> HttpResponse:
-    shared = admin.site.each_context(request) | {"opts": Pet._meta}
+    shared = admin.site.each_context(request) | {"opts": Pet._meta}  # noqa: SLF001 - Django's documented name
     return TemplateResponse(request, f"admin/pets/bulkchange/{template}", shared | context)

@@ -44,7 +44,7 @@ def restore(request: HttpRequest, number: int) -> HttpResponse:
         messages.error(request, str(error))
         return HttpResponseRedirect(reverse("admin:pets_pet_deleted"))
     messages.success(request, f"“{pet}” is in the catalogue again, as animal {pet.pk}.")
-    seen = request.user.has_perm("pets.view_pet") or request.user.has_perm("pets.change_pet")  # type: ignore[union-attr]
+    seen = request.user.has_perm("pets.view_pet") or request.user.has_perm("pets.change_pet")
     return HttpResponseRedirect(
         reverse("admin:pets_pet_change", args=[pet.pk]) if seen else reverse("admin:pets_pet_deleted")
     )

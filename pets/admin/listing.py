@@ -1,7 +1,7 @@
 """The list of animals: pages, search and filters that take as long for a million as for a thousand."""
 
 from collections.abc import Iterator
-from datetime import UTC, datetime, time, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from typing import Any, ClassVar
 
 from django import forms
@@ -12,7 +12,7 @@ from django.http import HttpRequest
 
 from categories.models import Category
 from changes.conflicts import latest_change_of_each
-from pets.models import Pet
+from pets.models import Pet, PetStatus
 
 LISTED = 10_000
 """Animals that can be reached by turning pages; whoever looks for another one searches or filters."""
@@ -45,9 +45,9 @@ class PetChangeList(ChangeList):
     more_than_listed = False
     """Whether more animals match than can be listed, so that some are missing."""
 
-    def get_ordering(self, _request: HttpRequest, _queryset: Any) -> list[str]:
+    def get_ordering(self, _request: HttpRequest, _queryset: Any) -> list[Any]:
         """Return newest first, or oldest first where the column of the id was clicked: other orders have no index."""
-        return ["pk" if self._oldest_first else "-pk"]
+        return self._order
 
     def get_results(self, request: HttpRequest) -> None:
         """Find the animals of the page and whether there are more."""
@@ -72,14 +72,23 @@ class PetChangeList(ChangeList):
         """Return the query string of the page after."""
         return str(self.get_query_string({PAGE_VAR: self.page_num + 1}))
 
+    def beside_filters(self) -> list[tuple[str, str]]:
+        """Return what else is in the query: the search, the order."""
+        filters = {name for spec in self.filter_specs for name in spec.expected_parameters()}
+        return [(name, value) for name, value in self.params.items() if name not in filters]
+
     @property
     def _oldest_first(self) -> bool:
         return self.params.get(ORDER_VAR) == str(list(self.list_display).index("id"))
 
     @property
+    def _order(self) -> list[str]:
+        return ["pk" if self._oldest_first else "-pk"]
+
+    @property
     def _scattered(self) -> bool:
         """Whether the animals may lie anywhere, so that a walk in the order of the list may be one of all of them."""
-        return bool(self.query) or not SCATTERING.isdisjoint(self.params)
+        return bool(self.query) or any(self.params.get(name) for name in SCATTERING)
 
     def _keys(self, start: int, stop: int) -> list[int]:
         keys = self.queryset.values_list("pk", flat=True)
@@ -97,23 +106,20 @@ class PetChangeList(ChangeList):
         first = Pet.objects.order_by("pk" if self._oldest_first else "-pk").values_list("pk", flat=True).first() or 0
         return Q(pk__lte=first + NEWEST) if self._oldest_first else Q(pk__gte=first - NEWEST)
 
-    def _rows(self, keys: list[int]) -> QuerySet[Pet]:
-        rows = (
-            self.root_queryset.filter(pk__in=keys).select_related("category").order_by(*self.get_ordering(None, None))
-        )
+    def _rows(self, keys: list[int]) -> Any:
+        rows = self.root_queryset.filter(pk__in=keys).select_related("category").order_by(*self._order)
         return rows.annotate(latest_change=latest_change_of_each(Pet.history))
 
     def _posted(self, request: HttpRequest) -> list[Pet]:
         """Return the animals of a list that was sent, in its order: each must stand beside its own form."""
-        keys = self.model_admin._get_edited_object_pks(request, "form")
-        found = {str(pet.pk): pet for pet in self._rows([key for key in keys if key.isdecimal()])}
+        keys = self.model_admin._get_edited_object_pks(request, "form")  # noqa: SLF001 - as the form itself finds them
+        found = {str(pet.pk): pet for pet in self._rows([int(key) for key in keys if key.isdecimal()])}
         return [found[key] for key in keys if key in found]
 
 
 class FormFilter(admin.ListFilter):
     """A filter that is typed or chosen in a form instead of clicked in a list of links."""
 
-    template = "admin/pets/pet/filter_form.html"
     form_class: ClassVar[type[forms.Form]]
 
     def __init__(self, request: HttpRequest, params: dict[str, Any], model: Any, model_admin: Any) -> None:
@@ -127,18 +133,13 @@ class FormFilter(admin.ListFilter):
         """Return that the form is shown."""
         return True
 
-    def expected_parameters(self) -> list[str]:
+    def expected_parameters(self) -> list[Any]:
         """Return the names in the query."""
         return list(self.form_class.base_fields)
 
-    def choices(self, changelist: Any) -> Iterator[dict[str, Any]]:
-        """Yield what the form sends along, and the query without this filter."""
-        names = self.expected_parameters()
-        others = [(name, value) for name, values in changelist.filter_params.items() for value in values]
-        yield {
-            "others": [(name, value) for name, value in others if name not in names],
-            "without": changelist.get_query_string(remove=names),
-        }
+    def choices(self, _changelist: Any) -> Iterator[Any]:
+        """Return no links."""
+        return iter(())
 
     def queryset(self, _request: HttpRequest, queryset: Any) -> Any:
         """Return the animals that the form asks for; none if it makes no sense."""
@@ -149,6 +150,23 @@ class FormFilter(admin.ListFilter):
     def chosen(self, animals: QuerySet[Pet], wanted: dict[str, Any]) -> QuerySet[Pet]:
         """Return the animals that are wanted."""
         raise NotImplementedError
+
+
+class StatusForm(forms.Form):
+    """One status of all."""
+
+    status__exact = forms.ChoiceField(choices=[("", "All"), *PetStatus.choices], label="Status", required=False)
+
+
+class StatusFilter(FormFilter):
+    """The animals of one status."""
+
+    title = "status"
+    form_class = StatusForm
+
+    def chosen(self, animals: QuerySet[Pet], wanted: dict[str, Any]) -> QuerySet[Pet]:
+        """Return the animals of the status."""
+        return animals.filter(status=wanted["status__exact"])
 
 
 class CategoryForm(forms.Form):
@@ -177,21 +195,21 @@ def _day(label: str) -> forms.DateField:
 class AddedForm(forms.Form):
     """Two days, either of them or both."""
 
-    added_from = _day("From")
-    added_to = _day("To")
+    added_from = _day("Added from")
+    added_to = _day("to")
 
 
 class AddedFilter(FormFilter):
     """The animals that were added from one day to another, both included (UTC)."""
 
-    title = "added on"
+    title = "day added"
     form_class = AddedForm
 
     def chosen(self, animals: QuerySet[Pet], wanted: dict[str, Any]) -> QuerySet[Pet]:
         """Return the animals that were added on these days."""
         if first := wanted["added_from"]:
             animals = animals.filter(created_at__gte=datetime.combine(first, time(), UTC))
-        if (last := wanted["added_to"]) and last.year < datetime.max.year:
+        if (last := wanted["added_to"]) and last < date.max:
             animals = animals.filter(created_at__lt=datetime.combine(last + timedelta(days=1), time(), UTC))
         return animals
 
@@ -221,7 +239,7 @@ class SoldFilter(FormFilter):
 class ImportForm(forms.Form):
     """The number of an import."""
 
-    import_run = forms.IntegerField(label="Number of the import", required=False, min_value=1, max_value=HIGHEST_ID)
+    import_run = forms.IntegerField(label="Import number", required=False, min_value=1, max_value=HIGHEST_ID)
 
 
 class ImportFilter(FormFilter):

@@ -17,8 +17,8 @@ class Migration(migrations.Migration):
             name="BulkChange",
             fields=[
                 ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
-                ("who", models.CharField(help_text='In words that stay: "staff anna".', max_length=200)),
-                ("what", models.CharField(help_text='In words that stay: "Status becomes sold".', max_length=400)),
+                ("who", models.CharField(max_length=200)),
+                ("what", models.CharField(max_length=400)),
                 (
                     "column",
                     models.CharField(choices=[("status", "Status"), ("category_id", "Category")], max_length=11),

@@ -52,9 +52,11 @@ def _patiently(work):
         postgresql = schema_editor.connection.vendor == "postgresql"
         if postgresql:
             schema_editor.execute("SET lock_timeout = 0")
+            schema_editor.execute("SET statement_timeout = 0")
         work(schema_editor)
         if postgresql:
             schema_editor.execute("RESET lock_timeout")
+            schema_editor.execute("RESET statement_timeout")
 
     return run
 

@@ -1,0 +1,104 @@
+"""Categories in the back office: their history, and that none that animals belong to is deleted."""
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+
+from categories import admin
+from categories.models import Category
+from pets.models import Pet
+from tests.factories import CategoryFactory, PetFactory
+from tests.pets.office import member, seen, told
+
+CATEGORIES = "/admin/categories/category/"
+
+
+@pytest.fixture
+def staff(db: None) -> Client:
+    return member("keeper", superuser=True)
+
+
+def test_add_rename_delete_and_the_history_of_it(staff: Client) -> None:
+    staff.post(f"{CATEGORIES}add/", {"name": "Dogs"})
+    dogs = Category.objects.get()
+    number = dogs.pk
+    data = {"name": "Hounds", "seen": seen(dogs)}
+    staff.post(f"{CATEGORIES}{number}/change/", data, headers={"X-Request-ID": "call-9"})
+    page = " ".join(staff.get(f"{CATEGORIES}{number}/history/").content.decode().split())
+    assert "<strong>Name</strong>: Dogs → Hounds" in page
+    assert "<td>staff keeper</td>" in page
+    assert "<td>call-9</td>" in page
+    staff.post(f"{CATEGORIES}{number}/delete/", {"post": "yes"})
+    rows = Category.history.order_by("history_id").values_list("history_type", "name", "actor")
+    assert list(rows) == [
+        ("+", "Dogs", "staff keeper"),
+        ("~", "Hounds", "staff keeper"),
+        ("-", "Hounds", "staff keeper"),
+    ]
+
+
+def test_search(staff: Client) -> None:
+    CategoryFactory(name="Hounds")
+    CategoryFactory(name="Cats")
+    answer = staff.get(CATEGORIES, {"q": "hou"})
+    assert [category.name for category in answer.context["cl"].result_list] == ["Hounds"]
+
+
+def test_one_in_use_is_not_deleted_and_says_why(staff: Client) -> None:
+    dogs = CategoryFactory(name="<b>Dogs</b>")
+    PetFactory(category=dogs)
+    for sent in (None, {"post": "yes"}):
+        answer = (
+            staff.post(f"{CATEGORIES}{dogs.pk}/delete/", sent) if sent else staff.get(f"{CATEGORIES}{dogs.pk}/delete/")
+        )
+        page = answer.content.decode()
+        assert "This category cannot be deleted, because animals belong to it:" in page
+        assert (
+            f'“&lt;b&gt;Dogs&lt;/b&gt;” has <a href="/admin/pets/pet/?category__id__exact={dogs.pk}">1 animal</a>. '
+            "Move or delete them first."
+        ) in page
+    assert Category.objects.exists()
+
+
+def test_several_of_which_one_is_in_use(staff: Client) -> None:
+    dogs, cats = CategoryFactory(name="Dogs"), CategoryFactory(name="Cats")
+    PetFactory.create_batch(2, category=dogs)
+    data = {"action": "delete_selected", "_selected_action": [dogs.pk, cats.pk]}
+    for sent in (data, data | {"post": "yes"}):
+        page = staff.post(CATEGORIES, sent).content.decode()
+        assert "Nothing can be deleted, because animals belong to some of these categories:" in page
+        assert ">2 animals</a>" in page
+    assert Category.objects.count() == 2
+    Pet.objects.all().delete()
+    assert "Are you sure you want to delete the selected categories?" in staff.post(CATEGORIES, data).content.decode()
+    staff.post(CATEGORIES, data | {"post": "yes"})
+    assert not Category.objects.exists()
+    assert Category.history.filter(history_type="-", actor="staff keeper").count() == 2
+
+
+def test_why_is_told_without_reading_every_animal(staff: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(admin, "COUNTED", 2)
+    dogs = CategoryFactory(name="Dogs")
+    PetFactory.create_batch(4, category=dogs)
+    with CaptureQueriesContext(connection) as queries:
+        page = staff.get(f"{CATEGORIES}{dogs.pk}/delete/").content.decode()
+    assert ">more than 2 animals</a>" in page
+    assert all("LIMIT 3" in query["sql"] for query in queries if "pets_pet" in query["sql"])
+
+
+@pytest.mark.parametrize("several", [False, True])
+def test_an_animal_that_comes_at_the_same_moment_is_told(
+    staff: Client, monkeypatch: pytest.MonkeyPatch, several: bool
+) -> None:
+    dogs = CategoryFactory(name="Dogs")
+    PetFactory(category=dogs)
+    monkeypatch.setattr(admin, "why_not", lambda _category: None)  # as it was a moment before
+    if several:
+        data = {"action": "delete_selected", "_selected_action": [dogs.pk], "post": "yes"}
+        answer = staff.post(CATEGORIES, data, follow=True)
+    else:
+        answer = staff.post(f"{CATEGORIES}{dogs.pk}/delete/", {"post": "yes"}, follow=True)
+    assert told(answer) == ["An animal was put into the category at the same moment. Nothing was deleted."]
+    assert Category.objects.exists()
+    assert not Category.history.filter(history_type="-").exists()

@@ -1,0 +1,144 @@
+"""Mistakes that the back office makes good: a bulk change undone, a conflict told, a deleted animal restored."""
+
+import re
+from collections.abc import Callable
+
+import pytest
+from playwright.sync_api import BrowserContext, Page, expect
+
+from tests.e2e.conftest import STAFF, Screenshot
+from tests.server import Gunicorn
+
+PETS = "/admin/pets/pet/"
+
+
+@pytest.fixture(scope="package")
+def bulk_key(server: Gunicorn) -> str:
+    return str(server.manage_json("issue_api_key", "Bulk changes")["key"])
+
+
+@pytest.fixture
+def three(server: Gunicorn, bulk_key: str, request: pytest.FixtureRequest) -> str:
+    """Three new animals; returns what a search finds them by."""
+    category = server.get("/v1/categories", bulk_key).json()[0]["id"]
+    name = f"Of {request.node.name}"
+    for number, status in enumerate(("available", "available", "pending")):
+        server.post("/v1/pets", bulk_key, {"name": f"{name} {number}", "categoryId": category, "status": status})
+    return name
+
+
+def search(page: Page, name: str) -> None:
+    page.goto(PETS)
+    page.locator("#searchbar").fill(name)
+    page.get_by_role("button", name="Search").click()
+    page.wait_for_url(re.compile("q="))
+    expect(page.locator("#result_list tbody tr")).to_have_count(3)
+
+
+def expect_statuses(page: Page, *statuses: str) -> None:
+    for number, status in enumerate(statuses):
+        expect(page.locator("#result_list .field-status select").nth(number)).to_have_value(status)
+
+
+def choose(page: Page, action: str) -> None:
+    page.locator("#action-toggle").check()
+    page.locator("select[name=action]").select_option(action)
+    page.get_by_role("button", name="Go").click()
+
+
+def test_a_bulk_change_is_shown_made_and_undone(office: Page, three: str, screenshot: Screenshot) -> None:
+    search(office, three)
+    choose(office, "become_sold")
+    expect(office.locator("#bulk-counts tbody tr")).to_have_count(2)
+    expect(office.locator("#bulk-animals tbody tr")).to_have_count(3)
+    screenshot("admin-bulk-change.png")
+    office.get_by_role("button", name="Change 3 animals").click()
+    expect(office.locator(".messagelist")).to_contain_text("3 animals were changed: Status becomes sold.")
+    expect(office.locator("#result_list tbody tr")).to_have_count(3)
+    expect_statuses(office, "sold", "sold", "sold")
+    office.get_by_role("link", name="Undo", exact=True).click()
+    office.get_by_role("button", name="Undo for 3 animals").click()
+    expect(office.locator(".messagelist")).to_contain_text("3 animals were given the former value again.")
+    search(office, three)
+    expect_statuses(office, "pending", "available", "available")
+
+
+def test_animals_are_moved_to_a_category_that_is_chosen(office: Page, three: str) -> None:
+    search(office, three)
+    choose(office, "become_category")
+    category = office.get_by_label("Move to category:")
+    name = category.locator("option").nth(2).text_content() or ""
+    category.select_option(label=name)
+    office.get_by_role("button", name="Show what will change").click()
+    expect(office.locator("#bulk-counts tbody tr")).to_have_count(1)
+    office.get_by_role("button", name="Change 3 animals").click()
+    expect(office.locator(".messagelist")).to_contain_text(f"Category becomes {name}.")
+    expect(office.locator("#result_list .field-category")).to_have_text([name] * 3)
+
+
+@pytest.fixture
+def second(office: Page, new_context: Callable[[], BrowserContext]) -> Page:
+    """A second browser of the same person, who is signed in there too."""
+    context = new_context()
+    context.add_cookies(office.context.cookies())  # type: ignore[arg-type]  # what one gives the other takes
+    return context.new_page()
+
+
+def test_the_second_of_two_browsers_is_told(office: Page, second: Page, three: str) -> None:
+    search(office, three)
+    office.locator("#result_list .field-name a").first.click()
+    office.wait_for_url("**/change/**")
+    address = office.url
+    second.goto(address)
+    second.get_by_label("Status:").select_option("sold")
+    second.get_by_role("button", name="Save", exact=True).click()
+    expect(second.locator(".messagelist")).to_contain_text("was changed successfully")
+    office.get_by_label("Name:").fill("Mine")
+    office.get_by_role("button", name="Save", exact=True).click()
+    expect(office.locator(".errorlist")).to_contain_text("Somebody else changed this after you opened it")
+    expect(office.locator(".errorlist")).to_contain_text(f"Status: “pending” → “sold” (staff {STAFF}, ")
+    expect(office.get_by_label("Name:")).to_have_value("Mine")
+    office.get_by_role("button", name="Save", exact=True).click()
+    expect(office.locator(".messagelist")).to_contain_text("was changed successfully")
+
+
+def test_the_list_tells_of_a_conflict_too(office: Page, second: Page, three: str) -> None:
+    search(office, three)
+    search(second, three)
+    for page, status in ((second, "sold"), (office, "available")):
+        page.locator("#result_list .field-status select").first.select_option(status)
+        page.get_by_role("button", name="Save").click()
+    expect(second.locator(".messagelist")).to_contain_text("1 pet was changed successfully")
+    expect(office.locator("#result_list .errorlist")).to_contain_text("Status: “pending” → “sold”")
+    expect_statuses(office, "available")
+
+
+def test_a_deleted_animal_is_restored(office: Page, three: str, screenshot: Screenshot) -> None:
+    search(office, three)
+    office.locator("#result_list .field-name a").first.click()
+    office.wait_for_url("**/change/**")
+    number = re.search(r"/(\d+)/change/", office.url)
+    assert number
+    office.get_by_role("link", name="Delete", exact=True).click()
+    office.get_by_role("button", name=re.compile("^Yes")).click()
+    expect(office.locator(".messagelist")).to_contain_text("was deleted successfully")
+    office.goto(PETS)
+    office.get_by_role("link", name="Deleted animals").click()
+    office.wait_for_url("**/deleted/")
+    screenshot("admin-deleted.png")
+    office.get_by_role("button", name=f"Restore {three} 2").click()
+    expect(office.locator(".messagelist")).to_contain_text(f"is in the catalogue again, as animal {number[1]}.")
+
+
+@pytest.mark.parametrize("size", [(1024, 768), (1280, 800)])
+def test_no_page_is_wider_than_the_screen(office: Page, three: str, size: tuple[int, int]) -> None:
+    office.set_viewport_size({"width": size[0], "height": size[1]})
+    search(office, three)
+    for address in (PETS, f"{PETS}deleted/", "/admin/pets/bulkchange/", "/admin/categories/category/"):
+        office.goto(address)
+        assert office.evaluate("document.documentElement.scrollWidth") <= size[0], address
+    search(office, three)
+    assert office.locator("#changelist .results").evaluate("table => table.scrollWidth <= table.clientWidth")
+    choose(office, "become_sold")
+    expect(office.locator("#bulk-animals tbody tr")).to_have_count(3)
+    assert office.evaluate("document.documentElement.scrollWidth") <= size[0]

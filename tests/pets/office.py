@@ -1,0 +1,72 @@
+"""What a browser in the back office does, and what is true of the history afterwards."""
+
+from typing import Any
+
+from django.contrib.auth.models import Permission, User
+from django.test import Client
+
+from categories.models import Category
+from pets.models import Pet
+
+PETS = "/admin/pets/pet/"
+
+
+def member(name: str, *permissions: str, superuser: bool = False) -> Client:
+    """Return a browser in which a new member of the staff is signed in, who may do so much."""
+    user = User.objects.create(username=name, is_staff=True, is_superuser=superuser)
+    user.user_permissions.set(Permission.objects.filter(codename__in=permissions))
+    client = Client()
+    client.force_login(user)
+    return client
+
+
+def seen(thing: Pet | Category) -> int:
+    """Return what a form that is opened now has seen of the animal or category."""
+    return int(thing.history.latest("history_id").history_id)
+
+
+def told(answer: Any) -> list[str]:
+    """Return the messages of the page that an answer leads to."""
+    return [str(message) for message in answer.context["messages"]]
+
+
+def form_of(pet: Pet, **changed: Any) -> dict[str, Any]:
+    """Return what the form of the animal sends if it is opened now and so much is changed in it."""
+    now = {"name": pet.name, "category": pet.category_id, "status": pet.status}
+    return now | {"external_reference": pet.external_reference or "", "seen": seen(pet)} | changed
+
+
+def rows_of(*pets: Pet, **statuses: str) -> dict[str, Any]:
+    """Return what the list sends if it is opened now and the status of an animal, by its name, is changed in it."""
+    rows: dict[str, Any] = {"_save": "Save", "form-TOTAL_FORMS": len(pets), "form-INITIAL_FORMS": len(pets)}
+    for number, pet in enumerate(pets):
+        row = {"id": pet.pk, "status": statuses.get(pet.name, pet.status), "seen": seen(pet)}
+        rows |= {f"form-{number}-{name}": value for name, value in row.items()}
+    return rows
+
+
+def ask(client: Client, action: str, *pets: Pet, query: str = "", across: bool = False) -> Any:
+    """Select the animals in the list and do the action: the answer is the page that asks."""
+    data = {"action": action, "_selected_action": [pet.pk for pet in pets], "select_across": int(across), "index": 0}
+    return client.post(f"{PETS}{query}", data)
+
+
+def confirm(client: Client, asked: Any, **chosen: Any) -> Any:
+    """Send the form of the page that asks; the answer is the page it leads to."""
+    form = asked.context["form"]
+    sent = {name: form[name].value() or "" for name in ("animals", "becomes", "filters")}
+    return client.post("/admin/pets/bulkchange/make/", sent | {"confirm": "yes"} | chosen, follow=True)
+
+
+def history_disagrees() -> list[str]:
+    """Return what is wrong with the history: every animal is as its latest row says, and who has none is gone."""
+    latest = {row.id: row for row in Pet.history.order_by("history_id")}
+    columns = ("name", "category_id", "status", "external_reference")
+    wrong = []
+    for pet in Pet.objects.all():
+        row = latest.pop(pet.pk, None)
+        if row is None or row.history_type == "-":
+            wrong.append(f"{pet.pk} has no row")
+        elif [getattr(row, column) for column in columns] != [getattr(pet, column) for column in columns]:
+            wrong.append(f"{pet.pk} differs from its latest row")
+    return wrong + [f"{number} is gone without a row" for number, row in latest.items() if row.history_type != "-"]

@@ -1,0 +1,281 @@
+"""Changing many animals at once: what is shown is what is done, and the last can be undone."""
+
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from categories.models import Category
+from pets import bulk as domain
+from pets.admin import bulk as admin
+from pets.models import BulkChange, Pet
+from tests.factories import CategoryFactory, PetFactory
+from tests.pets.office import PETS, ask, confirm, history_disagrees, member, told
+
+BULK = "/admin/pets/bulkchange/"
+
+
+@pytest.fixture
+def three(category: Category) -> list[Pet]:
+    statuses = {"Rex": "available", "Max": "pending", "Tom": "sold"}
+    return [PetFactory(name=name, status=status, category=category) for name, status in statuses.items()]
+
+
+def statuses() -> dict[str, str]:
+    return dict(Pet.objects.values_list("name", "status"))
+
+
+def undo(client: Client, number: int) -> Any:
+    return client.post(f"{BULK}{number}/undo/", follow=True)
+
+
+def test_the_page_that_asks_shows_what_would_change_and_changes_nothing(staff: Client, three: list[Pet]) -> None:
+    asked = ask(staff, "become_sold", *three)
+    assert asked.context["counts"] == [("available", "sold", 1), ("pending", "sold", 1)]
+    assert [(pet.name, before, after) for pet, before, after in asked.context["named"]] == [
+        ("Rex", "available", "sold"),
+        ("Max", "pending", "sold"),
+    ]
+    page = " ".join(asked.content.decode().split())
+    assert "<strong>Status becomes sold</strong> for 2 animals. Nothing is changed yet." in page
+    assert "1 is so already and will be left." in page
+    assert statuses() == {"Rex": "available", "Max": "pending", "Tom": "sold"}
+    assert not BulkChange.objects.exists()
+
+
+def test_what_was_shown_is_done_and_recorded(staff: Client, three: list[Pet]) -> None:
+    before = Pet.objects.get(name="Rex").updated_at
+    done = confirm(staff, ask(staff, "become_sold", *three))
+    made = BulkChange.objects.get()
+    assert told(done) == [f'2 animals were changed: Status becomes sold. <a href="{BULK}{made.pk}/undo/">Undo</a>']
+    assert statuses() == {"Rex": "sold", "Max": "sold", "Tom": "sold"}
+    assert (made.who, made.what, made.changed, made.left) == ("staff keeper", "Status becomes sold", 2, [])
+    rows = (
+        Pet.history.filter(bulk_change=made)
+        .order_by("id")
+        .values_list("name", "history_type", "actor", "history_user__username")
+    )
+    assert list(rows) == [("Rex", "~", "staff keeper", "keeper"), ("Max", "~", "staff keeper", "keeper")]
+    assert all(row.request_id for row in Pet.history.filter(bulk_change=made).all())
+    assert history_disagrees() == []
+    assert Pet.objects.get(name="Rex").updated_at > before
+
+
+def test_the_history_page_links_to_the_bulk_change(staff: Client, three: list[Pet]) -> None:
+    confirm(staff, ask(staff, "become_sold", three[0]))
+    made = BulkChange.objects.get()
+    page = staff.get(f"{PETS}{three[0].pk}/history/").content.decode()
+    assert f'<a href="{BULK}{made.pk}/change/">{made}</a>' in page
+
+
+def test_moving_to_a_category_asks_which_first(staff: Client, three: list[Pet]) -> None:
+    cats = CategoryFactory(name="Cats")
+    chosen = ask(staff, "become_category", *three)
+    assert "counts" not in chosen.context
+    assert "3 animals selected. Nothing is changed yet." in chosen.content.decode()
+    done = confirm(staff, chosen, category=cats.pk)
+    assert told(done)[0].startswith("3 animals were changed: Category becomes Cats.")
+    assert set(Pet.objects.values_list("category__name", flat=True)) == {"Cats"}
+    assert history_disagrees() == []
+
+
+def test_moving_shows_from_where_to_where(staff: Client, three: list[Pet]) -> None:
+    cats = CategoryFactory(name="Cats")
+    form = ask(staff, "become_category", *three).context["form"]
+    asked = staff.post(f"{BULK}make/", {"animals": form["animals"].value(), "becomes": "category", "category": cats.pk})
+    assert asked.context["counts"] == [("Dogs", "Cats", 3)]
+    assert set(Pet.objects.values_list("category__name", flat=True)) == {"Dogs"}
+
+
+def test_without_a_category_nothing_is_moved(staff: Client, three: list[Pet]) -> None:
+    for category in ("", "0", "x"):
+        answer = confirm(staff, ask(staff, "become_category", *three), category=category)
+        assert "Nothing is changed yet." in answer.content.decode()
+    assert set(Pet.objects.values_list("category__name", flat=True)) == {"Dogs"}
+
+
+def test_what_changed_between_asking_and_confirming_is_left_and_told(staff: Client, three: list[Pet]) -> None:
+    rex, max_, tom = three
+    tom.status = "available"
+    tom.save()
+    asked = ask(staff, "become_sold", *three)
+    number = max_.pk
+    rex.name = "Rex II"
+    rex.save()
+    max_.delete()
+    done = confirm(staff, asked)
+    made = BulkChange.objects.get()
+    assert made.left == [[rex.pk, "Rex II", "changed since"], [number, "an animal", "deleted since"]]
+    assert told(done)[1] == (
+        f"2 animals were left as before: Rex II ({rex.pk}): changed since, an animal ({number}): deleted since. "
+        f'<a href="{BULK}{made.pk}/change/">All of them</a>'
+    )
+    assert statuses() == {"Rex II": "available", "Tom": "sold"}
+    page = staff.get(f"{BULK}{made.pk}/change/").content.decode()
+    assert f"Rex II ({rex.pk}): changed since" in page
+
+
+def test_undo_gives_the_former_values_back_and_is_in_the_history(staff: Client, three: list[Pet]) -> None:
+    confirm(staff, ask(staff, "become_sold", *three))
+    made = BulkChange.objects.get()
+    shown = staff.get(f"{BULK}{made.pk}/undo/")
+    assert sorted(shown.context["counts"]) == [("sold", "available", 1), ("sold", "pending", 1)]
+    assert statuses()["Rex"] == "sold"
+    assert told(undo(staff, made.pk)) == ["2 animals were given the former value again."]
+    assert statuses() == {"Rex": "available", "Max": "pending", "Tom": "sold"}
+    undone = BulkChange.objects.get(undo_of=made)
+    assert undone.what == f"Undo of {made}: Status becomes sold"
+    assert set(Pet.history.filter(bulk_change=undone).values_list("name", "actor")) == {
+        ("Rex", "staff keeper"),
+        ("Max", "staff keeper"),
+    }
+    assert history_disagrees() == []
+
+
+def test_undo_leaves_what_was_changed_since_and_says_which(staff: Client, three: list[Pet]) -> None:
+    rex, max_, tom = three
+    tom.status = "pending"
+    tom.save()
+    confirm(staff, ask(staff, "become_sold", *three))
+    made = BulkChange.objects.get()
+    for status in ("available", "sold"):  # and back: a change all the same
+        rex.status = status
+        rex.save()
+    number = max_.pk
+    max_.delete()
+    assert "<td>Rex</td>" not in staff.get(f"{BULK}{made.pk}/undo/").content.decode()
+    answer = undo(staff, made.pk)
+    assert told(answer)[0] == "1 animal was given the former value again."
+    assert f"Rex ({rex.pk}): changed since, Max ({number}): deleted since" in told(answer)[1]
+    assert statuses() == {"Rex": "sold", "Tom": "pending"}
+    assert history_disagrees() == []
+
+
+def test_undo_leaves_what_came_from_a_category_that_is_gone(staff: Client, category: Category) -> None:
+    pet, cats = PetFactory(name="Rex", category=category), CategoryFactory(name="Cats")
+    confirm(staff, ask(staff, "become_category", pet), category=cats.pk)
+    category.delete()
+    answer = undo(staff, BulkChange.objects.get().pk)
+    assert f"Rex ({pet.pk}): its former category was deleted" in told(answer)[1]
+    assert Pet.objects.get().category == cats
+
+
+def test_only_the_last_that_is_not_undone_can_be_undone(staff: Client, three: list[Pet]) -> None:
+    confirm(staff, ask(staff, "become_sold", three[0]))
+    confirm(staff, ask(staff, "become_sold", three[1]))
+    last, first = BulkChange.objects.all()
+    assert told(undo(staff, first.pk)) == [f"Bulk change {first.pk} is not your last; undo {last} first."]
+    undo(staff, last.pk)
+    assert told(undo(staff, last.pk)) == [f"Bulk change {last.pk} was undone already."]
+    undoing = BulkChange.objects.get(undo_of=last)
+    assert told(undo(staff, undoing.pk)) == [
+        f"Bulk change {undoing.pk} is itself the undoing of another; it cannot be undone."
+    ]
+    assert told(undo(staff, first.pk)) == ["1 animal was given the former value again."]
+    assert statuses() == {"Rex": "available", "Max": "pending", "Tom": "sold"}
+
+
+def test_only_who_made_it_can_undo_it(staff: Client, three: list[Pet]) -> None:
+    confirm(staff, ask(staff, "become_sold", *three))
+    made = BulkChange.objects.get()
+    other = member("other", "change_pet", "view_pet")
+    refused = f"Bulk change {made.pk} was made by somebody else (staff keeper); only they can undo it."
+    assert told(undo(other, made.pk)) == [refused]
+    assert told(other.get(f"{BULK}{made.pk}/undo/", follow=True)) == [refused]
+    assert statuses()["Rex"] == "sold"
+
+
+def test_everything_that_matches_up_to_a_bound(
+    staff: Client, three: list[Pet], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = ask(staff, "become_available", three[0], query="?status__exact=sold", across=True)
+    assert [pet.name for pet, *_ in asked.context["named"]] == ["Tom"]
+    for module in (domain, admin):
+        monkeypatch.setattr(module, "AT_MOST", 2)
+    answer = staff.post(
+        PETS, {"action": "become_sold", "_selected_action": three[0].pk, "select_across": 1, "index": 0}, follow=True
+    )
+    too_many = "At most 2 animals can be changed at once. Nothing was changed; filter or search for fewer."
+    assert told(answer) == [too_many]
+    forged = ",".join(f"{pet.pk}:1" for pet in three)
+    answer = staff.post(f"{BULK}make/", {"animals": forged, "becomes": "sold", "confirm": "yes"}, follow=True)
+    assert told(answer) == [too_many]
+    assert not BulkChange.objects.exists()
+
+
+def test_after_it_the_list_is_filtered_as_before(staff: Client, three: list[Pet]) -> None:
+    done = confirm(staff, ask(staff, "become_sold", three[1], query="?status__exact=pending"))
+    assert done.redirect_chain == [(f"{PETS}?status__exact=pending", 302)]
+
+
+def test_thousands_at_once(staff: Client, category: Category) -> None:
+    PetFactory.create_batch(20, category=category)
+    Pet.objects.bulk_create(Pet(name=f"Rex {n}", category=category) for n in range(2_500))
+    Pet.history.bulk_history_create(Pet.objects.filter(name__startswith="Rex"))
+    asked = ask(staff, "become_sold", Pet.objects.latest("pk"), across=True)
+    assert "The first 100 of them" in asked.content.decode()
+    assert "and 2420 more." in asked.content.decode()
+    confirm(staff, asked)
+    assert set(Pet.objects.values_list("status", flat=True)) == {"sold"}
+    assert history_disagrees() == []
+    undo(staff, BulkChange.objects.get().pk)
+    assert set(Pet.objects.values_list("status", flat=True)) == {"available"}
+    assert history_disagrees() == []
+
+
+@pytest.mark.parametrize("animals", ["", "x", "1", "1:", "1:2,", "1:2;3:4", "9" * 40 + ":1", "-1:2"])
+@pytest.mark.parametrize("becomes", ["sold", "category"])
+def test_what_was_sent_in_part_changes_nothing(staff: Client, three: list[Pet], animals: str, becomes: str) -> None:
+    data = {"animals": animals, "becomes": becomes, "category": three[0].category_id, "confirm": "yes"}
+    assert len(told(staff.post(f"{BULK}make/", data, follow=True))) == 1
+    assert not BulkChange.objects.exists()
+
+
+def test_an_unknown_status_changes_nothing(staff: Client, three: list[Pet]) -> None:
+    data = {"animals": f"{three[0].pk}:1", "becomes": "broken", "confirm": "yes"}
+    assert told(staff.post(f"{BULK}make/", data, follow=True)) == [admin.IN_PART]
+
+
+@pytest.mark.parametrize(
+    ("permissions", "make", "look"),
+    [
+        ((), 403, 403),
+        (("view_pet",), 403, 200),
+        (("change_pet",), 302, 200),
+        (("add_bulkchange", "change_bulkchange"), 403, 403),
+    ],
+)
+def test_who_may(staff: Client, three: list[Pet], permissions: tuple[str, ...], make: int, look: int) -> None:
+    confirm(staff, ask(staff, "become_sold", three[0]))
+    made = BulkChange.objects.get()
+    client = member("other", *permissions)
+    forged = {"animals": f"{three[1].pk}:1", "becomes": "sold", "confirm": "yes"}
+    assert client.post(f"{BULK}make/", forged).status_code == make
+    assert client.post(f"{BULK}{made.pk}/undo/").status_code == make
+    assert client.get(BULK).status_code == look
+    assert client.get(f"{BULK}{made.pk}/change/").status_code == look
+    for path in ("add/", f"{made.pk}/delete/"):
+        assert client.get(f"{BULK}{path}").status_code == 403
+    assert client.post(f"{BULK}{made.pk}/change/", {"what": "x"}).status_code == 403
+    assert statuses() == {"Rex": "sold", "Max": "pending", "Tom": "sold"}
+
+
+def test_the_page_that_asks_is_only_posted_to(staff: Client) -> None:
+    assert staff.get(reverse("admin:pets_bulkchange_make")).status_code == 405
+    assert staff.get(f"{BULK}999/undo/").status_code == 404
+
+
+def test_hostile_names_are_only_text(staff: Client) -> None:
+    pet = PetFactory(name="<script>alert(1)</script>", category__name="<b>Dogs</b>")
+    cats = CategoryFactory(name='"><img src=x>')
+    asked = ask(staff, "become_sold", pet)
+    assert "<script>alert" not in asked.content.decode()
+    pet.save()
+    done = confirm(staff, asked)
+    assert "<script>alert" not in done.content.decode()
+    moved = confirm(staff, ask(staff, "become_category", pet), category=cats.pk)
+    assert "<img src=x>" not in moved.content.decode()
+    shown = staff.get(f"{BULK}{BulkChange.objects.latest('pk').pk}/undo/").content.decode()
+    assert "<b>Dogs" not in shown
+    assert "<img src=x>" not in shown

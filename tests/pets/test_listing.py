@@ -1,0 +1,262 @@
+"""The list of animals: its pages, search and filters, and that none of them reads the whole catalogue."""
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+
+from categories.models import Category
+from pets.admin import listing
+from pets.admin.animals import PetAdmin
+from pets.models import ImportRun, Pet
+from tests.factories import CategoryFactory, PetFactory
+from tests.pets.office import PETS, member
+
+postgresql_only = pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite has no trigrams")
+
+
+def names(client: Client, query: str = "", **parameters: Any) -> list[str]:
+    answer = client.get(f"{PETS}{query}", parameters or None)
+    assert answer.status_code == 200
+    return [pet.name for pet in answer.context["cl"].result_list]
+
+
+@pytest.fixture
+def three_a_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(PetAdmin, "list_per_page", 3)
+
+
+def test_newest_first_or_oldest_first_and_no_other_order(staff: Client, category: Category) -> None:
+    for name in ("B", "C", "A"):
+        PetFactory(name=name, category=category)
+    assert names(staff) == names(staff, o="1") == names(staff, o="-2") == ["A", "C", "B"]
+    assert names(staff, o="2") == ["B", "C", "A"]
+
+
+@pytest.mark.usefixtures("three_a_page")
+def test_each_animal_is_on_one_page(staff: Client, category: Category) -> None:
+    PetFactory.create_batch(7, category=category)
+    for query in ("", "&q=pet", "&status__exact=available"):
+        pages = [names(staff, f"?p={number}{query}") for number in (1, 2, 3)]
+        assert [len(page) for page in pages] == [3, 3, 1]
+        assert len({name for page in pages for name in page}) == 7
+
+
+@pytest.mark.usefixtures("three_a_page")
+def test_a_page_says_whether_there_are_others(staff: Client, category: Category) -> None:
+    PetFactory.create_batch(4, category=category)
+    first, last = (staff.get(PETS, {"p": page, "status__exact": "available"}).content.decode() for page in (1, 2))
+    assert '<a href="?p=2&amp;status__exact=available" rel="next">' in first
+    assert 'rel="prev"' not in first
+    assert "Page 2, the last" in last
+    assert '<a href="?p=1&amp;status__exact=available" rel="prev">' in last
+
+
+@pytest.mark.usefixtures("three_a_page")
+def test_the_list_ends_and_says_so(staff: Client, category: Category, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(listing, "LISTED", 6)
+    PetFactory.create_batch(8, category=category)
+    page = staff.get(PETS, {"p": 2}).content.decode()
+    assert "The list ends here, though there are more animals. Search or filter to see others." in page
+    assert names(staff, p=99) == names(staff, p=2)
+    assert names(staff, p="-1") == names(staff, p="x") == names(staff)
+
+
+def test_an_empty_list_says_so(staff: Client) -> None:
+    assert "No animal matches." in staff.get(PETS, {"q": "nobody"}).content.decode()
+
+
+@pytest.mark.parametrize(
+    ("needle", "found"),
+    [
+        ("rex", ["Rex II", "Rex"]),
+        ("EX I", ["Rex II"]),
+        ("ma", ["Max"]),
+        ("ex", []),
+        ("A-17", ["Max"]),
+        ("-17", ["Max"]),
+        ("a-", ["Max"]),
+        ("小花", ["小花"]),
+        ("花", []),
+        ("%", ["100% Dog"]),
+        ("_ex", []),
+        ("zzz", []),
+        (" rex ", ["Rex II", "Rex"]),
+        ("9" * 30, []),
+        ("٣", []),
+        ("\0", ["100% Dog", "小花", "Max", "Rex II", "Rex"]),
+    ],
+)
+def test_search(staff: Client, category: Category, needle: str, found: list[str]) -> None:
+    for name, reference in (("Rex", None), ("Rex II", None), ("Max", "A-17"), ("小花", None), ("100% Dog", None)):
+        PetFactory(name=name, external_reference=reference, category=category)
+    if needle == "%":
+        found = []  # no name begins with it
+    assert names(staff, q=needle) == found
+
+
+def test_search_by_id(staff: Client, category: Category) -> None:
+    pet = PetFactory(name="Rex", category=category)
+    PetFactory(name="Max", category=category)
+    assert names(staff, q=str(pet.pk)) == ["Rex"]
+
+
+def test_what_is_far_from_the_newest_is_found_too(
+    staff: Client, category: Category, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(listing, "NEWEST", 2)
+    for name in ("Rex 1", "Rex 2", "Max", "Rex 3", "Max", "Max"):
+        PetFactory(name=name, category=category)
+    assert names(staff, q="rex") == ["Rex 3", "Rex 2", "Rex 1"]
+    assert names(staff, q="rex", o="2") == ["Rex 1", "Rex 2", "Rex 3"]
+
+
+@pytest.mark.usefixtures("three_a_page")
+def test_too_many_to_list_are_told(staff: Client, category: Category, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(listing, "NEWEST", 0)
+    monkeypatch.setattr(listing, "LISTED", 4)
+    PetFactory.create_batch(5, category=category)
+    assert "so some are missing here" in staff.get(PETS, {"q": "pet"}).content.decode()
+    monkeypatch.setattr(listing, "LISTED", 5)
+    assert "so some are missing here" not in staff.get(PETS, {"q": "pet"}).content.decode()
+
+
+@pytest.fixture
+def various(db: None) -> tuple[Category, ImportRun]:
+    dogs, cats = CategoryFactory(name="Dogs"), CategoryFactory(name="Cats")
+    run = ImportRun.objects.create(who="root", file_name="a.csv", options={}, state="done")
+    for name, category, status, day in (
+        ("Rex", dogs, "sold", 1),
+        ("Max", dogs, "available", 2),
+        ("Tom", cats, "sold", 3),
+        ("Kit", cats, "pending", 4),
+    ):
+        pet = PetFactory(name=name, category=category, status=status)
+        Pet.objects.filter(pk=pet.pk).update(created_at=datetime(2026, 5, day, 23, 59, tzinfo=UTC))
+    Pet.history.filter(name__in=["Max", "Kit"]).update(import_run=run)
+    return dogs, run
+
+
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [
+        ("status__exact=sold", ["Tom", "Rex"]),
+        ("status__exact=sold&category__id__exact={dogs}", ["Rex"]),
+        ("category__id__exact={dogs}&q=max", ["Max"]),
+        ("added_from=2026-05-02&added_to=2026-05-03", ["Tom", "Max"]),
+        ("added_from=2026-05-04", ["Kit"]),
+        ("added_to=2026-05-01", ["Rex"]),
+        ("added_to=9999-12-31", ["Kit", "Tom", "Max", "Rex"]),
+        ("created_at__gte=2026-05-04+00:00:00%2B00:00", ["Kit"]),
+        ("import_run={run}", ["Kit", "Max"]),
+        ("import_run={run}&status__exact=pending", ["Kit"]),
+        ("import_run=999999", []),
+        ("status__exact=&category__id__exact=&added_from=&added_to=&import_run=", ["Kit", "Tom", "Max", "Rex"]),
+    ],
+)
+def test_filters(staff: Client, various: tuple[Category, ImportRun], query: str, found: list[str]) -> None:
+    dogs, run = various
+    assert names(staff, f"?{query.format(dogs=dogs.pk, run=run.pk)}") == found
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "status__exact=broken",
+        "category__id__exact=0",
+        "category__id__exact=x",
+        "added_from=31.12.",
+        "import_run=-1",
+        "import_run=" + "9" * 30,
+    ],
+)
+def test_a_filter_that_makes_no_sense_finds_nothing_and_says_so(
+    staff: Client, various: tuple[Category, ImportRun], query: str
+) -> None:
+    assert names(staff, f"?{query}") == []
+    assert 'class="errorlist"' in staff.get(f"{PETS}?{query}").content.decode()
+
+
+def test_the_list_costs_the_same_for_one_and_for_fifty(staff: Client, django_assert_num_queries: Any) -> None:
+    PetFactory.create_batch(50)
+    with django_assert_num_queries(5):  # session, user, keys, rows, categories to choose from
+        staff.get(PETS)
+    with django_assert_num_queries(7):  # and the newest id, and what is found beside the newest
+        staff.get(PETS, {"q": "pet"})
+
+
+def test_nothing_is_counted(staff: Client) -> None:
+    PetFactory.create_batch(3)
+    with CaptureQueriesContext(
+        connection,
+    ) as queries:
+        for query in ("", "?q=pet", "?status__exact=sold", "?_facets=True"):
+            staff.get(f"{PETS}{query}")
+    assert not [query["sql"] for query in queries if "count(" in query["sql"].lower()]
+
+
+def test_who_may_only_look_gets_no_form(db: None, category: Category) -> None:
+    PetFactory(name="Rex", category=category)
+    page = member("viewer", "view_pet").get(PETS).content.decode()
+    assert "Rex" in page
+    assert "<select" not in page.split('id="result_list"')[1]
+    assert 'name="action"' not in page
+    assert "Deleted animals" not in page
+
+
+@contextmanager
+def many_animals() -> Iterator[None]:
+    """Have enough animals that a plan is what it would be for a million."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "INSERT INTO pets_pet (name, category_id, status, external_reference, created_at, updated_at)"
+            " SELECT 'Rex ' || md5(n::text), %s, 'sold', 'A-' || n, now() - n * interval '1 minute', now()"
+            " FROM generate_series(1, 20000) n",
+            [CategoryFactory().pk],
+        )
+        cursor.execute("ANALYZE pets_pet")
+        cursor.execute("SELECT gin_clean_pending_list('pet_name_part'), gin_clean_pending_list('pet_reference_part')")
+        yield
+
+
+def plans(search: Callable[[], Any]) -> list[str]:
+    """Return the plan of each statement on the animals."""
+    with CaptureQueriesContext(connection) as queries:
+        search()
+    statements = [query["sql"] for query in queries if re.search(r'FROM "pets_pet".* LIKE ', query["sql"])]
+    found = []
+    with connection.cursor() as cursor:
+        for statement in statements:
+            cursor.execute(f"EXPLAIN (FORMAT JSON) {statement}")
+            found.append(json.dumps(cursor.fetchone()[0]))
+    return found
+
+
+@postgresql_only
+@pytest.mark.parametrize("needle", ["zzz", "xqzk", "zq", "q", "A-19999", "小花", "Rex zzz"])
+def test_what_is_rare_or_nowhere_is_found_by_the_index(
+    staff: Client, monkeypatch: pytest.MonkeyPatch, needle: str
+) -> None:
+    monkeypatch.setattr(listing, "NEWEST", 100)
+    with many_animals():
+        made = plans(lambda: names(staff, q=needle))
+    assert len(made) == 2, "the newest, and all by the index"
+    assert "pet_name_part" in made[1]
+    assert "pet_reference_part" in made[1]
+    assert "Seq Scan" not in made[1]
+
+
+@postgresql_only
+@pytest.mark.parametrize("needle", ["rex", "Re", "r"])
+def test_what_is_common_is_found_among_the_newest(staff: Client, needle: str) -> None:
+    with many_animals():
+        made = plans(lambda: names(staff, q=needle))
+    assert len(made) == 1
+    assert "Seq Scan" not in made[0]
