@@ -5,14 +5,21 @@ from typing import Any, ClassVar
 
 from django.contrib import admin, messages
 from django.contrib.admin.actions import delete_selected
+from django.contrib.admin.options import IncorrectLookupParameters
+from django.core.exceptions import PermissionDenied
 from django.db import transaction
-from django.http import HttpRequest, HttpResponse
-from django.urls import URLPattern, path
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http.response import HttpResponseBase
+from django.urls import URLPattern, path, reverse
+from django.utils.decorators import method_decorator
 from django.utils.timezone import localtime
+from django.views.decorators.http import require_safe
 
 from changes.admin import ChangesAdmin
 from changes.conflicts import SeenForm
 from pets.admin import bulk, deleted, listing
+from pets.admin.downloads import TooManyError, download
+from pets.exporting import FileFormat
 from pets.models import Pet
 
 DELETED_AT_ONCE = 500
@@ -55,9 +62,11 @@ class PetAdmin(ChangesAdmin):
         return f"{localtime(pet.created_at):%Y-%m-%d %H:%M}"
 
     def get_urls(self) -> list[URLPattern]:
-        """Add the pages of deleted animals."""
+        """Add the files of the list and the pages of deleted animals."""
         view = self.admin_site.admin_view
         return [
+            path("export/csv/", view(self.export_view), {"file_format": FileFormat.CSV}, name="pets_pet_export_csv"),
+            path("export/xlsx/", view(self.export_view), {"file_format": FileFormat.XLSX}, name="pets_pet_export_xlsx"),
             path("deleted/", view(self.deleted_view), name="pets_pet_deleted"),
             path("deleted/<int:number>/restore/", view(deleted.restore), name="pets_pet_restore"),
             *super().get_urls(),
@@ -78,10 +87,23 @@ class PetAdmin(ChangesAdmin):
 
     def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
         """Show the list; what is edited in it is checked and saved in one transaction."""
-        context = {"may_restore": deleted.may_restore(request), **(extra_context or {})}
+        may = {"may_restore": deleted.may_restore(request), "may_export": _may_export(request)}
+        context = may | (extra_context or {})
         with transaction.atomic() if "_save" in request.POST else nullcontext():
             answer: HttpResponse = super().changelist_view(request, context)
         return answer
+
+    @method_decorator(require_safe)
+    def export_view(self, request: HttpRequest, file_format: FileFormat) -> HttpResponseBase:
+        """Return what the list with the same query shows, all pages of it, as a file that can be imported again."""
+        if not _may_export(request):
+            raise PermissionDenied
+        try:
+            animals = self.get_changelist_instance(request).get_queryset(request)
+            return download(animals, file_format)
+        except (TooManyError, IncorrectLookupParameters) as error:
+            self.message_user(request, str(error) or "The list has no such filter.", messages.ERROR)
+            return HttpResponseRedirect(f"{reverse('admin:pets_pet_changelist')}?{request.GET.urlencode()}")
 
     def deleted_view(self, request: HttpRequest) -> HttpResponse:
         """Show the deleted animals."""
@@ -99,3 +121,7 @@ class PetAdmin(ChangesAdmin):
     def get_history_queryset(self, *args: Any) -> Any:
         """Return the changes with the imports and bulk changes they came from."""
         return super().get_history_queryset(*args).select_related("import_run", "bulk_change")
+
+
+def _may_export(request: Any) -> bool:
+    return bool(request.user.has_perm("pets.export_pet"))

@@ -140,7 +140,7 @@ class ImportRunAdmin(admin.ModelAdmin):
         return HttpResponse(
             bytes(upload.rejects),
             content_type="text/csv; charset=utf-8",
-            headers={"Content-Disposition": _attachment(name), "Cache-Control": "no-store"},
+            headers={"Content-Disposition": content_disposition_header(as_attachment=True, filename=name) or ""},
         )
 
     @method_decorator(require_http_methods(["GET", "HEAD", "POST"]))
@@ -195,7 +195,3 @@ def _counts(run: ImportRun) -> str:
 
 def _is_small(run: ImportRun) -> bool:
     return run.created + run.updated <= MOST_ROWS
-
-
-def _attachment(name: str) -> str:
-    return str(content_disposition_header(as_attachment=True, filename=name))

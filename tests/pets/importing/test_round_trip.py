@@ -30,8 +30,8 @@ def round_trip(folder: Path, form: tuple[str, list[str]]) -> tuple[list[Animal],
     name, options = form
     first, second = folder / f"first-{name}", folder / f"second-{name}"
     assert command("export_pets", str(first), "--force", *options, "-v0").status == 0
-    for model in (Pet, Pet.history.model, ImportRun, Category):
-        model.objects.all().delete()
+    for rows in (Pet.objects.all(), Pet.history.all(), ImportRun.objects.all(), Category.objects.all()):
+        rows.delete()
     result = command("import_pets", str(first), "--create-categories", *options, "-v0")
     assert result.status == 0, result.error
     assert command("export_pets", str(second), "--force", *options, "-v0").status == 0
