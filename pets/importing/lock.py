@@ -9,6 +9,7 @@ from typing import IO
 from django.db import connection
 
 from pets.importing.faults import ImportRefusedError
+from pets.importing.transactions import hang_up
 from pets.models import ImportRun, ImportState
 
 ADVISORY_LOCK = (0x70657473, 0x696D7074)
@@ -43,6 +44,9 @@ def _advisory_lock() -> Iterator[None]:
             raise ImportRefusedError(_who_is_running())
     try:
         yield
+    except KeyboardInterrupt:  # it may have come amid a statement
+        hang_up()
+        raise
     finally:
         with connection.cursor() as cursor:
             cursor.execute("SELECT pg_advisory_unlock(%s, %s)", ADVISORY_LOCK)

@@ -18,7 +18,7 @@ from pets.importing.progress import Progress
 from pets.importing.readers import Cells, Reading, Row, Table, read
 from pets.importing.rejects import SHOWN, Rejects
 from pets.importing.source import Source, open_source
-from pets.importing.transactions import roomy, write_at_once
+from pets.importing.transactions import hang_up, roomy, write_at_once
 from pets.models import ImportRun, ImportState
 
 SAME_REFERENCE = "is the one of {place} {first:,} too; an animal can be in a file once."
@@ -105,6 +105,7 @@ def _import_source(source: Source, options: Options, progress: Progress, sender:
                 ended.append(_Import(run, source, table, options, progress, sender).do())
                 staging.clear()
         except BaseException as error:
+            hang_up()  # what ended it may have come amid a statement
             # Whatever runs under the lock is ours, also if a signal came just after the row was stored.
             for running in ImportRun.objects.filter(state=ImportState.RUNNING):
                 _end_without_writing(running, error)

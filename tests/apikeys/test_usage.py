@@ -67,6 +67,7 @@ class TestRequests:
 
     def test_write_nothing_themselves(self, django_assert_num_queries: Any) -> None:
         api = ApiClient(APIKeyFactory().secret)
+        PetFactory()
         api.get("/v1/pets")
         with django_assert_num_queries(1):
             api.get("/v1/pets")
