@@ -3,7 +3,9 @@
 from collections.abc import Sequence
 from typing import Any
 
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
+from django.utils.decorators import method_decorator
+from django.views.decorators.http import require_safe
 from simple_history.admin import SimpleHistoryAdmin
 
 from changes.conflicts import SeenForm
@@ -24,6 +26,12 @@ class ChangesAdmin(SimpleHistoryAdmin):  # type: ignore[misc]  # the library has
         """Save what was changed, if anything was."""
         if not change or form.changed_data:
             super().save_model(request, obj, form, change)
+
+    @method_decorator(require_safe)
+    def history_form_view(self, *args: Any, **kwargs: Any) -> HttpResponse:
+        """Show the thing as it was; the library's view would also write it, for whoever may only look."""
+        answer: HttpResponse = super().history_form_view(*args, **kwargs)
+        return answer
 
     def get_history_queryset(self, *args: Any) -> Any:
         """Return the changes in the order in which they were made, newest first."""
