@@ -15,6 +15,7 @@ from django.db import transaction
 from django.test import Client
 
 from petstore_site.staff.roles import ROLES
+from tests.factories import PetFactory
 from tests.staff.conftest import SIGN_IN, member
 from tests.staff.walk import address, form, pages, rows
 
@@ -125,6 +126,22 @@ def test_a_form_of_another_site_is_refused(name: str) -> None:
 def test_no_page_needs_what_the_policy_forbids(name: str) -> None:
     client, user = somebody("Administrator", name)
     assert not re.search(INLINE, read(client.get(address(name, user))))
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("role", ["Viewer", "Key manager"])
+def test_others_change_nothing_in_the_list_of_animals(role: str) -> None:
+    client = Client()
+    client.force_login(member("ben", role))
+    pet = PetFactory()
+    seen = pet.history.latest("history_id").history_id
+    row = {"form-0-id": pet.pk, "form-0-status": "sold", "form-0-seen": seen}
+    management = {"form-TOTAL_FORMS": 1, "form-INITIAL_FORMS": 1, "_save": "Save"}
+    assert client.post("/admin/pets/pet/", row | management).status_code == 403
+    become = {"action": "become_sold", "_selected_action": pet.pk}
+    assert "bulkchange/make" not in client.post("/admin/pets/pet/", become).content.decode()
+    pet.refresh_from_db()
+    assert pet.status == "available"
 
 
 @pytest.mark.django_db
