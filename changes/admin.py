@@ -22,6 +22,12 @@ class ChangesAdmin(SimpleHistoryAdmin):  # type: ignore[misc]  # the library has
         seen = ["seen"] if obj is not None and self.has_change_permission(request, obj) else []
         return [*self.fields, *seen]
 
+    @method_decorator(require_safe)
+    def history_form_view(self, *args: Any, **kwargs: Any) -> HttpResponse:
+        """Show the thing as it was; the library's view would also write it, for whoever may only look."""
+        answer: HttpResponse = super().history_form_view(*args, **kwargs)
+        return answer
+
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:  # noqa: FBT001 - Django's signature
         """Save what was changed, if anything was."""
         if not change or form.changed_data:
