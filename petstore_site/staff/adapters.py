@@ -6,6 +6,7 @@ from typing import Any
 
 from allauth.account.adapter import DefaultAccountAdapter
 from allauth.account.internal.stagekit import clear_login
+from allauth.core.exceptions import ImmediateHttpResponse
 from allauth.mfa.adapter import DefaultMFAAdapter
 from cryptography.fernet import Fernet, InvalidToken, MultiFernet
 from django.conf import settings
@@ -24,6 +25,9 @@ logger = logging.getLogger(__name__)
 
 REFUSED = "The user name or the password is not correct."
 LOCKED = "Too many failed attempts. Wait 15 minutes and try again, or ask an administrator."
+
+BEGUN_WITH = "staff_begun_with"
+"""Where the session has the hash that tells whether the password is the one of the first step."""
 
 
 class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]  # allauth has no types
@@ -46,9 +50,20 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]  # allauth ha
         logger.warning("A sign-in failed, from %s", self.get_client_ip(request))
 
     def pre_login(self, request: HttpRequest, user: Any, **_login: Any) -> HttpResponse | None:
-        """Refuse a passkey whose owner may not sign in, as an unknown one is refused."""
-        if StaffBackend().user_can_authenticate(user):
-            return None
+        """Refuse a passkey whose owner may not sign in, as an unknown one is refused; note which password it was."""
+        if not StaffBackend().user_can_authenticate(user):
+            return self._refuse(request)
+        request.session[BEGUN_WITH] = user.get_session_auth_hash()
+        return None
+
+    def login(self, request: HttpRequest, user: Any) -> None:
+        """Sign in, unless the account was closed or its password changed since the first step."""
+        unchanged = request.session.pop(BEGUN_WITH, None) == user.get_session_auth_hash()
+        if not unchanged or not StaffBackend().user_can_authenticate(user):
+            raise ImmediateHttpResponse(self._refuse(request))
+        super().login(request, user)
+
+    def _refuse(self, request: HttpRequest) -> HttpResponse:
         clear_login(request)
         messages.error(request, str(self.error_messages["incorrect_code"]))
         return HttpResponseRedirect(reverse("account_login"))

@@ -9,6 +9,7 @@ from django.contrib import messages
 from django.contrib.auth import logout
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
+from django.utils.cache import add_never_cache_headers
 from redis.exceptions import RedisError
 
 from petstore_site import error_pages
@@ -40,12 +41,16 @@ class StaffMiddleware:
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         """Leave other addresses alone: the API has no sessions."""
-        if request.path_info.startswith(PEOPLE) and request.user.is_authenticated:
+        if not request.path_info.startswith(PEOPLE):
+            return self.get_response(request)
+        if request.user.is_authenticated:
             if sessions.is_over(request):
                 _sign_out(request, TIMED_OUT)
             else:
                 sessions.note_use(request)
-        return self.get_response(request)
+        answer = self.get_response(request)
+        add_never_cache_headers(answer)  # or the next one at this computer goes back to recovery codes
+        return answer
 
     def process_view(self, request: Any, *_view: Any) -> HttpResponse | None:
         """Return where the member has to go first, or None."""

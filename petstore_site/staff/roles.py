@@ -10,21 +10,16 @@ ADMINISTRATOR = "Administrator"
 
 SEE_CATALOGUE = {
     "pets.pet": "view",
-    "pets.petchange": "view",
     "pets.importrun": "view",
-    "pets.bulkchange": "view",
     "categories.category": "view",
-    "categories.categorychange": "view",
 }
 CURATE = SEE_CATALOGUE | {
     "pets.pet": "view add change delete export restore",
     "pets.importrun": "view add",
-    "pets.bulkchange": "view add change",
     "categories.category": "view add change delete",
 }
 KEEP_KEYS = {
     "apikeys.apikey": "view add change",
-    "apikeys.apikeychange": "view",
     "apikeys.keyusage": "view",
     "apikeys.requestrecord": "view",
 }

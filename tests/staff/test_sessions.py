@@ -14,6 +14,7 @@ from django.test.utils import CaptureQueriesContext
 from petstore_site.staff import middleware
 from petstore_site.staff.models import TemporaryPassword
 from tests.staff.conftest import PASSWORD, SIGN_IN, code, member, sign_in
+from tests.staff.walk import address, pages
 
 pytestmark = pytest.mark.usefixtures("anna")
 
@@ -174,6 +175,12 @@ class TestPassword:
         assert client.post("/admin/logout/").status_code == 200
 
 
+@pytest.mark.parametrize("path", ["", "app/add/", "codes/", "password/", "nowhere/"])
+def test_no_browser_keeps_a_page(office: Client, secret: str, path: str) -> None:
+    answer = office.get(f"/admin/account/{path}")
+    assert {"no-store", "private"} <= set(answer["Cache-Control"].split(", "))
+
+
 def add_app(client: Client) -> list[str]:
     """Set up an authenticator app and return the recovery codes shown."""
     shown = client.get("/admin/account/app/add/").context["form"].secret
@@ -196,6 +203,16 @@ class TestRequiredSecondFactor:
         sign_in(client)
         answer = getattr(client, method)(path)
         assert (answer.status_code, answer["Location"]) == (302, FACTORS_PAGE)
+
+    def test_nothing_but_what_leads_there_opens(self, client: Client, anna: User) -> None:
+        User.objects.update(is_superuser=True)
+        client.force_login(anna)
+        names = [name for name in pages() if "importrun" not in name]
+        paths = {name: address(name, anna) for name in names if "webauthn" not in name}
+        Authenticator.objects.all().delete()
+        answers = {name: client.post(path) for name, path in paths.items() if "logout" not in name}
+        open_ = {name for name, answer in answers.items() if answer.get("Location") != FACTORS_PAGE}
+        assert open_ == {"account_reauthenticate", "account_change_password", "mfa_index", "mfa_activate_totp"}
 
     @pytest.mark.django_db(transaction=True)  # allauth tells of it after the commit
     def test_an_app_is_set_up_and_the_rest_opens(self, client: Client) -> None:

@@ -38,9 +38,27 @@ def test_the_back_office_leads_to_the_sign_in_and_back(client: Client, anna: Use
     assert signed_in(client)
 
 
-def test_nobody_is_led_to_another_site(client: Client, anna: User) -> None:
-    answer = client.post(f"{SIGN_IN}?next=https://evil.example/", {"login": "anna", "password": PASSWORD})
-    assert answer["Location"] == "/admin/"
+@pytest.mark.parametrize(
+    "elsewhere",
+    [
+        "https://evil.example/",
+        "//evil.example/",
+        "///evil.example/",
+        "/\\evil.example/",
+        "http://testserver@evil.example/",
+        "javascript:alert(1)",
+    ],
+)
+def test_nobody_is_led_to_another_site(client: Client, anna: User, secret: str, elsewhere: str) -> None:
+    sent = {"login": "anna", "password": PASSWORD, "next": elsewhere}
+    answer = client.post(SIGN_IN, sent, query_params={"next": elsewhere})
+    client.post(answer["Location"], {"code": code(secret), "next": elsewhere})
+    assert signed_in(client)
+    pages = [SIGN_IN, "/admin/login/", "/admin/account/again/", "/admin/account/codes/renew/"]
+    answers = [client.post(page, sent, query_params={"next": elsewhere}) for page in pages]
+    assert [answer["Location"].partition("?")[0] for answer in answers] == [
+        "/admin/", "/admin/", "/admin/", "/admin/account/codes/"
+    ]  # fmt: skip
 
 
 def test_signing_in_begins_a_new_session(client: Client, anna: User) -> None:
@@ -211,6 +229,19 @@ class TestSecondFactor:
         again = Client()
         assert "Incorrect code." in again.post(sign_in(again)["Location"], {"code": shown}).content.decode()
         assert not signed_in(again)
+
+    @pytest.mark.parametrize("since", ["a new password", "closed", "staff no more"])
+    def test_does_not_open_what_was_closed_since_the_password(
+        self, client: Client, anna: User, secret: str, since: str
+    ) -> None:
+        page = sign_in(client)["Location"]
+        anna.set_password("another" if since == "a new password" else PASSWORD)
+        anna.is_active, anna.is_staff = since != "closed", since != "staff no more"
+        anna.save()
+        answer = client.post(page, {"code": code(secret)})
+        assert (answer.status_code, answer["Location"]) == (302, SIGN_IN)
+        assert client.post(page, {"code": code(secret)})["Location"] == SIGN_IN
+        assert not signed_in(client)
 
     def test_of_a_thief_does_not_help_without_the_password(self, client: Client, secret: str) -> None:
         answer = client.post(f"{SIGN_IN}second-factor/", {"code": code(secret)})

@@ -7,12 +7,16 @@ from allauth.mfa.models import Authenticator
 from django.contrib import admin
 from django.contrib.auth.models import Group, User
 from django.contrib.sessions.models import Session
+from django.core.files.base import ContentFile
 from django.db.models import Model
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
+from django.utils import timezone
 
 from categories.models import Category
-from pets.models import ImportRun, Pet
-from petstore_site.apikeys.models import APIKey
+from pets.importing.run import Sender
+from pets.importing.uploads import keep, preview
+from pets.models import BulkChange, ImportRun, ImportUpload, Pet
+from petstore_site.apikeys.models import APIKey, KeyUsage, RequestRecord
 from tests.factories import APIKeyFactory, CategoryFactory, PetFactory
 from tests.staff.conftest import PASSWORD
 
@@ -20,9 +24,16 @@ MADE: dict[type[Model], Callable[[], Any]] = {
     Pet: PetFactory,
     Category: CategoryFactory,
     APIKey: APIKeyFactory,
-    ImportRun: lambda: ImportRun.objects.create(
-        who="test", file_name="a.csv", sha256="0" * 64, options={}, state="done"
+    KeyUsage: lambda: KeyUsage.objects.create(
+        key=APIKeyFactory(), day=timezone.now().date(), route="pet-list", status_class=2, count=1
     ),
+    RequestRecord: lambda: RequestRecord.objects.create(
+        at=timezone.now(), request_id="a", method="GET", route="pet-list", status=200, milliseconds=1
+    ),
+    ImportRun: lambda: ImportRun.objects.create(
+        who="test", file_name="a.csv", sha256="0" * 64, options={}, state="done", finished_at=timezone.now()
+    ),
+    BulkChange: lambda: BulkChange.objects.create(who="test", what="Status becomes sold", column="status"),
     User: lambda: User.objects.create_user(f"user {User.objects.count()}", is_staff=True),
     Group: lambda: Group.objects.create(name=f"role {Group.objects.count()}"),
 }
@@ -31,49 +42,97 @@ MADE: dict[type[Model], Callable[[], Any]] = {
 OWN = ("account_", "mfa_")
 """How the names of the pages about the own sign-in begin."""
 
+FILE = b"name,category\nForged,Dogs\n,\n"
+"""An import that adds an animal and refuses a row."""
+
 QUERIES = {"autocomplete": {"app_label": "pets", "model_name": "pet", "field_name": "category", "term": ""}}
 """What a page must be asked with to show something."""
 
-DELETE_ALL = {"action": "delete_selected", "post": "yes"}
 DELETE = {"post": "yes"}
 
 
-def forms() -> dict[str, dict[str, Any]]:
-    """Return a form that changes something → for each page that has one; rows that it names exist."""
-    return {
-        "logout": {},
-        "account_logout": {},
-        "account_change_password": {
-            "oldpassword": PASSWORD, "password1": "a quiet purple giraffe", "password2": "a quiet purple giraffe",
-        },
-        "mfa_generate_recovery_codes": {},
-        "mfa_deactivate_totp": {},
-        "mfa_edit_webauthn": {"name": "Key"},
-        "mfa_remove_webauthn": {},
-        "pets_pet_add": {"name": "Forged", "category": CategoryFactory().pk, "status": "sold"},
-        "pets_pet_change": {"name": "Forged", "category": CategoryFactory().pk, "status": "sold"},
-        "pets_pet_delete": DELETE,
-        "pets_pet_changelist": DELETE_ALL | {"_selected_action": PetFactory().pk},
-        "categories_category_add": {"name": "Forged"},
-        "categories_category_change": {"name": "Forged"},
-        "categories_category_delete": DELETE,
-        "categories_category_changelist": DELETE_ALL | {"_selected_action": CategoryFactory().pk},
-        "apikeys_apikey_add": {"name": "Forged", "scope": "write"},
-        "apikeys_apikey_change": {"name": "Forged"},
-        "apikeys_apikey_rotate": {"grace_hours": 1},
-        "apikeys_apikey_revoke": {},
-        "apikeys_apikey_delete": DELETE,
-        "apikeys_apikey_changelist": DELETE_ALL | {"_selected_action": APIKeyFactory().pk},
-        "auth_user_add": {"username": "forged"},
-        "auth_user_change": {"username": "forged", "is_superuser": "on"},
-        "auth_user_password_change": {"remove_second_factors": "on"},
-        "auth_user_delete": DELETE,
-        "auth_user_changelist": DELETE_ALL | {"_selected_action": MADE[User]().pk},
-        "auth_group_add": {"name": "Forged"},
-        "auth_group_change": {"name": "Forged"},
-        "auth_group_delete": DELETE,
-        "auth_group_changelist": DELETE_ALL | {"_selected_action": MADE[Group]().pk},
-    }  # fmt: skip
+def _delete_all(model: type[Model]) -> dict[str, Any]:
+    return {"action": "delete_selected", "post": "yes", "_selected_action": MADE[model]().pk}
+
+
+def _pet(**more: Any) -> dict[str, Any]:
+    return {"name": "Forged", "category": CategoryFactory().pk, "status": "sold"} | more
+
+
+def _seen(model: Any) -> Any:
+    return model.history.latest("history_id")
+
+
+def _bulk_change() -> dict[str, Any]:
+    PetFactory()
+    animal = _seen(Pet)
+    return {"animals": f"{animal.id}:{animal.history_id}", "becomes": "sold", "confirm": "yes"}
+
+
+def _file() -> dict[str, Any]:
+    return {"file": ContentFile(FILE, "a.csv"), "blank": "keep"}
+
+
+def _confirmation() -> dict[str, Any]:
+    upload = ImportUpload.objects.last()
+    return {"digest": preview(upload, Sender(who="test")).digest} if upload else {}
+
+
+FORMS: dict[str, Callable[[], dict[str, Any]]] = {
+    "account_change_password": lambda: {
+        "oldpassword": PASSWORD, "password1": "a quiet purple giraffe", "password2": "a quiet purple giraffe",
+    },
+    "mfa_edit_webauthn": lambda: {"name": "Key"},
+    "pets_pet_add": _pet,
+    "pets_pet_change": lambda: _pet(seen=_seen(Pet).history_id),
+    "pets_pet_simple_history": lambda: _pet(seen=_seen(Pet).history_id),
+    "pets_pet_delete": lambda: DELETE,
+    "pets_pet_changelist": lambda: _delete_all(Pet),
+    "pets_bulkchange_make": _bulk_change,
+    "pets_bulkchange_add": lambda: {"who": "forged"},
+    "pets_bulkchange_change": lambda: {"who": "forged"},
+    "pets_bulkchange_delete": lambda: DELETE,
+    "pets_bulkchange_changelist": lambda: _delete_all(BulkChange),
+    "pets_importrun_add": _file,
+    "pets_importrun_confirm": _confirmation,
+    "pets_importrun_change": lambda: {"who": "forged"},
+    "pets_importrun_delete": lambda: DELETE,
+    "pets_importrun_changelist": lambda: _delete_all(ImportRun),
+    "categories_category_add": lambda: {"name": "Forged"},
+    "categories_category_change": lambda: {"name": "Forged", "seen": _seen(Category).history_id},
+    "categories_category_simple_history": lambda: {"name": "Forged", "seen": _seen(Category).history_id},
+    "categories_category_delete": lambda: DELETE,
+    "categories_category_changelist": lambda: _delete_all(Category),
+    "apikeys_apikey_add": lambda: {"name": "Forged", "scope": "write"},
+    "apikeys_apikey_change": lambda: {"name": "Forged"},
+    "apikeys_apikey_simple_history": lambda: {"name": "Forged"},
+    "apikeys_apikey_rotate": lambda: {"grace_hours": 1},
+    "apikeys_apikey_delete": lambda: DELETE,
+    "apikeys_apikey_changelist": lambda: _delete_all(APIKey),
+    "apikeys_keyusage_add": lambda: {"count": 9},
+    "apikeys_keyusage_change": lambda: {"count": 9},
+    "apikeys_keyusage_delete": lambda: DELETE,
+    "apikeys_keyusage_changelist": lambda: _delete_all(KeyUsage),
+    "apikeys_requestrecord_add": lambda: {"status": 500},
+    "apikeys_requestrecord_change": lambda: {"status": 500},
+    "apikeys_requestrecord_delete": lambda: DELETE,
+    "apikeys_requestrecord_changelist": lambda: _delete_all(RequestRecord),
+    "auth_user_add": lambda: {"username": "forged"},
+    "auth_user_change": lambda: {"username": "forged", "is_superuser": "on"},
+    "auth_user_password_change": lambda: {"remove_second_factors": "on"},
+    "auth_user_delete": lambda: DELETE,
+    "auth_user_changelist": lambda: _delete_all(User),
+    "auth_group_add": lambda: {"name": "Forged"},
+    "auth_group_change": lambda: {"name": "Forged"},
+    "auth_group_delete": lambda: DELETE,
+    "auth_group_changelist": lambda: _delete_all(Group),
+}  # fmt: skip
+"""What is sent to a page to change something, where an empty form would not; made after the row of the address."""
+
+
+def form(page: str) -> dict[str, Any]:
+    """Return a form that changes something if it is done; rows that it names exist."""
+    return FORMS.get(page, dict)()
 
 
 def pages() -> dict[str, list[str]]:
@@ -96,13 +155,15 @@ def address(page: str, user: User | None) -> str:
     name, query = page if page.startswith(OWN) else f"admin:{page}", QUERIES.get(page)
     if page.endswith("_simple_history"):
         row = MADE[_model_of(page)]()
-        return reverse(name, args=[row.pk, row.history.latest().pk], query=query)
+        return reverse(name, args=[row.pk, _seen(_model_of(page)).history_id], query=query)
     return reverse(name, kwargs={each: _argument(page, each, user) for each in pages()[page]}, query=query)
 
 
 def _argument(page: str, name: str, user: User | None) -> Any:
-    if name == "pk":
-        return _passkey(user) if user else 0
+    if name in OWNED:
+        return OWNED[name](user) if user else 0
+    if page in PREPARED:
+        return PREPARED[page](user)
     fixed = {"app_label": "pets", "content_type_id": 1}
     return fixed[name] if name in fixed else 1 if page == "view_on_site" else MADE[_model_of(page)]().pk
 
@@ -119,8 +180,36 @@ def _passkey(user: User) -> int:
     return int(passkey.pk)
 
 
+def _upload(user: User) -> int:
+    CategoryFactory(name="Dogs")
+    chosen = {"encoding": "", "formula_safe": True, "create_categories": False, "blank": "keep"}
+    upload = keep(file_name="a.csv", content=FILE, chosen=chosen, member=user)
+    preview(upload, Sender(who="test"))
+    return int(upload.pk)
+
+
+OWNED = {"pk": _passkey, "upload_id": _upload}
+"""Arguments that name what belongs to one member alone."""
+
+
+def _bulk_change_of(user: User | None) -> int:
+    return int(BulkChange.objects.create(user=user, who="test", what="Status becomes sold", column="status").pk)
+
+
+def _deleted(_user: User | None) -> int:
+    PetFactory().delete()
+    return int(_seen(Pet).id)
+
+
+PREPARED: dict[str, Callable[[User | None], int]] = {
+    "pets_bulkchange_undo": _bulk_change_of,
+    "pets_pet_restore": _deleted,
+}
+"""Pages that need a row in a certain state."""
+
+
 def rows() -> dict[str, Any]:
     """Return everything that a form could make, change or end."""
-    kept = [*admin.site._registry, Authenticator]
+    kept = [*admin.site._registry, ImportUpload, Authenticator]
     stored = {model.__name__: list(model.objects.order_by("pk").values()) for model in kept}
     return stored | {"sessions": Session.objects.count()}
