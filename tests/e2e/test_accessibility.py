@@ -50,7 +50,7 @@ def pages_of_the_office(page: Page) -> Iterator[str]:
             page.goto(row)
             yield from (
                 link if link.startswith("/") else row.replace("change/", link)
-                for link in links(page, ".object-tools a, a.deletelink")
+                for link in links(page, ".object-tools a:not([href$='/rejects/']), a.deletelink")
             )
 
 
