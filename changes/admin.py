@@ -3,7 +3,9 @@
 from collections.abc import Sequence
 from typing import Any
 
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
+from django.utils.decorators import method_decorator
+from django.views.decorators.http import require_safe
 from simple_history.admin import SimpleHistoryAdmin
 
 from changes.conflicts import SeenForm
@@ -19,6 +21,12 @@ class ChangesAdmin(SimpleHistoryAdmin):  # type: ignore[misc]  # the library has
         """Return what a form shows, and for a change the field that says which state is changed."""
         seen = ["seen"] if obj is not None and self.has_change_permission(request, obj) else []
         return [*self.fields, *seen]
+
+    @method_decorator(require_safe)
+    def history_form_view(self, *args: Any, **kwargs: Any) -> HttpResponse:
+        """Show the thing as it was; the library's view would also write it, for whoever may only look."""
+        answer: HttpResponse = super().history_form_view(*args, **kwargs)
+        return answer
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:  # noqa: FBT001 - Django's signature
         """Save what was changed, if anything was."""

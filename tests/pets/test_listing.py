@@ -70,7 +70,9 @@ def test_the_list_ends_and_says_so(staff: Client, category: Category, monkeypatc
 
 
 def test_an_empty_list_says_so(staff: Client) -> None:
-    assert "No animal matches." in staff.get(PETS, {"q": "nobody"}).content.decode()
+    html = staff.get(PETS, {"q": "nobody"}).content.decode()
+    assert "Nothing was found." in html
+    assert '<a href="?">Show all' in html
 
 
 @pytest.mark.parametrize(

@@ -23,6 +23,7 @@ from pets.importing.undo import undo_import
 from pets.models import Pet, PetStatus, Sale, StockMovement
 from tests.conftest import ApiClient
 from tests.factories import CategoryFactory, PetFactory
+from tests.pets.office import form_of
 
 EPOCH = date(1970, 1, 1)
 QUIET = Progress(StringIO(), shown=False)
@@ -57,7 +58,7 @@ def change_in_the_back_office(api: ApiClient) -> None:
     client = Client()
     client.force_login(User.objects.create_superuser("keeper"))
     pet = Pet.objects.all()[0]
-    data = {"name": "Rex", "category": CategoryFactory().pk, "status": "sold", "external_reference": ""}
+    data = form_of(pet, category=CategoryFactory().pk, status="sold")
     assert client.post(f"/admin/pets/pet/{pet.pk}/change/", data).status_code == 302
 
 
