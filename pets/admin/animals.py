@@ -26,6 +26,15 @@ DELETED_AT_ONCE = 500
 """Animals in one deletion: the page that asks names each of them."""
 
 
+class RowForm(SeenForm):
+    """A row of the list, whose status is named after the animal for those who do not see the row."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        """Name it."""
+        super().__init__(*args, **kwargs)
+        self.fields["status"].widget.attrs["aria-label"] = f"Status of {self.instance.name}"
+
+
 @admin.register(Pet)
 class PetAdmin(ChangesAdmin):
     """Find, add, change, delete and restore; many at once by the actions of `bulk`."""
@@ -78,7 +87,7 @@ class PetAdmin(ChangesAdmin):
 
     def get_changelist_form(self, request: HttpRequest, **kwargs: Any) -> Any:
         """Return the form of a row of the list, which notices conflicts as the page of an animal does."""
-        return super().get_changelist_form(request, form=SeenForm, **kwargs)
+        return super().get_changelist_form(request, form=RowForm, **kwargs)
 
     def get_search_results(self, _request: HttpRequest, queryset: Any, search_term: str) -> tuple[Any, bool]:
         """Return the animals that the words in the search field find."""

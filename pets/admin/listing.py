@@ -196,7 +196,7 @@ class AddedForm(forms.Form):
     """Two days, either of them or both."""
 
     added_from = _day("Added from")
-    added_to = _day("to")
+    added_to = _day("Added to")
 
 
 class AddedFilter(FormFilter):
@@ -217,8 +217,8 @@ class AddedFilter(FormFilter):
 class SoldForm(forms.Form):
     """Two days, either of them or both."""
 
-    sold_from = _day("From")
-    sold_to = _day("To")
+    sold_from = _day("Sold from")
+    sold_to = _day("Sold to")
 
 
 class SoldFilter(FormFilter):

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable
 
 import pytest
-from playwright.sync_api import BrowserContext, Page, expect
+from playwright.sync_api import BrowserContext, Locator, Page, expect
 
 from tests.e2e.conftest import STAFF, Screenshot
 from tests.server import Gunicorn
@@ -142,3 +142,38 @@ def test_no_page_is_wider_than_the_screen(office: Page, three: str, size: tuple[
     choose(office, "become_sold")
     expect(office.locator("#bulk-animals tbody tr")).to_have_count(3)
     assert office.evaluate("document.documentElement.scrollWidth") <= size[0]
+
+
+def tab_to(page: Page, target: Locator) -> None:
+    """Press Tab until `target` has the focus."""
+    for _ in range(100):
+        page.keyboard.press("Tab")
+        if target.evaluate("element => element === document.activeElement"):
+            return
+    pytest.fail(f"Tab does not reach {target}")
+
+
+def test_a_bulk_change_needs_no_mouse(office: Page, three: str) -> None:
+    office.goto(PETS)
+    tab_to(office, office.locator("#searchbar"))
+    office.keyboard.type(three)
+    office.keyboard.press("Enter")
+    office.wait_for_url(re.compile("q="))
+    expect(office.locator("#result_list tbody tr")).to_have_count(3)
+    tab_to(office, office.locator("select[name=action]"))
+    office.keyboard.type("Mark sold")
+    tab_to(office, office.locator("#action-toggle"))
+    office.keyboard.press("Space")
+    expect(office.locator(".action-counter")).to_contain_text("3 of 3")
+    tab_to(office, office.get_by_role("button", name="Go"))
+    office.keyboard.press("Enter")
+    expect(office.locator("#bulk-animals tbody tr")).to_have_count(3)
+    tab_to(office, office.get_by_role("button", name="Change 3 animals"))
+    office.keyboard.press("Enter")
+    expect(office.locator(".messagelist")).to_contain_text("3 animals were changed: Status becomes sold.")
+    tab_to(office, office.get_by_role("link", name="Undo", exact=True))
+    office.keyboard.press("Enter")
+    office.wait_for_url("**/undo/")
+    tab_to(office, office.get_by_role("button", name="Undo for 3 animals"))
+    office.keyboard.press("Enter")
+    expect(office.locator(".messagelist")).to_contain_text("3 animals were given the former value again.")

@@ -1,0 +1,125 @@
+"""Files in the back office: one with a faulty row sent, mended, imported and taken back; a list taken away as one."""
+
+import csv
+import io
+from pathlib import Path
+
+import openpyxl
+from playwright.sync_api import Locator, Page, expect
+
+from tests.e2e.conftest import Screenshot
+from tests.e2e.test_animals import HOSTILE
+from tests.server import Gunicorn
+
+PETS = "/admin/pets/pet/"
+IMPORTS = "/admin/pets/importrun/"
+HEADER = ["external_reference", "name", "category", "status"]
+
+
+def text_of(rows: list[list[str]]) -> str:
+    """Return the rows as a CSV file, with the header."""
+    out = io.StringIO()
+    csv.writer(out).writerows([HEADER, *rows])
+    return out.getvalue()
+
+
+def send(page: Page, rows: list[list[str]], *, name: str, add_categories: bool = False) -> None:
+    """Send the rows as a file of that name, and wait for what it would do."""
+    page.goto(f"{IMPORTS}add/")
+    file = {"name": name, "mimeType": "text/csv", "buffer": text_of(rows).encode()}
+    page.get_by_label("File:").set_input_files(file)  # type: ignore[arg-type]  # as playwright documents it
+    page.get_by_label("Add missing categories").set_checked(add_categories)
+    page.get_by_role("button", name="Show what it would do").click()
+    expect(page.get_by_text("Nothing is written yet.")).to_be_visible()
+
+
+def cells(table: Locator) -> list[list[str | None]]:
+    """Return the text of a table's body, which must be on the page already."""
+    return [[cell.text_content() for cell in row.locator("th, td").all()] for row in table.locator("tbody tr").all()]
+
+
+def downloaded(page: Page, link: str, folder: Path) -> tuple[str, bytes]:
+    """Return the name and the content of the file behind a link."""
+    with page.expect_download() as begun:
+        page.get_by_role("link", name=link).click()
+    file = folder / "downloaded"
+    begun.value.save_as(file)
+    return begun.value.suggested_filename, file.read_bytes()
+
+
+def test_a_file_with_a_faulty_row_is_mended_imported_and_taken_back(
+    office: Page, server: Gunicorn, tmp_path: Path, screenshot: Screenshot
+) -> None:
+    file = tmp_path / "monday.csv"
+    file.write_text(text_of([["E2E-10", "Maple", "Rabbits", "available"]]))
+    server.manage("import_pets", str(file))
+    rows = [
+        ["E2E-10", "Maple", "Rabbits", "sold"],
+        ["E2E-11", "Clover", "Rabbits", ""],
+        ["E2E-12", "Thistle", "Rabbits", "lost"],
+    ]
+    send(office, rows, name="friday.csv")
+    expect(office.get_by_text("1 would add an animal, 1 would change one, 0 say")).to_be_visible()
+    status = "status must be one of available, pending, sold."
+    assert cells(office.locator("#faults")) == [["4", status]]
+    assert [row[2:] for row in cells(office.locator("#plan"))] == [
+        ["E2E-10", "Maple", "Rabbits", "available → sold"],
+        ["E2E-11", "Clover", "Rabbits", "available"],
+    ]
+    screenshot("admin-import-preview.png")
+    assert downloaded(office, "Download them", tmp_path) == (
+        "friday-refused.csv",
+        f"_line,_code,_message,{','.join(HEADER)}\r\n"
+        f'4,validation_failed,"{status}",E2E-12,Thistle,Rabbits,lost\r\n'.encode(),
+    )
+
+    office.get_by_role("button", name="Import 2 rows, leave out 1").click()
+    office.wait_for_url("**/change/")
+    expect(office.locator(".messagelist")).to_contain_text("1 added, 1 changed, 0 unchanged, 1 refused.")
+    expect(office.locator(".field-file_name")).to_contain_text("friday.csv")
+    assert downloaded(office, "Refused rows", tmp_path)[0] == "friday-refused.csv"
+    record = office.url
+
+    send(office, [["E2E-12", "Thistle", "Rabbits", "pending"]], name="friday-refused.csv")
+    expect(office.locator("#faults")).to_have_count(0)
+    office.get_by_role("button", name="Import 1 row", exact=True).click()
+    office.wait_for_url("**/change/")
+    expect(office.locator(".messagelist")).to_contain_text("1 added, 0 changed, 0 unchanged, 0 refused.")
+
+    office.goto(record)
+    office.get_by_role("link", name="Undo", exact=True).click()
+    office.wait_for_url("**/undo/")
+    office.get_by_role("button", name="Undo import").click()
+    expect(office.get_by_text("1 animal deleted, 1 given its former values, 0 categories deleted.")).to_be_visible()
+    office.goto(f"{PETS}?q=E2E-1")
+    expect(office.locator("#result_list .field-reference")).to_have_text(["E2E-12", "E2E-10"])
+    expect(office.locator("#result_list .field-status select").last).to_have_value("available")
+
+
+def test_hostile_names_stay_text_from_file_to_file(office: Page, tmp_path: Path) -> None:
+    rows = [[f"HOSTILE-{number}", name, name, "available"] for number, name in enumerate([*HOSTILE, "=1+1"])]
+    rows[-1][2] = rows[0][2]
+    send(office, rows, name="hostile <b>.csv", add_categories=True)
+    assert [row[2:5] for row in cells(office.locator("#plan"))] == [row[:3] for row in rows]
+    assert office.locator("img[src=x], #content b, #content-main script").count() == 0
+    office.get_by_role("button", name="Import 5 rows").click()
+    office.wait_for_url("**/change/")
+    office.goto(f"{PETS}?q=HOSTILE-")
+    expect(office.locator("#result_list tbody tr")).to_have_count(5)
+    rows[-1][1] = "'=1+1"  # what a spreadsheet would take for a formula
+    _, content = downloaded(office, "Export as CSV", tmp_path)
+    assert list(csv.reader(io.StringIO(content.decode(), newline=""))) == [HEADER, *rows]
+
+
+def test_what_the_list_shows_is_downloaded(office: Page, server: Gunicorn, tmp_path: Path) -> None:
+    file = tmp_path / "list.csv"
+    file.write_text(text_of([["LIST-1", "Nutmeg", "Rabbits", "sold"], ["LIST-2", "Poppy", "Rabbits", "pending"]]))
+    server.manage("import_pets", str(file))
+    office.goto(f"{PETS}?q=LIST-&status__exact=sold")
+    name, content = downloaded(office, "Export as CSV", tmp_path)
+    assert name.endswith(".csv")
+    assert content == f"{','.join(HEADER)}\nLIST-1,Nutmeg,Rabbits,sold\n".encode()
+    name, content = downloaded(office, "Export as XLSX", tmp_path)
+    assert name.endswith(".xlsx")
+    sheet = openpyxl.load_workbook(io.BytesIO(content)).worksheets[0]
+    assert list(sheet.values) == [tuple(HEADER), ("LIST-1", "Nutmeg", "Rabbits", "sold")]
