@@ -8,7 +8,7 @@ from categories.models import Category
 from categories.names import validate_name
 from pets import rules
 from pets.importing.faults import Fault, FileError
-from pets.importing.readers import Cells, Damaged
+from pets.importing.readers.rows import Cells, Damaged
 from pets.models import PetStatus, validate_reference
 
 NO_SUCH_NAME = "must be the name of an existing category, unless missing ones are to be created."

@@ -12,7 +12,8 @@ from typing import Self
 
 from pets.files import FileInTheWayError, whole_file
 from pets.importing.faults import Fault, ImportRefusedError
-from pets.importing.readers import REMARKS, Cells, Damaged, Table
+from pets.importing.readers.header import REMARKS
+from pets.importing.readers.rows import Cells, Damaged, Table
 from pets.spreadsheets import FORMULA_STARTS
 
 SHOWN = 100

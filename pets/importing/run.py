@@ -15,7 +15,8 @@ from pets.importing.faults import Fault, FileError, ImportRefusedError
 from pets.importing.lock import only_import
 from pets.importing.preview import Watch
 from pets.importing.progress import Progress
-from pets.importing.readers import Cells, Reading, Row, Table, read
+from pets.importing.readers import read
+from pets.importing.readers.rows import Cells, Reading, Row, Table
 from pets.importing.rejects import SHOWN, Rejects
 from pets.importing.source import Source, open_source
 from pets.importing.transactions import hang_up, roomy, write_at_once

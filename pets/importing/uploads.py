@@ -14,7 +14,7 @@ from django.utils import timezone
 from categories.models import Category
 from pets.importing.faults import ImportRefusedError
 from pets.importing.preview import Planned, digest
-from pets.importing.readers import Reading
+from pets.importing.readers.rows import Reading
 from pets.importing.run import Options, Outcome, Sender, import_of, import_source
 from pets.importing.source import GZIP, Source, source_of
 from pets.models import ImportRun, ImportUpload

@@ -10,7 +10,8 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from pets.importing.faults import ImportRefusedError
 from pets.importing.progress import Progress
-from pets.importing.readers import DELIMITERS, Reading
+from pets.importing.readers.rows import Reading
+from pets.importing.readers.separated import DELIMITERS
 from pets.importing.report import as_json, report
 from pets.importing.run import Options, Outcome, import_file
 from pets.importing.source import ENCODINGS, FORMATS

@@ -1,0 +1,60 @@
+"""The columns of a table: their names in the header, and the cells of a row under them."""
+
+from collections.abc import Sequence
+
+from pets.importing.faults import FileError
+from pets.importing.readers.numbers import number
+from pets.importing.readers.rows import Cells, Damaged
+
+COLUMNS = ("external_reference", "name", "category", "categoryId", "status")
+REMARKS = ("_line", "_code", "_message")
+"""What a file of rejects has in front of each row; an import passes over it."""
+
+KNOWN = {column.lower(): column for column in (*COLUMNS, *REMARKS)}
+"""The columns by what they are found by: case does not matter."""
+
+NAMED = 5
+"""Unknown columns that a message names."""
+
+
+def columns_of(header: Sequence[str]) -> list[str]:
+    """Return the header's columns under their own names; raises `FileError` naming every mistake."""
+    columns = [KNOWN.get(cell.strip().lower(), "") for cell in header]
+    unknown = [cell for cell, column in zip(header, columns, strict=True) if not column]
+    mistakes = [f"{named(unknown)}: no column of an import"] if unknown else []
+    mistakes += [f"{column} is there twice" for column in KNOWN.values() if columns.count(column) > 1]
+    if "name" not in columns:
+        mistakes.append("name is missing")
+    if "category" in columns and "categoryId" in columns:
+        mistakes.append("category and categoryId are both there: keep one")
+    elif "category" not in columns and "categoryId" not in columns:
+        mistakes.append("category (by name) or categoryId (by number) is missing")
+    if mistakes:
+        message = f"The header cannot be used: {'; '.join(mistakes)}. Columns: {', '.join(COLUMNS)}."
+        raise FileError(message)
+    return columns
+
+
+def named(names: Sequence[str]) -> str:
+    """Return the first of the names in quotes, as they can be printed."""
+    more = f" and {len(names) - NAMED:,} more" if len(names) > NAMED else ""
+    return ", ".join(f'"{_shown(name)}"' for name in names[:NAMED]) + more
+
+
+def _shown(name: str) -> str:
+    printable = "".join(each if each.isprintable() else "\N{REPLACEMENT CHARACTER}" for each in name[:40])
+    return f"{printable}…" if len(name) > 40 else printable
+
+
+def cells_of(columns: Sequence[str], row: Sequence[str], *, formula_safe: bool) -> Cells | Damaged:
+    """Return the cells of one row of text under the names of their columns."""
+    if len(row) != len(columns):
+        return Damaged(f"The row has {len(row)} cells, the header has {len(columns)}.", row)
+    if formula_safe:
+        row = [cell.removeprefix("'") for cell in row]
+    cells: Cells = dict(zip(columns, row, strict=True))
+    if "" in row:
+        cells = {column: cell for column, cell in cells.items() if cell}
+    if "categoryId" in cells:
+        cells["categoryId"] = number(cells["categoryId"])
+    return cells

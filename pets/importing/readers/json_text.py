@@ -1,0 +1,114 @@
+"""JSON arrays and JSON lines."""
+
+import itertools
+import json
+import re
+from collections.abc import Iterator
+from typing import Any, NoReturn
+
+from pets.importing.faults import MALFORMED_JSON, FileError
+from pets.importing.readers.header import COLUMNS, REMARKS, named
+from pets.importing.readers.numbers import decimal, integer
+from pets.importing.readers.rows import Cells, Damaged, Row
+
+
+def _no_constant(constant: str) -> NoReturn:
+    raise ValueError(constant)
+
+
+DECODER = json.JSONDecoder(parse_int=integer, parse_float=decimal, parse_constant=_no_constant)
+"""As exact as the API's reader (docs/decisions/0011)."""
+
+BLANKS = re.compile(r"[ \t\r\n]*")
+LONGEST_VALUE = 64 * 1024
+"""Characters of one animal in a JSON array: what a request's body may have."""
+
+
+def read_json_lines(lines: Iterator[str]) -> Iterator[Row]:
+    """Yield a row for each line that is not blank."""
+    for line, text in enumerate(lines, 1):
+        if not text.strip():
+            continue
+        try:
+            value = DECODER.decode(text)
+        except (ValueError, RecursionError):
+            yield line, Damaged("The line must be one JSON object.", [text.rstrip("\r\n")], MALFORMED_JSON)
+            continue
+        yield line, _members(value)
+
+
+def read_json_array(blocks: Iterator[str]) -> Iterator[Row]:
+    """Yield the elements of one array, holding hardly more than one of them."""
+    scanner = _Scanner(blocks)
+    scanner.expect("[", "The file must be a JSON array of animals")
+    if scanner.peek() != "]":
+        for number in itertools.count(1):
+            yield number, _members(scanner.value())
+            if scanner.peek() != ",":
+                break
+            scanner.expect(",", "")
+    scanner.expect("]", "The array must go on with a comma or end with ]")
+    if scanner.peek():
+        scanner.fail("Nothing may follow the array")
+
+
+def _members(value: Any) -> Cells | Damaged:
+    if not isinstance(value, dict):
+        return Damaged("The row must be a JSON object.", [value])
+    if unknown := [member for member in value if member not in COLUMNS and member not in REMARKS]:
+        return Damaged(f"{named(unknown)}: no member of an import. Members: {', '.join(COLUMNS)}.", [value])
+    return {member: each for member, each in value.items() if not (member == "external_reference" and each is None)}
+
+
+class _Scanner:
+    """A window on a JSON text."""
+
+    def __init__(self, blocks: Iterator[str]) -> None:
+        """Begin in front of the first of `blocks`."""
+        self._blocks = blocks
+        self._text = ""
+        self._at = 0
+        self._line = 1
+
+    def peek(self) -> str:
+        """Return the next character that is no blank, "" at the end."""
+        while True:
+            self._step_to(BLANKS.match(self._text, self._at).end())  # type: ignore[union-attr]  # it matches always
+            if self._at < len(self._text) or not self._refill():
+                return self._text[self._at : self._at + 1]
+
+    def expect(self, character: str, complaint: str) -> None:
+        """Step over `character`; raises `FileError`."""
+        if self.peek() != character:
+            self.fail(complaint)
+        self._at += 1
+
+    def value(self) -> Any:
+        """Return the next value and step behind it; raises `FileError`."""
+        self.peek()
+        while True:
+            try:
+                value, end = DECODER.raw_decode(self._text, self._at)
+            except (ValueError, RecursionError):
+                if len(self._text) - self._at > LONGEST_VALUE or not self._refill():
+                    self.fail(f"This is no JSON, or an animal of more than {LONGEST_VALUE:,} characters")
+                continue
+            if end < len(self._text) or not self._refill():  # a number may go on in the next block
+                self._step_to(end)
+                return value
+
+    def fail(self, complaint: str) -> NoReturn:
+        """Raise `FileError` with the line."""
+        message = f"Line {self._line}: {complaint}."
+        raise FileError(message)
+
+    def _step_to(self, end: int) -> None:
+        self._line += self._text.count("\n", self._at, end)
+        self._at = end
+
+    def _refill(self) -> bool:
+        """Add a block and forget what lies behind; False at the end of the file."""
+        block = next(self._blocks, "")
+        self._text = self._text[self._at :] + block
+        self._at = 0
+        return bool(block)

@@ -1,0 +1,50 @@
+"""What every reader yields: `(line, cells)`.
+
+`line` is where the row begins, from 1; in a JSON array, which may have no lines, it is the number of the animal.
+`cells` maps the name of a column to its value and leaves out what is blank. A row that cannot be taken apart comes as
+a `Damaged` in place of its cells. The header is read, and refused, before any row.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pets.importing.faults import VALIDATION_FAILED
+
+Cells = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Damaged:
+    """A row that is no row: what is wrong with it, and its text."""
+
+    message: str
+    cells: Sequence[Any]
+    code: str = VALIDATION_FAILED
+    unread: bool = False
+    """`cells` is the text of the whole row."""
+
+
+Row = tuple[int, Cells | Damaged]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reading:
+    """How a file is to be read; None is to be found out."""
+
+    format: str | None = None
+    encoding: str | None = None
+    delimiter: str | None = None
+    formula_safe: bool = False
+
+
+@dataclass(frozen=True)
+class Table:
+    """An opened table: its rows, and what a file of its rejects needs to look the same."""
+
+    rows: Iterator[Row]
+    header: Sequence[str] | None = None
+    """The columns in their order; None for JSON, whose rows name them."""
+    delimiter: str = ","
+    place: str = "line"
+    """What the number that comes with a row counts; each row has a number of its own."""
