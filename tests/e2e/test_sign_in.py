@@ -116,6 +116,7 @@ def authenticator(page: Page) -> None:
 def no_serious_finding(page: Page) -> None:
     found = Axe().run(page).response["violations"]
     assert [(each["id"], each["nodes"][0]["html"]) for each in found if each["impact"] in {"serious", "critical"}] == []
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
 def test_the_first_sign_in_and_the_next(page: Page, server: Gunicorn, screenshot: Screenshot) -> None:
@@ -202,4 +203,17 @@ def test_the_pages_can_be_used_by_everybody(
         for path in ("password/", "app/add/", "passkeys/add/"):
             page.goto(f"/admin/account/{path}")
             no_serious_finding(page)
-            assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        page.goto("/admin/account/")
+        set_up_app(page)
+        expect(page.locator(".recovery-codes li")).to_have_count(10)
+        no_serious_finding(page)
+        page.get_by_role("link", name="I have kept them").click()
+        expect(page.get_by_role("heading", level=1)).to_have_text("Overview")
+        for path in ("", "again/", "again/code/", "app/remove/", "codes/renew/", "passkeys/"):
+            page.goto(f"/admin/account/{path}")
+            no_serious_finding(page)
+        sign_out(page)
+        no_serious_finding(page)
+        fill_in(page, f"dora-{scheme}", PASSWORD)
+        page.wait_for_url("/admin/account/sign-in/second-factor/")
+        no_serious_finding(page)
