@@ -1,5 +1,6 @@
 """Mistakes that the back office makes good: a bulk change undone, a conflict told, a deleted animal restored."""
 
+import itertools
 import re
 from collections.abc import Callable
 
@@ -10,6 +11,7 @@ from tests.e2e.conftest import STAFF, Screenshot
 from tests.server import Gunicorn
 
 PETS = "/admin/pets/pet/"
+LITTERS = itertools.count(1)
 
 
 @pytest.fixture(scope="package")
@@ -18,12 +20,12 @@ def bulk_key(server: Gunicorn) -> str:
 
 
 @pytest.fixture
-def three(server: Gunicorn, bulk_key: str, request: pytest.FixtureRequest) -> str:
+def three(server: Gunicorn, bulk_key: str) -> str:
     """Three new animals; returns what a search finds them by."""
     category = server.get("/v1/categories", bulk_key).json()[0]["id"]
-    name = f"Of {request.node.name}"
+    name = f"Litter {next(LITTERS)}:"
     for number, status in enumerate(("available", "available", "pending")):
-        server.post("/v1/pets", bulk_key, {"name": f"{name} {number}", "categoryId": category, "status": status})
+        server.post("/v1/pets", bulk_key, {"name": f"{name} puppy {number}", "categoryId": category, "status": status})
     return name
 
 
@@ -126,7 +128,7 @@ def test_a_deleted_animal_is_restored(office: Page, three: str, screenshot: Scre
     office.get_by_role("link", name="Deleted animals").click()
     office.wait_for_url("**/deleted/")
     screenshot("admin-deleted.png")
-    office.get_by_role("button", name=f"Restore {three} 2").click()
+    office.get_by_role("button", name=f"Restore {three} puppy 2").click()
     expect(office.locator(".messagelist")).to_contain_text(f"is in the catalogue again, as animal {number[1]}.")
 
 
