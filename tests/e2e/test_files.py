@@ -51,26 +51,26 @@ def test_a_file_with_a_faulty_row_is_mended_imported_and_taken_back(
     office: Page, server: Gunicorn, tmp_path: Path, screenshot: Screenshot
 ) -> None:
     file = tmp_path / "monday.csv"
-    file.write_text(text_of([["E2E-10", "Maple", "Rabbits", "available"]]))
+    file.write_text(text_of([["FRIDAY-10", "Maple", "Rabbits", "available"]]))
     server.manage("import_pets", str(file))
     rows = [
-        ["E2E-10", "Maple", "Rabbits", "sold"],
-        ["E2E-11", "Clover", "Rabbits", ""],
-        ["E2E-12", "Thistle", "Rabbits", "lost"],
+        ["FRIDAY-10", "Maple", "Rabbits", "sold"],
+        ["FRIDAY-11", "Clover", "Rabbits", ""],
+        ["FRIDAY-12", "Thistle", "Rabbits", "lost"],
     ]
     send(office, rows, name="friday.csv")
     expect(office.get_by_text("1 would add an animal, 1 would change one, 0 say")).to_be_visible()
     status = "status must be one of available, pending, sold."
     assert cells(office.locator("#faults")) == [["4", status]]
     assert [row[2:] for row in cells(office.locator("#plan"))] == [
-        ["E2E-10", "Maple", "Rabbits", "available → sold"],
-        ["E2E-11", "Clover", "Rabbits", "available"],
+        ["FRIDAY-10", "Maple", "Rabbits", "available → sold"],
+        ["FRIDAY-11", "Clover", "Rabbits", "available"],
     ]
     screenshot("admin-import-preview.png")
     assert downloaded(office, "Download them", tmp_path) == (
         "friday-refused.csv",
         f"_line,_code,_message,{','.join(HEADER)}\r\n"
-        f'4,validation_failed,"{status}",E2E-12,Thistle,Rabbits,lost\r\n'.encode(),
+        f'4,validation_failed,"{status}",FRIDAY-12,Thistle,Rabbits,lost\r\n'.encode(),
     )
 
     office.get_by_role("button", name="Import 2 rows, leave out 1").click()
@@ -80,7 +80,7 @@ def test_a_file_with_a_faulty_row_is_mended_imported_and_taken_back(
     assert downloaded(office, "Refused rows", tmp_path)[0] == "friday-refused.csv"
     record = office.url
 
-    send(office, [["E2E-12", "Thistle", "Rabbits", "pending"]], name="friday-refused.csv")
+    send(office, [["FRIDAY-12", "Thistle", "Rabbits", "pending"]], name="friday-refused.csv")
     expect(office.locator("#faults")).to_have_count(0)
     office.get_by_role("button", name="Import 1 row", exact=True).click()
     office.wait_for_url("**/change/")
@@ -91,8 +91,8 @@ def test_a_file_with_a_faulty_row_is_mended_imported_and_taken_back(
     office.wait_for_url("**/undo/")
     office.get_by_role("button", name="Undo import").click()
     expect(office.get_by_text("1 animal deleted, 1 given its former values, 0 categories deleted.")).to_be_visible()
-    office.goto(f"{PETS}?q=E2E-1")
-    expect(office.locator("#result_list .field-reference")).to_have_text(["E2E-12", "E2E-10"])
+    office.goto(f"{PETS}?q=FRIDAY-1")
+    expect(office.locator("#result_list .field-reference")).to_have_text(["FRIDAY-12", "FRIDAY-10"])
     expect(office.locator("#result_list .field-status select").last).to_have_value("available")
 
 
