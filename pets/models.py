@@ -48,12 +48,12 @@ class ImportRunQuerySet(models.QuerySet["ImportRun"]):
 
 
 class ImportRun(models.Model):
-    """One call of `import_pets`. The row and the animals are committed together, so what it says is what happened."""
+    """One import. The row and the animals are committed together, so what it says is what happened."""
 
-    who = models.CharField(max_length=150, help_text="The account of the operating system that ran the command.")
+    who = models.CharField(max_length=150, help_text='"staff anna", or the account that ran the command.')
     file_name = models.CharField(max_length=255, help_text='Without its folder; "-" is standard input.')
     sha256 = models.CharField(max_length=64, db_index=True, help_text="Of the file as it was given, in hexadecimal.")
-    options = models.JSONField(help_text="The options that the command was given.")
+    options = models.JSONField(help_text="What was asked for.")
     state = models.CharField(max_length=8, choices=ImportState, default=ImportState.RUNNING)
     rows = models.BigIntegerField(default=0, help_text="Rows read, without the header.")
     created = models.BigIntegerField(default=0, help_text="Animals that were added.")

@@ -24,6 +24,15 @@ ENCODINGS = (("", "Found out from the file"), ("cp1252", "cp1252, of older Windo
 BLANKS = (("keep", "Leaves the animal as it is"), ("clear", "Clears the status, to available"))
 
 
+OPTIONS = {
+    "dry_run": "dry run",
+    "again": "again, although it was imported before",
+    "create_categories": "missing categories added",
+    "skip_faults": "rows with faults left out",
+    "formula_safe": "a ' before cells dropped",
+}
+
+
 class UploadForm(forms.Form):
     """The file, and what `import_pets` has options for."""
 
@@ -60,11 +69,23 @@ class ImportRunAdmin(admin.ModelAdmin):
     list_filter = ["state", "started_at"]
     search_fields = ["file_name", "=sha256"]
     change_form_template = "admin/pets/importrun/record.html"
+    fields = [
+        *("file_name", "who", "state", "outcome", "rows", "created", "updated", "unchanged", "refused", "rejects"),
+        *("asked_for", "started_at", "finished_at", "undone_at", "sha256"),
+    ]
+    readonly_fields = ["asked_for"]
 
     @admin.display(description="started", ordering="-started_at")
     def started(self, run: ImportRun) -> str:
         """Return when it began, to the minute."""
         return f"{localtime(run.started_at):%Y-%m-%d %H:%M}"
+
+    @admin.display(description="asked for")
+    def asked_for(self, run: ImportRun) -> str:
+        """Return the options that were set, in words."""
+        options = run.options | run.options.get("reading", {})
+        words = [word for name, word in OPTIONS.items() if options.get(name)]
+        return ", ".join(words if options.get("keep_blanks", True) else [*words, "blank cells clear"])
 
     def has_change_permission(self, _request: HttpRequest, _obj: Any = None) -> bool:
         """Return that nobody changes one."""

@@ -1,4 +1,4 @@
-"""Which ids a running import writes, so that lists can step over them."""
+"""Which ids a running import writes, so that lists can step over them; and who may have started one."""
 
 from django.db import migrations, models
 
@@ -7,6 +7,16 @@ class Migration(migrations.Migration):
     dependencies = [("pets", "0011_import_uploads")]
 
     operations = [
+        migrations.AlterField(
+            model_name="importrun",
+            name="who",
+            field=models.CharField(help_text='"staff anna", or the account that ran the command.', max_length=150),
+        ),
+        migrations.AlterField(
+            model_name="importrun",
+            name="options",
+            field=models.JSONField(help_text="What was asked for."),
+        ),
         migrations.AddField(
             model_name="importrun",
             name="first_id",

@@ -48,7 +48,7 @@ def _sums(rows: list[Row]) -> list[tuple[str, int]]:
 
 def _others(rows: list[Row]) -> Row:
     figures = [Figure(value) for _, value in _sums(rows)]
-    return Row(f"{len(rows):,} other categories", figures)
+    return Row(f"{len(rows):,} other {'category' if len(rows) == 1 else 'categories'}", figures)
 
 
 def per_day() -> dict[str, Any]:

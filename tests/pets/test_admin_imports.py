@@ -274,3 +274,12 @@ def test_a_large_import_is_not_undone_here(staff: Client, dogs: Category) -> Non
     answer = staff.post(f"/admin/pets/importrun/{run.pk}/undo/")
     assert f"manage.py undo_import {run.pk}" in answer.content.decode()
     assert Pet.objects.count() == 1
+
+
+def test_the_record_is_in_words(staff: Client, dogs: Category) -> None:
+    confirm(staff, send(staff, f"{HEADER}Rex,Dogs,,\n,Dogs,,\n", create_categories="on", blank="clear"))
+    run = ImportRun.objects.get(state="done")
+    page = staff.get(f"/admin/pets/importrun/{run.pk}/change/").content.decode()
+    assert "missing categories added, rows with faults left out, a &#x27; before cells dropped, blank cells clear" in page
+    assert "keep_blanks" not in page
+    assert "Refused rows" in page
