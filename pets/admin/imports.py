@@ -153,7 +153,7 @@ class ImportRunAdmin(admin.ModelAdmin):
         if request.method != "POST" or not _is_small(run):
             return self._page(request, "undo.html", title=f"Undo {run}", run=run, is_small=_is_small(run))
         try:
-            undone = undo_import(run.pk, Progress(None, shown=False), dry_run=False)
+            undone = undo_import(run.pk, Progress(None, shown=False), dry_run=False, sender=_sender(request))
         except ImportRefusedError as error:
             self.message_user(request, str(error), messages.ERROR)
             return self._record(run)
