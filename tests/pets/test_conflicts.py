@@ -126,6 +126,26 @@ def test_rows_of_the_list_that_were_not_edited_do_not_conflict(staff: Client, re
     assert dict(Pet.objects.values_list("name", "status")) == {"Tom": "pending", "Rex II": "available"}
 
 
+def test_what_others_changed_in_rows_that_were_not_edited_stays(
+    staff: Client, anna: Client, rex: Pet, category: Category
+) -> None:
+    tom = PetFactory(name="Tom", category=category)
+    mine = rows_of(tom, rex, Tom="pending")
+    anna.post(PETS, rows_of(rex, Rex="sold"))
+    assert staff.post(PETS, mine).status_code == 302
+    assert dict(Pet.objects.values_list("name", "status")) == {"Tom": "pending", "Rex": "sold"}
+    assert history_disagrees() == []
+
+
+@pytest.mark.parametrize("seen_by_form", ["", "x", "9" * 5_000, "99999999999999999999", "٣"])
+def test_a_row_of_the_list_that_does_not_say_what_it_saw_saves_nothing(
+    staff: Client, rex: Pet, seen_by_form: str
+) -> None:
+    answer = staff.post(PETS, rows_of(rex, Rex="sold") | {"form-0-seen": seen_by_form})
+    assert answer.status_code == 200
+    assert Pet.objects.get().status == "available"
+
+
 def test_an_animal_of_the_list_that_is_gone_stops_the_saving(staff: Client, rex: Pet, category: Category) -> None:
     tom = PetFactory(name="Tom", category=category)
     mine = rows_of(tom, rex, Tom="pending", Rex="sold")
