@@ -104,9 +104,8 @@ class ImportRunAdmin(admin.ModelAdmin):
         given = (request.POST, request.FILES) if request.method == "POST" else ()
         form = UploadForm(*given, may_add_categories=may_add_categories)
         if form.is_valid():
-            file = form.cleaned_data["file"]
             try:
-                upload = keep(file_name=file.name, content=file.read(), chosen=form.chosen(), member=request.user)
+                upload = keep(form.cleaned_data["file"], chosen=form.chosen(), member=request.user)
                 return self._show_preview(request, upload)
             except ImportRefusedError as error:
                 form.add_error("file", str(error))

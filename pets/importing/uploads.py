@@ -9,6 +9,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+from django.core.files.uploadedfile import UploadedFile
 from django.utils import timezone
 
 from categories.models import Category
@@ -51,14 +52,17 @@ class Preview:
         return sorted(names - set(Category.objects.filter(name__in=names).values_list("name", flat=True)))
 
 
-def keep(*, file_name: str, content: bytes, chosen: dict[str, Any], member: Any) -> ImportUpload:
+def keep(file: UploadedFile, *, chosen: dict[str, Any], member: Any) -> ImportUpload:
     """Keep a file for a day; raises `ImportRefusedError` for one that is not for here. Older ones are forgotten."""
-    if len(content) > LARGEST_UPLOAD:
-        raise ImportRefusedError(TOO_LARGE.format(bytes=len(content), most=LARGEST_UPLOAD))
+    if (size := file.size or 0) > LARGEST_UPLOAD:  # before it is read: it may be of any size
+        raise ImportRefusedError(TOO_LARGE.format(bytes=size, most=LARGEST_UPLOAD))
+    content = file.read()
     if content.startswith(GZIP):
         raise ImportRefusedError(COMPRESSED)
     ImportUpload.objects.filter(created_at__lt=timezone.now() - KEPT).delete()
-    return ImportUpload.objects.create(uploaded_by=member, file_name=file_name[:255], content=content, options=chosen)
+    return ImportUpload.objects.create(
+        uploaded_by=member, file_name=(file.name or "")[:255], content=content, options=chosen
+    )
 
 
 def preview(upload: ImportUpload, sender: Sender) -> Preview:
