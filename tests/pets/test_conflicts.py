@@ -1,15 +1,18 @@
 """Two people, one animal or category: the second is told what the first changed, and loses nothing typed."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from django.db.models.signals import pre_save
 from django.test import Client
 
 from categories.models import Category
+from changes.admin import MEANWHILE
 from pets.models import Pet
 from tests.conftest import ApiClient
 from tests.factories import CategoryFactory, PetFactory
-from tests.pets.office import PETS, form_of, history_disagrees, member, rows_of, seen
+from tests.pets.office import PETS, form_of, history_disagrees, member, rows_of, seen, told
 
 FIRST = "Somebody else changed this after you opened it, and nothing of yours was saved."
 
@@ -92,6 +95,27 @@ def test_a_deleted_animal_is_told(staff: Client, rex: Pet) -> None:
     rex.delete()
     answer = staff.post(f"{PETS}{number}/change/", mine, follow=True)
     assert "exist. Perhaps it was deleted?" in answer.content.decode()
+
+
+@pytest.fixture
+def taken_at_the_same_moment(rex: Pet, category: Category) -> Iterator[None]:
+    """After the form of Rex was found right, another animal gets the reference in it."""
+
+    def take(**_signal: Any) -> None:
+        pre_save.disconnect(take, sender=Pet)
+        PetFactory(name="Tom", category=category, external_reference="A-1")
+
+    pre_save.connect(take, sender=Pet, weak=False)
+    yield
+    pre_save.disconnect(take, sender=Pet)
+
+
+def test_a_reference_that_is_taken_at_the_same_moment(staff: Client, rex: Pet, taken_at_the_same_moment: None) -> None:
+    answer = staff.post(f"{PETS}{rex.pk}/change/", form_of(rex, external_reference="A-1"), follow=True)
+    assert told(answer) == [MEANWHILE]
+    rex.refresh_from_db()
+    assert (rex.name, rex.external_reference) == ("Rex", None)
+    assert history_disagrees() == []
 
 
 def test_in_the_list_too(staff: Client, anna: Client, rex: Pet, category: Category) -> None:
