@@ -52,7 +52,7 @@ class Preview:
         return sorted(names - set(Category.objects.filter(name__in=names).values_list("name", flat=True)))
 
 
-def keep(file: UploadedFile, *, chosen: dict[str, Any], member: Any) -> ImportUpload:
+def keep(file: "UploadedFile[Any]", *, chosen: dict[str, Any], member: Any) -> ImportUpload:
     """Keep a file for a day; raises `ImportRefusedError` for one that is not for here. Older ones are forgotten."""
     if (size := file.size or 0) > LARGEST_UPLOAD:  # before it is read: it may be of any size
         raise ImportRefusedError(TOO_LARGE.format(bytes=size, most=LARGEST_UPLOAD))
