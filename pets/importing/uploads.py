@@ -7,9 +7,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from django.core.files.uploadedfile import UploadedFile
 from django.utils import timezone
 
 from categories.models import Category
@@ -19,6 +18,9 @@ from pets.importing.readers import Reading
 from pets.importing.run import Options, Outcome, Sender, import_of, import_source
 from pets.importing.source import GZIP, Source, source_of
 from pets.models import ImportRun, ImportUpload
+
+if TYPE_CHECKING:
+    from django.core.files.uploadedfile import UploadedFile  # generic for mypy only
 
 LARGEST_UPLOAD = 5 * 1024 * 1024
 """Bytes."""
