@@ -3,12 +3,19 @@
 from collections.abc import Sequence
 from typing import Any
 
-from django.http import HttpRequest, HttpResponse
+from django.contrib import messages
+from django.db import IntegrityError
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.utils.decorators import method_decorator
 from django.views.decorators.http import require_safe
 from simple_history.admin import SimpleHistoryAdmin
 
 from changes.conflicts import SeenForm
+
+MEANWHILE = (
+    "Nothing was saved: at the same moment somebody else took what must be unique, or deleted what this belongs to. "
+    "Try again."
+)
 
 
 class ChangesAdmin(SimpleHistoryAdmin):  # type: ignore[misc]  # the library has no types
@@ -21,6 +28,15 @@ class ChangesAdmin(SimpleHistoryAdmin):  # type: ignore[misc]  # the library has
         """Return what a form shows, and for a change the field that says which state is changed."""
         seen = ["seen"] if obj is not None and self.has_change_permission(request, obj) else []
         return [*self.fields, *seen]
+
+    def changeform_view(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        """Show the form or save it; what others committed after it was checked may make that impossible."""
+        try:
+            answer: HttpResponse = super().changeform_view(request, *args, **kwargs)
+        except IntegrityError:
+            self.message_user(request, MEANWHILE, messages.ERROR)
+            return HttpResponseRedirect(request.get_full_path())
+        return answer
 
     @method_decorator(require_safe)
     def history_form_view(self, *args: Any, **kwargs: Any) -> HttpResponse:

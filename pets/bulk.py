@@ -119,10 +119,14 @@ def refuse_unless_last(bulk: BulkChange, *, user: AbstractBaseUser) -> None:
     if BulkChange.objects.filter(undo_of=bulk).exists():
         message = f"{str(bulk).capitalize()} was undone already."
         raise UndoRefusedError(message)
+    if not bulk.changed:
+        message = f"{str(bulk).capitalize()} changed nothing; there is nothing to undo."
+        raise UndoRefusedError(message)
     if bulk.user_id != user.pk:
         message = f"{str(bulk).capitalize()} was made by somebody else ({bulk.who}); only they can undo it."
         raise UndoRefusedError(message)
-    last = BulkChange.objects.filter(user_id=user.pk, undo_of=None, undone_by=None).latest("pk")
+    # One that changed nothing, such as a form sent twice, stands in nobody's way.
+    last = BulkChange.objects.filter(user_id=user.pk, undo_of=None, undone_by=None, changed__gt=0).latest("pk")
     if last != bulk:
         message = f"{str(bulk).capitalize()} is not your last; undo {last} first."
         raise UndoRefusedError(message)

@@ -1,5 +1,6 @@
 """Animals in the back office: the list, one animal, and its history."""
 
+import re
 from contextlib import nullcontext
 from typing import Any, ClassVar
 
@@ -33,6 +34,15 @@ class RowForm(SeenForm):
         """Name it."""
         super().__init__(*args, **kwargs)
         self.fields["status"].widget.attrs["aria-label"] = f"Status of {self.instance.name}"
+
+    def has_changed(self) -> bool:
+        """Return whether its user chose a status: a row that was left alone stays as others made it since."""
+        return super().has_changed() and not self._is_as_seen()
+
+    def _is_as_seen(self) -> bool:
+        seen, status = (self.data.get(self.add_prefix(name), "") for name in ("seen", "status"))
+        told = re.fullmatch("[0-9]{1,18}", seen) is not None
+        return told and self.instance.history.filter(history_id=int(seen), status=status).exists()
 
 
 @admin.register(Pet)

@@ -26,6 +26,7 @@ NAMED = 10
 """Animals that a message names."""
 
 CATEGORY = "category"
+NONE_LEFT = "None of the selected animals is in this list any more. Nothing was changed."
 IN_PART = "This page was sent in part. Nothing was changed; select the animals anew."
 
 
@@ -74,6 +75,9 @@ def _action(becomes: str, description: str) -> Any:
         pairs = list(selected.values_list("pk", "latest")[: AT_MOST + 1])
         if len(pairs) > AT_MOST:
             model_admin.message_user(request, too_many(), messages.ERROR)
+            return None
+        if not pairs:  # somebody else deleted them, or changed what the list is filtered by
+            model_admin.message_user(request, NONE_LEFT, messages.WARNING)
             return None
         animals = ",".join(f"{pet}:{change}" for pet, change in sorted(pairs))
         form = BulkForm({"animals": animals, "becomes": becomes, "filters": request.GET.urlencode()})

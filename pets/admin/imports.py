@@ -125,9 +125,8 @@ class ImportRunAdmin(admin.ModelAdmin):
         given = (request.POST, request.FILES) if request.method == "POST" else ()
         form = UploadForm(*given, may_add_categories=may_add_categories)
         if form.is_valid():
-            file = form.cleaned_data["file"]
             try:
-                upload = keep(file_name=file.name, content=file.read(), chosen=form.chosen(), member=request.user)
+                upload = keep(form.cleaned_data["file"], chosen=form.chosen(), member=request.user)
                 return self._show_preview(request, upload)
             except ImportRefusedError as error:
                 form.add_error("file", str(error))
@@ -174,7 +173,7 @@ class ImportRunAdmin(admin.ModelAdmin):
         if request.method != "POST" or not _is_small(run):
             return self._page(request, "undo.html", title=f"Undo {run}", run=run, is_small=_is_small(run))
         try:
-            undone = undo_import(run.pk, Progress(None, shown=False), dry_run=False)
+            undone = undo_import(run.pk, Progress(None, shown=False), dry_run=False, sender=_sender(request))
         except ImportRefusedError as error:
             self.message_user(request, str(error), messages.ERROR)
             return self._record(run)

@@ -70,7 +70,7 @@ def import_file(name: str, options: Options, progress: Progress) -> Outcome:
     ended: list[Outcome] = []
     try:
         with open_source(name) as source:
-            _import_source(source, options, progress, Sender(who=_account()), ended)
+            _import_source(source, options, progress, Sender(who=account()), ended)
     except KeyboardInterrupt:
         if not ended:
             raise
@@ -79,7 +79,7 @@ def import_file(name: str, options: Options, progress: Progress) -> Outcome:
 
 @dataclass(frozen=True, kw_only=True)
 class Sender:
-    """Who imports, and in answer to which request; whoever must see first what will be written watches."""
+    """Who imports or undoes, in answer to which request; whoever must see first what will be written watches."""
 
     who: str
     request_id: str = ""
@@ -117,7 +117,8 @@ def _import_source(source: Source, options: Options, progress: Progress, sender:
             raise
 
 
-def _account() -> str:
+def account() -> str:
+    """Return the account of the operating system that runs this, or its number."""
     try:
         return getpass.getuser()[:150]
     except (KeyError, OSError):  # a container may run as a number that has no name

@@ -10,6 +10,7 @@ from categories.models import Category
 from pets.importing.faults import ImportRefusedError
 from pets.importing.lock import only_import
 from pets.importing.progress import Progress
+from pets.importing.run import Sender, account
 from pets.importing.sql import execute, stream
 from pets.importing.transactions import hang_up, roomy, write_at_once
 from pets.models import ImportRun, ImportState
@@ -36,20 +37,22 @@ class Undone:
     left: list[Left]
 
 
-def undo_import(number: int, progress: Progress, *, dry_run: bool) -> Undone:
+def undo_import(number: int, progress: Progress, *, dry_run: bool, sender: Sender | None = None) -> Undone:
     """Delete the animals that the import added, and give those that it changed their values back.
 
     An animal that was changed after the import is left and listed. Categories that the import added go too, if they
-    are empty and nobody renamed them. All or nothing; the history tells of it. Raises `ImportRefusedError`.
+    are empty and nobody renamed them. All or nothing; the history tells of it, in the name of `sender` or of the
+    account that runs this. Raises `ImportRefusedError`.
     """
     made: list[Undone] = []
+    by = sender or Sender(who=account())
     with only_import(), roomy():
         run = _done(number)
         if connection.vendor == "postgresql":
             execute("ANALYZE pets_petchange")  # or what an import brought a moment ago is looked for in the wrong order
         try:
             with progress.working(f"Undoing {run}"):
-                write_at_once(lambda: made.append(_undo(run)), dry_run=dry_run)
+                write_at_once(lambda: made.append(_undo(run, by)), dry_run=dry_run)
         except KeyboardInterrupt:
             hang_up()
             run.refresh_from_db()
@@ -98,24 +101,24 @@ TELL = """
 INSERT INTO pets_petchange (id, name, category_id, status, external_reference,
     history_date, history_type, actor, request_id)
 SELECT p.id, p.name, p.category_id, p.status, p.external_reference,
-    %s, CASE WHEN u.is_new THEN '-' ELSE '~' END, %s, ''
+    %s, CASE WHEN u.is_new THEN '-' ELSE '~' END, %s, %s
 FROM undo_pets u JOIN pets_pet p ON p.id = u.id WHERE u.reason = ''
 """
 
 DELETE = "DELETE FROM pets_pet WHERE id IN (SELECT id FROM undo_pets WHERE reason = '' AND is_new)"
 
 
-def _undo(run: ImportRun) -> Undone:
+def _undo(run: ImportRun, by: Sender) -> Undone:
     now = timezone.now()
     at = connection.ops.adapt_datetimefield_value(now)
     execute(PLAN.format(gone=GONE, changed=CHANGED, category_gone=CATEGORY_GONE), [run.pk])
     counts = dict(stream("SELECT is_new, count(*) FROM undo_pets WHERE reason = '' GROUP BY is_new"))
     execute(RESTORE, [at])
-    execute(TELL, [at, f"undo of {run}"])
+    execute(TELL, [at, f"undo of {run} by {by.who}", by.request_id])
     execute(DELETE)
     categories = _delete_categories(run)
     left = [Left(*row) for row in stream("SELECT id, reason FROM undo_pets WHERE reason <> '' ORDER BY id")]
-    _record(run, now, left)
+    _record(run, now, left, by)
     return Undone(run, counts.get(True, 0), counts.get(False, 0), categories, left)
 
 
@@ -125,7 +128,8 @@ def _delete_categories(run: ImportRun) -> int:
     return added.delete()[0]
 
 
-def _record(run: ImportRun, now: datetime, left: list[Left]) -> None:
+def _record(run: ImportRun, now: datetime, left: list[Left], by: Sender) -> None:
     run.state, run.undone_at = ImportState.UNDONE, now
-    run.outcome = f"It was undone; {len(left):,} animals were left as they are." if left else "It was undone."
+    stayed = f"; {len(left):,} animals were left as they are" if left else ""
+    run.outcome = f"It was undone by {by.who}{stayed}."
     run.save()

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django.utils import timezone
 
@@ -18,6 +18,9 @@ from pets.importing.readers.rows import Reading
 from pets.importing.run import Options, Outcome, Sender, import_of, import_source
 from pets.importing.source import GZIP, Source, source_of
 from pets.models import ImportRun, ImportUpload
+
+if TYPE_CHECKING:
+    from django.core.files.uploadedfile import UploadedFile  # generic for mypy only
 
 LARGEST_UPLOAD = 5 * 1024 * 1024
 """Bytes."""
@@ -51,14 +54,17 @@ class Preview:
         return sorted(names - set(Category.objects.filter(name__in=names).values_list("name", flat=True)))
 
 
-def keep(*, file_name: str, content: bytes, chosen: dict[str, Any], member: Any) -> ImportUpload:
+def keep(file: "UploadedFile[Any]", *, chosen: dict[str, Any], member: Any) -> ImportUpload:
     """Keep a file for a day; raises `ImportRefusedError` for one that is not for here. Older ones are forgotten."""
-    if len(content) > LARGEST_UPLOAD:
-        raise ImportRefusedError(TOO_LARGE.format(bytes=len(content), most=LARGEST_UPLOAD))
+    if (size := file.size or 0) > LARGEST_UPLOAD:  # before it is read: it may be of any size
+        raise ImportRefusedError(TOO_LARGE.format(bytes=size, most=LARGEST_UPLOAD))
+    content = file.read()
     if content.startswith(GZIP):
         raise ImportRefusedError(COMPRESSED)
     ImportUpload.objects.filter(created_at__lt=timezone.now() - KEPT).delete()
-    return ImportUpload.objects.create(uploaded_by=member, file_name=file_name[:255], content=content, options=chosen)
+    return ImportUpload.objects.create(
+        uploaded_by=member, file_name=(file.name or "")[:255], content=content, options=chosen
+    )
 
 
 def preview(upload: ImportUpload, sender: Sender) -> Preview:

@@ -9,7 +9,9 @@ import openpyxl
 import pytest
 from django.contrib.auth.models import Permission, User
 from django.core.files.uploadedfile import SimpleUploadedFile
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 
 from categories.models import Category
 from pets.admin import downloads
@@ -100,6 +102,19 @@ def test_more_than_a_page_sends(
         "manage.py export_pets."
     ]
     assert content(staff.get(f"{LIST}export/{ending}/?q=rex"))
+
+
+@pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite has no such settings")
+@pytest.mark.parametrize("ending", ["csv", "xlsx"])
+def test_no_setting_outlives_the_transaction(staff: Client, animals: list[Pet], ending: str) -> None:
+    """Behind PgBouncer it would stay with a connection that others get."""
+    with CaptureQueriesContext(connection) as done:
+        assert content(staff.get(f"{LIST}export/{ending}/"))
+    settings = [query["sql"] for query in done if query["sql"].startswith(("SET", "RESET"))]
+    assert settings == [
+        "SET LOCAL statement_timeout = '30s'",
+        "SET LOCAL idle_in_transaction_session_timeout = '30s'",
+    ]
 
 
 def test_only_with_the_right(animals: list[Pet], staff: Client) -> None:

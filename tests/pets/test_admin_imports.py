@@ -263,6 +263,9 @@ def test_an_import_is_undone(staff: Client, dogs: Category) -> None:
         undone.content.decode()
     )
     assert catalogue() == [("Max", "Dogs", "sold", None)]
+    told = Pet.history.get(name="Rex", history_type="-")
+    assert (told.actor, told.request_id) == (f"undo of {run} by staff keeper", undone["X-Request-ID"])
+    assert ImportRun.objects.get(pk=run.pk).outcome == "It was undone by staff keeper; 1 animals were left as they are."
     again = staff.post(address, follow=True)
     assert "was undone already" in messages(again)[0]
 

@@ -176,6 +176,25 @@ def test_only_the_last_that_is_not_undone_can_be_undone(staff: Client, three: li
     assert statuses() == {"Rex": "available", "Max": "pending", "Tom": "sold"}
 
 
+def test_a_form_sent_twice_does_not_stand_in_the_way_of_undoing(staff: Client, three: list[Pet]) -> None:
+    asked = ask(staff, "become_sold", three[0])
+    confirm(staff, asked)
+    confirm(staff, asked)
+    again, made = BulkChange.objects.all()
+    assert (made.changed, again.changed) == (1, 0)
+    assert told(undo(staff, again.pk)) == [f"Bulk change {again.pk} changed nothing; there is nothing to undo."]
+    assert told(undo(staff, made.pk)) == ["1 animal was given the former value again."]
+    assert statuses()["Rex"] == "available"
+
+
+@pytest.mark.parametrize("action", ["become_sold", "become_category"])
+def test_animals_that_left_the_list_meanwhile_are_told_of(staff: Client, three: list[Pet], action: str) -> None:
+    answer = ask(staff, action, three[1], query="?status__exact=available")
+    assert answer.status_code == 302
+    page = staff.get(PETS)
+    assert told(page) == ["None of the selected animals is in this list any more. Nothing was changed."]
+
+
 def test_only_who_made_it_can_undo_it(staff: Client, three: list[Pet]) -> None:
     confirm(staff, ask(staff, "become_sold", *three))
     made = BulkChange.objects.get()

@@ -1,15 +1,18 @@
 """Two people, one animal or category: the second is told what the first changed, and loses nothing typed."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from django.db.models.signals import pre_save
 from django.test import Client
 
 from categories.models import Category
+from changes.admin import MEANWHILE
 from pets.models import Pet
 from tests.conftest import ApiClient
 from tests.factories import CategoryFactory, PetFactory
-from tests.pets.office import PETS, form_of, history_disagrees, member, rows_of, seen
+from tests.pets.office import PETS, form_of, history_disagrees, member, rows_of, seen, told
 
 FIRST = "Somebody else changed this after you opened it, and nothing of yours was saved."
 
@@ -94,6 +97,27 @@ def test_a_deleted_animal_is_told(staff: Client, rex: Pet) -> None:
     assert "exist. Perhaps it was deleted?" in answer.content.decode()
 
 
+@pytest.fixture
+def taken_at_the_same_moment(rex: Pet, category: Category) -> Iterator[None]:
+    """After the form of Rex was found right, another animal gets the reference in it."""
+
+    def take(**_signal: Any) -> None:
+        pre_save.disconnect(take, sender=Pet)
+        PetFactory(name="Tom", category=category, external_reference="A-1")
+
+    pre_save.connect(take, sender=Pet, weak=False)
+    yield
+    pre_save.disconnect(take, sender=Pet)
+
+
+def test_a_reference_that_is_taken_at_the_same_moment(staff: Client, rex: Pet, taken_at_the_same_moment: None) -> None:
+    answer = staff.post(f"{PETS}{rex.pk}/change/", form_of(rex, external_reference="A-1"), follow=True)
+    assert told(answer) == [MEANWHILE]
+    rex.refresh_from_db()
+    assert (rex.name, rex.external_reference) == ("Rex", None)
+    assert history_disagrees() == []
+
+
 def test_in_the_list_too(staff: Client, anna: Client, rex: Pet, category: Category) -> None:
     tom = PetFactory(name="Tom", category=category)
     mine = rows_of(tom, rex, Rex="sold", Tom="pending")
@@ -124,6 +148,26 @@ def test_rows_of_the_list_that_were_not_edited_do_not_conflict(staff: Client, re
     rex.save()
     assert staff.post(PETS, mine).status_code == 302
     assert dict(Pet.objects.values_list("name", "status")) == {"Tom": "pending", "Rex II": "available"}
+
+
+def test_what_others_changed_in_rows_that_were_not_edited_stays(
+    staff: Client, anna: Client, rex: Pet, category: Category
+) -> None:
+    tom = PetFactory(name="Tom", category=category)
+    mine = rows_of(tom, rex, Tom="pending")
+    anna.post(PETS, rows_of(rex, Rex="sold"))
+    assert staff.post(PETS, mine).status_code == 302
+    assert dict(Pet.objects.values_list("name", "status")) == {"Tom": "pending", "Rex": "sold"}
+    assert history_disagrees() == []
+
+
+@pytest.mark.parametrize("seen_by_form", ["", "x", "9" * 5_000, "99999999999999999999", "٣"])
+def test_a_row_of_the_list_that_does_not_say_what_it_saw_saves_nothing(
+    staff: Client, rex: Pet, seen_by_form: str
+) -> None:
+    answer = staff.post(PETS, rows_of(rex, Rex="sold") | {"form-0-seen": seen_by_form})
+    assert answer.status_code == 200
+    assert Pet.objects.get().status == "available"
 
 
 def test_an_animal_of_the_list_that_is_gone_stops_the_saving(staff: Client, rex: Pet, category: Category) -> None:

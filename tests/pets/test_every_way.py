@@ -10,6 +10,7 @@ from django.core.management import call_command
 from django.test import Client
 
 from categories.models import Category
+from pets.importing.run import account
 from pets.models import BulkChange, ImportRun, Pet
 from petstore_site.apikeys.models import APIKey
 from petstore_site.history import command
@@ -96,8 +97,8 @@ WAYS: dict[str, tuple[Callable[[Shop], object], str, str]] = {
     "restoring": (restore, "+", KEEPER),
     "import: add": (lambda shop: import_file(shop, "B-1,Mia,Dogs,sold"), "+", "import {run}"),
     "import: change": (lambda shop: import_file(shop, "A-1,Rexy,Dogs,sold"), "~", "import {run}"),
-    "undo of an import: delete": (undo_of_creation, "-", "undo of import {run}"),
-    "undo of an import: former values": (undo_of_update, "~", "undo of import {run}"),
+    "undo of an import: delete": (undo_of_creation, "-", f"undo of import {{run}} by {account()}"),
+    "undo of an import: former values": (undo_of_update, "~", f"undo of import {{run}} by {account()}"),
     "demonstration": (demonstration, "+", "command load_demo_data"),
 }  # fmt: skip
 

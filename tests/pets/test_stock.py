@@ -17,6 +17,7 @@ from django.utils import timezone
 
 from categories.models import Category
 from pets import stock, triggers
+from pets.bulk import AT_MOST
 from pets.importing.progress import Progress
 from pets.importing.run import Options, import_file
 from pets.importing.undo import undo_import
@@ -232,6 +233,23 @@ def test_a_recount_beside_writers_misses_nothing() -> None:
         list(pool.map(lambda number: (count if number % 4 == 0 else write)(number), range(60)))
     assert Pet.objects.count() == 3 * 45
     assert_right()
+
+
+def test_many_are_changed_and_deleted_within_the_deadline_after_one_was(db: None, category: Category) -> None:
+    """A session of PostgreSQL keeps the plans that its first change was made with."""
+    one = PetFactory(category=category)
+    for status in ("sold", "pending", "sold"):
+        Pet.objects.filter(pk=one.pk).update(status=status)
+    Pet.objects.filter(pk=one.pk).delete()
+    many = Pet.objects.bulk_create(Pet(name="Rex", category=category, status="pending") for _ in range(AT_MOST))
+    chosen = Pet.objects.filter(pk__in=[pet.pk for pet in many])
+    chosen.update(status="sold")
+    assert (chosen.count(), Sale.objects.count()) == (AT_MOST, AT_MOST)
+    chosen.update(status="pending")
+    assert Sale.objects.count() == 0
+    chosen.update(status="sold")
+    chosen._raw_delete(using="default")
+    assert (stock.in_stock(), Sale.objects.count()) == ([], 0)
 
 
 def test_no_migration_has_lost_the_triggers(db: None) -> None:

@@ -8,6 +8,7 @@ from django.contrib import admin
 from django.contrib.auth.models import Group, User
 from django.contrib.sessions.models import Session
 from django.core.files.base import ContentFile
+from django.core.files.uploadedfile import SimpleUploadedFile
 from django.db.models import Model
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
 from django.utils import timezone
@@ -183,7 +184,7 @@ def _passkey(user: User) -> int:
 def _upload(user: User) -> int:
     CategoryFactory(name="Dogs")
     chosen = {"encoding": "", "formula_safe": True, "create_categories": False, "blank": "keep"}
-    upload = keep(file_name="a.csv", content=FILE, chosen=chosen, member=user)
+    upload = keep(SimpleUploadedFile("a.csv", FILE), chosen=chosen, member=user)
     preview(upload, Sender(who="test"))
     return int(upload.pk)
 
@@ -193,7 +194,8 @@ OWNED = {"pk": _passkey, "upload_id": _upload}
 
 
 def _bulk_change_of(user: User | None) -> int:
-    return int(BulkChange.objects.create(user=user, who="test", what="Status becomes sold", column="status").pk)
+    made = BulkChange.objects.create(user=user, who="test", what="Status becomes sold", column="status", changed=1)
+    return int(made.pk)
 
 
 def _deleted(_user: User | None) -> int:

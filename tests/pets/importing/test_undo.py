@@ -7,6 +7,7 @@ import pytest
 from django.db import connection
 
 from categories.models import Category
+from pets.importing.run import account
 from pets.models import ImportRun, Pet
 from tests.factories import PetFactory
 from tests.pets.importing.conftest import Import, catalogue, command, counts, history
@@ -49,9 +50,9 @@ def test_the_history_tells_of_it(run: ImportRun) -> None:
     before = len(history())
     undo(run)
     assert sorted(history()[before:]) == [
-        ("-", "Mia", "available", f"undo of {run}", None),
-        ("-", "Nemo", "available", f"undo of {run}", None),
-        ("~", "Rex", "available", f"undo of {run}", None),
+        ("-", "Mia", "available", f"undo of {run} by {account()}", None),
+        ("-", "Nemo", "available", f"undo of {run} by {account()}", None),
+        ("~", "Rex", "available", f"undo of {run} by {account()}", None),
     ]
 
 
@@ -84,7 +85,7 @@ def test_what_was_changed_since_is_left_and_listed(run: ImportRun) -> None:
         ("Mia the cat", "Cats", "available"),
     ]
     run.refresh_from_db()
-    assert run.outcome == "It was undone; 3 animals were left as they are."
+    assert run.outcome == f"It was undone by {account()}; 3 animals were left as they are."
 
 
 def test_a_change_and_its_reversal_count_as_changed_since(run: ImportRun) -> None:
