@@ -283,6 +283,8 @@ def test_the_record_is_in_words(staff: Client, dogs: Category) -> None:
     confirm(staff, send(staff, f"{HEADER}Rex,Dogs,,\n,Dogs,,\n", create_categories="on", blank="clear"))
     run = ImportRun.objects.get(state="done")
     page = staff.get(f"/admin/pets/importrun/{run.pk}/change/").content.decode()
-    assert "missing categories added, rows with faults left out, a &#x27; before cells dropped, blank cells clear" in page
+    assert (
+        "missing categories added, rows with faults left out, a &#x27; before cells dropped, blank cells clear" in page
+    )
     assert "keep_blanks" not in page
     assert "Refused rows" in page
