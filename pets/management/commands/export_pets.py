@@ -48,6 +48,8 @@ class Command(BaseCommand):
         " columns external_reference, name, category and status. The file appears whole or not at all."
     )
 
+    requires_system_checks = ()  # they take as long as half a million rows, and are about serving
+
     def add_arguments(self, parser: CommandParser) -> None:
         """Add what is written where, and which animals."""
         parser.add_argument(
