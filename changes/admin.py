@@ -1,9 +1,9 @@
-"""How the back office changes a thing that has a history: it tells of conflicts, and shows who did what."""
+"""How the back office shows and changes a thing that has a history, and shows a record that nobody changes."""
 
 from collections.abc import Sequence
 from typing import Any
 
-from django.contrib import messages
+from django.contrib import admin, messages
 from django.db import IntegrityError
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.utils.decorators import method_decorator
@@ -18,11 +18,22 @@ MEANWHILE = (
 )
 
 
-class ChangesAdmin(SimpleHistoryAdmin):  # type: ignore[misc]  # the library has no types
+class HistoryAdmin(SimpleHistoryAdmin):  # type: ignore[misc]  # the library has no types
+    """Shows who did what, and every former state, for reading only."""
+
+    object_history_list_template = "admin/history.html"
+
+    @method_decorator(require_safe)
+    def history_form_view(self, *args: Any, **kwargs: Any) -> HttpResponse:
+        """Show the thing as it was; the library's view would also write it, for whoever may only look."""
+        answer: HttpResponse = super().history_form_view(*args, **kwargs)
+        return answer
+
+
+class ChangesAdmin(HistoryAdmin):
     """Saves nothing over what its user has not seen, and no row of history for a change of nothing."""
 
     form = SeenForm
-    object_history_list_template = "admin/history.html"
 
     def get_fields(self, request: HttpRequest, obj: Any = None) -> list[str]:
         """Return what a form shows, and for a change the field that says which state is changed."""
@@ -36,12 +47,6 @@ class ChangesAdmin(SimpleHistoryAdmin):  # type: ignore[misc]  # the library has
         except IntegrityError:
             self.message_user(request, MEANWHILE, messages.ERROR)
             return HttpResponseRedirect(request.get_full_path())
-        return answer
-
-    @method_decorator(require_safe)
-    def history_form_view(self, *args: Any, **kwargs: Any) -> HttpResponse:
-        """Show the thing as it was; the library's view would also write it, for whoever may only look."""
-        answer: HttpResponse = super().history_form_view(*args, **kwargs)
         return answer
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:  # noqa: FBT001 - Django's signature
@@ -61,3 +66,19 @@ class ChangesAdmin(SimpleHistoryAdmin):  # type: ignore[misc]  # the library has
             earlier = type(oldest).objects.filter(id=oldest.id, history_id__lt=oldest.history_id)
             changes += earlier.order_by("-history_id")[:1]
         super().set_history_delta_changes(request, changes, **kwargs)
+
+
+class RecordAdmin(admin.ModelAdmin):
+    """What the store itself wrote down: nobody adds, changes or deletes it by hand."""
+
+    def has_add_permission(self, _request: HttpRequest) -> bool:
+        """Return that nobody adds one here."""
+        return False
+
+    def has_change_permission(self, _request: HttpRequest, _obj: Any = None) -> bool:
+        """Return that nobody changes one."""
+        return False
+
+    def has_delete_permission(self, _request: HttpRequest, _obj: Any = None) -> bool:
+        """Return that nobody deletes one."""
+        return False

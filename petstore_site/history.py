@@ -1,7 +1,5 @@
 """Fills in who a row of history is about, for what was changed in answer to a request or by a command."""
 
-import getpass
-import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -9,6 +7,7 @@ from typing import Any
 from django.http import HttpRequest
 from simple_history.models import HistoricalRecords
 
+from changes.accounts import account
 from changes.models import Change, staff_member
 from petstore_site.logs import request_id
 
@@ -29,11 +28,7 @@ def command(arguments: list[str]) -> str:
     """Return "command shell by root" for the arguments of a process that runs one, else nothing."""
     if len(arguments) < 2 or Path(arguments[0]).name not in ENTRANCES:
         return ""
-    try:
-        account = getpass.getuser()
-    except (KeyError, OSError):  # a container may run as a number that has no name
-        account = f"uid {os.getuid()}"
-    return f"command {arguments[1]} by {account}"[:200]
+    return f"command {arguments[1]} by {account()}"[:200]
 
 
 def _sender(request: HttpRequest) -> str:

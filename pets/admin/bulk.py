@@ -15,6 +15,7 @@ from django.utils.html import format_html
 from django.views.decorators.http import require_http_methods, require_POST
 
 from categories.models import Category
+from changes.admin import RecordAdmin
 from changes.conflicts import latest_change_of_each
 from pets.bulk import AT_MOST, Plan, Target, UndoRefusedError, make, plan, plan_undo, refuse_unless_last, undo
 from pets.models import BulkChange, Pet, PetStatus
@@ -95,7 +96,7 @@ ACTIONS = [
 
 
 @admin.register(BulkChange)
-class BulkChangeAdmin(admin.ModelAdmin):
+class BulkChangeAdmin(RecordAdmin):
     """The record of bulk changes, to be read by whoever may see animals; the last can be undone by who made it."""
 
     list_display = ["__str__", "what", "changed", "who", "made_at", "undone"]
@@ -112,18 +113,6 @@ class BulkChangeAdmin(admin.ModelAdmin):
     def left_as_they_are(self, bulk: BulkChange) -> str:
         """Return the animals that were left, and why."""
         return "\n".join(f"{name} ({number}): {reason}" for number, name, reason in bulk.left) or "none"
-
-    def has_add_permission(self, _request: HttpRequest) -> bool:
-        """Return that nobody adds one here."""
-        return False
-
-    def has_change_permission(self, _request: HttpRequest, _obj: Any = None) -> bool:
-        """Return that nobody changes one."""
-        return False
-
-    def has_delete_permission(self, _request: HttpRequest, _obj: Any = None) -> bool:
-        """Return that nobody deletes one: the history points at it."""
-        return False
 
     def has_view_permission(self, request: Any, _obj: Any = None) -> bool:
         """Return whether the user may see animals: a bulk change tells of nothing else."""

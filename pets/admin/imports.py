@@ -13,8 +13,10 @@ from django.utils.http import content_disposition_header
 from django.utils.timezone import localtime
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
+from changes.admin import RecordAdmin
 from pets.importing.faults import ImportRefusedError
 from pets.importing.progress import Progress
+from pets.importing.report import counts
 from pets.importing.run import Sender
 from pets.importing.undo import undo_import
 from pets.importing.uploads import LARGEST_UPLOAD, MOST_ROWS, confirm, keep, preview
@@ -62,7 +64,7 @@ class UploadForm(forms.Form):
 
 
 @admin.register(ImportRun)
-class ImportRunAdmin(admin.ModelAdmin):
+class ImportRunAdmin(RecordAdmin):
     """Who may add an import may send a small file, see what it would do, import it, and take it back."""
 
     list_display = ["id", "file_name", "state", "created", "updated", "unchanged", "refused", "who", "started"]
@@ -87,13 +89,9 @@ class ImportRunAdmin(admin.ModelAdmin):
         words = [word for name, word in OPTIONS.items() if options.get(name)]
         return ", ".join(words if options.get("keep_blanks", True) else [*words, "blank cells clear"])
 
-    def has_change_permission(self, _request: HttpRequest, _obj: Any = None) -> bool:
-        """Return that nobody changes one."""
-        return False
-
-    def has_delete_permission(self, _request: HttpRequest, _obj: Any = None) -> bool:
-        """Return that nobody deletes one: the history points at it."""
-        return False
+    def has_add_permission(self, request: Any) -> bool:
+        """Return whether the user may import files."""
+        return bool(request.user.has_perm("pets.add_importrun"))
 
     def get_urls(self) -> list[URLPattern]:
         """Add the steps of an import to the admin's own pages."""
@@ -147,7 +145,7 @@ class ImportRunAdmin(admin.ModelAdmin):
                 return self._show_preview(request, upload)
             except ImportRefusedError:
                 return HttpResponseRedirect(reverse("admin:pets_importrun_add"))
-        self.message_user(request, f"Done, {run}: {_counts(run)}.", messages.SUCCESS)
+        self.message_user(request, f"Done, {run}: {counts(run)}.", messages.SUCCESS)
         return self._record(run)
 
     @method_decorator(require_GET)
@@ -207,10 +205,6 @@ class ImportRunAdmin(admin.ModelAdmin):
 
 def _sender(request: HttpRequest) -> Sender:
     return Sender(who=f"staff {request.user.get_username()}"[:150], request_id=request.META["HTTP_X_REQUEST_ID"])
-
-
-def _counts(run: ImportRun) -> str:
-    return f"{run.created:,} added, {run.updated:,} changed, {run.unchanged:,} unchanged, {run.refused:,} refused"
 
 
 def _is_small(run: ImportRun) -> bool:

@@ -9,17 +9,11 @@ from pets.models import ImportRun, ImportState
 def report(run: ImportRun) -> str:
     """Return the sentences about a run that is done, or was a dry run."""
     would = run.state == ImportState.DRY_RUN
-    counts = [
-        f"{run.created:,} added",
-        f"{run.updated:,} changed",
-        f"{run.unchanged:,} unchanged",
-        f"{run.refused:,} refused",
-    ]
     new = len(run.new_categories)
     categories = f" and {new:,} new {'category' if new == 1 else 'categories'}" if new else ""
     lines = [
         f"{'Dry run' if would else 'Done'}, {run}: of {run.rows:,} {'row' if run.rows == 1 else 'rows'} "
-        f"{', '.join(counts)}{categories}, "
+        f"{counts(run)}{categories}, "
         f"in {seconds(run):.1f} s."
     ]
     if would:
@@ -29,6 +23,11 @@ def report(run: ImportRun) -> str:
     if run.rejects:
         lines.append(f"The refused rows are in {run.rejects}. Mend them there and import that file.")
     return "\n".join(lines)
+
+
+def counts(run: ImportRun) -> str:
+    """Return what became of its rows."""
+    return f"{run.created:,} added, {run.updated:,} changed, {run.unchanged:,} unchanged, {run.refused:,} refused"
 
 
 def seconds(run: ImportRun) -> float:

@@ -1,7 +1,5 @@
 """An import from its file to its record: what is done in which order, and what the record says of it."""
 
-import getpass
-import os
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -9,6 +7,7 @@ from typing import Any
 
 from django.utils import timezone
 
+from changes.accounts import account
 from pets.importing import staging
 from pets.importing.checking import Categories, Check, Checked, missing
 from pets.importing.faults import Fault, FileError, ImportRefusedError
@@ -115,14 +114,6 @@ def _import_source(source: Source, options: Options, progress: Progress, sender:
                 if run.state == ImportState.DONE:
                     ended.append(Outcome(run, [], table.place))
             raise
-
-
-def account() -> str:
-    """Return the account of the operating system that runs this, or its number."""
-    try:
-        return getpass.getuser()[:150]
-    except (KeyError, OSError):  # a container may run as a number that has no name
-        return f"uid {os.getuid()}"
 
 
 def import_of(digest: str) -> ImportRun | None:

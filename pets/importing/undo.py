@@ -7,10 +7,11 @@ from django.db import connection
 from django.utils import timezone
 
 from categories.models import Category
+from changes.accounts import account
 from pets.importing.faults import ImportRefusedError
 from pets.importing.lock import only_import
 from pets.importing.progress import Progress
-from pets.importing.run import Sender, account
+from pets.importing.run import Sender
 from pets.importing.sql import execute, stream
 from pets.importing.transactions import hang_up, roomy, write_at_once
 from pets.models import ImportRun, ImportState

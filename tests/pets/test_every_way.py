@@ -10,7 +10,7 @@ from django.core.management import call_command
 from django.test import Client
 
 from categories.models import Category
-from pets.importing.run import account
+from changes.accounts import account
 from pets.models import BulkChange, ImportRun, Pet
 from petstore_site.apikeys.models import APIKey
 from petstore_site.history import command

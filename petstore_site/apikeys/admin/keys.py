@@ -12,11 +12,11 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
 from django.utils.decorators import method_decorator
-from django.views.decorators.http import require_http_methods, require_safe
-from simple_history.admin import SimpleHistoryAdmin
+from django.views.decorators.http import require_http_methods
 from simple_history.models import DeletedObject
 from simple_history.template_utils import HistoricalRecordContextHelper
 
+from changes.admin import HistoryAdmin
 from petstore_site.apikeys import keys
 from petstore_site.apikeys.models import SOON, APIKey, APIKeyQuerySet, KeyState, RotationError
 from petstore_site.apikeys.overview import overview
@@ -91,14 +91,13 @@ class StateFilter(admin.SimpleListFilter):
 
 
 @admin.register(APIKey)
-class APIKeyAdmin(SimpleHistoryAdmin):  # type: ignore[misc]  # the library has no types
+class APIKeyAdmin(HistoryAdmin):
     """Keys are added, edited while active, rotated and revoked, and never deleted."""
 
     list_display = ("name", "key_id", "scope", "rate_limit", "state", "expires_at", "last_used_at")
     list_filter = (StateFilter, "scope")
     search_fields = ("name", "key_id", "contact")
     ordering = ("-pk",)
-    object_history_list_template = "admin/history.html"
 
     class Media:
         """A second click on the button that issues a key is not a second form."""
@@ -167,12 +166,6 @@ class APIKeyAdmin(SimpleHistoryAdmin):  # type: ignore[misc]  # the library has 
             answer.context_data["overview"] = overview(
                 answer.context_data["original"].pk
             )  # a form's mistakes are not in it
-        return answer
-
-    @method_decorator(require_safe)
-    def history_form_view(self, *args: Any, **kwargs: Any) -> HttpResponse:
-        """Show the key as it was; the library's view would also write it, for whoever may only look."""
-        answer: HttpResponse = super().history_form_view(*args, **kwargs)
         return answer
 
     def get_historical_record_context_helper(self, _request: HttpRequest, historical_record: Any) -> ChangeInWords:

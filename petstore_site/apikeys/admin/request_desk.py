@@ -15,6 +15,7 @@ from django.utils.decorators import method_decorator
 from django.utils.html import format_html
 from django.views.decorators.http import require_safe
 
+from changes.admin import RecordAdmin
 from petstore_site.apikeys.models import KEPT, MOST_RECORDS, RecordGap, RequestRecord
 from petstore_site.apikeys.routes import address_of
 
@@ -53,7 +54,7 @@ class CodeFilter(admin.AllValuesFieldListFilter):
 
 
 @admin.register(RequestRecord)
-class RequestRecordAdmin(admin.ModelAdmin):
+class RequestRecordAdmin(RecordAdmin):
     """The newest records as a list, and the desk that finds each by its id; nothing can be changed."""
 
     list_display = ("answered", "status", "code", "operation", "key", "request_id")
@@ -87,18 +88,6 @@ class RequestRecordAdmin(admin.ModelAdmin):
         """Add the desk."""
         desk = self.admin_site.admin_view(self.desk_view)
         return [path("desk/", desk, name="apikeys_requestrecord_desk"), *super().get_urls()]
-
-    def has_add_permission(self, _request: HttpRequest) -> bool:
-        """Return False: requests write them."""
-        return False
-
-    def has_change_permission(self, _request: HttpRequest, _obj: RequestRecord | None = None) -> bool:
-        """Return False: a record says what happened."""
-        return False
-
-    def has_delete_permission(self, _request: HttpRequest, _obj: RequestRecord | None = None) -> bool:
-        """Return False: records end by their age."""
-        return False
 
     def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
         """Show the desk's form above the list, and say how many there are at most."""

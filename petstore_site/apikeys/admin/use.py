@@ -1,13 +1,13 @@
 """The use of keys in the back office."""
 
 from django.contrib import admin
-from django.http import HttpRequest
 
+from changes.admin import RecordAdmin
 from petstore_site.apikeys.models import KeyUsage
 
 
 @admin.register(KeyUsage)
-class KeyUsageAdmin(admin.ModelAdmin):
+class KeyUsageAdmin(RecordAdmin):
     """How much each key was used, to be read; the list behind the figures of the dashboard."""
 
     list_display = ("key", "day", "route", "answers", "count")
@@ -22,15 +22,3 @@ class KeyUsageAdmin(admin.ModelAdmin):
     def answers(self, usage: KeyUsage) -> str:
         """Return the class of the status, such as 4xx."""
         return f"{usage.status_class}xx"
-
-    def has_add_permission(self, _request: HttpRequest) -> bool:
-        """Return that nobody adds one here."""
-        return False
-
-    def has_change_permission(self, _request: HttpRequest, _obj: KeyUsage | None = None) -> bool:
-        """Return that nobody changes one."""
-        return False
-
-    def has_delete_permission(self, _request: HttpRequest, _obj: KeyUsage | None = None) -> bool:
-        """Return that nobody deletes one."""
-        return False
