@@ -39,7 +39,8 @@ def shell(database: str) -> Shell:
         environment = {"PATH": os.environ["PATH"], "DATABASE_URL": database}
         done = subprocess.run(
             ["bash", "-c", script],
-            cwd=ROOT, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=SECONDS,
+            cwd=ROOT, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True,
+            timeout=SECONDS, check=False,
         )  # fmt: skip
         return Ended(done.returncode, done.stdout, done.stderr)
 
