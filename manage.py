@@ -7,7 +7,7 @@ import sys
 from django.core.management import execute_from_command_line
 from django.db import Error as AnyDatabaseError
 
-from petstore_site.databases import sentence
+from petstore_site.configuration.database import sentence
 
 if __name__ == "__main__":
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "petstore_site.settings")
