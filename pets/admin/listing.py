@@ -12,7 +12,7 @@ from django.db.models.functions import Coalesce
 from django.http import HttpRequest
 
 from categories.models import Category
-from changes.conflicts import latest_change_of_each
+from history.conflicts import latest_change_of_each
 from pets.models import Pet, PetStatus
 
 LISTED = 10_000
