@@ -35,6 +35,7 @@ class Words(Func):
     output_field = TextField()
 
     def __init__(self) -> None:
+        """Join the two columns."""
         super().__init__(F("name"), Coalesce("external_reference", Value("")))
 
     def as_sqlite(self, compiler: Any, connection: Any, **context: Any) -> tuple[str, Sequence[Any]]:
