@@ -28,9 +28,9 @@ from tests.server import (
     until,
 )
 
-REVOKED = error("api_key_revoked", "The API key was revoked; ask the store for a new one.", 401)
+REVOKED = error("api_key_revoked", "The API key was revoked. Ask the store for a new one.", 401)
 BROKEN_CHUNKS = error("bad_request", "The chunks of the request body are malformed.", 400)
-TOO_LARGE = error("body_too_large", "The request body must not be larger than 65536 bytes.", 413)
+TOO_LARGE = error("body_too_large", "The request body must have at most 65,536 bytes.", 413)
 
 SEED = """
 import json
