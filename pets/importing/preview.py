@@ -39,7 +39,7 @@ PLANNED = f"""
     SELECT r.line, p.id, {each("p.{c}, COALESCE(r.{c}, p.{c}, {default})")}
     FROM import_rows r LEFT JOIN import_known k ON k.line = r.line LEFT JOIN pets_pet p ON p.id = k.id
     WHERE k.line IS NULL OR k.differs ORDER BY r.line
-"""  # noqa: S608 - made of constants
+"""
 
 
 def planned() -> list[Planned]:

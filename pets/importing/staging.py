@@ -13,7 +13,7 @@ from typing import Any
 from django.db import connection
 
 from categories.models import Category
-from pets.columns import CATEGORY, COLUMNS, REFERENCE, TABLE, Checked, each
+from pets.columns import COLUMNS, TABLE, Checked, each
 from pets.importing.preview import Watch, planned
 from pets.importing.sql import BATCH, execute, stream
 from pets.models import ImportRun
@@ -81,7 +81,7 @@ def incomplete() -> Iterator[Checked]:
     """Take out the rows that add an animal and leave blank what it must have; yield them."""
     for row in stream(f"SELECT {ROW} {INCOMPLETE} ORDER BY r.line"):
         yield Checked(*row)
-    execute(f"DELETE FROM import_rows WHERE line IN (SELECT r.line {INCOMPLETE})")  # noqa: S608 - a constant
+    execute(f"DELETE FROM import_rows WHERE line IN (SELECT r.line {INCOMPLETE})")
 
 
 def add_categories(names: dict[str, int]) -> list[int]:
@@ -150,7 +150,7 @@ DIFFERS = each("COALESCE(r.{c} <> p.{c}, FALSE)", " OR ")
 CHANGE = f"""
     UPDATE pets_pet SET {each("{c} = COALESCE(r.{c}, pets_pet.{c})")}, updated_at = %s
     FROM import_known k JOIN import_rows r ON r.line = k.line WHERE k.id = pets_pet.id AND k.differs
-"""  # noqa: S608 - made of constants
+"""
 
 ADDED = "FROM import_rows r LEFT JOIN import_known k ON k.line = r.line WHERE k.line IS NULL"
 """Its id is a number plus its line, so that animals come in the order of the file, in whatever order rows are read."""
@@ -169,77 +169,31 @@ HISTORY = (
 HISTORY_OF_CHANGED = f"""
     {HISTORY} SELECT p.id, {each("p.{c}")}, '~', %s, %s, %s, %s, k.line
     FROM import_known k JOIN pets_pet p ON p.id = k.id WHERE k.differs
-"""  # noqa: S608 - made of constants
+"""
 
 HISTORY_OF_ADDED = f"{HISTORY} SELECT %s + r.line, {NEW}, '+', %s, %s, %s, %s, r.line {ADDED}"
-
-LAST_ID_OF_SQLITE)
-    created = execute(ADD, [before, at, at])
-    execute(HISTORY_OF_ADDED, [before, *said])
-    return Written(created, changed, _count("SELECT count(*) FROM import_known WHERE NOT differs"))
-
-
-def _compare() -> None:
-    """Note the rows whose animal is there, and whether they say anything new of it."""
-    execute(
-        "CREATE TEMPORARY TABLE import_known AS SELECT r.line, p.id,"
-        " COALESCE(r.name <> p.name, FALSE) OR COALESCE(r.category_id <> p.category_id, FALSE)"
-        " OR COALESCE(r.status <> p.status, FALSE) AS differs"
-        " FROM import_rows r JOIN pets_pet p ON p.external_reference = r.external_reference"
-    )
-    if connection.vendor == "postgresql":
-        execute("ANALYZE import_known")
-
-
-CHANGE = """
-    UPDATE pets_pet SET name = COALESCE(r.name, pets_pet.name), status = COALESCE(r.status, pets_pet.status),
-        category_id = COALESCE(r.category_id, pets_pet.category_id), updated_at = %s
-    FROM import_known k JOIN import_rows r ON r.line = k.line WHERE k.id = pets_pet.id AND k.differs
-"""
-
-ADDED = "FROM import_rows r LEFT JOIN import_known k ON k.line = r.line WHERE k.line IS NULL"
-"""Its id is a number plus its line, so that animals come in the order of the file, in whatever order rows are read."""
-
-ADD = f"""
-    INSERT INTO pets_pet (id, name, category_id, status, external_reference, created_at, updated_at)
-    SELECT %s + r.line, r.name, r.category_id, COALESCE(r.status, '{PetStatus.AVAILABLE.value}'),
-        r.external_reference, %s, %s {ADDED}
-"""
-
-HISTORY = (
-    "INSERT INTO pets_petchange (id, name, category_id, status, external_reference,"
-    " history_type, history_date, actor, request_id, import_run_id, import_line)"
-)
-
-HISTORY_OF_CHANGED = f"""
-    {HISTORY} SELECT p.id, p.name, p.category_id, p.status, p.external_reference, '~', %s, %s, %s, %s, k.line
-    FROM import_known k JOIN pets_pet p ON p.id = k.id WHERE k.differs
-"""  # noqa: S608 - made of constants
-
-HISTORY_OF_ADDED = f"""
-    {HISTORY} SELECT %s + r.line, r.name, r.category_id, COALESCE(r.status, '{PetStatus.AVAILABLE.value}'),
-        r.external_reference, '+', %s, %s, %s, %s, r.line {ADDED}
-"""
 
 LAST_ID_OF_SQLITE = "SELECT COALESCE(max(seq), 0) FROM sqlite_sequence WHERE name = 'pets_pet'"
 
 
 def _copy(rows: Iterable[Checked]) -> None:
-    """Fill the table by COPY."""
-    lines = ("\t".join([_text(value) for value in row]) + "\n" for row in rows)
+    """Fill the table by COPY; the values hold no control characters, so that only the backslash is escaped."""
+    lines = (
+        "\t".join(
+            [
+                r"\N" if value is None else value.replace("\\", r"\\") if isinstance(value, str) else str(value)
+                for value in row
+            ]
+        )
+        + "\n"
+        for row in rows
+    )
     with connection.cursor() as cursor, cursor.copy(f"COPY import_rows ({FIELDS}) FROM STDIN") as copy:
         while block := "".join(islice(lines, BLOCK_LINES)):
             copy.write(block)
 
 
-def _text(value: str | int | None) -> str:
-    """Return a value as COPY reads it; it holds no control characters, so that only the backslash is escaped."""
-    if value is None:
-        return r"\N"
-    return value.replace("\\", r"\\") if isinstance(value, str) else str(value)
-
-
-INSERT = f"INSERT INTO import_rows ({FIELDS}) VALUES ({', '.join(['%s'] * len(Checked._fields))})"  # noqa: S608
+INSERT = f"INSERT INTO import_rows ({FIELDS}) VALUES ({', '.join(['%s'] * len(Checked._fields))})"
 
 
 def _insert(rows: Iterable[Checked]) -> None:

@@ -7,7 +7,7 @@ from django.db import connection
 from django.utils import timezone
 
 from categories.models import Category
-from changes.accounts import account
+from history.accounts import account
 from pets.columns import each
 from pets.importing.errors import ImportRefusedError
 from pets.importing.lock import only_import
