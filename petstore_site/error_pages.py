@@ -22,11 +22,12 @@ logger = logging.getLogger(__name__)
 PEOPLE = "/admin/"
 FOR_PEOPLE = {
     ErrorCode.BAD_REQUEST: "Your browser sent a malformed request. Go back, reload the page and try again.",
-    ErrorCode.ROUTE_NOT_FOUND: "This page does not exist. Check the address for typos. Its content may have been deleted.",
-    ErrorCode.INTERNAL_ERROR: "Something went wrong. We logged it. Check whether your change was saved before you send it "
-    "again. If this page comes back, give an administrator the request ID below.",
-    ErrorCode.UNAVAILABLE: "The service is temporarily unavailable. Wait a moment, then reload the page. Check whether your "
-    "change was saved before you send it again.",
+    ErrorCode.ROUTE_NOT_FOUND: "This page does not exist. Check the address for typos. "
+    "Its content may have been deleted.",
+    ErrorCode.INTERNAL_ERROR: "Something went wrong. We logged it. Check whether your change was saved before you "
+    "send it again. If this page comes back, give an administrator the request ID below.",
+    ErrorCode.UNAVAILABLE: "The service is temporarily unavailable. Wait a moment, then reload the page. "
+    "Check whether your change was saved before you send it again.",
 }
 """What the pages say where the meaning of the code is written for developers."""
 

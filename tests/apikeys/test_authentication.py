@@ -22,9 +22,7 @@ from tests.factories import APIKeyFactory
 
 pytestmark = pytest.mark.django_db
 
-MISSING = error(
-    "api_key_missing", "No API key was provided. Send it as Authorization: Bearer <key>.", 401
-)
+MISSING = error("api_key_missing", "No API key was provided. Send it as Authorization: Bearer <key>.", 401)
 INVALID = error(
     "api_key_invalid",
     "The API key is not valid. Check that you copied all of it and that it belongs to this environment.",
