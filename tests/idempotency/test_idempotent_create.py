@@ -109,6 +109,7 @@ def test_purge_expired(api: ApiClient, rex: dict[str, Any], capsys: pytest.Captu
     call_command("purge_expired")
     call_command("purge_expired", "--json")
     assert capsys.readouterr().out == (
-        'Deleted 1 idempotency keys and 0 records of requests.\n{"idempotency_keys": 0, "request_records": 0}\n'
+        "Deleted 1 idempotency keys and 0 request records.\n"
+        '{"idempotency_keys": 0, "request_records": 0, "dry_run": false}\n'
     )
     assert [row.key for row in IdempotentRequest.objects.all()] == ["new"]
