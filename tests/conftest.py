@@ -10,10 +10,10 @@ from django.db import connection
 from django.test import Client
 
 from categories.models import Category
-from petstore_site import databases
-from petstore_site.api.limits import limiter
 from petstore_site.apikeys import lookup, records, usage
 from petstore_site.apikeys.models import APIKey
+from rest import database_errors
+from rest.limits import build_limiter
 from tests.factories import CategoryFactory
 
 
@@ -33,9 +33,9 @@ def _nothing_left_over(settings: Any) -> Iterator[None]:
     lookup.clear()
     usage.clear()
     records.clear()
-    limiter.forget()
+    build_limiter.cache_clear()
     cache.clear()
-    databases.forget_doubt()
+    database_errors.forget_doubt()
     yield
     lookup.clear()
 

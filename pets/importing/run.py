@@ -7,7 +7,7 @@ from typing import Any
 
 from django.utils import timezone
 
-from changes.accounts import account
+from history.accounts import account
 from pets.importing import staging
 from pets.importing.checking import Categories, Check, Checked, missing
 from pets.importing.errors import FileError, ImportRefusedError, RowError

@@ -7,7 +7,7 @@ import pytest
 from django.db import connection
 
 from categories.models import Category
-from changes.accounts import account
+from history.accounts import account
 from pets.models import ImportRun, Pet
 from tests.factories import PetFactory
 from tests.pets.importing.conftest import Import, catalogue, command, counts, history
