@@ -6,8 +6,8 @@ from django.core.signals import request_finished
 from django.db.backends.signals import connection_created
 from simple_history.signals import pre_create_historical_record
 
-from petstore_site.databases import watch_commits
 from petstore_site.logs import forget_request
+from rest.database_errors import watch_commits
 
 
 class PetstoreSiteConfig(AppConfig):
@@ -17,8 +17,8 @@ class PetstoreSiteConfig(AppConfig):
 
     def ready(self) -> None:
         """Register the system checks, the watch over commits, the end of a request's id, and who changes what."""
-        from petstore_site import checks  # noqa: F401, PLC0415 - importing registers
-        from petstore_site.history import name_the_actor  # noqa: PLC0415 - it needs the models
+        from history.actor import name_the_actor  # noqa: PLC0415 - it needs the models
+        from petstore_site.configuration import checks  # noqa: F401, PLC0415 - importing registers
 
         connection_created.connect(watch_commits)
         request_finished.connect(forget_request)

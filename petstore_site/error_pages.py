@@ -12,9 +12,10 @@ from django.http.response import HttpResponseBase
 from django.shortcuts import render
 from django.views.decorators.csrf import csrf_exempt
 
-from petstore_site import databases, metrics
-from petstore_site.api.errors import ErrorCode, error_response
-from petstore_site.logs import request_id
+from history.acting import request_id
+from petstore_site import metrics
+from rest import database_errors
+from rest.errors import ErrorCode, error_response
 
 logger = logging.getLogger(__name__)
 
@@ -88,16 +89,16 @@ def unavailable(request: HttpRequest, retry_after: int) -> HttpResponse:
 
 def for_database_error(request: HttpRequest, error: BaseException) -> HttpResponse | None:
     """Return 503 or 400 if `error` came from the database and is known, else None."""
-    if databases.refused_data(error):
+    if database_errors.refused_data(error):
         logger.error("The database refused a value that validation let through", exc_info=error)
         metrics.count_defect("refused_data")
         return _answer(request, ErrorCode.BAD_REQUEST)
-    trouble = databases.trouble(error)
+    trouble = database_errors.trouble(error)
     if trouble is None:
         return None
-    logger.error("Database trouble: %s %s", databases.sqlstate(error) or type(error.__cause__).__name__, error)
+    logger.error("Database trouble: %s %s", database_errors.sqlstate(error) or type(error.__cause__).__name__, error)
     if trouble.drop_connection:
-        databases.drop(connection)
+        database_errors.drop(connection)
     return unavailable(request, trouble.retry_after)
 
 

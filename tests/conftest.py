@@ -12,9 +12,9 @@ from django.db import connection
 from django.test import Client
 
 from categories.models import Category
-from petstore_site.api.limits import limiter
 from petstore_site.apikeys import lookup, records, usage
 from petstore_site.apikeys.models import APIKey
+from rest.limits import build_limiter
 from tests.days import today
 from tests.factories import CategoryFactory
 
@@ -64,7 +64,7 @@ def _nothing_left_over(settings: Any) -> Iterator[None]:
     lookup.clear()
     usage.clear()
     records.clear()
-    limiter.forget()
+    build_limiter.cache_clear()
     cache.clear()
     yield
     lookup.clear()

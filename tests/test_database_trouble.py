@@ -14,8 +14,8 @@ from django.db import connection
 from django.test import Client
 
 from pets.models import Pet
-from petstore_site.api.errors import ErrorCode
 from petstore_site.apikeys.models import APIKey
+from rest.errors import ErrorCode
 from tests.conftest import ApiClient, error
 from tests.factories import CategoryFactory
 

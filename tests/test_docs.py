@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from petstore_site.api.errors import ErrorCode
+from rest.errors import ErrorCode
 from tests.server import ROOT, Gunicorn, running_server
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")

@@ -7,7 +7,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 
-from petstore_site.api.errors import ErrorCode
+from rest.errors import ErrorCode
 from tests.conftest import error
 
 POLICY = (

@@ -2,7 +2,7 @@
 
 import pytest
 
-from petstore_site.rates import parse_rate
+from rest.rates import parse_rate
 
 
 @pytest.mark.parametrize(

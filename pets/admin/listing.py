@@ -11,7 +11,7 @@ from django.db.models import Q, QuerySet
 from django.http import HttpRequest
 
 from categories.models import Category
-from changes.conflicts import latest_change_of_each
+from history.conflicts import latest_change_of_each
 from pets.models import Pet, PetStatus
 
 LISTED = 10_000

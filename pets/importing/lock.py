@@ -8,7 +8,7 @@ from typing import IO
 
 from django.db import connection
 
-from pets.importing.faults import ImportRefusedError
+from pets.importing.errors import ImportRefusedError
 from pets.importing.transactions import hang_up
 from pets.models import ImportRun, ImportState
 

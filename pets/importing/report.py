@@ -37,7 +37,7 @@ def seconds(run: ImportRun) -> float:
 
 def as_json(outcome: Outcome) -> dict[str, Any]:
     """Return what a machine is told at the end."""
-    told = run_as_json(outcome.run) | {"faults": [fault.as_json() for fault in outcome.faults]}
+    told = run_as_json(outcome.run) | {"errors": [error.as_json() for error in outcome.errors]}
     return told if outcome.refusal is None else told | {"message": outcome.refusal}
 
 

@@ -7,10 +7,10 @@ from typing import Any
 
 from django.utils import timezone
 
-from changes.accounts import account
+from history.accounts import account
 from pets.importing import staging
 from pets.importing.checking import Categories, Check, Checked, missing
-from pets.importing.faults import Fault, FileError, ImportRefusedError
+from pets.importing.errors import FileError, ImportRefusedError, RowError
 from pets.importing.lock import only_import
 from pets.importing.preview import Watch
 from pets.importing.progress import Progress
@@ -32,7 +32,7 @@ class Options:
     create_categories: bool = False
     keep_blanks: bool = True
     """A blank cell leaves the animal as it is; else it is cleared."""
-    skip_faults: bool = False
+    skip_errors: bool = False
     max_errors: int | None = None
     rejects: Path | None = None
     dry_run: bool = False
@@ -51,7 +51,7 @@ class Outcome:
     """What became of an import; `refusal` says why nothing was written, and is None if it is done."""
 
     run: ImportRun
-    faults: list[Fault]
+    errors: list[RowError]
     """The first of them: 100, or `Options.most_rows` if that is given. A file of rejects holds all."""
     place: str
     """What their lines count: "line", or "animal" in a JSON array."""
@@ -171,7 +171,7 @@ class _Import:
         try:
             with rejects:
                 self._read_and_check(rejects)
-                self._refuse_faults(rejects)
+                self._refuse_errors(rejects)
                 staging.set_ids_aside(self.run)
                 with self.progress.working(f"Writing {self.progress.rows - rejects.count:,} rows"):
                     write_at_once(lambda: self._write(rejects), dry_run=self.options.dry_run)
@@ -184,22 +184,22 @@ class _Import:
             self.run.created = self.run.updated = self.run.unchanged = 0
             self.run.new_categories = []
             _end(self.run, ImportState.REFUSED, refusal)
-        return Outcome(self.run, rejects.faults, self.table.place, refusal)
+        return Outcome(self.run, rejects.errors, self.table.place, refusal)
 
     def _count_rows(self, rejects: Rejects) -> None:
         self.run.rows = self.progress.rows
         self.run.refused = rejects.count
         self.run.rejects = str(rejects.path or "")
 
-    def _refuse_faults(self, rejects: Rejects) -> None:
-        if rejects.count and not self.options.skip_faults:
+    def _refuse_errors(self, rejects: Rejects) -> None:
+        if rejects.count and not self.options.skip_errors:
             rejects.keep()
-            message = f"{rejects.count:,} of {self.progress.rows:,} rows have faults."
+            message = f"{rejects.count:,} of {self.progress.rows:,} rows have errors."
             raise ImportRefusedError(message)
 
     def _rejects(self) -> Rejects:
         options = self.options
-        at_most = options.max_errors if options.skip_faults else None
+        at_most = options.max_errors if options.skip_errors else None
         return Rejects(
             self.table,
             options.rejects,
@@ -213,14 +213,14 @@ class _Import:
             staging.stage(self._rows(rejects))
         with self.progress.working("Looking for duplicates"):
             for row, first in staging.duplicates():
-                fault = Fault(
+                error = RowError(
                     row.line, "external_reference", SAME_REFERENCE.format(place=self.table.place, first=first)
                 )
-                rejects.add([fault], self._cells(row))
+                rejects.add([error], self._cells(row))
         with self.progress.working("Looking for what is missing"):
             for row in staging.incomplete():
-                faults = missing(row.line, name=row.name is not None, category=row.category_id is not None)
-                rejects.add(faults, self._cells(row))
+                errors = missing(row.line, name=row.name is not None, category=row.category_id is not None)
+                rejects.add(errors, self._cells(row))
 
     def _rows(self, rejects: Rejects) -> Iterator[Checked]:
         check = Check(self.categories, keep_blanks=self.options.keep_blanks)

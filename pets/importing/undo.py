@@ -7,8 +7,8 @@ from django.db import connection
 from django.utils import timezone
 
 from categories.models import Category
-from changes.accounts import account
-from pets.importing.faults import ImportRefusedError
+from history.accounts import account
+from pets.importing.errors import ImportRefusedError
 from pets.importing.lock import only_import
 from pets.importing.progress import Progress
 from pets.importing.run import Sender

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 from django.utils import timezone
 
 from categories.models import Category
-from pets.importing.faults import ImportRefusedError
+from pets.importing.errors import ImportRefusedError
 from pets.importing.preview import Planned, digest
 from pets.importing.readers.rows import Reading
 from pets.importing.run import Options, Outcome, Sender, import_of, import_source
-from pets.importing.source import GZIP, Source, source_of
+from pets.importing.source import GZIP, Source
 from pets.models import ImportRun, ImportUpload
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ def preview(upload: ImportUpload, sender: Sender) -> Preview:
 
 
 def confirm(upload: ImportUpload, seen: str, sender: Sender, *, again: bool) -> ImportRun:
-    """Import the file, but for the rows with faults, if it still does what was `seen`, the digest of a preview.
+    """Import the file, but for the rows with errors, if it still does what was `seen`, the digest of a preview.
 
     Raises `ImportRefusedError` if it does not, and as an import does.
     """
@@ -119,7 +119,7 @@ def _done(outcome: Outcome) -> Outcome:
 @contextmanager
 def _source(upload: ImportUpload) -> Iterator[Source]:
     with io.BytesIO(upload.content) as raw:
-        yield source_of(upload.file_name, raw)
+        yield Source(upload.file_name, raw)
 
 
 def _options(upload: ImportUpload) -> Options:
@@ -128,6 +128,6 @@ def _options(upload: ImportUpload) -> Options:
         reading=Reading(encoding=chosen["encoding"] or None, formula_safe=chosen["formula_safe"]),
         create_categories=chosen["create_categories"],
         keep_blanks=chosen["blank"] == "keep",
-        skip_faults=True,
+        skip_errors=True,
         most_rows=MOST_ROWS,
     )

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 from django.core.management.base import BaseCommand, CommandError
 
-from pets.importing.faults import ImportRefusedError
+from pets.importing.errors import ImportRefusedError
 
 STOPPED = 130
 """The exit status that a shell has for what SIGINT ended."""

@@ -15,10 +15,10 @@ from django.db.models.lookups import Exact
 from django.utils import timezone
 from simple_history.models import HistoricalRecords
 
-from changes.models import Change, staff_member
+from history.models import Change, staff_member
 from petstore_site.apikeys import keys
 from petstore_site.apikeys.durations import LONGEST
-from petstore_site.rates import parse_rate
+from rest.rates import parse_rate
 
 SOON = timedelta(days=14)
 """A key that expires within this time is shown as expiring."""

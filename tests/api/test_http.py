@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from categories.models import Category
-from petstore_site.api.errors import ErrorCode
+from rest.errors import ErrorCode
 from tests.conftest import ApiClient, error
 from tests.factories import PetFactory
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from categories.models import Category
 from pets.models import Pet, PetStatus
 from pets.serializers import NewPetSerializer
-from petstore_site.api.media_type import StrictJSONParser
+from rest.media_type import StrictJSONParser
 from tests.conftest import ApiClient
 from tests.factories import CategoryFactory
 from tests.properties.examples import rolled_back

@@ -20,8 +20,8 @@ from typing import Any
 import pytest
 from django.conf import settings
 
-from petstore_site.api.errors import CODES, error_body
 from petstore_site.apikeys import keys
+from rest.errors import CODES, error_body
 from tests.conftest import ApiClient, error
 from tests.protocol.corpus import CASES, LEGAL, REFUSED, written
 from tests.protocol.nginx import FILES, Nginx, running_nginx

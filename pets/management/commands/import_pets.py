@@ -8,7 +8,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from pets.importing.faults import ImportRefusedError
+from pets.importing.errors import ImportRefusedError
 from pets.importing.progress import Progress
 from pets.importing.readers.rows import Reading
 from pets.importing.readers.separated import DELIMITERS
@@ -51,26 +51,26 @@ class Command(BaseCommand):
         rows.add_argument(
             "--create-categories",
             action="store_true",
-            help="Add the categories that do not exist; else they are faults.",
+            help="Add the categories that do not exist; else they are errors.",
         )
         rows.add_argument(
             "--blank",
             choices=("keep", "clear"),
             default="keep",
             help="What a blank cell does to an animal that is there: keep its value (default), or clear it. Only "
-            "the status can be cleared, to available; a blank name or category is then a fault.",
+            "the status can be cleared, to available; a blank name or category is then an error.",
         )
         rows.add_argument(
             "--on-error",
             choices=("abort", "skip"),
             default="abort",
-            help="What a row with a fault does: abort the import, nothing is written (default), or be left out.",
+            help="What a row with an error does: abort the import, nothing is written (default), or be left out.",
         )
         rows.add_argument(
             "--max-errors",
             type=_count,
             metavar="N",
-            help="With --on-error skip: abort if more rows than N have faults.",
+            help="With --on-error skip: abort if more rows than N have errors.",
         )
         rows.add_argument(
             "--rejects",
@@ -94,8 +94,8 @@ class Command(BaseCommand):
         if as_object:
             tell(self, json.dumps(as_json(outcome)))
         else:
-            for fault in outcome.faults[:TOLD]:
-                self.stderr.write(f"{outcome.place} {fault.line:,}: {fault.sentence}")
+            for error in outcome.errors[:TOLD]:
+                self.stderr.write(f"{outcome.place} {error.line:,}: {error.sentence}")
             if outcome.run.refused > TOLD:
                 self.stderr.write("There are more; --rejects FILE keeps all of them.")
         if outcome.refusal is not None:
@@ -114,7 +114,7 @@ def _count(text: str) -> int:
 
 def _options(given: dict[str, Any]) -> Options:
     if given["max_errors"] is not None and given["on_error"] == "abort":
-        message = "--max-errors is for --on-error skip: without it no row with a fault is let pass."
+        message = "--max-errors is for --on-error skip: without it no row with an error is let pass."
         raise ImportRefusedError(message)
     reading = Reading(
         format=given["format"],
@@ -126,7 +126,7 @@ def _options(given: dict[str, Any]) -> Options:
         reading=reading,
         create_categories=given["create_categories"],
         keep_blanks=given["blank"] == "keep",
-        skip_faults=given["on_error"] == "skip",
+        skip_errors=given["on_error"] == "skip",
         max_errors=given["max_errors"],
         rejects=given["rejects"],
         dry_run=given["dry_run"],

@@ -6,6 +6,8 @@ https://datatracker.ietf.org/doc/draft-ietf-httpapi-ratelimit-headers/
 import logging
 import math
 import time
+from functools import cache
+from threading import Lock
 from typing import TYPE_CHECKING
 
 from django.conf import settings
@@ -16,8 +18,7 @@ from limits.strategies import MovingWindowRateLimiter
 from rest_framework.request import Request
 from rest_framework.throttling import BaseThrottle
 
-from petstore_site.once import once
-from petstore_site.rates import parse_rate
+from rest.rates import parse_rate
 
 if TYPE_CHECKING:
     from rest_framework.views import APIView  # it imports the classes that the settings name, this file's too
@@ -25,9 +26,18 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 
-@once
+_one_builds = Lock()
+
+
 def limiter() -> MovingWindowRateLimiter:
     """Return this process's limiter; the counts are in the cache that `CACHE_URL` names."""
+    with _one_builds:  # two limiters in memory would count apart
+        return build_limiter()
+
+
+@cache
+def build_limiter() -> MovingWindowRateLimiter:
+    """Return a new limiter the first time, then the same one."""
     address = settings.CACHE_URL
     timeouts = {} if address == "memory://" else {"socket_timeout": 0.5, "socket_connect_timeout": 0.5}
     return MovingWindowRateLimiter(storage_from_string(address, wrap_exceptions=True, **timeouts))

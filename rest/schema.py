@@ -4,7 +4,7 @@ from typing import Any
 
 from drf_spectacular.openapi import AutoSchema
 
-from petstore_site.api.errors import CODES, ErrorCode
+from rest.errors import CODES, ErrorCode
 
 Schema = dict[str, Any]
 

@@ -9,7 +9,7 @@ from django.http.response import HttpResponseBase
 from rest_framework.exceptions import APIException, ErrorDetail, MethodNotAllowed, Throttled, ValidationError
 from rest_framework.response import Response
 
-from petstore_site.api.media_type import render_json
+from rest.media_type import render_json
 
 Answer = TypeVar("Answer", bound=HttpResponseBase)
 
