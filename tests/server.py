@@ -22,7 +22,7 @@ import pytest
 from psycopg import sql
 
 ROOT = Path(__file__).parent.parent
-SECONDS = 30
+SECONDS = 60
 """How long anything here may take."""
 
 
