@@ -25,11 +25,15 @@ MOST_STRINGS, MOST_STYLES, MOST_ENTRIES, LONGEST_ENTRY = 2**22, 2**16, 10_000, 2
 """What is held in memory: the places of shared strings, styles, and what a workbook has names for."""
 
 
+Starts = dict[str, Callable[[Attributes], None]]
+Ends = dict[str, Callable[[], None]]
+
+
 class _Attributed:
     """A part that is all attributes."""
 
-    starts: dict[str, Callable[[Attributes], None]]
-    ends: dict[str, Callable[[], None]]
+    starts: Starts
+    ends: Ends
 
     def text(self, text: str) -> None:
         """Pass over it."""
@@ -162,8 +166,8 @@ class Strings:
         self._ends = array("Q", [0])
         self._text = text = _Text()
         self.text = text.add
-        self.starts = {"t": text.begin, "rPh": text.begin_pronounced}
-        self.ends = {"t": text.end, "rPh": text.end_pronounced, "si": self._end}
+        self.starts: Starts = {"t": text.begin, "rPh": text.begin_pronounced}
+        self.ends: Ends = {"t": text.end, "rPh": text.end_pronounced, "si": self._end}
 
     def __getitem__(self, number: int) -> str:
         """Return a string; raises `IndexError`."""
@@ -205,9 +209,9 @@ class Rows:
         self._has_value = self._computed = False
         self._text = text = _Text()
         self.text = text.add
-        self.starts = {"row": self._begin_row, "c": self._begin_cell, "f": self._formula, "v": self._value}
+        self.starts: Starts = {"row": self._begin_row, "c": self._begin_cell, "f": self._formula, "v": self._value}
         self.starts |= {"t": text.begin, "rPh": text.begin_pronounced}
-        self.ends = {"row": self._end_row, "c": self._end_cell, "v": text.end, "t": text.end}
+        self.ends: Ends = {"row": self._end_row, "c": self._end_cell, "v": text.end, "t": text.end}
         self.ends["rPh"] = text.end_pronounced
 
     def take(self) -> list[tuple[int, list[Cell]]]:
