@@ -15,6 +15,7 @@ from urllib.parse import SplitResult, urlsplit
 from csp.constants import NONE, SELF
 from django.core.management.utils import get_random_secret_key
 
+from petstore_site.apikeys.keys import PREFIXES
 from petstore_site.configuration.database import parse_database_url
 from petstore_site.configuration.env import Env
 from rest.rates import parse_rate
@@ -234,7 +235,7 @@ SIMPLE_HISTORY_REVERT_DISABLED = True
 
 # --- The API ------------------------------------------------------------------------------------
 
-API_KEY_PREFIX = "pets_live_" if PETSTORE_ENVIRONMENT == "production" else "pets_test_"
+API_KEY_PREFIX = PREFIXES[PETSTORE_ENVIRONMENT]
 API_KEY_USE_FLUSH_SECONDS = 10.0
 """How often a process writes down the use of keys; what it holds back is lost if it is killed."""
 
