@@ -16,7 +16,7 @@ from pets.importing.errors import ImportRefusedError
 from pets.importing.preview import Planned, digest
 from pets.importing.readers.rows import Reading
 from pets.importing.run import Options, Outcome, Sender, import_of, import_source
-from pets.importing.source import GZIP, Source, source_of
+from pets.importing.source import GZIP, Source
 from pets.models import ImportRun, ImportUpload
 
 if TYPE_CHECKING:
@@ -119,7 +119,7 @@ def _done(outcome: Outcome) -> Outcome:
 @contextmanager
 def _source(upload: ImportUpload) -> Iterator[Source]:
     with io.BytesIO(upload.content) as raw:
-        yield source_of(upload.file_name, raw)
+        yield Source(upload.file_name, raw)
 
 
 def _options(upload: ImportUpload) -> Options:

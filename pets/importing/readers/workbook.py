@@ -50,10 +50,9 @@ def _readable_workbook() -> Iterator[None]:
 
 def read_workbook(source: Source, *, formula_safe: bool) -> Table:
     """Read the first sheet."""
-    source.rewind()
     with _readable_workbook():
         _refuse_bomb(source)
-        sheet: Any = openpyxl.load_workbook(source.plain, read_only=True, data_only=True).worksheets[0]
+        sheet: Any = openpyxl.load_workbook(source.open(), read_only=True, data_only=True).worksheets[0]
         sheet.reset_dimensions()  # what a workbook says of its size may be wrong, and openpyxl would stop there
         rows = sheet.iter_rows()
         header = [str(cell.value or "") for cell in next(rows, ())]
@@ -67,7 +66,7 @@ def read_workbook(source: Source, *, formula_safe: bool) -> Table:
 
 
 def _refuse_bomb(source: Source) -> None:
-    with zipfile.ZipFile(source.plain) as archive:
+    with zipfile.ZipFile(source.open()) as archive:
         sizes = {part.filename: part.file_size for part in archive.infolist()}
     if sum(sizes.values()) > LARGEST_WORKBOOK or sizes.get(SHARED_STRINGS, 0) > LARGEST_SHARED_STRINGS:
         message = "The workbook is too large; save it as CSV."

@@ -157,11 +157,11 @@ COLUMNS = "Columns: external_reference, name, category, categoryId, status."
         (b'name,category\n"Rex,Dogs\nMia,Dogs\n', "A quote that opens in the row of line 2 is never closed."),
         (
             b"name,category\nRex,Dogs\nM\xfcller,Dogs\n",
-            "Line 3 is not text in UTF-8. If it comes from an older Windows program, try cp1252 as its encoding.",
+            "Line 3 is not text in UTF-8. If it comes from an older Windows program, set the encoding to cp1252.",
         ),
         (
             b"\xff\xfe" + "name,category\nRex".encode("utf-16-le") + b"\x00",
-            "Line 2 is not text in UTF-16. If it comes from an older Windows program, try cp1252 as its encoding.",
+            "Line 2 is not text in UTF-16.",
         ),
         (gzip.compress(CSV.encode())[:-20], "The gzip file is damaged or was cut short."),
         (b"\x1f\x8b garbage", "The gzip file is damaged or was cut short."),
@@ -193,7 +193,7 @@ COLUMNS = "Columns: external_reference, name, category, categoryId, status."
         ),
         (
             b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(600),
-            "This is a workbook of an old kind (.xls), or one with a password.",
+            "This is an old workbook (.xls), or one with a password.",
         ),
         (CSV.replace("Ż", "Z").replace("ł", "l").replace("ó", "o").encode("utf-16-le"), "The file looks like UTF-16"),
     ],
