@@ -10,7 +10,7 @@ from django.utils import timezone
 from categories.models import Category
 from pets.models import Pet
 from petstore_site.apikeys.models import APIKey
-from petstore_site.idempotency.models import IdempotentRequest
+from idempotency.models import IdempotentRequest
 from tests.conftest import ApiClient, error
 
 IN_USE = error("idempotency_key_reused", "This Idempotency-Key came before with another body.", 422)

@@ -5,8 +5,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandParser
 
+from idempotency.models import IdempotentRequest
 from petstore_site.apikeys.models import RecordGap, RequestRecord
-from petstore_site.idempotency.models import IdempotentRequest
 
 
 class Command(BaseCommand):
