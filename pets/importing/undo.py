@@ -8,6 +8,7 @@ from django.utils import timezone
 
 from categories.models import Category
 from history.accounts import account
+from pets.columns import each
 from pets.importing.errors import ImportRefusedError
 from pets.importing.lock import only_import
 from pets.importing.progress import Progress
@@ -92,17 +93,15 @@ LEFT JOIN categories_category c ON c.id = before.category_id
 WHERE h.import_run_id = %s
 """
 
-RESTORE = """
-UPDATE pets_pet SET name = b.name, category_id = b.category_id, status = b.status, updated_at = %s
+RESTORE = f"""
+UPDATE pets_pet SET {each("{c} = b.{c}")}, updated_at = %s
 FROM undo_pets u JOIN pets_petchange b ON b.history_id = u.before_id
 WHERE u.id = pets_pet.id AND u.reason = '' AND NOT u.is_new
 """
 
-TELL = """
-INSERT INTO pets_petchange (id, name, category_id, status, external_reference,
-    history_date, history_type, actor, request_id)
-SELECT p.id, p.name, p.category_id, p.status, p.external_reference,
-    %s, CASE WHEN u.is_new THEN '-' ELSE '~' END, %s, %s
+TELL = f"""
+INSERT INTO pets_petchange (id, {each("{c}")}, history_date, history_type, actor, request_id)
+SELECT p.id, {each("p.{c}")}, %s, CASE WHEN u.is_new THEN '-' ELSE '~' END, %s, %s
 FROM undo_pets u JOIN pets_pet p ON p.id = u.id WHERE u.reason = ''
 """
 

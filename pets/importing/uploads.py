@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from django.utils import timezone
 
 from categories.models import Category
+from pets.columns import CATEGORY
 from pets.importing.errors import ImportRefusedError
 from pets.importing.preview import Planned, digest
 from pets.importing.readers.rows import Reading
@@ -50,7 +51,7 @@ class Preview:
 
     def new_categories(self) -> list[str]:
         """Return the names of the categories that would be added."""
-        names = {row.after.category for row in self.rows}
+        names = {row.cells[CATEGORY.header].after for row in self.rows}
         return sorted(names - set(Category.objects.filter(name__in=names).values_list("name", flat=True)))
 
 

@@ -217,6 +217,7 @@ def test_who_may_only_look_gets_no_form(db: None, category: Category) -> None:
 def many_animals() -> Iterator[None]:
     """Have enough animals that a plan is what it would be for a million."""
     with connection.cursor() as cursor:
+        cursor.execute("SET LOCAL statement_timeout = 0")  # a busy machine must not fail the test
         cursor.execute(
             "INSERT INTO pets_pet (name, category_id, status, external_reference, created_at, updated_at)"
             " SELECT 'Rex ' || md5(n::text), %s, 'sold', 'A-' || n, now() - n * interval '1 minute', now()"
@@ -224,7 +225,7 @@ def many_animals() -> Iterator[None]:
             [CategoryFactory().pk],
         )
         cursor.execute("ANALYZE pets_pet")
-        cursor.execute("SELECT gin_clean_pending_list('pet_name_part'), gin_clean_pending_list('pet_reference_part')")
+        cursor.execute("SELECT gin_clean_pending_list('pet_words')")
         yield
 
 
@@ -250,8 +251,7 @@ def test_what_is_rare_or_nowhere_is_found_by_the_index(
     with many_animals():
         made = plans(lambda: names(staff, q=needle))
     assert len(made) == 2, "the newest, and all by the index"
-    assert "pet_name_part" in made[1]
-    assert "pet_reference_part" in made[1]
+    assert "pet_words" in made[1]
     assert "Seq Scan" not in made[1]
 
 

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import openpyxl
 import pytest
-from pets.importing.faults import FileError
 
+from pets.importing.errors import FileError
 from pets.importing.readers import read
 from pets.importing.readers.rows import Reading, Row
 from pets.importing.source import CHANGED, UNMARKED, Source, open_source
