@@ -4,6 +4,7 @@ from django.contrib import admin
 from django.urls import include, path, re_path
 
 from petstore_site import health, pages
+from petstore_site.apikeys import schema  # noqa: F401 - importing tells drf-spectacular how keys are sent
 from rest.views import UnknownRouteView
 
 urlpatterns = [
