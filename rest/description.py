@@ -149,7 +149,7 @@ def _error_answer(codes: list[ErrorCode]) -> Schema:
 def _error_schema() -> Schema:
     return {
         "type": "object",
-        "description": "What went wrong, and what to mend.",
+        "description": "What went wrong and what to fix.",
         "properties": {
             "code": {
                 "type": "string",

@@ -13,7 +13,7 @@ from pets.models import Pet
 from petstore_site.apikeys.models import APIKey
 from tests.conftest import ApiClient, error
 
-IN_USE = error("idempotency_key_reused", "This Idempotency-Key came before with another body.", 422)
+IN_USE = error("idempotency_key_reused", "This Idempotency-Key was already used with a different body.", 422)
 MALFORMED = error("bad_request", "Idempotency-Key must have 1 to 255 visible ASCII characters.", 400)
 
 
