@@ -8,12 +8,12 @@ from django.core.management import call_command
 from django.utils import timezone
 
 from categories.models import Category
+from idempotency.models import IdempotentRequest
 from pets.models import Pet
 from petstore_site.apikeys.models import APIKey
-from petstore_site.idempotency.models import IdempotentRequest
 from tests.conftest import ApiClient, error
 
-IN_USE = error("idempotency_key_reused", "This Idempotency-Key came before with another body.", 422)
+IN_USE = error("idempotency_key_reused", "This Idempotency-Key was already used with a different body.", 422)
 MALFORMED = error("bad_request", "Idempotency-Key must have 1 to 255 visible ASCII characters.", 400)
 
 
