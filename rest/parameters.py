@@ -1,17 +1,16 @@
 """Query parameters, read strictly: a filter with a typo must not look like an empty shop."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from enum import Enum
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rest_framework.request import Request
 
 from rest.errors import APIError, ErrorCode
 
-if TYPE_CHECKING:
-    from rest_framework.views import APIView  # it imports the classes that the settings name, this file's users too
-
+Filters = Mapping[str, type[Enum]]
+"""Query parameter → the values it can have."""
 
 Reader = Callable[[str], Any]
 """Returns what a parameter's text means; raises `ValueError` with a sentence that follows the parameter's name."""
@@ -45,9 +44,9 @@ def _single(request: Request, name: str) -> str | None:
     return values[0] if values else None
 
 
-def filter_readers(view: "APIView | None") -> dict[str, Reader]:
-    """Return the reader of each of the view's `choice_filters`: exactly one of the field's choices."""
-    return {name: partial(_choice, choices) for name, choices in _choice_filters(view).items()}
+def filter_readers(filters: Filters) -> dict[str, Reader]:
+    """Return the reader of each filter: exactly one of the field's choices."""
+    return {name: partial(_choice, choices) for name, choices in filters.items()}
 
 
 def _choice(choices: type[Enum], text: str) -> str:
@@ -58,8 +57,8 @@ def _choice(choices: type[Enum], text: str) -> str:
     return text
 
 
-def filter_parameters(view: "APIView") -> list[dict[str, Any]]:
-    """Return the view's filters for the API description."""
+def filter_parameters(filters: Filters) -> list[dict[str, Any]]:
+    """Return the filters for the API description."""
     return [
         {
             "name": name,
@@ -68,9 +67,5 @@ def filter_parameters(view: "APIView") -> list[dict[str, Any]]:
             "description": f"Only those with this {name}. Without it, all of them.",
             "schema": {"$ref": f"#/components/schemas/{choices.__name__}"},
         }
-        for name, choices in _choice_filters(view).items()
+        for name, choices in filters.items()
     ]
-
-
-def _choice_filters(view: "APIView | None") -> dict[str, type[Enum]]:
-    return getattr(view, "choice_filters", {})

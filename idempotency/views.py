@@ -13,10 +13,12 @@ from rest_framework.mixins import CreateModelMixin
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from petstore_site.idempotency.models import IdempotentRequest
+from idempotency.models import IdempotentRequest
 from rest.database_errors import LOCK_NOT_AVAILABLE, sqlstate
 from rest.errors import APIError, ErrorCode
 from rest.media_type import render_json
+
+IDEMPOTENCY_ERRORS = [ErrorCode.IDEMPOTENCY_IN_PROGRESS, ErrorCode.IDEMPOTENCY_KEY_REUSED]
 
 RETRY_AFTER = 1
 """Seconds to wait while the first request with the key is still running."""
