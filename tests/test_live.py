@@ -30,11 +30,13 @@ from tests.server import (
 )
 
 INVALID = error(
-    "api_key_invalid", "The API key is not valid; check that it was copied whole and belongs to this environment.", 401
+    "api_key_invalid",
+    "The API key is not valid. Check that you copied all of it and that it belongs to this environment.",
+    401,
 )
-REVOKED = error("api_key_revoked", "The API key was revoked; ask the store for a new one.", 401)
+REVOKED = error("api_key_revoked", "The API key was revoked. Ask the store for a new one.", 401)
 BROKEN_CHUNKS = error("bad_request", "The chunks of the request body are malformed.", 400)
-TOO_LARGE = error("body_too_large", "The request body must not be larger than 65536 bytes.", 413)
+TOO_LARGE = error("body_too_large", "The request body must have at most 65,536 bytes.", 413)
 
 SEED = """
 import json

@@ -15,15 +15,15 @@ from tests.test_database_trouble import instead_of
 
 NAME_LENGTH = "name must have 1 to 255 characters."
 NAME_STRING = "name must be a string."
-NAME_VISIBLE = "name must contain a visible character."
+NAME_VISIBLE = "name must contain at least one visible character."
 NAME_CONTROL = "name must not contain control characters or lone surrogates."
-CATEGORY_INT64 = "categoryId must be an integer of 64 bits."
+CATEGORY_INT64 = "categoryId must be a 64-bit integer."
 CATEGORY_EXISTS = "categoryId must be the id of an existing category."
 STATUS = "status must be one of available, pending, sold."
-NOT_JSON = "The request body must be JSON in UTF-8."
+NOT_JSON = "The request body must be valid JSON in UTF-8."
 NOT_OBJECT = "The request body must be a JSON object."
-TOO_DEEP = "The request body must not be nested deeper than 32 levels."
-TOO_LARGE = "The request body must not be larger than 65536 bytes."
+TOO_DEEP = "The request body must be nested at most 32 levels deep."
+TOO_LARGE = "The request body must have at most 65,536 bytes."
 MEDIA_TYPE = "Content-Type must be application/json, in UTF-8."
 
 

@@ -46,7 +46,7 @@ class TestOrderOfChecks:
     @pytest.mark.parametrize("method", ["PUT", "PATCH", "DELETE", "TRACE", "FOO", "CONNECT"])
     def test_method_not_allowed(self, api: ApiClient, method: str, path: str) -> None:
         answer = api(method, path, b"{")
-        message = "This path does not accept the method; Allow lists those it does."
+        message = "This path does not support this method."
         assert (answer.status_code, answer.json()) == (405, error("method_not_allowed", message, 405))
         assert sorted(answer["Allow"].split(", ")) == KNOWN[path].split(", ")
 
@@ -223,7 +223,7 @@ def test_a_chunked_body_whose_end_the_server_cannot_tell_is_411(api: ApiClient) 
     answer = chunked(api, b"{}", terminated=False)
     assert (answer.status_code, answer.json()) == (
         411,
-        error("length_required", "The request body's length must be given.", 411),
+        error("length_required", "The length of the request body is missing.", 411),
     )
 
 

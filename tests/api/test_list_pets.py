@@ -15,7 +15,7 @@ from tests.factories import PetFactory
 
 LIMIT = "limit must be a whole number from 1 to 100."
 STATUS = "status must be one of available, pending, sold."
-CURSOR = "The cursor is damaged or belongs to another list; start at the first page."
+CURSOR = "The cursor is damaged or belongs to another list."
 
 
 def next_path(answer: Any) -> str | None:

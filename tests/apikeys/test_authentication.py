@@ -23,18 +23,16 @@ from tests.properties.examples import Clock
 
 pytestmark = pytest.mark.django_db
 
-MISSING = error(
-    "api_key_missing", "The Authorization header is missing; send your key as Authorization: Bearer API_KEY.", 401
-)
+MISSING = error("api_key_missing", "No API key was provided. Send it as Authorization: Bearer <key>.", 401)
 INVALID = error(
     "api_key_invalid",
-    "The API key is not valid; check that it was copied whole and belongs to this environment.",
+    "The API key is not valid. Check that you copied all of it and that it belongs to this environment.",
     401,
 )
 EXPIRED = error(
-    "api_key_expired", "The API key has expired; use the key that replaced it, or ask the store for a new one.", 401
+    "api_key_expired", "The API key has expired. Use the key that replaced it, or ask the store for a new one.", 401
 )
-REVOKED = error("api_key_revoked", "The API key was revoked; ask the store for a new one.", 401)
+REVOKED = error("api_key_revoked", "The API key was revoked. Ask the store for a new one.", 401)
 SECOND = timedelta(seconds=1)
 CHALLENGE = 'Bearer realm="petstore"'
 CHALLENGE_INVALID = 'Bearer realm="petstore", error="invalid_token"'
@@ -219,7 +217,7 @@ class TestScope:
             403,
             error(
                 "insufficient_scope",
-                "This operation needs a key with the scope write; the scope of this key is read.",
+                "This operation needs a key with the scope write. The scope of this key is read.",
                 403,
             ),
         )

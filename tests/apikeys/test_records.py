@@ -304,8 +304,12 @@ class TestPurge:
         monkeypatch.setattr(models, "PURGED_AT_ONCE", 2)
         self.store(*[KEPT + DAY] * 5, DAY)
         RecordGap.objects.add_all([(timezone.now() - KEPT - DAY, 1), (timezone.now() - DAY, 2)])
-        call_command("purge_expired", "--json")
-        assert capsys.readouterr().out == '{"idempotency_keys": 0, "request_records": 5}\n'
+        for option in ("--dry-run", "--yes"):
+            call_command("purge_expired", "--json", option)
+        assert capsys.readouterr().out == (
+            '{"idempotency_keys": 0, "request_records": 5, "dry_run": true}\n'
+            '{"idempotency_keys": 0, "request_records": 5, "dry_run": false}\n'
+        )
         assert written("request_id") == ["5"]
         assert [count for _, count in gaps()] == [2]
 

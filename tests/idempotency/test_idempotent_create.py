@@ -8,12 +8,12 @@ from django.core.management import call_command
 from django.utils import timezone
 
 from categories.models import Category
+from idempotency.models import IdempotentRequest
 from pets.models import Pet
 from petstore_site.apikeys.models import APIKey
-from petstore_site.idempotency.models import IdempotentRequest
 from tests.conftest import ApiClient, error
 
-IN_USE = error("idempotency_key_reused", "This Idempotency-Key came before with another body.", 422)
+IN_USE = error("idempotency_key_reused", "This Idempotency-Key was already used with a different body.", 422)
 MALFORMED = error("bad_request", "Idempotency-Key must have 1 to 255 visible ASCII characters.", 400)
 
 
@@ -109,6 +109,7 @@ def test_purge_expired(api: ApiClient, rex: dict[str, Any], capsys: pytest.Captu
     call_command("purge_expired")
     call_command("purge_expired", "--json")
     assert capsys.readouterr().out == (
-        'Deleted 1 idempotency keys and 0 records of requests.\n{"idempotency_keys": 0, "request_records": 0}\n'
+        "Deleted 1 idempotency keys and 0 request records.\n"
+        '{"idempotency_keys": 0, "request_records": 0, "dry_run": false}\n'
     )
     assert [row.key for row in IdempotentRequest.objects.all()] == ["new"]

@@ -273,7 +273,7 @@ def test_what_was_written_past_the_triggers_is_found(written_past_the_triggers: 
     missing = {(str(today), None, None, 2), (None, written_past_the_triggers.pk, "sold", 2)}
     assert set(stock.differences()) == missing
     out = StringIO()
-    with pytest.raises(CommandError, match="2 of the kept figures are wrong; recount_stock without --check mends them"):
+    with pytest.raises(CommandError, match=r"2 of the stored figures are wrong\. To correct them: recount_stock"):
         call_command("recount_stock", "--check", "--json", stdout=out)
     assert {tuple(figure.values()) for figure in json.loads(out.getvalue())} == {
         (str(today), None, None, 2),
@@ -285,7 +285,7 @@ def test_what_was_written_past_the_triggers_is_found(written_past_the_triggers: 
 @pytest.mark.parametrize(
     ("arguments", "first", "second"),
     [
-        ([], "2 of the kept figures were wrong, and are right now.\n", "The kept figures are right.\n"),
+        ([], "Corrected 2 of the stored figures.\n", "The stored figures are correct.\n"),
         (["--json"], None, "[]\n"),
     ],
 )

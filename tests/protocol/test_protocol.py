@@ -29,9 +29,9 @@ from tests.protocol.wire import Answer, connected, exchange, read_answer, reques
 from tests.server import Answer as WholeAnswer
 from tests.server import Gunicorn, bearer, free_port, send_on, until
 
-BAD_REQUEST = error("bad_request", "The request as a whole cannot be understood.", 400)
-TOO_LARGE = error("body_too_large", "The request body is larger than 65536 bytes.", 413)
-UNAVAILABLE = error("unavailable", "The service cannot answer now; Retry-After says when to try again.", 503)
+BAD_REQUEST = error("bad_request", "The request is malformed.", 400)
+TOO_LARGE = error("body_too_large", "The request body is larger than 65,536 bytes.", 413)
+UNAVAILABLE = error("unavailable", "The service is temporarily unavailable.", 503)
 NO_ROUTE = error("route_not_found", "This path does not exist.", 404)
 
 numbers = count()
