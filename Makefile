@@ -246,8 +246,10 @@ export KILLED
 
 mutants: $(DEV) $(MUTANTS)
 	@echo '== Mutants'
-	@rm -rf mutants
-	@$(APART) .venv-mutants/bin/mutmut run $(MUTANTS_OF) >.venv-mutants/log 2>&1 || { tail -20 .venv-mutants/log >&2; exit 1; }
+	@rm -rf mutants .venv-mutants/test.sqlite3
+	@$(APART) DATABASE_URL=sqlite:///.venv-mutants/test.sqlite3 $(PY) manage.py migrate -v0
+	@$(APART) PETSTORE_TEST_DATABASE="$$PWD/.venv-mutants/test.sqlite3" \
+		.venv-mutants/bin/mutmut run $(MUTANTS_OF) >.venv-mutants/log 2>&1 || { tail -20 .venv-mutants/log >&2; exit 1; }
 	@.venv-mutants/bin/mutmut results | grep -v 'not checked' || true
 	@.venv-mutants/bin/mutmut export-cicd-stats >/dev/null && .venv-mutants/bin/python -c "$$KILLED"
 
