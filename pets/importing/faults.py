@@ -14,6 +14,18 @@ class FileError(ImportRefusedError):
     """The file cannot be read on, whatever the options."""
 
 
+class AlreadyImportedError(ImportRefusedError):
+    """The same file would add the same animals a second time."""
+
+
+class BusyError(ImportRefusedError):
+    """Another import or undo is running."""
+
+
+class OutcomeUnknownError(Exception):
+    """The database does not answer, so nobody knows whether the last COMMIT was done."""
+
+
 @dataclass(frozen=True, slots=True)
 class Fault:
     """What is wrong with one row; `member` is empty if it is the row as a whole."""

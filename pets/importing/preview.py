@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import NamedTuple, TypeAlias
 
 from pets.importing.sql import stream
-from pets.models import PetStatus
+from pets.models import ImportRun, PetStatus
 
 
 class Values(NamedTuple):
@@ -27,7 +27,7 @@ class Planned(NamedTuple):
     after: Values
 
 
-Watch: TypeAlias = Callable[[list[Planned]], None]
+Watch: TypeAlias = Callable[[ImportRun, list[Planned]], None]
 """Sees what is about to be written, inside the transaction that writes it; what it raises ends the import."""
 
 

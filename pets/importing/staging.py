@@ -4,7 +4,7 @@ The statements are the same for PostgreSQL and SQLite; only how rows get into th
 begin, differs. The temporary tables belong to the connection, and nobody else sees them.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice
@@ -14,7 +14,6 @@ from django.db import connection
 
 from categories.models import Category
 from pets.importing.checking import Checked
-from pets.importing.preview import Watch, planned
 from pets.importing.sql import BATCH, execute, stream
 from pets.models import ImportRun, PetStatus
 
@@ -121,11 +120,13 @@ def set_ids_aside(run: ImportRun) -> None:
     run.save(update_fields=["first_id", "last_id"])
 
 
-def write(run: ImportRun, now: datetime, *, request_id: str = "", watch: Watch | None = None) -> Written:
-    """Write the staged rows and their history; the caller's transaction makes it all or nothing."""
+def write(run: ImportRun, now: datetime, *, request_id: str, watch: Callable[[], None]) -> Written:
+    """Write the staged rows and their history; the caller's transaction makes it all or nothing.
+
+    `watch` is called once it is known what will be written; what it raises ends the import.
+    """
     _compare()
-    if watch is not None:
-        watch(planned())
+    watch()
     at = connection.ops.adapt_datetimefield_value(now)
     said = [at, str(run), request_id, run.pk]
     changed = _count("SELECT count(*) FROM import_known WHERE differs")
@@ -136,6 +137,11 @@ def write(run: ImportRun, now: datetime, *, request_id: str = "", watch: Watch |
     created = execute(ADD, [before, at, at])
     execute(HISTORY_OF_ADDED, [before, *said])
     return Written(created, changed, _count("SELECT count(*) FROM import_known WHERE NOT differs"))
+
+
+def adds_without_reference() -> bool:
+    """Whether what is staged adds animals that have no reference: a second time they would be there twice."""
+    return bool(_count(f"SELECT count(*) {ADDED} AND r.external_reference IS NULL"))  # noqa: S608 - a constant
 
 
 def _compare() -> None:
