@@ -4,14 +4,23 @@
 import os
 import sys
 
-from django.core.management import execute_from_command_line
 from django.db import Error as AnyDatabaseError
 
+from commands.exits import Exit
+from commands.output import end, keep_descriptors
+from commands.utility import Utility
 from petstore_site.databases import sentence
 
 if __name__ == "__main__":
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "petstore_site.settings")
+    keep_descriptors()
     try:
-        execute_from_command_line(sys.argv)
+        Utility(sys.argv).execute()
     except AnyDatabaseError as error:
-        sys.exit(sentence(error))
+        end(sentence(error), Exit.FAILED)
+    except KeyboardInterrupt:
+        end("Stopped.", Exit.STOPPED)
+    except SystemExit as stop:
+        if not isinstance(stop.code, str):
+            raise
+        end(stop.code, Exit.FAILED)  # mistakes in the settings

@@ -142,8 +142,9 @@ def _restore_sales(bulk: BulkChange, pets: list[Pet]) -> None:
     numbers = [pet.pk for pet in pets]
     changed_at = Pet.history.filter(bulk_change=bulk).values("history_date")[:1]
     ended = EndedSale.objects.filter(pet__in=numbers, ended_at=Subquery(changed_at)).order_by("-pk")
+    days = dict(ended.values_list("pet", "day"))
     Sale.objects.filter(pet__in=numbers).delete()
-    Sale.objects.bulk_create(Sale(pet_id=number, day=day) for number, day in dict(ended.values_list("pet", "day")).items())
+    Sale.objects.bulk_create(Sale(pet_id=number, day=day) for number, day in days.items())
 
 
 def _now(numbers: Iterable[int], *, lock: bool) -> tuple[dict[int, Pet], dict[int, int]]:

@@ -32,7 +32,7 @@ class ImportState(models.TextChoices):
     RUNNING = "running"
     DONE = "done"
     DRY_RUN = "dry run"
-    REFUSED = "refused"
+    REJECTED = "rejected"
     ALREADY = "already imported", "Already imported"
     STOPPED = "stopped"
     FAILED = "failed"

@@ -1,7 +1,7 @@
-"""The triggers on the table of animals that keep `StockMovement`, `Sale` and `EndedSale`, so that no way in can forget them.
+"""The triggers on the table of animals that keep `StockMovement`, `Sale` and `EndedSale`, whoever writes.
 
-A migration that makes SQLite build the table of animals, or that of the movements, anew (any change of a field or a
-constraint does) loses them, and must run `install` after it. A test notices.
+A migration that makes SQLite rebuild the table of animals (any change of a field or a constraint does) loses them, and
+should run `install` after it. `PetsConfig` installs them again after any migration that did not.
 """
 
 from collections.abc import Iterable

@@ -14,7 +14,7 @@ from django.utils.timezone import localtime
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from changes.admin import RecordAdmin
-from pets.importing.faults import ImportRefusedError
+from pets.importing.errors import ImportRefusedError
 from pets.importing.progress import Progress
 from pets.importing.report import counts
 from pets.importing.run import Sender
@@ -30,7 +30,7 @@ OPTIONS = {
     "dry_run": "dry run",
     "again": "again, although it was imported before",
     "create_categories": "missing categories added",
-    "skip_faults": "rows with faults left out",
+    "skip_errors": "rows with errors left out",
     "formula_safe": "a ' before cells dropped",
 }
 

@@ -7,7 +7,7 @@ from django.core.exceptions import ValidationError
 from categories.models import Category
 from categories.names import validate_name
 from pets import rules
-from pets.importing.faults import Fault, FileError
+from pets.importing.errors import FileError, RowError
 from pets.importing.readers.rows import Cells, Damaged
 from pets.models import PetStatus, validate_reference
 
@@ -69,7 +69,7 @@ class Categories:
 
 
 class Check:
-    """Turns the cells of a row into what is staged, or into its faults."""
+    """Turns the cells of a row into what is staged, or into its errors."""
 
     def __init__(self, categories: Categories, *, keep_blanks: bool) -> None:
         """`keep_blanks`: what a row with a reference leaves blank may come from the animal that has it."""
@@ -83,14 +83,14 @@ class Check:
             "external_reference": _reference,
         }
 
-    def __call__(self, line: int, cells: Cells | Damaged) -> Checked | list[Fault]:
-        """Return the row, or its faults in the order in which the API names members."""
+    def __call__(self, line: int, cells: Cells | Damaged) -> Checked | list[RowError]:
+        """Return the row, or its errors in the order in which the API names members."""
         if isinstance(cells, Damaged):
-            return [Fault(line, "", cells.message, cells.code)]
+            return [RowError(line, "", cells.message, cells.code)]
         return self._plain(line, cells) or self._any(line, cells)
 
     def _plain(self, line: int, cells: Cells) -> Checked | None:
-        """Return a row that has all four cells and no fault, in half the time; None for any other."""
+        """Return a row that has all four cells and no error, in half the time; None for any other."""
         if len(cells) != PLAIN_CELLS:
             return None
         try:
@@ -104,29 +104,29 @@ class Check:
         except (KeyError, TypeError, ValidationError):
             return None
 
-    def _any(self, line: int, cells: Cells) -> Checked | list[Fault]:
+    def _any(self, line: int, cells: Cells) -> Checked | list[RowError]:
         values: dict[str, Any] = {}
-        faults = []
+        errors = []
         for member, cell in cells.items():
             if rule := self._rules.get(member):
                 try:
                     values[member] = rule(cell)
                 except ValidationError as error:
-                    faults.append(Fault(line, member, " ".join(error.messages)))
+                    errors.append(RowError(line, member, " ".join(error.messages)))
         category = values.get("categoryId") or values.get("category")
         reference = values.get("external_reference")
         if reference is None or not self._keep_blanks:
-            faults += missing(line, name="name" in cells, category="category" in cells or "categoryId" in cells)
+            errors += missing(line, name="name" in cells, category="category" in cells or "categoryId" in cells)
             values.setdefault("status", PetStatus.AVAILABLE.value)
         if "category" in cells and "categoryId" in cells:
-            faults.append(Fault(line, "categoryId", BOTH))
-        if faults:
+            errors.append(RowError(line, "categoryId", BOTH))
+        if errors:
             order = list(self._rules)
-            return sorted(faults, key=lambda fault: order.index(fault.member))
+            return sorted(errors, key=lambda error: order.index(error.member))
         return Checked(line, values.get("name"), category, values.get("status"), reference)
 
     def reference(self, cells: Cells | Damaged) -> str | None:
-        """Return the reference of a row with faults, if that is none of them."""
+        """Return the reference of a row with errors, if that is none of them."""
         try:
             return None if isinstance(cells, Damaged) else _reference(cells.get("external_reference"))
         except ValidationError:
@@ -140,9 +140,9 @@ def _reference(value: Any) -> str:
     return value
 
 
-def missing(line: int, *, name: bool, category: bool) -> list[Fault]:
-    """Return a fault for each of the two members that a new animal must have and that is not there."""
+def missing(line: int, *, name: bool, category: bool) -> list[RowError]:
+    """Return an error for each of the two members that a new animal must have and that is not there."""
     if name and category:
         return []
     there = {"name": name, "categoryId": category}
-    return [Fault(line, member, rules.REQUIRED) for member, given in there.items() if not given]
+    return [RowError(line, member, rules.REQUIRED) for member, given in there.items() if not given]

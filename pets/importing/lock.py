@@ -8,7 +8,7 @@ from typing import IO
 
 from django.db import DatabaseError, connection
 
-from pets.importing.faults import BusyError, ImportRefusedError
+from pets.importing.errors import BusyError, ImportRefusedError
 from pets.importing.transactions import clear_rejections
 from pets.models import ImportRun, ImportState
 

@@ -1,4 +1,4 @@
-"""Counts the faults of an import and keeps the refused rows in a file that can be mended and imported again."""
+"""Counts the errors of an import and keeps the refused rows in a file that can be mended and imported again."""
 
 import csv
 import io
@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Self
 
 from pets.files import FileInTheWayError, WholeFile
-from pets.importing.faults import Fault, ImportRefusedError
+from pets.importing.errors import ImportRefusedError, RowError
 from pets.importing.readers.header import REMARKS
 from pets.importing.readers.rows import Cells, Damaged, Table
 from pets.spreadsheets import FORMULA_STARTS
@@ -23,7 +23,7 @@ IN_THE_WAY = "{path} is there already. Look whether its rows are mended, then re
 
 
 class Rejects:
-    """The rejected rows: how many, the first faults, and all of them in a file if one is asked for.
+    """The rejected rows: how many, the first errors, and all of them in a file if one is asked for.
 
     `publish` gives the file its name. It is removed again when the `with` block ends, unless `keep` was called.
     """
@@ -31,7 +31,7 @@ class Rejects:
     def __init__(self, table: Table, path: Path | None, *, at_most: int | None, told: int, formula_safe: bool) -> None:
         """Prepare for rows of `table`; raises `ImportRefusedError` if there is a file of that name, or no folder."""
         self.count = 0
-        self.faults: list[Fault] = []
+        self.errors: list[RowError] = []
         self.path: Path | None = None
         """The file, once there is something in it."""
         self._wanted = path
@@ -48,19 +48,19 @@ class Rejects:
             message = f"The folder of {path} does not exist."
             raise ImportRefusedError(message)
 
-    def add(self, faults: Sequence[Fault], cells: Cells | Damaged) -> None:
+    def add(self, errors: Sequence[RowError], cells: Cells | Damaged) -> None:
         """Count one refused row; raises `ImportRefusedError` if there are more than are allowed."""
         self.count += 1
-        self.faults += faults[: max(0, self._told - len(self.faults))]
+        self.errors += errors[: max(0, self._told - len(self.errors))]
         if self._file is None and self._wanted is not None:
             self._file = _RejectsFile(self._wanted, self._table, formula_safe=self._formula_safe)
             self.path = self._wanted
         if self._file is not None:
-            self._file.add(faults, cells)
+            self._file.add(errors, cells)
         if self._at_most is not None and self.count > self._at_most:
             self.publish()
             self.keep()
-            message = f"More than {self._at_most:,} rows have faults."
+            message = f"More than {self._at_most:,} rows have errors."
             raise ImportRefusedError(message)
 
     def publish(self) -> None:
@@ -100,8 +100,8 @@ class _RejectsFile:
         if self._header is not None:
             self._csv.writerow([*REMARKS, *(column for column in self._header if column not in REMARKS)])
 
-    def add(self, faults: Sequence[Fault], cells: Cells | Damaged) -> None:
-        remarks = (str(faults[0].line), faults[0].code, " ".join(fault.sentence for fault in faults))
+    def add(self, errors: Sequence[RowError], cells: Cells | Damaged) -> None:
+        remarks = (str(errors[0].line), errors[0].code, " ".join(error.sentence for error in errors))
         with self._sentences():
             if self._header is None:
                 self._file.write(f"{_json(remarks, cells)}\n")

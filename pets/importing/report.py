@@ -17,17 +17,17 @@ def report(run: ImportRun) -> str:
         f"in {seconds(run):.1f} s."
     ]
     if would:
-        lines.append("All of it was taken back; nothing was written.")
+        lines.append("Dry run: nothing was saved.")
     elif run.created or run.updated or run.new_categories:
-        lines.append(f"To take it back: manage.py undo_import {run.pk}")
+        lines.append(f"To undo it: manage.py undo_import {run.pk}")
     if run.rejects:
-        lines.append(f"The refused rows are in {run.rejects}. Mend them there and import that file.")
+        lines.append(f"The rejected rows are in {run.rejects}. Fix them and import that file.")
     return "\n".join(lines)
 
 
 def counts(run: ImportRun) -> str:
     """Return what became of its rows."""
-    return f"{run.created:,} added, {run.updated:,} changed, {run.unchanged:,} unchanged, {run.refused:,} refused"
+    return f"{run.created:,} added, {run.updated:,} changed, {run.unchanged:,} unchanged, {run.refused:,} rejected"
 
 
 def seconds(run: ImportRun) -> float:
@@ -37,7 +37,7 @@ def seconds(run: ImportRun) -> float:
 
 def as_json(outcome: Outcome) -> dict[str, Any]:
     """Return what a machine is told at the end."""
-    told = run_as_json(outcome.run) | {"faults": [fault.as_json() for fault in outcome.faults]}
+    told = run_as_json(outcome.run) | {"errors": [error.as_json() for error in outcome.errors]}
     return told if outcome.refusal is None else told | {"message": outcome.refusal}
 
 

@@ -11,7 +11,7 @@ from django.utils import timezone
 from changes.accounts import account
 from pets.importing import staging
 from pets.importing.checking import Categories, Check, Checked, missing
-from pets.importing.faults import AlreadyImportedError, Fault, FileError, ImportRefusedError, OutcomeUnknownError
+from pets.importing.errors import AlreadyImportedError, FileError, ImportRefusedError, OutcomeUnknownError, RowError
 from pets.importing.lock import only_import
 from pets.importing.preview import Watch, planned
 from pets.importing.progress import Progress
@@ -32,7 +32,7 @@ UNKNOWN = (
     "The database was lost while {run} was being saved, so it is not known whether it was. When the database answers "
     "again, list_imports shows what became of it."
 )
-REJECTED = {ImportState.REFUSED, ImportState.ALREADY}
+REJECTED = {ImportState.REJECTED, ImportState.ALREADY}
 ENDED = REJECTED | {ImportState.DONE, ImportState.DRY_RUN}
 """How an import ends by itself; each is recorded together with what it says."""
 
@@ -45,7 +45,7 @@ class Options:
     create_categories: bool = False
     keep_blanks: bool = True
     """A blank cell leaves the animal as it is; else it is cleared."""
-    skip_faults: bool = False
+    skip_errors: bool = False
     max_errors: int | None = None
     rejects: Path | None = None
     dry_run: bool = False
@@ -64,7 +64,7 @@ class Outcome:
     """What became of an import; `refusal` says why nothing was written, and is None if it is done."""
 
     run: ImportRun
-    faults: list[Fault]
+    errors: list[RowError]
     """The first of them: 100, or `Options.most_rows` if that is given. A file of rejects holds all."""
     place: str
     """What their lines count: "line", or "animal" in a JSON array."""
@@ -75,9 +75,9 @@ def import_file(name: str, options: Options, progress: Progress) -> Outcome:
     """Import one file, all or nothing, and record it; "-" is standard input.
 
     Raises `ImportRefusedError`, and leaves no record, for a file that cannot be used at all or while another import
-    runs. Faults, and what else rejects a file on the way, are in the outcome and its record. What goes wrong after the
-    commit, a signal too, changes nothing: the outcome says that it is done. Raises `OutcomeUnknownError` if the
-    database was lost in the very moment of the commit.
+    runs. Errors in rows, and what else rejects a file on the way, are in the outcome and its record. What goes wrong
+    after the commit, a signal too, changes nothing: the outcome says that it is done. Raises `OutcomeUnknownError` if
+    the database was lost in the very moment of the commit.
     """
     with open_source(name) as source:
         return import_source(source, options, Sender(who=account()), progress)
@@ -110,7 +110,7 @@ def _rejects(table: Table, options: Options) -> Rejects:
     return Rejects(
         table,
         options.rejects,
-        at_most=options.max_errors if options.skip_faults else None,
+        at_most=options.max_errors if options.skip_errors else None,
         told=options.most_rows or SHOWN,
         formula_safe=options.reading.formula_safe,
     )
@@ -126,7 +126,7 @@ def _ending(error: BaseException) -> tuple[ImportState, str]:
     if isinstance(error, KeyboardInterrupt):
         return ImportState.STOPPED, "It was stopped. Nothing changed."
     if isinstance(error, ImportRefusedError):
-        return ImportState.REFUSED, str(error)
+        return ImportState.REJECTED, str(error)
     return ImportState.FAILED, f"It failed with {type(error).__name__}. Nothing changed."
 
 
@@ -180,7 +180,7 @@ class _Import:
         disconnect()  # what ended it may have come amid a statement
         state, why = _ending(error)
         try:
-            # Only what still runs: the row is locked until a COMMIT that is on its way is done, and then is not changed.
+            # Only what still runs: its row is locked until a COMMIT that is on its way is done, and then it is left.
             running = ImportRun.objects.filter(state=ImportState.RUNNING)
             running.update(state=state, outcome=why, finished_at=timezone.now())
             ended = ImportRun.objects.filter(pk=self.run.pk, state__in=ENDED).first()
@@ -197,11 +197,11 @@ class _Import:
 
     def _outcome(self) -> Outcome:
         refusal = self.run.outcome if self.run.state in REJECTED else None
-        return Outcome(self.run, self.rejects.faults, self.table.place, refusal)
+        return Outcome(self.run, self.rejects.errors, self.table.place, refusal)
 
     def _write_all(self) -> None:
         self._read_and_check(self.rejects)
-        self._reject_faults()
+        self._reject_errors()
         staging.set_ids_aside(self.run)
         with self.progress.working(f"Writing {self.progress.rows - self.rejects.count:,} rows"):
             write_at_once(self._write, dry_run=self.options.dry_run)
@@ -215,7 +215,7 @@ class _Import:
             self.run.rejects = ""
         self.run.created = self.run.updated = self.run.unchanged = 0
         self.run.new_categories = []
-        self.run.state = ImportState.ALREADY if isinstance(error, AlreadyImportedError) else ImportState.REFUSED
+        self.run.state = ImportState.ALREADY if isinstance(error, AlreadyImportedError) else ImportState.REJECTED
         self.run.outcome, self.run.finished_at = str(error), timezone.now()
         self.run.save()
 
@@ -224,11 +224,11 @@ class _Import:
         self.run.refused = self.rejects.count
         self.run.rejects = str(self.rejects.path or "")
 
-    def _reject_faults(self) -> None:
-        if self.rejects.count and not self.options.skip_faults:
+    def _reject_errors(self) -> None:
+        if self.rejects.count and not self.options.skip_errors:
             self.rejects.publish()
             self.rejects.keep()
-            message = f"{self.rejects.count:,} of {self.progress.rows:,} rows have faults."
+            message = f"{self.rejects.count:,} of {self.progress.rows:,} rows have errors."
             raise ImportRefusedError(message)
 
     def _read_and_check(self, rejects: Rejects) -> None:
@@ -236,14 +236,14 @@ class _Import:
             staging.stage(self._rows(rejects))
         with self.progress.working("Looking for duplicates"):
             for row, first in staging.duplicates():
-                fault = Fault(
+                error = RowError(
                     row.line, "external_reference", SAME_REFERENCE.format(place=self.table.place, first=first)
                 )
-                rejects.add([fault], self._cells(row))
+                rejects.add([error], self._cells(row))
         with self.progress.working("Looking for what is missing"):
             for row in staging.incomplete():
-                faults = missing(row.line, name=row.name is not None, category=row.category_id is not None)
-                rejects.add(faults, self._cells(row))
+                errors = missing(row.line, name=row.name is not None, category=row.category_id is not None)
+                rejects.add(errors, self._cells(row))
 
     def _rows(self, rejects: Rejects) -> Iterator[Checked]:
         check = Check(self.categories, keep_blanks=self.options.keep_blanks)

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, cast
 
-from pets.importing.faults import FileError
+from pets.importing.errors import FileError
 
 STANDARD_INPUT = "-"
 ENCODINGS = ("utf-8", "utf-16", "utf-16-le", "utf-16-be", "cp1252")

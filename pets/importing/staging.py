@@ -141,7 +141,7 @@ def write(run: ImportRun, now: datetime, *, request_id: str, watch: Callable[[],
 
 def adds_without_reference() -> bool:
     """Whether what is staged adds animals that have no reference: a second time they would be there twice."""
-    return bool(_count(f"SELECT count(*) {ADDED} AND r.external_reference IS NULL"))  # noqa: S608 - a constant
+    return bool(_count(f"SELECT count(*) {ADDED} AND r.external_reference IS NULL"))
 
 
 def _compare() -> None:

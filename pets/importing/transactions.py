@@ -6,7 +6,7 @@ from typing import TypeVar
 
 from django.db import DatabaseError, IntegrityError, OperationalError, connection, transaction
 
-from pets.importing.faults import ImportRefusedError
+from pets.importing.errors import ImportRefusedError
 from pets.importing.stopping import too_late
 
 T = TypeVar("T")

@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from categories.models import Category
 from changes.accounts import account
-from pets.importing.faults import ImportRefusedError, OutcomeUnknownError
+from pets.importing.errors import ImportRefusedError, OutcomeUnknownError
 from pets.importing.lock import only_import
 from pets.importing.progress import Progress
 from pets.importing.run import Sender

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from django.utils import timezone
 
 from categories.models import Category
-from pets.importing.faults import ImportRefusedError
+from pets.importing.errors import ImportRefusedError
 from pets.importing.preview import Planned, digest
 from pets.importing.readers.rows import Reading
 from pets.importing.run import Options, Outcome, Sender, import_of, import_source
@@ -89,7 +89,7 @@ def preview(upload: ImportUpload, sender: Sender) -> Preview:
 
 
 def confirm(upload: ImportUpload, seen: str, sender: Sender, *, again: bool) -> ImportRun:
-    """Import the file, but for the rows with faults, if it still does what was `seen`, the digest of a preview.
+    """Import the file, but for the rows with errors, if it still does what was `seen`, the digest of a preview.
 
     Raises `ImportRefusedError` if it does not, and as an import does.
     """
@@ -123,6 +123,6 @@ def _options(upload: ImportUpload) -> Options:
         reading=Reading(encoding=chosen["encoding"] or None, formula_safe=chosen["formula_safe"]),
         create_categories=chosen["create_categories"],
         keep_blanks=chosen["blank"] == "keep",
-        skip_faults=True,
+        skip_errors=True,
         most_rows=MOST_ROWS,
     )

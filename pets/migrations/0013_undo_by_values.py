@@ -9,7 +9,7 @@ STATES = [
     ("running", "Running"),
     ("done", "Done"),
     ("dry run", "Dry Run"),
-    ("refused", "Refused"),
+    ("rejected", "Rejected"),
     ("already imported", "Already imported"),
     ("stopped", "Stopped"),
     ("failed", "Failed"),

@@ -1,4 +1,4 @@
-"""Files in the back office: one with a faulty row sent, mended, imported and taken back; a list taken away as one."""
+"""Files in the back office: one with an error in a row is sent, mended, imported and taken back; a list taken away as one."""
 
 import csv
 import io
@@ -47,7 +47,7 @@ def downloaded(page: Page, link: str, folder: Path) -> tuple[str, bytes]:
     return begun.value.suggested_filename, file.read_bytes()
 
 
-def test_a_file_with_a_faulty_row_is_mended_imported_and_taken_back(
+def test_a_file_with_a_wrong_row_is_mended_imported_and_taken_back(
     office: Page, server: Gunicorn, tmp_path: Path, screenshot: Screenshot
 ) -> None:
     file = tmp_path / "monday.csv"
@@ -61,7 +61,7 @@ def test_a_file_with_a_faulty_row_is_mended_imported_and_taken_back(
     send(office, rows, name="friday.csv")
     expect(office.get_by_text("1 would add an animal, 1 would change one, 0 say")).to_be_visible()
     status = "status must be one of available, pending, sold."
-    assert cells(office.locator("#faults")) == [["4", status]]
+    assert cells(office.locator("#errors")) == [["4", status]]
     assert [row[2:] for row in cells(office.locator("#plan"))] == [
         ["FRIDAY-10", "Maple", "Rabbits", "available → sold"],
         ["FRIDAY-11", "Clover", "Rabbits", "available"],
@@ -81,7 +81,7 @@ def test_a_file_with_a_faulty_row_is_mended_imported_and_taken_back(
     record = office.url
 
     send(office, [["FRIDAY-12", "Thistle", "Rabbits", "pending"]], name="friday-refused.csv")
-    expect(office.locator("#faults")).to_have_count(0)
+    expect(office.locator("#errors")).to_have_count(0)
     office.get_by_role("button", name="Import 1 row", exact=True).click()
     office.wait_for_url("**/change/")
     expect(office.locator(".messagelist")).to_contain_text("1 added, 0 changed, 0 unchanged, 0 refused.")

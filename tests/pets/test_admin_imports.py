@@ -73,7 +73,7 @@ def test_a_file_is_shown_then_imported(staff: Client, dogs: Category) -> None:
         ["2", "new", "", "Rex", "Dogs", "available"],
         ["3", str(maximus.pk), "A-1", "Max → Maximus", "Dogs", "available → sold"],
     ]
-    assert cells(shown, "faults") == [
+    assert cells(shown, "errors") == [
         ["5", "category must be the name of an existing category, unless missing ones are to be created."],
         ["6", "name is required."],
         ["6", "status must be one of available, pending, sold."],
@@ -284,7 +284,7 @@ def test_the_record_is_in_words(staff: Client, dogs: Category) -> None:
     run = ImportRun.objects.get(state="done")
     page = staff.get(f"/admin/pets/importrun/{run.pk}/change/").content.decode()
     assert (
-        "missing categories added, rows with faults left out, a &#x27; before cells dropped, blank cells clear" in page
+        "missing categories added, rows with errors left out, a &#x27; before cells dropped, blank cells clear" in page
     )
     assert "keep_blanks" not in page
     assert "Refused rows" in page

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from pets.importing.faults import FileError
+from pets.importing.errors import FileError
 from pets.importing.readers.numbers import number
 from pets.importing.readers.rows import Cells, Damaged
 

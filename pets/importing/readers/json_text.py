@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Any, NoReturn
 
-from pets.importing.faults import MALFORMED_JSON, FileError
+from pets.importing.errors import MALFORMED_JSON, FileError
 from pets.importing.readers.header import COLUMNS, REMARKS, named
 from pets.importing.readers.numbers import decimal, integer
 from pets.importing.readers.rows import Cells, Damaged, Row

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pets.importing.faults import VALIDATION_FAILED
+from pets.importing.errors import VALIDATION_FAILED
 
 Cells = dict[str, Any]
 

@@ -4,7 +4,7 @@ import csv
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from pets.importing.faults import FileError
+from pets.importing.errors import FileError
 from pets.importing.readers.header import KNOWN, cells_of, columns_of
 from pets.importing.readers.rows import Damaged, Reading, Row, Table
 from pets.importing.source import LONGEST_LINE, Source

@@ -10,7 +10,7 @@ from xml.etree.ElementTree import ParseError
 import openpyxl
 from openpyxl.utils.exceptions import InvalidFileException
 
-from pets.importing.faults import FileError
+from pets.importing.errors import FileError
 from pets.importing.readers.header import cells_of, columns_of
 from pets.importing.readers.rows import Damaged, Row, Table
 from pets.importing.source import Source

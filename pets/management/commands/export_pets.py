@@ -17,16 +17,14 @@ from tqdm import tqdm
 
 from categories.models import Category
 from categories.names import validate_name
+from commands.exits import Exit
 from pets.exporting import FileFormat, Form, form_named, write_pets
 from pets.exporting.rows import Progress, unheard
 from pets.exporting.sheet import TooManyAnimalsError
 from pets.files import BLOCK, FileInTheWayError, whole_file
-from pets.management.telling import STOPPED
 from pets.models import Pet, PetStatus
 
 STANDARD_OUTPUT = "-"
-BROKEN_PIPE = 141
-"""The exit status that a shell has for what SIGPIPE ended."""
 SECONDS_BETWEEN_LINES = 10.0
 
 
@@ -108,7 +106,7 @@ class Command(BaseCommand):
             with open(self.stdout.fileno(), "wb", buffering=BLOCK, closefd=False) as out:
                 return write_pets(pets, out, form=form, progress=progress)
         except BrokenPipeError:  # whoever read has read enough
-            raise SystemExit(BROKEN_PIPE) from None
+            raise SystemExit(Exit.BROKEN_PIPE) from None
 
     @contextmanager
     def _progress(self, pets: QuerySet[Pet], verbosity: int) -> Iterator[Progress]:
@@ -170,7 +168,7 @@ def _told_errors(file: str) -> Iterator[None]:
     except KeyboardInterrupt:
         message, status = (
             f"Stopped. {place} was not {'finished' if file == STANDARD_OUTPUT else 'written'}.",
-            STOPPED,
+            Exit.STOPPED,
         )
     else:
         return

@@ -1,36 +1,35 @@
 """`manage.py import_pets`: a file of animals into the catalogue."""
 
-import json
 import sys
 from argparse import ArgumentTypeError
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandParser
 
-from pets.importing.faults import ImportRefusedError
+from commands.base import StoreCommand
+from commands.exits import Exit, ExitError
 from pets.importing.progress import Progress
 from pets.importing.readers.rows import Reading
 from pets.importing.readers.separated import DELIMITERS
 from pets.importing.report import as_json, report
 from pets.importing.run import Options, Outcome, import_file
 from pets.importing.source import ENCODINGS, FORMATS
-from pets.management.stopping import sigterm_as_ctrl_c
-from pets.management.telling import refusals, tell
+from pets.management.ending import ending
+from pets.models import ImportState
 
-TOLD = 20
-"""Faults that are printed; `--json` and `--rejects` have more."""
+NOTHING = "Nothing changed."
+SHOWN = 20
+"""Errors that are printed; `--json` and `--rejects` have more."""
 
 
-class Command(BaseCommand):
+class Command(StoreCommand):
     """Imports one file, all or nothing."""
 
     help = (
         "Import animals from a file: CSV, JSON, JSON lines or XLSX, also in gzip. A row whose external_reference an "
         "animal has changes that animal; every other row adds one. All or nothing: docs/importing.md."
     )
-
-    requires_system_checks = ()  # they take as long as ten thousand rows, and are about serving
 
     def add_arguments(self, parser: CommandParser) -> None:
         """Add the file, how to read it, and what to do with its rows."""
@@ -51,26 +50,26 @@ class Command(BaseCommand):
         rows.add_argument(
             "--create-categories",
             action="store_true",
-            help="Add the categories that do not exist; else they are faults.",
+            help="Add the categories that do not exist; else they are errors.",
         )
         rows.add_argument(
             "--blank",
             choices=("keep", "clear"),
             default="keep",
             help="What a blank cell does to an animal that is there: keep its value (default), or clear it. Only "
-            "the status can be cleared, to available; a blank name or category is then a fault.",
+            "the status can be cleared, to available; a blank name or category is then an error.",
         )
         rows.add_argument(
             "--on-error",
             choices=("abort", "skip"),
             default="abort",
-            help="What a row with a fault does: abort the import, nothing is written (default), or be left out.",
+            help="What a row with an error does: abort the import, nothing is written (default), or be left out.",
         )
         rows.add_argument(
             "--max-errors",
             type=_count,
             metavar="N",
-            help="With --on-error skip: abort if more rows than N have faults.",
+            help="With --on-error skip: abort if more rows than N have errors.",
         )
         rows.add_argument(
             "--rejects",
@@ -80,29 +79,32 @@ class Command(BaseCommand):
         )
         parser.add_argument("--dry-run", action="store_true", help="Do all of the work, say what it did, take it back.")
         parser.add_argument("--again", action="store_true", help="Import a file that was imported before.")
-        parser.add_argument("--json", action="store_true", help="Print one JSON object at the end.")
 
     def handle(self, **options: Any) -> None:
-        """Import and report; exit status 0 only if the import, or the dry run, is done."""
+        """Import and report."""
+        chosen = _options(options)
         progress = Progress(sys.stderr, shown=options["verbosity"] > 0)
-        stopped = "Stopped: nothing was written."
-        with refusals(self, as_json=options["json"], stopped=stopped), sigterm_as_ctrl_c():
-            outcome = import_file(options["file"], _options(options), progress)
-        self._tell(outcome, as_object=options["json"])
+        with ending():
+            outcome = import_file(options["file"], chosen, progress)
+            self._report(outcome)
+        if outcome.run.refused:
+            raise SystemExit(Exit.DONE_WITH_REJECTED_ROWS)
 
-    def _tell(self, outcome: Outcome, *, as_object: bool) -> None:
-        if as_object:
-            tell(self, json.dumps(as_json(outcome)))
+    def _report(self, outcome: Outcome) -> None:
+        run = outcome.run
+        if not self.as_json:
+            for error in outcome.errors[:SHOWN]:
+                self.complain(f"{outcome.place} {error.line:,}: {error.sentence}")
+            if run.refused > SHOWN:
+                self.complain("There are more; --rejects FILE keeps all of them.")
+        if outcome.refusal is None:
+            self.report(report(run), as_json(outcome))
+        elif run.state == ImportState.ALREADY:
+            message = f"{outcome.refusal} To import it all the same, use --again ({run})."
+            raise ExitError(message, status=Exit.ALREADY_IMPORTED, result=as_json(outcome))
         else:
-            for fault in outcome.faults[:TOLD]:
-                self.stderr.write(f"{outcome.place} {fault.line:,}: {fault.sentence}")
-            if outcome.run.refused > TOLD:
-                self.stderr.write("There are more; --rejects FILE keeps all of them.")
-        if outcome.refusal is not None:
-            message = f"{outcome.refusal} Nothing was written ({outcome.run})."
-            raise CommandError(message)
-        if not as_object:
-            tell(self, report(outcome.run))
+            message = f"{NOTHING} {outcome.refusal.removeprefix(NOTHING).lstrip()} ({run})"
+            raise ExitError(message, status=Exit.REJECTED, result=as_json(outcome))
 
 
 def _count(text: str) -> int:
@@ -114,8 +116,8 @@ def _count(text: str) -> int:
 
 def _options(given: dict[str, Any]) -> Options:
     if given["max_errors"] is not None and given["on_error"] == "abort":
-        message = "--max-errors is for --on-error skip: without it no row with a fault is let pass."
-        raise ImportRefusedError(message)
+        message = "--max-errors is for --on-error skip: without it no row with an error is let pass."
+        raise ExitError(message, status=Exit.USAGE)
     reading = Reading(
         format=given["format"],
         encoding=given["encoding"],
@@ -126,7 +128,7 @@ def _options(given: dict[str, Any]) -> Options:
         reading=reading,
         create_categories=given["create_categories"],
         keep_blanks=given["blank"] == "keep",
-        skip_faults=given["on_error"] == "skip",
+        skip_errors=given["on_error"] == "skip",
         max_errors=given["max_errors"],
         rejects=given["rejects"],
         dry_run=given["dry_run"],

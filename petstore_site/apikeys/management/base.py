@@ -12,6 +12,8 @@ from django.core.serializers.json import DjangoJSONEncoder
 from petstore_site.apikeys import durations, keys
 from petstore_site.apikeys.models import APIKey
 
+VOID = "The commit failed. The key printed above does not work, unless show_api_key finds it."
+
 
 def duration(text: str) -> timedelta:
     """Return the length of time that an argument writes."""

@@ -86,7 +86,7 @@ def test_what_a_workbook_says_of_its_size_is_not_believed(run_import: Import, do
 
 
 @pytest.mark.parametrize("value", [True, datetime(2026, 3, 5), time(9, 30)], ids=["truth", "date", "time"])  # noqa: DTZ001
-def test_a_cell_that_is_no_text_is_a_fault(run_import: Import, dogs: Category, value: Any) -> None:
+def test_a_cell_that_is_no_text_is_an_error(run_import: Import, dogs: Category, value: Any) -> None:
     result = run_import(workbook(["name", "category"], ["Rex", "Dogs"], [value, "Dogs"]), name="a.xlsx")
     assert result.error.startswith("line 3: Cell A3 holds a date, a truth value or an error. Format it as text.")
 
@@ -122,12 +122,12 @@ def test_what_is_given_is_not_found_out(run_import: Import, dogs: Category, cont
     assert catalogue()[0] == REX
 
 
-def test_a_quoted_line_end_is_a_part_of_the_name_and_so_a_fault(run_import: Import, dogs: Category) -> None:
+def test_a_quoted_line_end_is_a_part_of_the_name_and_so_an_error(run_import: Import, dogs: Category) -> None:
     result = run_import('name,category\n"Rex\nthe dog",Dogs\nMia,Dogs\n,Dogs\n')
     assert result.error.splitlines() == [
         "line 2: name must not contain control characters or lone surrogates.",
         "line 5: name is required.",
-        "2 of 3 rows have faults. Nothing was written (import 1).".replace("1)", f"{ImportRun.objects.get().pk})"),
+        "2 of 3 rows have errors. Nothing was written (import 1).".replace("1)", f"{ImportRun.objects.get().pk})"),
     ]
 
 

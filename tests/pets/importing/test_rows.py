@@ -41,8 +41,8 @@ def test_a_row_is_refused_if_and_only_if_the_api_refuses_it(
     text = "\n".join(json.dumps(row) for row in rows)
     told = run_import(text, "--format", "jsonl", "--on-error", "skip", "--dry-run", "--json").json
     by_import: dict[int, list[str]] = {}
-    for fault in told["faults"]:
-        by_import.setdefault(fault["line"], []).append(fault["message"])
+    for error in told["errors"]:
+        by_import.setdefault(error["line"], []).append(error["message"])
     assert {line: " ".join(messages) for line, messages in by_import.items()} == by_api
     assert told["created"] == len(rows) - len(by_api)
 
@@ -63,7 +63,7 @@ def test_categories_are_found_by_their_exact_names(run_import: Import, dogs: Cat
     assert result.error.splitlines() == [
         "line 3: category must be the name of an existing category, unless missing ones are to be created.",
         "line 4: category must be the name of an existing category, unless missing ones are to be created.",
-        f"2 of 3 rows have faults. Nothing was written ({run}).",
+        f"2 of 3 rows have errors. Nothing was written ({run}).",
     ]
 
 
@@ -119,7 +119,7 @@ def test_a_row_with_a_known_reference_changes_the_animal(
     assert (Pet.objects.get().updated_at > pet.updated_at) is changed
 
 
-def test_a_blank_that_clears_what_an_animal_must_have_is_a_fault(run_import: Import, dogs: Category) -> None:
+def test_a_blank_that_clears_what_an_animal_must_have_is_an_error(run_import: Import, dogs: Category) -> None:
     PetFactory(name="Rex", category=dogs, external_reference="A-1")
     result = run_import(UPDATE.format(name="", category="", status=""), "--blank", "clear")
     assert result.error.splitlines()[:2] == ["line 2: name is required.", "line 2: categoryId is required."]
@@ -173,13 +173,13 @@ def test_a_reference_has_rules_too(run_import: Import, dogs: Category, reference
 
 
 def told(result: Result) -> list[tuple[int, str, str, str]]:
-    return [(each["line"], each["member"], each["code"], each["message"]) for each in result.json["faults"]]
+    return [(each["line"], each["member"], each["code"], each["message"]) for each in result.json["errors"]]
 
 
 MEMBERS = "Members: external_reference, name, category, categoryId, status."
 
 
-def test_rows_that_are_no_rows_are_faults(run_import: Import, dogs: Category) -> None:
+def test_rows_that_are_no_rows_are_errors(run_import: Import, dogs: Category) -> None:
     csv = run_import('name,category\nRex\nRex,Dogs,sold\n"a"b,Dogs\n\nMia,Dogs\n', "--json")
     assert told(csv) == [
         (2, "", "validation_failed", "The row has 1 cells, the header has 2."),

@@ -44,7 +44,7 @@ def test_the_record_says_everything(run_import: Import, dogs: Category) -> None:
         "most_rows": None,
         "reading": {"delimiter": None, "encoding": None, "format": None, "formula_safe": False},
         "rejects": None,
-        "skip_faults": False,
+        "skip_errors": False,
     }
 
 
@@ -269,13 +269,13 @@ def test_a_failure_is_recorded(run_import: Import, dogs: Category, monkeypatch: 
 def test_list_imports_as_people_read_it(run_import: Import, dogs: Category) -> None:
     assert command("list_imports").out == "Nothing was imported yet.\n"
     run_import(CONTENT)
-    run_import("name,category\n,Dogs\n", name="faulty.csv")
+    run_import("name,category\n,Dogs\n", name="wrong.csv")
     lines = [" ".join(line.split()) for line in command("list_imports", "--limit", "1").out.splitlines()]
     run = ImportRun.objects.latest("pk")
     started_at = f"{run.started_at:%Y-%m-%d %H:%M}"
     assert lines == [
         "import started (UTC) state added changed unchanged refused seconds who file",
-        f"{run.pk} {started_at} refused 0 0 0 1 {(run.finished_at - run.started_at).total_seconds():.1f} {run.who} faulty.csv"
+        f"{run.pk} {started_at} refused 0 0 0 1 {(run.finished_at - run.started_at).total_seconds():.1f} {run.who} wrong.csv"
         if run.finished_at
         else "",
     ]

@@ -129,7 +129,7 @@ def test_only_what_wrote_can_be_undone_and_only_once(run: ImportRun, run_import:
     again = command("undo_import", str(run.pk))
     run.refresh_from_db()
     assert again.error == f"Import {run.pk} was undone already, at {run.undone_at:%Y-%m-%d %H:%M} UTC."
-    run_import("name,category\n,Dogs\n", name="faulty.csv")
+    run_import("name,category\n,Dogs\n", name="wrong.csv")
     refused = ImportRun.objects.latest("pk")
     assert command("undo_import", str(refused.pk)).error == (
         f"Import {refused.pk} wrote nothing (refused), so there is nothing to take back."

@@ -4,14 +4,16 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.core.exceptions import ValidationError
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandParser
 from django.utils import timezone
 
-from petstore_site.apikeys.management.base import add_secret_options, as_json, duration, issued, to_json
+from commands.base import StoreCommand
+from commands.exits import rejected
+from petstore_site.apikeys.management.base import VOID, add_secret_options, as_json, duration, issued
 from petstore_site.apikeys.models import APIKey, Scope
 
 
-class Command(BaseCommand):
+class Command(StoreCommand):
     """Issues one key and prints it, once."""
 
     help = "Issue an API key and print it; it is stored as a digest only and cannot be shown again."
@@ -31,21 +33,18 @@ class Command(BaseCommand):
 
     def handle(self, **options: Any) -> None:
         """Issue and print."""
-        try:
-            key, secret = APIKey.objects.issue(
-                name=options["name"],
-                contact=options["contact"],
-                scope=options["scope"],
-                rate_limit=options["rate_limit"],
-                expires_at=_from_now(options["expires_in"]),
-            )
-        except ValidationError as error:
-            mistakes = [f"{field}: {' '.join(texts)}" for field, texts in error.message_dict.items()]
-            raise CommandError("\n".join(mistakes)) from None
-        if options["json"]:
-            self.stdout.write(to_json(as_json(key, key=secret)))
-        else:
-            self.stdout.write(secret if options["secret_only"] else issued(key, secret))
+        with self.printed_before_commit(VOID):
+            try:
+                key, secret = APIKey.objects.issue(
+                    name=options["name"],
+                    contact=options["contact"],
+                    scope=options["scope"],
+                    rate_limit=options["rate_limit"],
+                    expires_at=_from_now(options["expires_in"]),
+                )
+            except ValidationError as error:
+                raise rejected(error) from None
+            self.show(secret if options["secret_only"] else issued(key, secret), as_json(key, key=secret))
 
 
 def _from_now(lifetime: timedelta | None) -> datetime | None:

@@ -27,7 +27,7 @@ class OutcomeUnknownError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
+class RowError:
     """What is wrong with one row; `member` is empty if it is the row as a whole."""
 
     line: int
@@ -41,5 +41,5 @@ class Fault:
         return f"{self.member} {self.message}".lstrip()
 
     def as_json(self) -> dict[str, int | str]:
-        """Return the four things that are told of a fault."""
+        """Return the four things that are told of an error."""
         return {"line": self.line, "member": self.member, "code": self.code, "message": self.sentence}

@@ -1,4 +1,4 @@
-"""What happens to rows with faults: nothing is written, or they are left out; and the file they are kept in."""
+"""What happens to rows with errors: nothing is written, or they are left out; and the file they are kept in."""
 
 import json
 from pathlib import Path
@@ -28,20 +28,20 @@ def rejects(tmp_path: Path) -> Path:
     return tmp_path / "rejects.csv"
 
 
-def test_by_default_one_fault_stops_everything(run_import: Import, dogs: Category) -> None:
+def test_by_default_one_error_stops_everything(run_import: Import, dogs: Category) -> None:
     result = run_import(ROWS)
     assert result.status == 1
     assert result.error.splitlines() == [
         "line 3: status must be one of available, pending, sold.",
         "line 4: The row has 5 cells, the header has 4.",
         "line 5: external_reference is the one of line 2 too; an animal can be in a file once.",
-        f"3 of 4 rows have faults. Nothing was written ({ImportRun.objects.get()}).",
+        f"3 of 4 rows have errors. Nothing was written ({ImportRun.objects.get()}).",
     ]
     assert (catalogue(), history()) == ([], [])
     assert counts() == ("refused", 4, 0, 0, 0, 3)
 
 
-def test_rows_with_faults_can_be_left_out_and_kept(run_import: Import, dogs: Category, rejects: Path) -> None:
+def test_rows_with_errors_can_be_left_out_and_kept(run_import: Import, dogs: Category, rejects: Path) -> None:
     result = run_import(ROWS, "--on-error", "skip", "--rejects", str(rejects))
     run = ImportRun.objects.get()
     assert result.status == 0
@@ -93,7 +93,7 @@ def test_rejects_of_json_are_json_lines(run_import: Import, dogs: Category, reje
     run_import(JSON_ROWS, "--rejects", str(rejects))
     assert rejects.read_text() == JSON_REJECTS
     mended = rejects.read_text().replace('"name": 5', '"name": "Rex"')
-    assert [fault["line"] for fault in run_import(mended, "--json", name="mended.jsonl").json["faults"]] == [2, 3, 3, 4]
+    assert [error["line"] for error in run_import(mended, "--json", name="mended.jsonl").json["errors"]] == [2, 3, 3, 4]
 
 
 def test_rows_of_an_array_are_counted_as_it_may_have_one_line(run_import: Import, dogs: Category) -> None:
@@ -109,7 +109,7 @@ def test_rows_of_an_array_are_counted_as_it_may_have_one_line(run_import: Import
 
 
 def test_staged_rows_are_rejected_as_they_were(run_import: Import, dogs: Category, rejects: Path) -> None:
-    """Those whose fault only the database sees."""
+    """Those whose error only the database sees."""
     content = "_message,external_reference,categoryId,name,status\nold,A-1,,,sold\n,A-2,{pk},Rex,\n,A-2,{pk},Mia,\n"
     run_import(content.format(pk=dogs.pk), "--rejects", str(rejects))
     assert rejects.read_text() == (
@@ -121,17 +121,17 @@ def test_staged_rows_are_rejected_as_they_were(run_import: Import, dogs: Categor
 
 
 @pytest.mark.parametrize(("at_most", "status"), [(2, 1), (3, 0)])
-def test_more_faults_than_allowed_stop_the_import(
+def test_more_errors_than_allowed_stop_the_import(
     run_import: Import, dogs: Category, at_most: int, status: int
 ) -> None:
     result = run_import(ROWS, "--on-error", "skip", "--max-errors", str(at_most))
     assert result.status == status
     assert len(catalogue()) == 1 - status
     if status:
-        assert result.error.splitlines()[-1].startswith("More than 2 rows have faults. Nothing was written (import ")
+        assert result.error.splitlines()[-1].startswith("More than 2 rows have errors. Nothing was written (import ")
 
 
-def test_no_fault_no_file(run_import: Import, dogs: Category, rejects: Path) -> None:
+def test_no_error_no_file(run_import: Import, dogs: Category, rejects: Path) -> None:
     run_import("name,category\nRex,Dogs\n", "--rejects", str(rejects))
     assert list(rejects.parent.glob("rejects*")) == []
 
@@ -143,15 +143,15 @@ def test_a_file_of_rejects_is_never_overwritten(run_import: Import, dogs: Catego
     assert (rejects.read_text(), catalogue()) == ("not yet mended", [])
 
 
-def test_only_the_first_faults_are_told(run_import: Import, dogs: Category) -> None:
+def test_only_the_first_errors_are_told(run_import: Import, dogs: Category) -> None:
     content = "name,category\n" + ",Dogs\n" * 150
     text = run_import(content).error.splitlines()
     assert text[19:22] == [
         "line 21: name is required.",
         "There are more; --rejects FILE keeps all of them.",
-        f"150 of 150 rows have faults. Nothing was written ({ImportRun.objects.get()}).",
+        f"150 of 150 rows have errors. Nothing was written ({ImportRun.objects.get()}).",
     ]
-    assert len(run_import(content, "--json").json["faults"]) == 100
+    assert len(run_import(content, "--json").json["errors"]) == 100
 
 
 def test_a_dry_run_counts_exactly_and_writes_nothing(run_import: Import, dogs: Category) -> None:

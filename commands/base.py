@@ -1,0 +1,148 @@
+"""The base of our commands: one form of output, of errors, of questions and of exit statuses."""
+
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.db import Error as AnyDatabaseError
+from django.db import connections, transaction
+
+from commands import output
+from commands.exits import Exit, ExitError
+
+
+class StoreCommand(BaseCommand):
+    """A command with `--json`, whose every end has an exit status, a sentence and a JSON value."""
+
+    requires_system_checks = ()  # they take longer than most commands, and are about serving
+    suppressed_base_arguments = {  # they work, but are Django's
+        "--version",
+        "--verbosity",
+        "--settings",
+        "--pythonpath",
+        "--traceback",
+        "--no-color",
+        "--force-color",
+    }
+    as_json = False
+
+    def create_parser(self, prog_name: str, subcommand: str, **kwargs: Any) -> CommandParser:
+        """Return the parser, with `--json` unless the command adds its own."""
+        parser = super().create_parser(prog_name, subcommand, **kwargs)
+        if "--json" not in parser._option_string_actions:  # noqa: SLF001 - argparse has no other way to ask
+            parser.add_argument("--json", action="store_true", help="Print JSON instead of sentences.")
+        return parser
+
+    def run_from_argv(self, argv: list[str]) -> None:
+        """Run for a shell: like Django's, but `--json` holds for mistakes of usage too."""
+        parser = self.create_parser(argv[0], argv[1])
+        try:
+            self.execute(**self._parse(parser, argv[2:]))
+        except CommandError as error:
+            if "--traceback" in argv:
+                raise
+            if error.returncode != Exit.BROKEN_PIPE:
+                self.complain(str(error))
+            sys.exit(error.returncode)
+        finally:
+            connections.close_all()
+
+    def execute(self, *args: Any, **options: Any) -> str | None:
+        """Run; whatever ends the command early is printed as JSON too if that was asked for."""
+        self.as_json = options["json"]
+        try:
+            return super().execute(*args, **options)
+        except CommandError as error:
+            self._print_failure(error)
+            raise
+        except KeyboardInterrupt:
+            failure = ExitError("Stopped.", status=Exit.STOPPED)
+            self._print_failure(failure)
+            raise failure from None
+        except AnyDatabaseError:  # manage.py has the sentence
+            raise
+        except Exception as error:
+            self._print_failure(CommandError(f"Internal error: {type(error).__name__}."))
+            raise
+
+    def show(self, text: str, result: Any) -> None:
+        """Print what was asked for, as a sentence or as JSON; what cannot be printed ends the command.
+
+        Before a commit this undoes everything.
+        """
+        try:
+            output.write(self.stdout, self._form(text, result))
+        except BrokenPipeError:
+            raise ExitError(status=Exit.BROKEN_PIPE) from None
+        except OSError as error:
+            message = f"Standard output cannot be written: {error.strerror}."
+            raise ExitError(message, status=Exit.FAILED) from None
+
+    def report(self, text: str, result: Any) -> None:
+        """Print what was done. It stays done, and the exit status too, if nobody can read this."""
+        self.report_in_parts([self._form(text, result)])
+
+    def report_in_parts(self, parts: Iterable[str]) -> None:
+        """Do so with what is too long for the memory; each part ends a line."""
+        try:
+            for part in parts:
+                output.write(self.stdout, part)
+        except BrokenPipeError:
+            return
+        except OSError as error:
+            self.complain(f"Done, but standard output cannot be written: {error.strerror}.")
+
+    def complain(self, text: str) -> None:
+        """Write to standard error, if anybody can read it."""
+        with suppress(OSError):
+            self.stderr.write(text)
+
+    @contextmanager
+    def printed_before_commit(self, void: str) -> Iterator[None]:
+        """Commit the block only after `show` has printed its result; `void` says what a failed commit means."""
+        complete = False
+        try:
+            with transaction.atomic():
+                yield
+                complete = True
+        except BaseException:
+            if complete:
+                self.complain(void)
+            raise
+
+    def confirm(self, question: str, *, yes: bool) -> None:
+        """Ask on the terminal before something is lost; without a terminal or with `--yes` there is no question."""
+        if yes or not (sys.stdin and sys.stdin.isatty() and self.stderr.isatty()):
+            return
+        self.stderr.write(f"{question} [y/N] ", style_func=str, ending="")
+        self.stderr.flush()
+        if sys.stdin.readline().strip().lower() not in {"y", "yes"}:
+            message = "Nothing changed."
+            raise ExitError(message, status=Exit.STOPPED)
+
+    def _form(self, text: str, result: Any) -> str:
+        return output.to_json(result) if self.as_json else text
+
+    def _parse(self, parser: CommandParser, arguments: list[str]) -> dict[str, Any]:
+        try:
+            return vars(parser.parse_args(arguments))
+        except CommandError as error:
+            self.as_json = "--json" in arguments
+            failure = ExitError(str(error).removeprefix("Error: "), status=Exit.USAGE)
+            self._print_failure(failure)
+            self.complain(parser.format_usage().rstrip())
+            raise failure from None
+
+    def _print_failure(self, error: CommandError) -> None:
+        if self.as_json and error.returncode != Exit.BROKEN_PIPE:
+            result = {"state": Exit(error.returncode).state, "message": str(error)}
+            with suppress(OSError):
+                output.write(self.stdout, output.to_json(result | getattr(error, "result", {})))
+
+
+def add_safety_options(parser: CommandParser) -> None:
+    """Add `--dry-run` and `--yes`, for a command that loses something."""
+    parser.add_argument("--dry-run", action="store_true", help="Show what would change, and change nothing.")
+    parser.add_argument("--yes", action="store_true", help="Do not ask; without a terminal nothing is asked anyway.")

@@ -1,0 +1,51 @@
+"""The exit statuses of our commands, and the one exception that chooses among them."""
+
+from enum import IntEnum
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.core.management.base import CommandError
+
+
+class Exit(IntEnum):
+    """How a command ends. Scripts branch on these numbers, so they never change."""
+
+    DONE = 0
+    FAILED = 1
+    """The database, the disk or a bug of ours."""
+    USAGE = 2
+    """The command line is wrong; nothing was tried."""
+    REJECTED = 3
+    """Understood, but not allowed as things are; nothing changed."""
+    DONE_WITH_REJECTED_ROWS = 4
+    ALREADY_IMPORTED = 5
+    BUSY = 6
+    """Another import or undo is running."""
+    STOPPED = 130
+    """As a shell reports what SIGINT ended."""
+    BROKEN_PIPE = 141
+    """As a shell reports what SIGPIPE ended."""
+
+    @property
+    def state(self) -> str:
+        """The `state` that `--json` shows."""
+        return self.name.lower()
+
+
+class ExitError(CommandError):
+    """End the command: print `message` on standard error and, with `--json`, an object on standard output.
+
+    The object has `state` and `message`, and what `result` adds or replaces.
+    """
+
+    def __init__(
+        self, message: str = "", *, status: Exit = Exit.REJECTED, result: dict[str, Any] | None = None
+    ) -> None:
+        """Choose how the command ends."""
+        super().__init__(message, returncode=status)
+        self.result = result or {}
+
+
+def rejected(error: ValidationError) -> ExitError:
+    """Return the end of a command whose values a model does not allow: one line a field."""
+    return ExitError("\n".join(f"{field}: {' '.join(texts)}" for field, texts in error.message_dict.items()))

@@ -1,0 +1,73 @@
+"""Standard output that can be closed, full or a pipe nobody reads; and standard error, which can be closed."""
+
+import json
+import os
+import stat
+import sys
+from contextlib import suppress
+from typing import Any, NoReturn, TextIO
+
+from django.core.management.base import OutputWrapper
+from django.core.serializers.json import DjangoJSONEncoder
+
+from commands.exits import Exit
+
+
+def to_json(value: Any) -> str:
+    """Return a value as one line of JSON; times are ISO 8601 in UTC."""
+    return json.dumps(value, cls=DjangoJSONEncoder)
+
+
+def keep_descriptors() -> None:
+    """Open what the shell closed (`>&-`), or the next file opened, perhaps the database, becomes standard output.
+
+    A closed standard output then fails at each write, as gnulib's `stdopen` does it; a closed standard error is silent.
+    """
+    if sys.stdout is None:
+        sys.stdout = _opened(os.O_RDONLY, 1)
+    if sys.stderr is None:
+        sys.stderr = _opened(os.O_RDWR, 2)
+
+
+def _opened(flags: int, descriptor: int) -> TextIO:
+    null = os.open(os.devnull, flags)
+    if null != descriptor:
+        os.dup2(null, descriptor)
+        os.close(null)
+    return open(descriptor, "w", encoding="utf-8")
+
+
+def write(out: OutputWrapper, text: str) -> None:
+    """Write `text` and return only when it has left the process, and is on the disk if `out` is a file.
+
+    Raises `OSError`; nothing can be written after that.
+    """
+    try:
+        out.write(text)
+        out.flush()
+        _sync(out)
+    except OSError:
+        _silence(out)
+        raise
+
+
+def end(message: str, exit_status: Exit) -> NoReturn:
+    """End the process with a sentence, which is printed as JSON too if the command line asks for that."""
+    if "--json" in sys.argv:
+        with suppress(OSError):
+            write(OutputWrapper(sys.stdout), to_json({"state": exit_status.state, "message": message}))
+    sys.stderr.write(f"{message}\n")
+    sys.exit(exit_status)
+
+
+def _sync(out: OutputWrapper) -> None:
+    with suppress(AttributeError, ValueError):  # a test's StringIO
+        descriptor = out.fileno()
+        if stat.S_ISREG(os.fstat(descriptor).st_mode):
+            os.fsync(descriptor)
+
+
+def _silence(out: OutputWrapper) -> None:
+    """Throw away what Python still holds, or it fails again when the process ends."""
+    with suppress(AttributeError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), out.fileno())

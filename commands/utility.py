@@ -1,0 +1,40 @@
+"""What `manage.py` runs: Django's utility, whose help begins with our commands."""
+
+import textwrap
+from pathlib import Path
+
+from django.conf import settings
+from django.core.management import ManagementUtility, get_commands
+
+INDENT = "    "
+
+
+class Utility(ManagementUtility):
+    """Django's utility, with a help that lists our commands first and says what each does."""
+
+    def main_help_text(self, commands_only: bool = False) -> str:  # noqa: FBT001, FBT002 - Django's signature
+        """Return the names, or the help; ours are those of the packages beside `manage.py`."""
+        if commands_only or self.settings_exception is not None:
+            return super().main_help_text(commands_only)
+        ours = {name for name, app in get_commands().items() if _is_ours(app)}
+        width = max(map(len, ours))
+        lines = [f"{INDENT}{name:{width}}  {self._summary(name)}" for name in sorted(ours)]
+        others = textwrap.fill(", ".join(sorted(set(get_commands()) - ours)), 100, break_on_hyphens=False)
+        return "\n".join(
+            [
+                f"usage: {self.prog_name} COMMAND [options]",
+                f"       {self.prog_name} help COMMAND",
+                "\nCommands of the Pet Store:\n",
+                *lines,
+                "\nCommands of Django and of libraries:\n",
+                textwrap.indent(others, INDENT),
+            ]
+        )
+
+    def _summary(self, name: str) -> str:
+        """Return the first sentence of the command's help."""
+        return self.fetch_command(name).help.partition(". ")[0].rstrip(".") + "."
+
+
+def _is_ours(app: str) -> bool:
+    return Path(settings.BASE_DIR, app.partition(".")[0]).is_dir()
