@@ -40,6 +40,7 @@ def test_everything_is_as_it_was(run: ImportRun) -> None:
     assert [name for name, *_ in catalogue()] == ["Rexy", "Tom", "Pip", "Mia", "Nemo"]
     assert undo(run) == {
         "import": run.pk, "dry_run": False, "deleted": 2, "restored": 1, "categories_deleted": 1, "left": [],
+        "left_count": 0, "state": "undone",
     }  # fmt: skip
     assert catalogue() == OLD
     assert [*Category.objects.values_list("name", flat=True)] == ["Dogs"]
@@ -77,6 +78,7 @@ def test_what_was_changed_since_is_left_and_listed(run: ImportRun) -> None:
         f"  animal {rexy.pk}: changed since",
         f"  animal {mia.pk}: changed since",
         f"  animal {nemo.pk or mia.pk + 1}: deleted since",
+        f"Once they are as the import left them: manage.py undo_import {run.pk}",
     ]
     assert [row[:3] for row in catalogue()] == [
         ("Rexy", "Cats", "available"),
@@ -85,15 +87,19 @@ def test_what_was_changed_since_is_left_and_listed(run: ImportRun) -> None:
         ("Mia the cat", "Cats", "available"),
     ]
     run.refresh_from_db()
-    assert run.outcome == f"It was undone by {account()}; 3 animals were left as they are."
+    assert (run.state, run.outcome) == (
+        "partly undone",
+        f"It was undone by {account()}. 3 animals were left as they are.",
+    )
 
 
-def test_a_change_and_its_reversal_count_as_changed_since(run: ImportRun) -> None:
+def test_a_change_and_its_reversal_leave_nothing_changed(run: ImportRun) -> None:
     mia = Pet.objects.get(name="Mia")
     for status in ("sold", "available"):
         mia.status = status
         mia.save()
-    assert undo(run)["left"] == [{"id": mia.pk, "reason": "changed since"}]
+    assert undo(run)["left"] == []
+    assert catalogue() == OLD
 
 
 def test_a_later_import_is_a_change_too(run: ImportRun, run_import: Import) -> None:
@@ -128,21 +134,21 @@ def test_only_what_wrote_can_be_undone_and_only_once(run: ImportRun, run_import:
     undo(run)
     again = command("undo_import", str(run.pk))
     run.refresh_from_db()
-    assert again.error == f"Import {run.pk} was undone already, at {run.undone_at:%Y-%m-%d %H:%M} UTC."
+    assert again.error == f"Nothing changed. Import {run.pk} was already undone, at {run.undone_at:%Y-%m-%d %H:%M} UTC."
     run_import("name,category\n,Dogs\n", name="wrong.csv")
     refused = ImportRun.objects.latest("pk")
     assert command("undo_import", str(refused.pk)).error == (
-        f"Import {refused.pk} wrote nothing (refused), so there is nothing to take back."
+        f"Nothing changed. Import {refused.pk} wrote nothing (rejected), so there is nothing to undo."
     )
-    assert command("undo_import", "999").error == "There is no import 999; list_imports shows them."
+    assert command("undo_import", "999").error == "There is no import 999. list_imports shows them."
 
 
 def test_many_that_are_left_are_counted(run_import: Import, dogs: Category) -> None:
     run_import("name,category\n" + "Rex,Dogs\n" * 25)
-    for pet in Pet.objects.all():
-        pet.save()
-    lines = command("undo_import", str(ImportRun.objects.get().pk)).out.splitlines()
-    assert (len(lines), lines[-1]) == (22, "  … and 5 more; --json lists all.")
+    Pet.objects.update(status="sold")
+    result = command("undo_import", str(ImportRun.objects.get().pk))
+    lines = result.out.splitlines()
+    assert (result.status, len(lines), lines[-2]) == (4, 23, "  … and 5 more; --json lists all.")
 
 
 @pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite has one writer")
