@@ -175,7 +175,9 @@ class ImportRunAdmin(RecordAdmin):
         except ImportRefusedError as error:
             self.message_user(request, str(error), messages.ERROR)
             return self._record(run)
-        return self._page(request, "undone.html", title=f"Import {run.pk} is undone", run=run, undone=undone)
+        return self._page(
+            request, "undone.html", title=f"Import {run.pk} is {undone.run.state}", run=run, undone=undone
+        )
 
     def _refuse_others(self, request: HttpRequest) -> None:
         if not self.has_add_permission(request):

@@ -211,7 +211,8 @@ class _Undo:
 
     def _record(self, now: datetime, left: int) -> None:
         self.run.state, self.run.undone_at = ImportState.PARTLY_UNDONE if left else ImportState.UNDONE, now
-        stayed = f" {left:,} animal{' was' if left == 1 else 's were'} left as they are." if left else ""
+        they = "1 animal was left as it is" if left == 1 else f"{left:,} animals were left as they are"
+        stayed = f" {they}." if left else ""
         self.run.outcome = f"It was undone by {self.sender.who}.{stayed}"
         self.run.save()
 

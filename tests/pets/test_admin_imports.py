@@ -13,6 +13,8 @@ from django.utils.html import escape
 
 from categories.models import Category
 from pets.importing import uploads
+from pets.importing.errors import ImportRefusedError
+from pets.importing.run import Sender
 from pets.models import ImportRun, ImportUpload, Pet
 from tests.pets.importing.conftest import catalogue
 
@@ -83,7 +85,7 @@ def test_a_file_is_shown_then_imported(staff: Client, dogs: Category) -> None:
     done = confirm(staff, shown)
     run = ImportRun.objects.get(state="done")
     assert done.redirect_chain == [(f"/admin/pets/importrun/{run.pk}/change/", 302)]
-    assert messages(done) == [f"Done, import {run.pk}: 1 added, 1 changed, 1 unchanged, 2 refused."]
+    assert messages(done) == [f"Done, import {run.pk}: 1 added, 1 changed, 1 unchanged, 2 rejected."]
     assert catalogue() == [
         ("Maximus", "Dogs", "sold", "A-1"),
         ("Same", "Dogs", "sold", "A-2"),
@@ -154,17 +156,32 @@ def test_a_file_is_imported_once(staff: Client, dogs: Category) -> None:
 
     same = send(staff, f"{HEADER}Rex,Dogs,,\n")
     assert f"This very file was imported already: import {run.pk} by staff keeper" in same.content.decode()
-    assert "imported already" in messages(confirm(staff, same))[0]
+    assert "already imported" in messages(confirm(staff, same))[0]
     assert Pet.objects.count() == 1
     confirm(staff, same, again="on")
     assert Pet.objects.count() == 2
 
 
 def test_two_answers_to_one_preview_at_once(staff: Client, dogs: Category) -> None:
+    """The second answer was on its way when the first was imported."""
     shown = send(staff, f"{HEADER}Rex,Dogs,,\n")
-    ImportUpload.objects.update(confirmed_at="2026-11-21T12:00:00Z")
-    assert messages(confirm(staff, shown, again="on")) == [uploads.SENT_TWICE]
-    assert not Pet.objects.exists()
+    upload, digest = ImportUpload.objects.get(), shown.context["preview"].digest
+    sender = Sender(who="staff keeper")
+    run = uploads.confirm(upload, digest, sender, again=True)
+    with pytest.raises(ImportRefusedError, match="already imported from this page"):
+        uploads.confirm(upload, digest, sender, again=True)
+    assert ImportUpload.objects.get().run == run
+    assert Pet.objects.count() == 1
+
+
+def test_the_same_file_that_adds_nothing_twice_is_not_asked_about(staff: Client, dogs: Category) -> None:
+    content = f"{HEADER}Rex,Dogs,,A-1\n"
+    confirm(staff, send(staff, content))
+    Pet.objects.update(name="Max")
+    same = send(staff, content)
+    assert "This very file" not in same.content.decode()
+    assert messages(confirm(staff, same))[0].startswith("Done")
+    assert catalogue() == [("Rex", "Dogs", "available", "A-1")]
 
 
 def workbook(*rows: tuple[str, ...]) -> bytes:
@@ -265,9 +282,12 @@ def test_an_import_is_undone(staff: Client, dogs: Category) -> None:
     assert catalogue() == [("Max", "Dogs", "sold", None)]
     told = Pet.history.get(name="Rex", history_type="-")
     assert (told.actor, told.request_id) == (f"undo of {run} by staff keeper", undone["X-Request-ID"])
-    assert ImportRun.objects.get(pk=run.pk).outcome == "It was undone by staff keeper; 1 animals were left as they are."
+    assert ImportRun.objects.get(pk=run.pk).outcome == "It was undone by staff keeper. 1 animal was left as it is."
+    Pet.objects.update(status="available")
+    staff.post(address)
+    assert catalogue() == []
     again = staff.post(address, follow=True)
-    assert "was undone already" in messages(again)[0]
+    assert "was already undone" in messages(again)[0]
 
 
 def test_a_large_import_is_not_undone_here(staff: Client, dogs: Category) -> None:

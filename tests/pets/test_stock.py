@@ -277,9 +277,11 @@ def test_what_was_written_past_the_triggers_is_found(written_past_the_triggers: 
     missing = {(str(_today()), None, None, 2), (None, written_past_the_triggers.pk, "sold", 2)}
     assert set(stock.differences()) == missing
     out = StringIO()
-    with pytest.raises(CommandError, match="2 of the kept figures are wrong; recount_stock without --check mends them"):
+    with pytest.raises(
+        CommandError, match="2 of the kept figures are wrong. recount_stock without --check corrects them"
+    ):
         call_command("recount_stock", "--check", "--json", stdout=out)
-    assert {tuple(figure.values()) for figure in json.loads(out.getvalue())} == {
+    assert {tuple(figure.values()) for figure in json.loads(out.getvalue())["figures"]} == {
         (str(_today()), None, None, 2),
         (None, written_past_the_triggers.pk, "sold", 2),
     }

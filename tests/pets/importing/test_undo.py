@@ -1,6 +1,7 @@
 """Taking an import back: the catalogue as it was, except what others have changed since."""
 
 import json
+from datetime import date
 from typing import Any
 
 import pytest
@@ -8,7 +9,9 @@ from django.db import connection
 
 from categories.models import Category
 from changes.accounts import account
-from pets.models import ImportRun, Pet
+from pets import stock
+from pets.models import ImportRun, Pet, Sale
+from pets.restoring import restore
 from tests.factories import PetFactory
 from tests.pets.importing.conftest import Import, catalogue, command, counts, history
 
@@ -110,6 +113,78 @@ def test_a_later_import_is_a_change_too(run: ImportRun, run_import: Import) -> N
     assert undo(later)["restored"] == 1
     rexy.refresh_from_db()
     assert (rexy.name, rexy.status) == ("Rexy", "sold")
+
+
+def test_imports_of_the_same_animals_are_undone_in_reverse_order(run: ImportRun, run_import: Import) -> None:
+    run_import(HEADER + "A-1,Roxy,Dogs,pending\nA-3,Mimi,Cats,sold\n", name="later.csv")
+    later = ImportRun.objects.latest("pk")
+    assert undo(run)["left_count"] == 2  # in the wrong order, all but these two
+    assert (undo(later)["state"], undo(run)["state"]) == ("undone", "undone")
+    assert catalogue() == OLD
+
+
+def test_the_same_file_twice_is_undone_twice(run: ImportRun, run_import: Import) -> None:
+    run_import(FILE.replace("sold", "pending"), "--again", name="between.csv")
+    run_import(FILE, "--again")
+    for each in ImportRun.objects.all():
+        assert undo(each)["left"] == []
+    assert catalogue() == OLD
+
+
+def test_what_was_left_can_be_undone_later_and_nothing_else(run: ImportRun) -> None:
+    rexy, mia = Pet.objects.get(name="Rexy"), Pet.objects.get(name="Mia")
+    change(mia, name="Mimi")
+    assert undo(run)["left"] == [{"id": mia.pk, "reason": "changed since"}]
+    change(rexy, name="Rexy", category=Category.objects.get(name="Cats"), status="sold")  # as the import left it
+    assert undo(run, "--dry-run")["left_count"] == 1
+    change(mia, name="Mia")
+    told = undo(run)
+    assert (told["deleted"], told["restored"], told["left"], told["state"]) == (1, 0, [], "undone")
+    assert [row[0] for row in catalogue()] == ["Rexy", "Tom", "Pip"]
+
+
+def test_an_animal_that_was_deleted_and_restored_is_undone_then(run: ImportRun) -> None:
+    rexy, mia = Pet.objects.get(name="Rexy"), Pet.objects.get(name="Mia")
+    numbers = rexy.pk, mia.pk
+    PetFactory(name="Cat", category=mia.category, status="sold")
+    rexy.delete()
+    mia.delete()
+    assert undo(run)["left"] == [{"id": number, "reason": "deleted since"} for number in sorted(numbers)]
+    for number in numbers:
+        restore(number)
+    assert undo(run)["left"] == []
+    assert [row[0] for row in catalogue()] == ["Rex", "Tom", "Pip", "Cat"]
+
+
+def test_what_somebody_has_put_back_is_not_left(run: ImportRun) -> None:
+    rexy = Pet.objects.get(name="Rexy")
+    change(rexy, name="Rex", category=Category.objects.get(name="Dogs"), status="available")
+    assert undo(run)["left"] == []
+    assert catalogue() == OLD
+
+
+def change(pet: Pet, **values: Any) -> None:
+    pet.refresh_from_db()
+    for name, value in values.items():
+        setattr(pet, name, value)
+    pet.save()
+
+
+def test_the_day_of_a_sale_comes_back(run_import: Import, dogs: Category) -> None:
+    rex = PetFactory(name="Rex", category=dogs, external_reference="A-1")
+    PetFactory(name="Pip", category=dogs, external_reference="A-2", status="sold")  # nobody knows when
+    change(rex, status="sold")
+    day = date(2026, 1, 5)
+    Sale.objects.update(day=day)
+    run_import(HEADER + "A-1,,,available\nA-2,,,available\n")
+    run_import(HEADER + "A-1,,,sold\nA-2,,,sold\n", name="later.csv")
+    later, first = ImportRun.objects.all()
+    assert Sale.objects.exclude(day=day).count() == 2
+    undo(later)
+    assert not Sale.objects.exists()
+    undo(first)
+    assert list(Sale.objects.values_list("pet", "day")) == [(rex.pk, day)]
+    assert stock.differences() == []
 
 
 def test_a_former_category_that_is_gone_cannot_come_back(run: ImportRun) -> None:
