@@ -9,7 +9,7 @@ from django.db import Error as AnyDatabaseError
 from commands.exits import Exit
 from commands.output import end, keep_descriptors
 from commands.utility import Utility
-from petstore_site.databases import sentence
+from petstore_site.configuration.database import sentence
 
 if __name__ == "__main__":
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "petstore_site.settings")

@@ -13,7 +13,7 @@ from django.utils.safestring import SafeString
 from django.utils.timezone import localtime
 
 from categories.models import Category
-from changes.admin import ChangesAdmin
+from history.admin import ChangesAdmin
 
 COUNTED = 1_000
 """Animals of a category that are counted to say why it cannot be deleted."""

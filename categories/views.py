@@ -40,6 +40,6 @@ class CategoryViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, GenericV
         pk = self.kwargs["categoryId"]
         category = self.get_queryset().filter(pk=pk).first() if pk else None
         if category is None:
-            message = "No category has this id."
+            message = "No category has this ID."
             raise NotFound(message, "category_not_found")
         return category

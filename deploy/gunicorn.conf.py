@@ -39,7 +39,7 @@ def _forget_our_modules() -> None:
 
 _forget_our_modules()  # those of the code before a SIGHUP
 sys.path.insert(0, str(ROOT))
-from petstore_site.env import Env, exit_with  # noqa: E402 - it is found only now
+from petstore_site.configuration.env import Env, exit_with  # noqa: E402 - it is found only now
 
 # --- Environment variables: the first mistake must end the start here, not in workers that come and go ---------------
 

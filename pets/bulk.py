@@ -11,7 +11,7 @@ from django.db.models import Max, OuterRef, Subquery
 from django.utils import timezone
 
 from categories.models import Category
-from changes.signing import signature
+from history.signing import signature
 from pets.models import BulkChange, EndedSale, Pet, PetStatus, Sale
 
 AT_MOST = 10_000

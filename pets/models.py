@@ -8,7 +8,7 @@ from simple_history.models import HistoricalRecords
 
 from categories.models import Category
 from categories.names import NAME_LENGTH, NameField, validate_name, validate_text
-from changes.models import Change, staff_member
+from history.models import Change, staff_member
 
 REFERENCE_LENGTH = 100
 

@@ -9,8 +9,8 @@ from typing import Any
 
 from django.core.exceptions import ValidationError
 
-from categories.names import validate_name
-from pets.models import PetStatus
+from categories.names import NAME_LENGTH, validate_text
+from pets.models import REFERENCE_LENGTH, PetStatus
 
 INT64_MIN, INT64_MAX = -(2**63), 2**63 - 1
 EXACT_IN_A_DOUBLE = 2**53
@@ -18,15 +18,24 @@ EXACT_IN_A_DOUBLE = 2**53
 
 STATUSES = frozenset(PetStatus.values)
 REQUIRED = "is required."
+NOT_A_STRING = "must be a string."
 NO_SUCH_CATEGORY = "must be the id of an existing category."
 
 
 def name(value: Any) -> str:
     """Return the name, kept exactly as sent."""
+    return _text(value, longest=NAME_LENGTH)
+
+
+def reference(value: Any) -> str:
+    """Return the store's own reference for an animal, kept exactly as sent."""
+    return _text(value, longest=REFERENCE_LENGTH)
+
+
+def _text(value: Any, *, longest: int) -> str:
     if not isinstance(value, str):
-        message = "must be a string."
-        raise ValidationError(message)
-    validate_name(value)
+        raise ValidationError(NOT_A_STRING)
+    validate_text(value, longest=longest)
     return value
 
 
@@ -36,7 +45,7 @@ def category_id(value: Any) -> int:
         return int(value)
     if type(value) is int and INT64_MIN <= value <= INT64_MAX:
         return value
-    message = "must be an integer of 64 bits."
+    message = "must be a 64-bit integer."
     raise ValidationError(message)
 
 

@@ -65,7 +65,7 @@ class PetViewSet(mixins.ListModelMixin, mixins.CreateModelMixin, mixins.Retrieve
         pk = self.kwargs["petId"]
         pet = self.get_queryset().filter(pk=pk).first() if pk else None
         if pet is None:
-            message = "No animal has this id."
+            message = "No animal has this ID."
             raise NotFound(message, "pet_not_found")
         return pet
 

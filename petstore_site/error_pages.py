@@ -12,22 +12,24 @@ from django.http.response import HttpResponseBase
 from django.shortcuts import render
 from django.views.decorators.csrf import csrf_exempt
 
-from petstore_site import databases, metrics
-from petstore_site.api.errors import ErrorCode, error_response
-from petstore_site.logs import request_id
+from history.acting import request_id
+from petstore_site import metrics
+from rest import database_errors
+from rest.errors import ErrorCode, error_response
 
 logger = logging.getLogger(__name__)
 
 PEOPLE = "/admin/"
 FOR_PEOPLE = {
-    ErrorCode.BAD_REQUEST: "What the browser sent cannot be understood. Go back, reload the page and try again.",
-    ErrorCode.ROUTE_NOT_FOUND: "There is no such page: the address is mistyped, or what it showed was deleted.",
-    ErrorCode.INTERNAL_ERROR: "Something went wrong here, and it was written down. Look whether your change was saved "
-    "before you send it again; if this page comes back, tell an administrator the number below.",
-    ErrorCode.UNAVAILABLE: "The service cannot answer just now. Wait a moment and reload the page; look whether your "
-    "change was saved before you send it again.",
+    ErrorCode.BAD_REQUEST: "Your browser sent a malformed request. Go back, reload the page and try again.",
+    ErrorCode.ROUTE_NOT_FOUND: "This page does not exist. Check the address for typos. "
+    "Its content may have been deleted.",
+    ErrorCode.INTERNAL_ERROR: "Something went wrong. We logged it. Check whether your change was saved before you "
+    "send it again. If this page comes back, give an administrator the request ID below.",
+    ErrorCode.UNAVAILABLE: "The service is temporarily unavailable. Wait a moment, then reload the page. "
+    "Check whether your change was saved before you send it again.",
 }
-"""What the pages say where the code's own meaning is for programs."""
+"""What the pages say where the meaning of the code is written for developers."""
 
 View = TypeVar("View", bound=Callable[..., HttpResponseBase])
 
@@ -54,7 +56,7 @@ def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 def permission_denied(request: HttpRequest, exception: Exception) -> HttpResponse:
     """Return 403."""
-    return _answer(request, ErrorCode.INSUFFICIENT_SCOPE, "You may not do this. Ask an administrator for the right.")
+    return _answer(request, ErrorCode.INSUFFICIENT_SCOPE, "You don't have permission to do this. Ask an administrator.")
 
 
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
@@ -70,7 +72,7 @@ def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 
 def too_many_requests(request: HttpRequest) -> HttpResponse:
-    """Return 429 for somebody who sends forms faster than people do."""
+    """Return 429 to a user who sends forms too fast."""
     return _answer(request, ErrorCode.RATE_LIMITED, "You are sending forms too fast. Wait a minute and try again.")
 
 
@@ -88,16 +90,16 @@ def unavailable(request: HttpRequest, retry_after: int) -> HttpResponse:
 
 def for_database_error(request: HttpRequest, error: BaseException) -> HttpResponse | None:
     """Return 503 or 400 if `error` came from the database and is known, else None."""
-    if databases.refused_data(error):
+    if database_errors.refused_data(error):
         logger.error("The database refused a value that validation let through", exc_info=error)
         metrics.count_defect("refused_data")
         return _answer(request, ErrorCode.BAD_REQUEST)
-    trouble = databases.trouble(error)
+    trouble = database_errors.trouble(error)
     if trouble is None:
         return None
-    logger.error("Database trouble: %s %s", databases.sqlstate(error) or type(error.__cause__).__name__, error)
+    logger.error("Database trouble: %s %s", database_errors.sqlstate(error) or type(error.__cause__).__name__, error)
     if trouble.drop_connection:
-        databases.drop(connection)
+        database_errors.drop(connection)
     return unavailable(request, trouble.retry_after)
 
 

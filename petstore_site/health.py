@@ -11,9 +11,9 @@ from django.db.migrations.recorder import MigrationRecorder
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.views.decorators.cache import never_cache
 
-from petstore_site.api.errors import ErrorCode, error_response
 from petstore_site.error_pages import read_only
 from petstore_site.once import once
+from rest.errors import ErrorCode, error_response
 
 logger = logging.getLogger(__name__)
 

@@ -3,11 +3,10 @@
 import json
 import logging
 import re
-from contextvars import ContextVar
 from datetime import UTC, datetime
 from typing import Any
 
-request_id: ContextVar[str] = ContextVar("request_id", default="-")
+from history.acting import request_id
 
 
 def forget_request(**_signal: Any) -> None:

@@ -9,8 +9,10 @@ from uuid import uuid4
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 
-from petstore_site import databases, error_pages, logs, metrics
-from petstore_site.api.middleware import is_api
+from history.acting import request_id
+from petstore_site import error_pages, metrics
+from rest import database_errors
+from rest.middleware import is_api
 
 GetResponse = Callable[[HttpRequest], HttpResponse]
 
@@ -30,7 +32,7 @@ class RequestLogMiddleware:
     def __call__(self, request: HttpRequest) -> HttpResponse:
         """Add the header and log."""
         name = request.META["HTTP_X_REQUEST_ID"] = _request_id(request)
-        logs.request_id.set(name)
+        request_id.set(name)
         started = time.perf_counter()
         response = self.get_response(request)
         response["X-Request-ID"] = name
@@ -77,7 +79,7 @@ class HeadMiddleware:
 
 
 class DatabaseTroubleMiddleware:
-    """Answers 503 with `Retry-After` while the database is in trouble, by the table in `databases`.
+    """Answers 503 with `Retry-After` while the database is in trouble, by the table in `database_errors`.
 
     An API request that lost to another transaction is tried again, twice at most. An answer that
     was given although the standby did not confirm the COMMIT is withdrawn: its outcome is not known.
@@ -89,17 +91,17 @@ class DatabaseTroubleMiddleware:
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         """Withdraw an answer whose COMMIT is in doubt."""
-        databases.forget_doubt()
+        database_errors.forget_doubt()
         response = self.get_response(request)
-        if databases.commit_in_doubt():
+        if database_errors.commit_in_doubt():
             logger.error("A standby did not confirm the commit of this request; it was answered with 503")
-            return error_pages.unavailable(request, databases.BROKEN.retry_after)
+            return error_pages.unavailable(request, database_errors.BROKEN.retry_after)
         return response
 
     def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponseBase | None:
         """Return an answer if the database is at fault; None leaves the exception to Django (500)."""
         for _ in range(RETRIES if is_api(request) else 0):
-            if databases.sqlstate(error) not in databases.RETRYABLE or request.resolver_match is None:
+            if database_errors.sqlstate(error) not in database_errors.RETRYABLE or request.resolver_match is None:
                 break
             match = request.resolver_match
             try:

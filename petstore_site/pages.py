@@ -5,10 +5,10 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from drf_spectacular.generators import SchemaGenerator
 
-from petstore_site.api.errors import ErrorCode
-from petstore_site.api.media_type import render_json
 from petstore_site.error_pages import read_only
 from petstore_site.once import once
+from rest.errors import ErrorCode
+from rest.media_type import render_json
 
 ICONS = {
     "production": "petstore/icon.svg",

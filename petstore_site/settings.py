@@ -15,9 +15,9 @@ from urllib.parse import SplitResult, urlsplit
 from csp.constants import NONE, SELF
 from django.core.management.utils import get_random_secret_key
 
-from petstore_site.databases import parse_database_url
-from petstore_site.env import Env
-from petstore_site.rates import parse_rate
+from petstore_site.configuration.database import parse_database_url
+from petstore_site.configuration.env import Env
+from rest.rates import parse_rate
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 VAR_DIR = BASE_DIR / "var"
@@ -155,11 +155,11 @@ MIDDLEWARE = [
     "csp.middleware.CSPMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     *(["corsheaders.middleware.CorsMiddleware"] if CORS_ALLOWED_ORIGINS else []),
-    "petstore_site.api.middleware.DeprecationMiddleware",
-    "petstore_site.api.middleware.CachingMiddleware",
+    "rest.middleware.DeprecationMiddleware",
+    "rest.middleware.CachingMiddleware",
     "petstore_site.middleware.DatabaseTroubleMiddleware",
-    "petstore_site.api.middleware.OptionsMiddleware",
-    "petstore_site.api.middleware.InputMiddleware",
+    "rest.middleware.OptionsMiddleware",
+    "rest.middleware.InputMiddleware",
     "petstore_site.apikeys.middleware.KeyUseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
@@ -260,16 +260,16 @@ REST_FRAMEWORK: dict[str, Any] = {
     "DEFAULT_AUTHENTICATION_CLASSES": ["petstore_site.apikeys.authentication.BearerKeyAuthentication"],
     "DEFAULT_PERMISSION_CLASSES": [
         "petstore_site.apikeys.permissions.HasKey",
-        "petstore_site.api.permissions.MethodIsKnown",
+        "rest.permissions.MethodIsKnown",
         "petstore_site.apikeys.permissions.ScopeAllowsMethod",
     ],
-    "DEFAULT_THROTTLE_CLASSES": ["petstore_site.api.limits.KeyRateThrottle"],
-    "DEFAULT_CONTENT_NEGOTIATION_CLASS": "petstore_site.api.media_type.JSONOnlyNegotiation",
-    "DEFAULT_PARSER_CLASSES": ["petstore_site.api.media_type.StrictJSONParser"],
-    "DEFAULT_RENDERER_CLASSES": ["petstore_site.api.media_type.JSONRenderer"],
-    "DEFAULT_PAGINATION_CLASS": "petstore_site.api.paging.KeysetPagination",
-    "DEFAULT_SCHEMA_CLASS": "petstore_site.api.schema.PetstoreAutoSchema",
-    "EXCEPTION_HANDLER": "petstore_site.api.errors.exception_handler",
+    "DEFAULT_THROTTLE_CLASSES": ["rest.limits.KeyRateThrottle"],
+    "DEFAULT_CONTENT_NEGOTIATION_CLASS": "rest.media_type.JSONOnlyNegotiation",
+    "DEFAULT_PARSER_CLASSES": ["rest.media_type.StrictJSONParser"],
+    "DEFAULT_RENDERER_CLASSES": ["rest.media_type.JSONRenderer"],
+    "DEFAULT_PAGINATION_CLASS": "rest.paging.KeysetPagination",
+    "DEFAULT_SCHEMA_CLASS": "rest.schema.PetstoreAutoSchema",
+    "EXCEPTION_HANDLER": "rest.errors.exception_handler",
     "UNAUTHENTICATED_USER": None,
     "URL_FORMAT_OVERRIDE": None,
     "TEST_REQUEST_DEFAULT_FORMAT": "json",
@@ -290,10 +290,10 @@ SPECTACULAR_SETTINGS: dict[str, Any] = {
     "SCHEMA_PATH_PREFIX": "/v1",
     "SCHEMA_PATH_PREFIX_TRIM": True,
     "ENUM_NAME_OVERRIDES": {"PetStatus": "pets.models.PetStatus"},
-    "PREPROCESSING_HOOKS": ["petstore_site.api.schema.only_versioned_paths"],
+    "PREPROCESSING_HOOKS": ["rest.schema.only_versioned_paths"],
     "POSTPROCESSING_HOOKS": [
         "drf_spectacular.hooks.postprocess_schema_enums",
-        "petstore_site.api.schema.complete",
+        "rest.schema.complete",
     ],
     "ENUM_GENERATE_CHOICE_DESCRIPTION": False,
 }

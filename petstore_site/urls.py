@@ -7,10 +7,12 @@ from drf_spectacular.utils import extend_schema_view
 from pets.urls import urls as pet_urls
 from pets.views import DESCRIBE_CREATE, PetViewSet
 from petstore_site import health, pages
-from petstore_site.api.converters import Int64Converter
-from petstore_site.api.views import UnknownRouteView
+from petstore_site.apikeys import schema  # noqa: F401 - importing tells drf-spectacular how keys are sent
 from petstore_site.idempotency.views import IdempotentCreateMixin
+from rest.converters import Int64Converter
+from rest.views import UnknownRouteView
 
+admin.autodiscover()
 register_converter(Int64Converter, "int64")  # used by the paths of the apps below
 
 

@@ -12,7 +12,7 @@ from django.core.handlers.wsgi import WSGIRequest
 from django.core.wsgi import get_wsgi_application
 from django.utils.http import parse_header_parameters
 
-from petstore_site.checks import TAG
+from petstore_site.configuration.checks import TAG
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "petstore_site.settings")
 os.environ["PETSTORE_SERVING"] = "true"

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from petstore_site.databases import parse_database_url
+from petstore_site.configuration.database import parse_database_url
 
 BASE = Path("/srv/petstore")
 

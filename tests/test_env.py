@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from petstore_site.env import Env
+from petstore_site.configuration.env import Env
 
 
 def whole(text: str) -> int:

@@ -16,8 +16,8 @@ from django.utils.decorators import method_decorator
 from django.utils.timezone import localtime
 from django.views.decorators.http import require_safe
 
-from changes.admin import ChangesAdmin
-from changes.conflicts import SeenForm
+from history.admin import ChangesAdmin
+from history.conflicts import SeenForm
 from pets.admin import bulk, deleted, listing
 from pets.admin.downloads import TooManyError, download
 from pets.exporting import FileFormat

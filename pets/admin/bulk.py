@@ -16,8 +16,8 @@ from django.utils.html import format_html
 from django.views.decorators.http import require_http_methods, require_POST
 
 from categories.models import Category
-from changes.admin import RecordAdmin
-from changes.conflicts import latest_change_of_each
+from history.admin import RecordAdmin
+from history.conflicts import latest_change_of_each
 from pets.bulk import AT_MOST, Plan, Target, UndoRefusedError, make, plan, plan_undo, refuse_others, undo
 from pets.models import BulkChange, Pet, PetStatus
 

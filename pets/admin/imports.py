@@ -13,7 +13,7 @@ from django.utils.http import content_disposition_header
 from django.utils.timezone import localtime
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from changes.admin import RecordAdmin
+from history.admin import RecordAdmin
 from pets.importing.errors import ImportRefusedError
 from pets.importing.progress import Progress
 from pets.importing.report import counts

@@ -1,17 +1,18 @@
 """The list of animals: pages, search and filters that take as long for a million as for a thousand."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Any, ClassVar
 
 from django import forms
 from django.contrib import admin
 from django.contrib.admin.views.main import ORDER_VAR, PAGE_VAR, ChangeList
-from django.db.models import Q, QuerySet
+from django.db.models import F, Func, Q, QuerySet, TextField, Value
+from django.db.models.functions import Coalesce
 from django.http import HttpRequest
 
 from categories.models import Category
-from changes.conflicts import latest_change_of_each
+from history.conflicts import latest_change_of_each
 from pets.models import Pet, PetStatus
 
 LISTED = 10_000
@@ -21,21 +22,39 @@ NEWEST = 50_000
 """How far from the end a search looks before it asks the index: what is common is found there."""
 
 SHORTEST_PART = 3
-"""Characters of a trigram; what is shorter is looked for where a name begins, which the same index finds."""
+"""Characters of a trigram. A shorter text is looked up at the start of a name or reference: the same index finds it."""
 
 HIGHEST_ID = 2**63 - 1
 
 
-def matching(animals: QuerySet[Pet], needle: str) -> QuerySet[Pet]:
-    """Return the animals whose name or reference contains `needle`, or whose id it is.
+class Words(Func):
+    """The name and the reference of an animal on a line each: the text that the index `pet_words` holds."""
 
-    One or two characters must begin the name or the reference. Letters of either case match.
+    template = "(%(expressions)s)"
+    arg_joiner = " || chr(10) || "
+    output_field = TextField()
+
+    def __init__(self) -> None:
+        """Join the two columns."""
+        super().__init__(F("name"), Coalesce("external_reference", Value("")))
+
+    def as_sqlite(self, compiler: Any, connection: Any, **context: Any) -> tuple[str, Sequence[Any]]:
+        """Name the line feed as SQLite does."""
+        return self.as_sql(compiler, connection, arg_joiner=" || char(10) || ", **context)
+
+
+def matching(animals: QuerySet[Pet], needle: str) -> QuerySet[Pet]:
+    """Return the animals whose name or reference contains `needle`, or whose ID it is.
+
+    One or two characters must start the name or the reference. Case does not matter.
     """
-    lookup = "icontains" if len(needle) >= SHORTEST_PART else "istartswith"
-    match = Q(**{f"name__{lookup}": needle}) | Q(**{f"external_reference__{lookup}": needle})
+    if len(needle) >= SHORTEST_PART:
+        match = Q(words__icontains=needle)
+    else:
+        match = Q(words__istartswith=needle) | Q(words__icontains=f"\n{needle}")
     if needle.isascii() and needle.isdecimal() and int(needle) <= HIGHEST_ID:
         match |= Q(pk=int(needle))
-    return animals.filter(match)
+    return animals.alias(words=Words()).filter(match)
 
 
 class PetChangeList(ChangeList):

@@ -11,7 +11,7 @@ import orjson
 from django.db.models import QuerySet
 from psycopg.abc import Buffer
 
-from pets.exporting.rows import COLUMNS, Output, Progress, Row, Rows, rows, unheard, write_batches, write_csv
+from pets.exporting.rows import HEADERS, Output, Progress, Row, Rows, rows, unheard, write_batches, write_csv
 from pets.exporting.sheet import write_xlsx
 from pets.files import BLOCK
 from pets.models import Pet
@@ -110,10 +110,8 @@ def _json_lines(batch: list[Row]) -> bytes:
 
 
 def _members(row: Row) -> dict[str, str | None]:
-    members = dict(zip(COLUMNS, row, strict=True))
-    if row[0] is None:
-        del members[COLUMNS[0]]
-    return members
+    members = dict(zip(HEADERS, row, strict=True))
+    return {header: text for header, text in members.items() if text is not None} if None in row else members
 
 
 WRITERS: dict[FileFormat, Callable[[Rows, Any, Progress], int]] = {

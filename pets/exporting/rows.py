@@ -16,12 +16,12 @@ from psycopg.abc import Buffer
 from psycopg.errors import error_from_result
 from psycopg.pq import ExecStatus
 
+from pets.columns import COLUMNS
 from pets.models import Pet
 from pets.spreadsheets import FORMULA_STARTS
 
-COLUMNS = ("external_reference", "name", "category", "status")
-FIELDS = ("external_reference", "name", "category__name", "status")
 BATCH = 5000
+HEADERS = tuple(column.header for column in COLUMNS)
 
 
 class Output(Protocol):
@@ -31,7 +31,8 @@ class Output(Protocol):
         """Take all of them."""
 
 
-Row: TypeAlias = tuple[str | None, str, str, str]
+Row: TypeAlias = tuple[str | None, ...]
+"""As many as `COLUMNS`."""
 Rows: TypeAlias = QuerySet[Pet, Any]
 Progress: TypeAlias = Callable[[int], object]
 """Is told how many more animals are written, every now and then."""
@@ -42,9 +43,9 @@ def unheard(more: int) -> None:
 
 
 def rows(pets: QuerySet[Pet], *, formula_safe: bool) -> Rows:
-    """Return the query for the four columns, by id; `formula_safe` puts a `'` before what may be a formula."""
-    columns = [_guarded(field) for field in FIELDS] if formula_safe else FIELDS
-    return pets.order_by("pk").values_list(*columns)
+    """Return the query for the columns, by id; `formula_safe` puts a `'` before what may be a formula."""
+    paths = [column.path for column in COLUMNS]
+    return pets.order_by("pk").values_list(*[_guarded(path) for path in paths] if formula_safe else paths)
 
 
 def _guarded(field: str) -> Case:
@@ -54,7 +55,7 @@ def _guarded(field: str) -> Case:
 
 def write_csv(rows: Rows, out: Output, progress: Progress) -> int:
     """Write a header and the rows (RFC 4180 but for its line ends, which are line feeds); return how many rows."""
-    header = csv_lines([COLUMNS])
+    header = csv_lines([HEADERS])
     if connection.vendor == "postgresql":
         return _copy_csv(rows, out, progress, header=header)
     return write_batches(rows, out, csv_lines, progress, before=header)

@@ -12,9 +12,11 @@ from xml.sax import saxutils
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 from openpyxl import Workbook
+from openpyxl.utils import get_column_letter
 from openpyxl.writer.excel import ExcelWriter
 
-from pets.exporting.rows import COLUMNS, Progress, Row, Rows, write_batches
+from pets.columns import COLUMNS
+from pets.exporting.rows import HEADERS, Progress, Row, Rows, write_batches
 from pets.spreadsheets import escape
 
 MOST_ANIMALS = 2**20 - 1
@@ -25,8 +27,7 @@ MOST_BYTES = 2**31 - 2**20
 
 SHEET = "xl/worksheets/sheet1.xml"
 END_OF_ROWS = b"</sheetData>"
-LETTERS = "ABCD"
-WIDTHS = (24, 40, 24, 12)
+LETTERS = [get_column_letter(number) for number, _ in enumerate(COLUMNS, 1)]
 EPOCH = datetime(1980, 1, 1)  # noqa: DTZ001 - openpyxl takes it for UTC; no entry of an archive can be older
 
 
@@ -62,9 +63,9 @@ def _workbook_with_a_header() -> dict[str, bytes]:
     workbook.properties.created = workbook.properties.modified = EPOCH
     sheet: Any = workbook.create_sheet("Animals")  # the stubs know too little of it
     sheet.freeze_panes = "A2"
-    for letter, width in zip(LETTERS, WIDTHS, strict=True):
-        sheet.column_dimensions[letter].width = width
-    sheet.append(COLUMNS)
+    for letter, column in zip(LETTERS, COLUMNS, strict=True):
+        sheet.column_dimensions[letter].width = column.width
+    sheet.append(HEADERS)
     with ZipFile(BytesIO(), "w") as archive:
         ExcelWriter(workbook, archive).write_data()  # `Workbook.save` would write the time of day
         return {name: archive.read(name) for name in archive.namelist()}

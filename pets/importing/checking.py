@@ -1,36 +1,22 @@
 """Checks rows one by one, by the rules that the API goes by."""
 
-from typing import Any, NamedTuple
+from collections.abc import Callable, Container
+from typing import Any
 
 from django.core.exceptions import ValidationError
 
 from categories.models import Category
 from categories.names import validate_name
 from pets import rules
+from pets.columns import CATEGORY, CATEGORY_ID, COLUMNS, REFERENCE, Checked
 from pets.importing.errors import FileError, RowError
 from pets.importing.readers.rows import Cells, Damaged
-from pets.models import PetStatus, validate_reference
 
 NO_SUCH_NAME = "must be the name of an existing category, unless missing ones are to be created."
 MOST_NEW_CATEGORIES = 10_000
 """Of one file. They are held in memory, and so many are a mistake."""
 
-PLAIN_CELLS = 4
-
-NOT_A_STRING = "must be a string."
 BOTH = "and category say the same: give one of them."
-
-
-class Checked(NamedTuple):
-    """A row as it is staged; None is blank. A category that is to be added has a negative number."""
-
-    line: int
-    name: str | None
-    category_id: int | None
-    status: str | None
-    external_reference: str | None
-    refused: bool = False
-    """Only its reference counts: no later row may have it."""
 
 
 class Categories:
@@ -49,7 +35,7 @@ class Categories:
         if isinstance(name, str) and (known := self.ids.get(name) or self.added.get(name)) is not None:
             return known
         if not self._create or not isinstance(name, str):
-            raise ValidationError(NO_SUCH_NAME if isinstance(name, str) else NOT_A_STRING)
+            raise ValidationError(NO_SUCH_NAME if isinstance(name, str) else rules.NOT_A_STRING)
         validate_name(name)
         if len(self.added) >= MOST_NEW_CATEGORIES and name not in self.added:
             message = f"There are more than {MOST_NEW_CATEGORIES:,} new categories. Is it the right column?"
@@ -72,34 +58,36 @@ class Check:
     """Turns the cells of a row into what is staged, or into its errors."""
 
     def __init__(self, categories: Categories, *, keep_blanks: bool) -> None:
-        """`keep_blanks`: what a row with a reference leaves blank may come from the animal that has it."""
+        """`keep_blanks`: what a row with a reference leaves blank can come from the animal that has it."""
         self._keep_blanks = keep_blanks
         self._categories = categories
-        self._rules = {
-            "name": rules.name,
-            "categoryId": categories.by_id,
-            "category": categories.by_name,
-            "status": rules.status,
-            "external_reference": _reference,
-        }
+        self._columns: dict[str, tuple[str, Callable[[Any], Any]]] = {}
+        """By its header: the name and the rule of each column, in the order in which errors are shown."""
+        for column in COLUMNS:
+            if column.rule is not None:
+                self._columns[column.header] = column.name, column.rule
+            else:
+                self._columns[CATEGORY_ID] = column.name, categories.by_id
+                self._columns[column.header] = column.name, categories.by_name
 
     def __call__(self, line: int, cells: Cells | Damaged) -> Checked | list[RowError]:
-        """Return the row, or its errors in the order in which the API names members."""
+        """Return the row, or its errors in the order of `COLUMNS`."""
         if isinstance(cells, Damaged):
             return [RowError(line, "", cells.message, cells.code)]
         return self._plain(line, cells) or self._any(line, cells)
 
     def _plain(self, line: int, cells: Cells) -> Checked | None:
-        """Return a row that has all four cells and no error, in half the time; None for any other."""
-        if len(cells) != PLAIN_CELLS:
+        """Return a row that has the usual cells and no error, in half the time; None for any other."""
+        reference = cells.get("external_reference")
+        if len(cells) != 3 + (reference is not None):
             return None
         try:
             return Checked(
                 line,
-                rules.name(cells["name"]),
-                self._categories.ids[cells["category"]],
-                rules.status(cells["status"]),
-                _reference(cells["external_reference"]),
+                external_reference=None if reference is None else rules.reference(reference),
+                name=rules.name(cells["name"]),
+                category_id=self._categories.ids[cells["category"]],
+                status=rules.status(cells["status"]),
             )
         except (KeyError, TypeError, ValidationError):
             return None
@@ -107,42 +95,32 @@ class Check:
     def _any(self, line: int, cells: Cells) -> Checked | list[RowError]:
         values: dict[str, Any] = {}
         errors = []
-        for member, cell in cells.items():
-            if rule := self._rules.get(member):
+        for header, cell in cells.items():
+            if column := self._columns.get(header):
+                name, rule = column
                 try:
-                    values[member] = rule(cell)
+                    values[name] = rule(cell)
                 except ValidationError as error:
-                    errors.append(RowError(line, member, " ".join(error.messages)))
-        category = values.get("categoryId") or values.get("category")
-        reference = values.get("external_reference")
-        if reference is None or not self._keep_blanks:
-            errors += missing(line, name="name" in cells, category="category" in cells or "categoryId" in cells)
-            values.setdefault("status", PetStatus.AVAILABLE.value)
-        if "category" in cells and "categoryId" in cells:
-            errors.append(RowError(line, "categoryId", BOTH))
+                    errors.append(RowError(line, header, " ".join(error.messages)))
+        if REFERENCE.name not in values or not self._keep_blanks:
+            errors += missing(line, {CATEGORY.header if header == CATEGORY_ID else header for header in cells})
+            values = {column.name: column.default for column in COLUMNS if column.default is not None} | values
+        if CATEGORY.header in cells and CATEGORY_ID in cells:
+            errors.append(RowError(line, CATEGORY_ID, BOTH))
         if errors:
-            order = list(self._rules)
+            order = list(self._columns)
             return sorted(errors, key=lambda error: order.index(error.member))
-        return Checked(line, values.get("name"), category, values.get("status"), reference)
+        return Checked(line, **values)
 
     def reference(self, cells: Cells | Damaged) -> str | None:
         """Return the reference of a row with errors, if that is none of them."""
         try:
-            return None if isinstance(cells, Damaged) else _reference(cells.get("external_reference"))
+            return None if isinstance(cells, Damaged) else rules.reference(cells.get(REFERENCE.header))
         except ValidationError:
             return None
 
 
-def _reference(value: Any) -> str:
-    if not isinstance(value, str):
-        raise ValidationError(NOT_A_STRING)
-    validate_reference(value)
-    return value
-
-
-def missing(line: int, *, name: bool, category: bool) -> list[RowError]:
-    """Return an error for each of the two members that a new animal must have and that is not there."""
-    if name and category:
-        return []
-    there = {"name": name, "categoryId": category}
-    return [RowError(line, member, rules.REQUIRED) for member, given in there.items() if not given]
+def missing(line: int, there: Container[str]) -> list[RowError]:
+    """Return an error for each column that a new animal must have and whose header is not in `there`."""
+    lacking = [column.header for column in COLUMNS if column.required and column.header not in there]
+    return [RowError(line, CATEGORY_ID if header == CATEGORY.header else header, rules.REQUIRED) for header in lacking]

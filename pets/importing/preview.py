@@ -2,29 +2,34 @@
 
 import hashlib
 from collections.abc import Callable
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
+from categories.models import Category
+from pets.columns import CATEGORY, COLUMNS, each
 from pets.importing.sql import stream
-from pets.models import ImportRun, PetStatus
+from pets.models import ImportRun
 
 
-class Values(NamedTuple):
-    """What a row can say of an animal; the category by name."""
+class Cell(NamedTuple):
+    """What a row does to one column, in words; `before` is None for an animal that is added."""
 
-    name: str
-    category: str
-    status: str
+    before: str | None
+    after: str
+
+    @property
+    def changes(self) -> bool:
+        """Whether the animal is there and gets another value."""
+        return self.before is not None and self.before != self.after
 
 
 class Planned(NamedTuple):
-    """One row that adds an animal, or changes the one that has its reference."""
+    """One row that adds an animal, or changes one."""
 
     line: int
-    external_reference: str | None
     pet_id: int | None
     """None for an animal that is added."""
-    before: Values | None
-    after: Values
+    cells: dict[str, Cell]
+    """By the header of the column, in the order of an export."""
 
 
 Watch: TypeAlias = Callable[[ImportRun, list[Planned]], None]
@@ -32,21 +37,25 @@ Watch: TypeAlias = Callable[[ImportRun, list[Planned]], None]
 
 
 PLANNED = f"""
-    SELECT r.line, r.external_reference, p.id, p.name, before.name, p.status,
-        COALESCE(r.name, p.name), after.name, COALESCE(r.status, p.status, '{PetStatus.AVAILABLE.value}')
+    SELECT r.line, p.id, {each("p.{c}, COALESCE(r.{c}, p.{c}, {default})")}
     FROM import_rows r LEFT JOIN import_known k ON k.line = r.line LEFT JOIN pets_pet p ON p.id = k.id
-    LEFT JOIN categories_category before ON before.id = p.category_id
-    JOIN categories_category after ON after.id = COALESCE(r.category_id, p.category_id)
     WHERE k.line IS NULL OR k.differs ORDER BY r.line
-"""  # noqa: S608 - made of constants
+"""
 
 
 def planned() -> list[Planned]:
     """Return all that is staged to be written, by line; for files of a few thousand rows."""
-    return [
-        Planned(line, reference, pet_id, None if pet_id is None else Values(*values[:3]), Values(*values[3:]))
-        for line, reference, pet_id, *values in stream(PLANNED)
-    ]
+    rows = list(stream(PLANNED))
+    categories = dict(Category.objects.values_list("pk", "name")) if rows else {}
+    return [Planned(line, pet_id, _cells(values, categories, is_new=pet_id is None)) for line, pet_id, *values in rows]
+
+
+def _cells(values: list[Any], categories: dict[int, str], *, is_new: bool) -> dict[str, Cell]:
+    cells = {}
+    for column, before, after in zip(COLUMNS, values[::2], values[1::2], strict=True):
+        words = [categories.get(value, "") if column is CATEGORY else value or "" for value in (before, after)]
+        cells[column.header] = Cell(None if is_new else words[0], words[1])
+    return cells
 
 
 def digest(rows: list[Planned]) -> str:

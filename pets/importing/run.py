@@ -8,9 +8,10 @@ from typing import Any
 from django.db import DatabaseError
 from django.utils import timezone
 
-from changes.accounts import account
+from history.accounts import account
+from pets.columns import CATEGORY, CATEGORY_ID, COLUMNS, Checked
 from pets.importing import staging
-from pets.importing.checking import Categories, Check, Checked, missing
+from pets.importing.checking import Categories, Check, missing
 from pets.importing.errors import AlreadyImportedError, FileError, ImportRefusedError, OutcomeUnknownError, RowError
 from pets.importing.lock import only_import
 from pets.importing.preview import Watch, planned
@@ -242,8 +243,8 @@ class _Import:
                 rejects.add([error], self._cells(row))
         with self.progress.working("Looking for what is missing"):
             for row in staging.incomplete():
-                errors = missing(row.line, name=row.name is not None, category=row.category_id is not None)
-                rejects.add(errors, self._cells(row))
+                there = {column.header for column in COLUMNS if getattr(row, column.name) is not None}
+                rejects.add(missing(row.line, there), self._cells(row))
 
     def _rows(self, rejects: Rejects) -> Iterator[Checked]:
         check = Check(self.categories, keep_blanks=self.options.keep_blanks)
@@ -256,7 +257,7 @@ class _Import:
             else:
                 rejects.add(row, cells)
                 if (reference := check.reference(cells)) is not None:
-                    yield Checked(line, None, None, None, reference, refused=True)
+                    yield Checked(line, external_reference=reference, rejected=True)
 
     def _write(self) -> None:
         self.saving = False  # the transaction may have started again
@@ -283,10 +284,10 @@ class _Import:
 
     def _cells(self, row: Checked) -> Cells:
         """Return a staged row as the file had it."""
-        cells: Cells = {"external_reference": row.external_reference, "name": row.name, "status": row.status}
-        by_name = self.table.header is not None and "category" in self.table.header
+        cells: Cells = {column.header: getattr(row, column.name) for column in COLUMNS}
+        by_name = self.table.header is not None and CATEGORY.header in self.table.header
         if row.category_id is not None and (by_name or row.category_id < 0):
-            cells["category"] = self.categories.name(row.category_id)
+            cells[CATEGORY.header] = self.categories.name(row.category_id)
         else:
-            cells["categoryId"] = row.category_id
-        return {member: value for member, value in cells.items() if value is not None}
+            cells[CATEGORY_ID] = cells.pop(CATEGORY.header)
+        return {header: value for header, value in cells.items() if value is not None}

@@ -1,7 +1,6 @@
 """A file of any supported kind as a stream of text or, for a workbook, of bytes."""
 
 import codecs
-import contextlib
 import gzip
 import hashlib
 import io
@@ -11,8 +10,8 @@ import sys
 import tempfile
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import contextmanager, suppress
+from functools import cached_property
 from pathlib import Path
 from typing import IO, cast
 
@@ -28,105 +27,159 @@ BOMS = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_
 BLOCK = 1024 * 1024
 GZIP = b"\x1f\x8b"
 OLE = bytes.fromhex("d0cf11e0a1b11ae1")
-UNMARKED = "The file looks like UTF-16 without a byte order mark: say that its encoding is utf-16-le or utf-16-be."
+UNMARKED = "The file looks like UTF-16 without a byte order mark. Set the encoding to utf-16-le or utf-16-be."
+CHANGED = "The file changed while it was read. Import it again when it is complete."
 
 
-@dataclass
 class Source:
-    """An opened file: `raw` as it lies there, `plain` without gzip; both can be rewound."""
+    """An opened file, which can be read from its beginning as often as needed."""
 
-    name: str
-    raw: IO[bytes]
-    plain: IO[bytes]
-    size: int
-    """Bytes of `raw`, by which progress is told."""
+    def __init__(self, name: str, raw: IO[bytes]) -> None:
+        """`raw` can be rewound; the caller closes it."""
+        self.name = name
+        self.raw = raw
+        """The file as it is stored, perhaps compressed."""
+        self.size = raw.seek(0, io.SEEK_END)
+        """Bytes of `raw`, to show progress."""
+        self._stamp = self._last_written()
+        raw.seek(0)
+        self._zipped = raw.read(2) == GZIP
 
     def sha256(self) -> str:
-        """Return the digest of the file as it lies there, in hexadecimal."""
-        self.raw.seek(0)
-        digest = hashlib.sha256()
-        while block := self.raw.read(BLOCK):
-            digest.update(block)
-        self.rewind()
-        return digest.hexdigest()
+        """Return the digest of the file as it is stored, in hexadecimal."""
+        return self._sha256
 
-    def rewind(self) -> None:
-        """Go back to the beginning."""
+    @cached_property
+    def _sha256(self) -> str:
+        return self._digest()
+
+    def refuse_changes(self) -> None:
+        """Raise `FileError` if the file is not what it was when it was opened and `sha256` was computed."""
+        if self._last_written() != self._stamp or self._digest() != self._sha256:
+            raise FileError(CHANGED)
+
+    def open(self) -> IO[bytes]:
+        """Return the file from its beginning, unpacked. What an earlier call returned cannot be read any more.
+
+        Each call has a decompressor of its own. It would not notice if `raw` were rewound under it.
+        """
         self.raw.seek(0)
-        self.plain.seek(0)
+        return cast("IO[bytes]", gzip.GzipFile(fileobj=self.raw)) if self._zipped else self.raw
+
+    @contextmanager
+    def unpacked(self, most: int) -> Iterator[IO[bytes]]:
+        """Give the file unpacked, to be read in any order; raises `FileError` if it has more bytes than `most`."""
+        if not self._zipped:
+            yield self.open()
+            return
+        with tempfile.TemporaryFile() as copy:
+            file = self.open()
+            with _readable():
+                while block := file.read(BLOCK):
+                    if copy.tell() + len(block) > most:
+                        message = f"The file has more than {most:,} bytes when it is unpacked."
+                        raise FileError(message)
+                    copy.write(block)
+            yield cast("IO[bytes]", copy)
 
     def beginning(self) -> bytes:
-        """Return the first bytes, enough to tell the kind of the file; raises `FileError` if there is none."""
-        self.rewind()
+        """Return the first bytes, enough to recognise the format; raises `FileError` if the file is empty."""
         with _readable():
-            start = self.plain.read(4096)
-        self.rewind()
+            start = self.open().read(4096)
         if not start:
             message = "The file is empty."
             raise FileError(message)
         return start
 
     def format(self, encoding: str | None = None) -> str:
-        """Return what kind of file its beginning shows: one of `FORMATS`; raises `FileError` for an old workbook."""
+        """Return the format that the beginning shows, one of `FORMATS`; raises `FileError` for an old workbook."""
         start = self.beginning()
         if start.startswith(b"PK\x03\x04"):
             return "xlsx"
         if start.startswith(OLE):
-            message = "This is a workbook of an old kind (.xls), or one with a password. Save it as .xlsx, or as CSV."
+            message = "This is an old workbook (.xls), or one with a password. Save it as .xlsx without one, or as CSV."
             raise FileError(message)
         text = start.decode(self.encoding(encoding), errors="ignore").lstrip()
         return {"[": "json", "{": "jsonl"}.get(text[:1], "csv")
 
     def encoding(self, given: str | None = None) -> str:
-        """Return the encoding: what a byte order mark announces, unless cp1252 is given; else what is, else UTF-8."""
+        """Return what a byte order mark shows, unless cp1252 is given; otherwise `given`; otherwise UTF-8."""
         start = self.beginning()
         marked = next((name for mark, name in BOMS.items() if start.startswith(mark)), None)
-        if given is None and marked is None and b"\0" in start[:64] and b"\0\0" not in start[:64]:
+        if given is None and marked is None and _looks_like_utf_16(start):
             raise FileError(UNMARKED)
         return (marked if given != "cp1252" else None) or given or "utf-8"
 
     def lines(self, encoding: str) -> Iterator[str]:
         """Yield the lines with their ends, none longer than `LONGEST_LINE`; raises `FileError`."""
-        with self._text(encoding) as text:
+        with self._text(encoding, newline="") as text:
             number = 0
             while line := text.readline(LONGEST_LINE):
                 number += 1
                 if len(line) == LONGEST_LINE:
-                    message = f"Line {number} is longer than {LONGEST_LINE:,} characters."
+                    message = f"Line {number:,} is longer than {LONGEST_LINE:,} characters."
                     raise FileError(message)
                 yield line
 
     def blocks(self, encoding: str) -> Iterator[str]:
-        """Yield the text in pieces that end anywhere; raises `FileError`."""
-        with self._text(encoding) as text:
+        """Yield the text in pieces that end anywhere, each line end as a line feed; raises `FileError`."""
+        with self._text(encoding, newline=None) as text:
             while block := text.read(BLOCK // 16):
                 yield block
 
     @contextmanager
-    def _text(self, encoding: str) -> Iterator[io.TextIOWrapper]:
-        self.rewind()
-        text = io.TextIOWrapper(self.plain, encoding=encoding, newline="")
+    def _text(self, encoding: str, *, newline: str | None) -> Iterator[io.TextIOWrapper]:
+        text = io.TextIOWrapper(self.open(), encoding=encoding, newline=newline)
         try:
             with _readable(undecodable=lambda: self._undecodable(encoding)):
                 yield text
         finally:
-            with contextlib.suppress(ValueError):  # the file was closed before whoever read it ended
+            with suppress(ValueError):  # the file was closed before its last reader
                 text.detach()
 
     def _undecodable(self, encoding: str) -> str:
         """Return the sentence about the first line that is not in the encoding."""
-        self.rewind()
-        decoder, line = codecs.getincrementaldecoder(encoding)(), 1
+        decoder, file = codecs.getincrementaldecoder(encoding)(), self.open()
+        line, last = 1, ""
         try:
-            while block := self.plain.read(BLOCK):
-                line += decoder.decode(block).count("\n")
-            decoder.decode(b"", final=True)
+            while block := file.read(BLOCK):
+                _, state = decoder.getstate()
+                text = last + decoder.decode(block)
+                line, last = line + line_ends(text) - line_ends(last), text[-1:]
         except UnicodeDecodeError as error:
-            line += error.object[: error.start].count(b"\n")
+            decoder.setstate((b"", state))  # `error.object` begins with what was pending
+            line += line_ends(last + decoder.decode(error.object[: error.start])) - line_ends(last)
         except UnicodeError:
             return UNMARKED
-        cure = "" if encoding == "cp1252" else " If it comes from an older Windows program, try cp1252 as its encoding."
-        return f"Line {line} is not text in {encoding.removesuffix('-sig').upper()}.{cure}"
+        cure = " If it comes from an older Windows program, set the encoding to cp1252." if "utf-8" in encoding else ""
+        return f"Line {line:,} is not text in {encoding.removesuffix('-sig').upper()}.{cure}"
+
+    def _digest(self) -> str:
+        self.raw.seek(0)
+        digest = hashlib.sha256()
+        with _readable():
+            while block := self.raw.read(BLOCK):
+                digest.update(block)
+        return digest.hexdigest()
+
+    def _last_written(self) -> tuple[int, int] | None:
+        """Return the size of the file and the time of its last change; None if it is in memory."""
+        try:
+            status = os.fstat(self.raw.fileno())
+        except OSError:
+            return None
+        return status.st_size, status.st_mtime_ns
+
+
+def line_ends(text: str) -> int:
+    r"""Return how many `\n`, `\r` and `\r\n` are in the text."""
+    return text.count("\n") + text.count("\r") - text.count("\r\n")
+
+
+def _looks_like_utf_16(start: bytes) -> bool:
+    """Return whether every second byte of the first few is zero, as in a header of ASCII letters."""
+    even, odd = set(start[:16:2]), set(start[1:16:2])
+    return (even == {0}) != (odd == {0})
 
 
 @contextmanager
@@ -139,17 +192,7 @@ def open_source(name: str) -> Iterator[Source]:
         message = f"{name or 'The empty name'} cannot be read: {error.strerror or error}."
         raise FileError(message) from None
     with raw:
-        yield source_of(os.fsencode(Path(name).name).decode("utf-8", "replace"), raw)
-
-
-def source_of(name: str, raw: IO[bytes]) -> Source:
-    """Return an open file that can be rewound as a source called `name`; the caller closes it."""
-    size = raw.seek(0, io.SEEK_END)
-    raw.seek(0)
-    zipped = raw.read(2) == GZIP
-    raw.seek(0)
-    plain = cast("IO[bytes]", gzip.GzipFile(fileobj=raw)) if zipped else raw
-    return Source(name, raw, plain, size)
+        yield Source(os.fsencode(Path(name).name).decode("utf-8", "replace"), raw)
 
 
 def _standard_input() -> IO[bytes]:

@@ -13,10 +13,11 @@ from typing import Any
 from django.db import connection
 
 from categories.models import Category
-from pets.importing.checking import Checked
+from pets.columns import COLUMNS, TABLE, Checked, each
 from pets.importing.sql import BATCH, execute, stream
-from pets.models import ImportRun, PetStatus
+from pets.models import ImportRun
 
+FIELDS = ", ".join(Checked._fields)
 TABLES = ("import_rows", "import_duplicates", "import_categories", "import_known")
 BLOCK_LINES = 2_000
 
@@ -36,10 +37,7 @@ class Written:
 def stage(rows: Iterable[Checked]) -> None:
     """Fill the temporary table with `rows`, holding a few of them at a time."""
     clear()
-    execute(
-        "CREATE TEMPORARY TABLE import_rows "
-        "(line bigint, name text, category_id bigint, status text, external_reference text, refused boolean)"
-    )
+    execute(f"CREATE TEMPORARY TABLE import_rows {TABLE}")
     execute("CREATE TEMPORARY TABLE import_duplicates (line bigint, first_line bigint)")
     execute("CREATE TEMPORARY TABLE import_categories (number bigint, id bigint)")
     if connection.vendor == "postgresql":
@@ -56,34 +54,33 @@ def clear() -> None:
 
 
 def duplicates() -> Iterator[tuple[Checked, int]]:
-    """Take out the rows whose reference an earlier row has, refused or not; yield each with the earlier one's line."""
+    """Take out the rows whose reference an earlier row has, rejected or not; yield each with the earlier one's line."""
     execute(
         "INSERT INTO import_duplicates SELECT r.line, first.line FROM import_rows r JOIN ("
         "  SELECT external_reference, min(line) AS line FROM import_rows"
         "  WHERE external_reference IS NOT NULL GROUP BY external_reference HAVING count(*) > 1"
-        ") first ON first.external_reference = r.external_reference WHERE r.line > first.line AND NOT r.refused"
+        ") first ON first.external_reference = r.external_reference WHERE r.line > first.line AND NOT r.rejected"
     )
     for *row, first in stream(
-        "SELECT r.line, r.name, r.category_id, r.status, r.external_reference, d.first_line"
-        " FROM import_duplicates d JOIN import_rows r ON r.line = d.line ORDER BY r.line"
+        f"SELECT {ROW}, d.first_line FROM import_duplicates d JOIN import_rows r ON r.line = d.line ORDER BY r.line"
     ):
         yield Checked(*row), first
-    execute("DELETE FROM import_rows WHERE refused OR line IN (SELECT line FROM import_duplicates)")
+    execute("DELETE FROM import_rows WHERE rejected OR line IN (SELECT line FROM import_duplicates)")
 
+
+ROW = ", ".join(f"r.{field}" for field in Checked._fields)
 
 INCOMPLETE = (
-    "FROM import_rows r WHERE (r.name IS NULL OR r.category_id IS NULL)"
+    f"FROM import_rows r WHERE ({' OR '.join(f'r.{column.name} IS NULL' for column in COLUMNS if column.required)})"
     " AND NOT EXISTS (SELECT 1 FROM pets_pet p WHERE p.external_reference = r.external_reference)"
 )
 
 
 def incomplete() -> Iterator[Checked]:
     """Take out the rows that add an animal and leave blank what it must have; yield them."""
-    for row in stream(
-        f"SELECT r.line, r.name, r.category_id, r.status, r.external_reference {INCOMPLETE} ORDER BY line"
-    ):
+    for row in stream(f"SELECT {ROW} {INCOMPLETE} ORDER BY r.line"):
         yield Checked(*row)
-    execute(f"DELETE FROM import_rows WHERE line IN (SELECT r.line {INCOMPLETE})")  # noqa: S608 - a constant
+    execute(f"DELETE FROM import_rows WHERE line IN (SELECT r.line {INCOMPLETE})")
 
 
 def add_categories(names: dict[str, int]) -> list[int]:
@@ -147,44 +144,40 @@ def adds_without_reference() -> bool:
 def _compare() -> None:
     """Note the rows whose animal is there, and whether they say anything new of it."""
     execute(
-        "CREATE TEMPORARY TABLE import_known AS SELECT r.line, p.id,"
-        " COALESCE(r.name <> p.name, FALSE) OR COALESCE(r.category_id <> p.category_id, FALSE)"
-        " OR COALESCE(r.status <> p.status, FALSE) AS differs"
+        f"CREATE TEMPORARY TABLE import_known AS SELECT r.line, p.id, {DIFFERS} AS differs"
         " FROM import_rows r JOIN pets_pet p ON p.external_reference = r.external_reference"
     )
     if connection.vendor == "postgresql":
         execute("ANALYZE import_known")
 
 
-CHANGE = """
-    UPDATE pets_pet SET name = COALESCE(r.name, pets_pet.name), status = COALESCE(r.status, pets_pet.status),
-        category_id = COALESCE(r.category_id, pets_pet.category_id), updated_at = %s
+DIFFERS = each("COALESCE(r.{c} <> p.{c}, FALSE)", " OR ")
+
+CHANGE = f"""
+    UPDATE pets_pet SET {each("{c} = COALESCE(r.{c}, pets_pet.{c})")}, updated_at = %s
     FROM import_known k JOIN import_rows r ON r.line = k.line WHERE k.id = pets_pet.id AND k.differs
 """
 
 ADDED = "FROM import_rows r LEFT JOIN import_known k ON k.line = r.line WHERE k.line IS NULL"
 """Its id is a number plus its line, so that animals come in the order of the file, in whatever order rows are read."""
 
+NEW = each("COALESCE(r.{c}, {default})")
+
 ADD = f"""
-    INSERT INTO pets_pet (id, name, category_id, status, external_reference, created_at, updated_at)
-    SELECT %s + r.line, r.name, r.category_id, COALESCE(r.status, '{PetStatus.AVAILABLE.value}'),
-        r.external_reference, %s, %s {ADDED}
+    INSERT INTO pets_pet (id, {each("{c}")}, created_at, updated_at) SELECT %s + r.line, {NEW}, %s, %s {ADDED}
 """
 
 HISTORY = (
-    "INSERT INTO pets_petchange (id, name, category_id, status, external_reference,"
+    f"INSERT INTO pets_petchange (id, {each('{c}')},"
     " history_type, history_date, actor, request_id, import_run_id, import_line)"
 )
 
 HISTORY_OF_CHANGED = f"""
-    {HISTORY} SELECT p.id, p.name, p.category_id, p.status, p.external_reference, '~', %s, %s, %s, %s, k.line
+    {HISTORY} SELECT p.id, {each("p.{c}")}, '~', %s, %s, %s, %s, k.line
     FROM import_known k JOIN pets_pet p ON p.id = k.id WHERE k.differs
-"""  # noqa: S608 - made of constants
-
-HISTORY_OF_ADDED = f"""
-    {HISTORY} SELECT %s + r.line, r.name, r.category_id, COALESCE(r.status, '{PetStatus.AVAILABLE.value}'),
-        r.external_reference, '+', %s, %s, %s, %s, r.line {ADDED}
 """
+
+HISTORY_OF_ADDED = f"{HISTORY} SELECT %s + r.line, {NEW}, '+', %s, %s, %s, %s, r.line {ADDED}"
 
 LAST_ID_OF_SQLITE = "SELECT COALESCE(max(seq), 0) FROM sqlite_sequence WHERE name = 'pets_pet'"
 
@@ -192,20 +185,21 @@ LAST_ID_OF_SQLITE = "SELECT COALESCE(max(seq), 0) FROM sqlite_sequence WHERE nam
 def _copy(rows: Iterable[Checked]) -> None:
     """Fill the table by COPY; the values hold no control characters, so that only the backslash is escaped."""
     lines = (
-        f"{line}\t{_text(name)}\t{_null(category)}\t{_null(status)}\t{_text(reference)}\t{refused}\n"
-        for line, name, category, status, reference, refused in rows
+        "\t".join(
+            [
+                r"\N" if value is None else value.replace("\\", r"\\") if isinstance(value, str) else str(value)
+                for value in row
+            ]
+        )
+        + "\n"
+        for row in rows
     )
-    with connection.cursor() as cursor, cursor.copy("COPY import_rows FROM STDIN") as copy:
+    with connection.cursor() as cursor, cursor.copy(f"COPY import_rows ({FIELDS}) FROM STDIN") as copy:
         while block := "".join(islice(lines, BLOCK_LINES)):
             copy.write(block)
 
 
-def _text(value: str | None) -> str:
-    return r"\N" if value is None else value.replace("\\", r"\\")
-
-
-def _null(value: object) -> object:
-    return r"\N" if value is None else value
+INSERT = f"INSERT INTO import_rows ({FIELDS}) VALUES ({', '.join(['%s'] * len(Checked._fields))})"
 
 
 def _insert(rows: Iterable[Checked]) -> None:
@@ -215,7 +209,7 @@ def _insert(rows: Iterable[Checked]) -> None:
         cursor.execute("BEGIN")
         try:
             while batch := list(islice(waiting, BATCH)):
-                cursor.executemany("INSERT INTO import_rows VALUES (%s, %s, %s, %s, %s, %s)", batch)
+                cursor.executemany(INSERT, batch)
         except BaseException:
             cursor.execute("ROLLBACK")
             raise

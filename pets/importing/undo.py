@@ -8,7 +8,8 @@ from django.db import DatabaseError, connection, transaction
 from django.utils import timezone
 
 from categories.models import Category
-from changes.accounts import account
+from history.accounts import account
+from pets.columns import each
 from pets.importing.errors import ImportRefusedError, OutcomeUnknownError
 from pets.importing.lock import only_import
 from pets.importing.progress import Progress
@@ -87,15 +88,10 @@ def _standing(number: int) -> ImportRun:
     return run
 
 
-COLUMNS = ("name", "category_id", "status", "external_reference")
-
-
 def _same(one: str, other: str) -> str:
     """Return the condition that two rows have the same values; no value is empty, but some are NULL."""
-    return " AND ".join(
-        f"COALESCE(CAST({one}.{column} AS text), '') = COALESCE(CAST({other}.{column} AS text), '')"
-        for column in COLUMNS
-    )
+    one, other = (f"COALESCE(CAST({row}.{{c}} AS text), '')" for row in (one, other))
+    return each(f"{one} = {other}", " AND ")
 
 
 # `reason` is empty for what is undone, and NULL for what somebody has already put back. What an earlier undo of the
@@ -114,14 +110,14 @@ LEFT JOIN pets_petchange before ON h.history_type = '~' AND before.history_id =
     (SELECT max(b.history_id) FROM pets_petchange b WHERE b.id = h.id AND b.history_id < h.history_id)
 LEFT JOIN categories_category c ON c.id = before.category_id
 WHERE h.import_run_id = %s
-"""  # noqa: S608 - made of constants
+"""
 
 AND_NOT_UNDONE = """
 AND NOT EXISTS (SELECT 1 FROM pets_petchange u WHERE u.id = h.id AND u.history_id > h.history_id AND u.undo_of_id = %s)
 """
 
-RESTORE = """
-UPDATE pets_pet SET name = b.name, category_id = b.category_id, status = b.status, updated_at = %s
+RESTORE = f"""
+UPDATE pets_pet SET {each("{c} = b.{c}")}, updated_at = %s
 FROM undo_pets u JOIN pets_petchange b ON b.history_id = u.before_id
 WHERE u.id = pets_pet.id AND u.reason = '' AND NOT u.is_new
 """
@@ -135,11 +131,9 @@ WHERE u.reason = '' AND u.was_sold ORDER BY e.id
 ON CONFLICT (pet_id) DO NOTHING
 """
 
-RECORD_CHANGES = """
-INSERT INTO pets_petchange (id, name, category_id, status, external_reference,
-    history_date, history_type, actor, request_id, undo_of_id)
-SELECT p.id, p.name, p.category_id, p.status, p.external_reference,
-    %s, CASE WHEN u.is_new THEN '-' ELSE '~' END, %s, %s, %s
+RECORD_CHANGES = f"""
+INSERT INTO pets_petchange (id, {each("{c}")}, history_date, history_type, actor, request_id, undo_of_id)
+SELECT p.id, {each("p.{c}")}, %s, CASE WHEN u.is_new THEN '-' ELSE '~' END, %s, %s, %s
 FROM undo_pets u JOIN pets_pet p ON p.id = u.id WHERE u.reason = ''
 """
 

@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Any
 from django.utils import timezone
 
 from categories.models import Category
+from pets.columns import CATEGORY
 from pets.importing.errors import ImportRefusedError
 from pets.importing.preview import Planned, digest
 from pets.importing.readers.rows import Reading
 from pets.importing.run import Options, Outcome, Sender, import_of, import_source
-from pets.importing.source import GZIP, Source, source_of
+from pets.importing.source import GZIP, Source
 from pets.models import ImportRun, ImportUpload
 
 if TYPE_CHECKING:
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
 
 LARGEST_UPLOAD = 5 * 1024 * 1024
 """Bytes."""
+
+LARGEST_WORKBOOK = 32 * 1024 * 1024
+"""Bytes that are unpacked of an XLSX file. It takes some seconds."""
 
 MOST_ROWS = 5_000
 KEPT = timedelta(days=1)
@@ -50,7 +54,7 @@ class Preview:
 
     def new_categories(self) -> list[str]:
         """Return the names of the categories that would be added."""
-        names = {row.after.category for row in self.rows}
+        names = {row.cells[CATEGORY.header].after for row in self.rows}
         return sorted(names - set(Category.objects.filter(name__in=names).values_list("name", flat=True)))
 
 
@@ -84,7 +88,7 @@ def preview(upload: ImportUpload, sender: Sender) -> Preview:
     outcome.run.rejects = ""  # there is no such file any more
     outcome.run.options |= {"rejects": None, "again": False}
     outcome.run.save(update_fields=["rejects", "options"])
-    twice = any(row.pet_id is None and row.external_reference is None for row in rows)
+    twice = any(row.pet_id is None and not row.cells["external_reference"].after for row in rows)
     return Preview(outcome, rows, earlier if twice else None)
 
 
@@ -114,13 +118,17 @@ def _done(outcome: Outcome) -> Outcome:
 @contextmanager
 def _source(upload: ImportUpload) -> Iterator[Source]:
     with io.BytesIO(upload.content) as raw:
-        yield source_of(upload.file_name, raw)
+        yield Source(upload.file_name, raw)
 
 
 def _options(upload: ImportUpload) -> Options:
     chosen = upload.options
     return Options(
-        reading=Reading(encoding=chosen["encoding"] or None, formula_safe=chosen["formula_safe"]),
+        reading=Reading(
+            encoding=chosen["encoding"] or None,
+            formula_safe=chosen["formula_safe"],
+            largest_workbook=LARGEST_WORKBOOK,
+        ),
         create_categories=chosen["create_categories"],
         keep_blanks=chosen["blank"] == "keep",
         skip_errors=True,

@@ -13,8 +13,8 @@ BOTH = {
     "pet_change_deletion": "pets_petchange (history_id) WHERE history_type = '-'",
 }
 POSTGRESQL_ONLY = {
-    "pet_name_part": "pets_pet USING gin (upper(name::text) gin_trgm_ops)",
-    "pet_reference_part": "pets_pet USING gin (upper(external_reference::text) gin_trgm_ops)",
+    # One index over both texts costs each write half of what one index for each would.
+    "pet_words": "pets_pet USING gin (upper(name || chr(10) || coalesce(external_reference, '')) gin_trgm_ops)",
     "pet_created_at": "pets_pet USING brin (created_at)",
 }
 FORMER = "pets_pet_category_id_only"

@@ -6,11 +6,11 @@ from collections.abc import Callable
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 
+from history.acting import request_id
 from petstore_site.apikeys import records, usage
 from petstore_site.apikeys.lookup import CachedKey
 from petstore_site.apikeys.models import LONGEST_MESSAGE
 from petstore_site.apikeys.records import Record
-from petstore_site.logs import request_id
 
 GetResponse = Callable[[HttpRequest], HttpResponse]
 

@@ -10,10 +10,10 @@ from rest_framework.mixins import CreateModelMixin
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from petstore_site.api.errors import APIError, ErrorCode
-from petstore_site.api.media_type import render_json
-from petstore_site.databases import LOCK_NOT_AVAILABLE, sqlstate
 from petstore_site.idempotency.models import IdempotentRequest
+from rest.database_errors import LOCK_NOT_AVAILABLE, sqlstate
+from rest.errors import APIError, ErrorCode
+from rest.media_type import render_json
 
 
 class IdempotentCreateMixin(CreateModelMixin):

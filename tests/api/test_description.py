@@ -7,7 +7,7 @@ import pytest
 import yaml
 from django.test import Client
 
-from petstore_site.api.errors import ErrorCode
+from rest.errors import ErrorCode
 
 COMMITTED = Path(__file__).resolve().parents[2] / "docs" / "openapi.yaml"
 

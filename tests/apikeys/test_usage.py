@@ -151,6 +151,24 @@ class TestFlush:
         assert written() == [(key.pk, "pet-list", 2, 2)]
         assert APIKey.objects.get().last_used_at is not None
 
+    def test_a_use_while_a_flush_fails_is_counted_and_the_latest(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        key = cached(APIKeyFactory())
+        first, meanwhile = (datetime(2026, 11, 21, 12, minute, tzinfo=UTC) for minute in (0, 1))
+
+        def use_and_refuse(*_args: Any) -> None:
+            if timezone.now() == first:
+                monkeypatch.setattr(timezone, "now", lambda: meanwhile)
+                usage.count(key, route="pet-list", status=200)
+            raise OperationalError
+
+        monkeypatch.setattr(timezone, "now", lambda: first)
+        usage.count(key, route="pet-list", status=200)
+        with connection.execute_wrapper(use_and_refuse):
+            usage.flush()
+        usage.flush()
+        assert written() == [(key.pk, "pet-list", 2, 2)]
+        assert APIKey.objects.get().last_used_at == meanwhile
+
     def test_queries(self, django_assert_num_queries: Any) -> None:
         for key in (APIKeyFactory(), APIKeyFactory()):
             for route in ("pet-list", "pet-detail", "category-list"):

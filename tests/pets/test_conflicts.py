@@ -8,7 +8,7 @@ from django.db.models.signals import pre_save
 from django.test import Client
 
 from categories.models import Category
-from changes.admin import MEANWHILE
+from history.admin import MEANWHILE
 from pets.models import Pet
 from tests.conftest import ApiClient
 from tests.factories import CategoryFactory, PetFactory

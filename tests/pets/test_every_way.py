@@ -10,10 +10,10 @@ from django.core.management import call_command
 from django.test import Client
 
 from categories.models import Category
-from changes.accounts import account
+from history.accounts import account
+from history.actor import command
 from pets.models import BulkChange, ImportRun, Pet
 from petstore_site.apikeys.models import APIKey
-from petstore_site.history import command
 from tests.conftest import ApiClient
 from tests.factories import PetFactory
 from tests.pets.importing.conftest import command as run_command

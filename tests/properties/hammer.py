@@ -9,7 +9,7 @@ from threading import Barrier
 from types import SimpleNamespace
 from typing import Any
 
-from petstore_site.api.limits import KeyRateThrottle
+from rest.limits import KeyRateThrottle
 
 THREADS = 16
 TRIES = 10

@@ -23,7 +23,7 @@ from tests.factories import CategoryFactory
 from tests.properties.examples import Clock, rolled_back, run
 
 LIFETIME = timedelta(hours=24)
-REUSED = error("idempotency_key_reused", "This Idempotency-Key came before with another body.", 422)
+REUSED = error("idempotency_key_reused", "This Idempotency-Key was already used with a different body.", 422)
 IN_PROGRESS = error("idempotency_in_progress", "A request with this Idempotency-Key is still running.", 409)
 MALFORMED = error("bad_request", "Idempotency-Key must have 1 to 255 visible ASCII characters.", 400)
 

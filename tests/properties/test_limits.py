@@ -14,8 +14,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from petstore_site.api.limits import limiter
 from petstore_site.apikeys.models import APIKey
+from rest.limits import build_limiter
 from tests.conftest import ApiClient
 from tests.properties.examples import Clock
 from tests.properties.hammer import THREADS, TRIES
@@ -39,7 +39,7 @@ def limited(db: None) -> list[tuple[ApiClient, int, int]]:
 def test_no_window_of_time_has_more_than_the_limit_and_none_less(
     limited: list[tuple[ApiClient, int, int]], steps: list[tuple[float, int]]
 ) -> None:
-    limiter.forget()
+    build_limiter.cache_clear()
     clock = Clock()
     served: list[list[float]] = [[] for _ in limited]
     with mock.patch("time.time", clock.seconds):

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from io import BufferedReader
 from typing import Any, NamedTuple
 
-from petstore_site.api.errors import CODES
+from rest.errors import CODES
 
 TIMEOUT = 8
 """Seconds that one read may take."""

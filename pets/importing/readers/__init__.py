@@ -1,20 +1,36 @@
-"""Reads rows from each kind of file, one at a time; `rows` says what a reader yields."""
+"""Reads rows from each kind of file, one at a time; `rows` describes what a reader yields."""
+
+from collections.abc import Iterator
+from dataclasses import replace
 
 from pets.importing.readers.json_text import read_json_array, read_json_lines
-from pets.importing.readers.rows import Reading, Table
+from pets.importing.readers.rows import Reading, Row, Table
 from pets.importing.readers.separated import read_csv
 from pets.importing.readers.workbook import read_workbook
 from pets.importing.source import Source
 
 
 def read(source: Source, how: Reading) -> Table:
-    """Return the rows of the file; raises `FileError`, now for the header and later for what cannot be read on."""
+    """Return the rows of the file.
+
+    Raises `FileError`, now for the header and later for what cannot be read or changed while it was read.
+    """
+    table = _read(source, how)
+    return replace(table, rows=_unchanged(table.rows, source))
+
+
+def _read(source: Source, how: Reading) -> Table:
     kind = how.format or source.format(how.encoding)
     if kind == "xlsx":
-        return read_workbook(source, formula_safe=how.formula_safe)
+        return read_workbook(source, how)
     encoding = source.encoding(how.encoding)
     if kind == "json":
         return Table(read_json_array(source.blocks(encoding)), place="animal")
     if kind == "jsonl":
         return Table(read_json_lines(source.lines(encoding)))
     return read_csv(source, encoding, how)
+
+
+def _unchanged(rows: Iterator[Row], source: Source) -> Iterator[Row]:
+    yield from rows
+    source.refuse_changes()

@@ -2,15 +2,15 @@
 
 from collections.abc import Sequence
 
+from pets.columns import HEADERS
 from pets.importing.errors import FileError
 from pets.importing.readers.numbers import number
 from pets.importing.readers.rows import Cells, Damaged
 
-COLUMNS = ("external_reference", "name", "category", "categoryId", "status")
 REMARKS = ("_line", "_code", "_message")
 """What a file of rejects has in front of each row; an import passes over it."""
 
-KNOWN = {column.lower(): column for column in (*COLUMNS, *REMARKS)}
+KNOWN = {column.lower(): column for column in (*HEADERS, *REMARKS)}
 """The columns by what they are found by: case does not matter."""
 
 NAMED = 5
@@ -30,7 +30,7 @@ def columns_of(header: Sequence[str]) -> list[str]:
     elif "category" not in columns and "categoryId" not in columns:
         mistakes.append("category (by name) or categoryId (by number) is missing")
     if mistakes:
-        message = f"The header cannot be used: {'; '.join(mistakes)}. Columns: {', '.join(COLUMNS)}."
+        message = f"The header cannot be used: {'; '.join(mistakes)}. Columns: {', '.join(HEADERS)}."
         raise FileError(message)
     return columns
 

@@ -6,8 +6,9 @@ import re
 from collections.abc import Iterator
 from typing import Any, NoReturn
 
+from pets.columns import HEADERS
 from pets.importing.errors import MALFORMED_JSON, FileError
-from pets.importing.readers.header import COLUMNS, REMARKS, named
+from pets.importing.readers.header import REMARKS, named
 from pets.importing.readers.numbers import decimal, integer
 from pets.importing.readers.rows import Cells, Damaged, Row
 
@@ -55,8 +56,8 @@ def read_json_array(blocks: Iterator[str]) -> Iterator[Row]:
 def _members(value: Any) -> Cells | Damaged:
     if not isinstance(value, dict):
         return Damaged("The row must be a JSON object.", [value])
-    if unknown := [member for member in value if member not in COLUMNS and member not in REMARKS]:
-        return Damaged(f"{named(unknown)}: no member of an import. Members: {', '.join(COLUMNS)}.", [value])
+    if unknown := [member for member in value if member not in HEADERS and member not in REMARKS]:
+        return Damaged(f"{named(unknown)}: no member of an import. Members: {', '.join(HEADERS)}.", [value])
     return {member: each for member, each in value.items() if not (member == "external_reference" and each is None)}
 
 

@@ -13,8 +13,8 @@ class Command(StoreCommand):
     """Counts all animals, beside those who write."""
 
     help = (
-        "Count all animals, and put the result in place of the kept figures that the dashboard shows. Once a day it "
-        "keeps them small; after rows were written without triggers, such as pg_restore --data-only, it corrects them."
+        "Count all animals and correct the stored figures that the dashboard shows. Run it once a day to keep them "
+        "small, and after rows were written without triggers, such as by pg_restore --data-only."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -22,11 +22,11 @@ class Command(StoreCommand):
         parser.add_argument("--check", action="store_true", help="Compare only; the exit status is 1 if they differ.")
 
     def handle(self, **options: Any) -> None:
-        """Count, and show what was wrong; raises `ExitError` if something is and stays so."""
+        """Count, and report what was wrong; raises `ExitError` if something is and stays so."""
         found = stock.differences() if options["check"] else stock.recount()
         figures = [figure._asdict() for figure in found]
         if found and options["check"]:
-            message = f"{len(found):,} of the kept figures are wrong. recount_stock without --check corrects them."
-            raise ExitError(message, status=Exit.FAILED, result={"figures": figures})
-        corrected = f"{len(found):,} of the kept figures were wrong, and are right now."
-        self.report(corrected if found else "The kept figures are right.", figures)
+            message = f"{len(found):,} of the stored figures are wrong. To correct them: recount_stock"
+            raise ExitError(message, status=Exit.FAILED, result=figures)
+        text = f"Corrected {len(found):,} of the stored figures." if found else "The stored figures are correct."
+        self.report(text, figures)

@@ -16,7 +16,7 @@ from django.views.decorators.http import require_http_methods
 from simple_history.models import DeletedObject
 from simple_history.template_utils import HistoricalRecordContextHelper
 
-from changes.admin import HistoryAdmin
+from history.admin import HistoryAdmin
 from petstore_site.apikeys import keys
 from petstore_site.apikeys.models import SOON, APIKey, APIKeyQuerySet, KeyState, RotationError
 from petstore_site.apikeys.overview import overview

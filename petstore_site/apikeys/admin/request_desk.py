@@ -15,7 +15,7 @@ from django.utils.decorators import method_decorator
 from django.utils.html import format_html
 from django.views.decorators.http import require_safe
 
-from changes.admin import RecordAdmin
+from history.admin import RecordAdmin
 from petstore_site.apikeys.models import KEPT, MOST_RECORDS, RecordGap, RequestRecord
 from petstore_site.apikeys.routes import address_of
 

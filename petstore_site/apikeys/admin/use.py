@@ -2,7 +2,7 @@
 
 from django.contrib import admin
 
-from changes.admin import RecordAdmin
+from history.admin import RecordAdmin
 from petstore_site.apikeys.models import KeyUsage
 
 

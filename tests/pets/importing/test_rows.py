@@ -163,7 +163,7 @@ def test_a_reference_may_be_in_a_file_once(run_import: Import, dogs: Category) -
     [
         ("x" * 101, "external_reference must have 1 to 100 characters."),
         ("a\x01", "external_reference must not contain control characters or lone surrogates."),
-        (" ", "external_reference must contain a visible character."),
+        (" ", "external_reference must contain at least one visible character."),
     ],
 )
 def test_a_reference_has_rules_too(run_import: Import, dogs: Category, reference: str, message: str) -> None:
@@ -199,9 +199,9 @@ def test_rows_that_are_no_rows_are_errors(run_import: Import, dogs: Category) ->
         (2, "", "validation_failed", "The row must be a JSON object."),
         (3, "", "validation_failed", f'"nmae": no member of an import. {MEMBERS}'),
         (4, "", "malformed_json", "The line must be one JSON object."),
+        (5, "external_reference", "validation_failed", "external_reference must be a string."),
         (5, "name", "validation_failed", "name is required."),
         (5, "categoryId", "validation_failed", "categoryId is required."),
-        (5, "external_reference", "validation_failed", "external_reference must be a string."),
     ]
     both = run_import(json.dumps([{"name": "Rex", "category": "Dogs", "categoryId": dogs.pk}]), "--json", name="a.json")
     assert told(both) == [

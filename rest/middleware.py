@@ -13,8 +13,8 @@ from django.utils.cache import patch_vary_headers
 from django.utils.http import http_date, parse_etags
 from gunicorn.http.errors import ParseException
 
-from petstore_site.api.errors import APIError, ErrorCode
-from petstore_site.api.media_type import BODY_REFUSAL
+from rest.errors import APIError, ErrorCode
+from rest.media_type import BODY_REFUSAL
 
 GetResponse = Callable[[HttpRequest], HttpResponse]
 

@@ -6,18 +6,25 @@ https://datatracker.ietf.org/doc/draft-ietf-httpapi-ratelimit-headers/
 import logging
 import math
 import time
+from functools import cache, lru_cache
+from threading import Lock
 from typing import TYPE_CHECKING
 
 from django.conf import settings
-from limits import RateLimitItem
+from limits import (
+    RateLimitItem,
+    RateLimitItemPerDay,
+    RateLimitItemPerHour,
+    RateLimitItemPerMinute,
+    RateLimitItemPerSecond,
+)
 from limits.errors import StorageError
 from limits.storage import storage_from_string
 from limits.strategies import MovingWindowRateLimiter
 from rest_framework.request import Request
 from rest_framework.throttling import BaseThrottle
 
-from petstore_site.once import once
-from petstore_site.rates import parse_rate
+from rest.rates import parse_rate
 
 if TYPE_CHECKING:
     from rest_framework.views import APIView  # it imports the classes that the settings name, this file's too
@@ -25,12 +32,34 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 
-@once
+UNITS = {
+    "s": RateLimitItemPerSecond,
+    "min": RateLimitItemPerMinute,
+    "h": RateLimitItemPerHour,
+    "day": RateLimitItemPerDay,
+}
+
+_one_builds = Lock()
+
+
 def limiter() -> MovingWindowRateLimiter:
     """Return this process's limiter; the counts are in the cache that `CACHE_URL` names."""
+    with _one_builds:  # two limiters in memory would count apart
+        return build_limiter()
+
+
+@cache
+def build_limiter() -> MovingWindowRateLimiter:
+    """Return a new limiter the first time, then the same one."""
     address = settings.CACHE_URL
     timeouts = {} if address == "memory://" else {"socket_timeout": 0.5, "socket_connect_timeout": 0.5}
     return MovingWindowRateLimiter(storage_from_string(address, wrap_exceptions=True, **timeouts))
+
+
+@lru_cache(maxsize=1024)
+def _item(written: str) -> RateLimitItem:
+    rate = parse_rate(written)
+    return UNITS[rate.unit](rate.requests)
 
 
 class KeyRateThrottle(BaseThrottle):
@@ -47,7 +76,7 @@ class KeyRateThrottle(BaseThrottle):
         written = getattr(request.auth, "rate_limit", "") or settings.RATE_LIMIT
         if not written:
             return True
-        rate = parse_rate(written)
+        rate = _item(written)
         try:
             return self._count(rate, str(getattr(request.auth, "key_id", "")), view)
         except StorageError:

@@ -7,9 +7,9 @@ from typing import Any
 from django.http import HttpRequest
 from simple_history.models import HistoricalRecords
 
-from changes.accounts import account
-from changes.models import Change, staff_member
-from petstore_site.logs import request_id
+from history.accounts import account
+from history.acting import request_id
+from history.models import Change, staff_member
 
 ENTRANCES = {"manage.py", "django-admin"}
 

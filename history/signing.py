@@ -4,7 +4,7 @@ from typing import Any
 
 from simple_history.signals import pre_create_historical_record
 
-from changes.models import Change
+from history.models import Change
 
 
 def signature(history: type[Change]) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from drf_spectacular.utils import extend_schema
 from rest_framework.views import APIView
 
-from petstore_site.api.permissions import RouteIsKnown
+from rest.permissions import RouteIsKnown
 
 
 @extend_schema(exclude=True)

@@ -10,7 +10,7 @@ from django.utils.decorators import method_decorator
 from django.views.decorators.http import require_safe
 from simple_history.admin import SimpleHistoryAdmin
 
-from changes.conflicts import SeenForm
+from history.conflicts import SeenForm
 
 MEANWHILE = (
     "Nothing was saved: at the same moment somebody else took what must be unique, or deleted what this belongs to. "

@@ -13,9 +13,9 @@ from rest_framework.pagination import BasePagination
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from petstore_site.api.converters import INT64_MAX
-from petstore_site.api.errors import APIError, ErrorCode
-from petstore_site.api.parameters import chosen_filters, filter_parameters, single_parameter
+from rest.converters import INT64_MAX
+from rest.errors import APIError, ErrorCode
+from rest.parameters import chosen_filters, filter_parameters, single_parameter
 
 if TYPE_CHECKING:
     from rest_framework.views import APIView  # it imports the classes that the settings name, this file's too

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from rest_framework.request import Request
 
-from petstore_site.api.errors import APIError, ErrorCode
+from rest.errors import APIError, ErrorCode
 
 if TYPE_CHECKING:
     from rest_framework.views import APIView  # it imports the classes that the settings name, this file's users too

@@ -4,7 +4,7 @@ from typing import Any
 
 from drf_spectacular.openapi import AutoSchema
 
-from petstore_site.api.errors import CODES, ErrorCode
+from rest.errors import CODES, ErrorCode
 
 Schema = dict[str, Any]
 
@@ -166,7 +166,7 @@ def _error_answer(codes: list[ErrorCode]) -> Schema:
 def _error_schema() -> Schema:
     return {
         "type": "object",
-        "description": "What went wrong, and what to mend.",
+        "description": "What went wrong and what to fix.",
         "properties": {
             "code": {
                 "type": "string",

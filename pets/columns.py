@@ -1,0 +1,91 @@
+"""The one list of an animal's columns. Import, undo, preview and export make their statements and sheets from it.
+
+A new column needs an entry in `COLUMNS` and a field in `Checked`, and nothing else in `pets/importing` and
+`pets/exporting`.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from pets import rules
+from pets.models import PetStatus
+
+
+@dataclass(frozen=True, kw_only=True)
+class Column:
+    """A column of the table of animals that files can set; the history has it too."""
+
+    name: str
+    """In the database."""
+    header: str
+    """In a file."""
+    path: str
+    """The field that is exported, seen from `Pet`."""
+    rule: Callable[[Any], Any] | None
+    """Returns what is stored for a value in a file, or raises `ValidationError`; None for the category."""
+    sql_type: str = "text"
+    required: bool = False
+    """Whether a new animal must have it."""
+    default: str | None = None
+    """What a new animal has without it; None for one that has no default."""
+    width: int
+    """Of the column in a workbook, in characters."""
+
+
+REFERENCE = Column(
+    name="external_reference", header="external_reference", path="external_reference", rule=rules.reference, width=24
+)
+NAME = Column(name="name", header="name", path="name", rule=rules.name, required=True, width=40)
+CATEGORY = Column(
+    name="category_id",
+    header="category",
+    path="category__name",
+    rule=None,
+    sql_type="bigint",
+    required=True,
+    width=24,
+)
+STATUS = Column(
+    name="status",
+    header="status",
+    path="status",
+    rule=rules.status,
+    default=PetStatus.AVAILABLE.value,
+    width=12,
+)
+COLUMNS = (REFERENCE, NAME, CATEGORY, STATUS)
+"""In the order of an export."""
+
+CATEGORY_ID = "categoryId"
+"""What the category is called in a file that gives its id, as the API does."""
+
+HEADERS = tuple(
+    header for column in COLUMNS for header in ([column.header, CATEGORY_ID] if column is CATEGORY else [column.header])
+)
+"""What the columns of a file can be called."""
+
+
+class Checked(NamedTuple):
+    """A row that has passed the rules; None is blank. A category that is to be created has a negative number."""
+
+    line: int
+    external_reference: str | None = None
+    name: str | None = None
+    category_id: int | None = None
+    status: str | None = None
+    rejected: bool = False
+    """Only its reference counts: no later row can have it."""
+
+
+def each(pattern: str, separator: str = ", ") -> str:
+    """Return `pattern` once for each column, with its name for `{c}` and its default as SQL for `{default}`."""
+    return separator.join(pattern.format(c=column.name, default=_literal(column.default)) for column in COLUMNS)
+
+
+def _literal(text: str | None) -> str:
+    return "NULL" if text is None else f"'{text}'"
+
+
+TABLE = f"(line bigint, {', '.join(f'{column.name} {column.sql_type}' for column in COLUMNS)}, rejected boolean)"
+"""The columns of a table of `Checked`, in SQL."""

@@ -1,0 +1,97 @@
+"""From `DATABASE_URL` to Django's `DATABASES`; the deadlines are those of docs/operations.md."""
+
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+from petstore_site.logs import redact
+from rest.database_errors import UNMIGRATED, trouble
+
+FORMS = (
+    "must be sqlite:///relative/path, sqlite:////absolute/path or postgres://USER:PASSWORD@HOST:5432/NAME[?sslmode=…]."
+)
+
+CONNECT = {
+    "connect_timeout": 2,
+    "tcp_user_timeout": 5000,
+    "keepalives": 1,
+    "keepalives_idle": 10,
+    "keepalives_interval": 5,
+    "keepalives_count": 3,
+    "target_session_attrs": "read-write",
+    "application_name": "petstore",
+}
+REQUEST_DEADLINES = "-c statement_timeout=3s -c lock_timeout=1s -c idle_in_transaction_session_timeout=5s"
+COMMAND_DEADLINES = "-c lock_timeout=5s"
+SQLITE_LOCK_SECONDS = 5
+
+
+def parse_database_url(url: str, *, base_dir: Path, serving: bool, threads: int, pgbouncer: bool) -> dict[str, Any]:
+    """Return Django's settings for one database.
+
+    `serving` says that requests are answered here: they get a connection pool as large as the
+    worker has `threads`, and short deadlines; commands and migrations get neither. Behind
+    PgBouncer in transaction mode the role carries the deadlines, since it forwards no options.
+
+    Raises `ValueError` with a sentence that says what the address may be, and never repeats it.
+    """
+    scheme = url.partition("://")[0]
+    if scheme == "sqlite":
+        return _sqlite(url, base_dir)
+    if scheme in {"postgres", "postgresql"}:
+        return _postgresql(url, serving=serving, threads=threads, pgbouncer=pgbouncer)
+    raise ValueError(FORMS)
+
+
+def _sqlite(url: str, base_dir: Path) -> dict[str, Any]:
+    parts = urlsplit(url)
+    path = unquote(parts.path.removeprefix("/"))
+    if parts.netloc or parts.query or not path:
+        raise ValueError(FORMS)
+    return {
+        "ENGINE": "django.db.backends.sqlite3",
+        "NAME": base_dir / path,
+        "OPTIONS": {
+            "transaction_mode": "IMMEDIATE",
+            "timeout": SQLITE_LOCK_SECONDS,
+            "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL",
+        },
+    }
+
+
+def _postgresql(url: str, *, serving: bool, threads: int, pgbouncer: bool) -> dict[str, Any]:
+    from psycopg import ProgrammingError  # noqa: PLC0415 - a shop with SQLite need not load it
+    from psycopg.conninfo import conninfo_to_dict  # noqa: PLC0415
+
+    try:
+        parameters = conninfo_to_dict(url)
+    except ProgrammingError:
+        raise ValueError(FORMS) from None  # libpq's own message may repeat the password
+    name = parameters.pop("dbname", None)
+    ports = str(parameters.get("port") or "").split(",")
+    if not name or not all(port.isdecimal() for port in ports if port):
+        raise ValueError(FORMS)
+    account = {key.upper(): parameters.pop(key, None) or "" for key in ("user", "password", "host", "port")}
+    options: dict[str, Any] = CONNECT | {key: value for key, value in parameters.items() if value is not None}
+    if not pgbouncer:
+        deadlines = REQUEST_DEADLINES if serving else COMMAND_DEADLINES
+        options["options"] = f"{deadlines} {options.get('options', '')}".strip()
+    if serving:
+        options["pool"] = {"min_size": 2, "max_size": max(threads, 4), "timeout": 2, "reconnect_timeout": 10}
+    return {
+        "ENGINE": "django.db.backends.postgresql",
+        "NAME": name,
+        **account,
+        "CONN_MAX_AGE": 0,
+        "CONN_HEALTH_CHECKS": True,
+        "DISABLE_SERVER_SIDE_CURSORS": pgbouncer,
+        "OPTIONS": options,
+    }
+
+
+def sentence(error: BaseException) -> str:
+    """Return what an operator is told whose command met this database error."""
+    if trouble(error) is UNMIGRATED:
+        return "The database has not been migrated. Run: manage.py migrate"
+    told = " ".join(str(error).split()) or type(error).__name__
+    return f"The database named by DATABASE_URL cannot be used: {redact(told)}"

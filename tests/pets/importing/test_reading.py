@@ -1,0 +1,187 @@
+"""Files of every format and size, read without a database."""
+
+import csv
+import gzip
+import io
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import openpyxl
+import pytest
+
+from pets.importing.errors import FileError
+from pets.importing.readers import read
+from pets.importing.readers.rows import Reading, Row
+from pets.importing.source import CHANGED, UNMARKED, Source, open_source
+
+HEADER = ["name", "category", "status", "external_reference"]
+
+
+def animals(count: int) -> list[list[str]]:
+    return [[f'Rex "{number}", Żółw', "Dogs", "sold", f"A-{number}"] for number in range(count)]
+
+
+def as_csv(rows: list[list[str]], delimiter: str = ",") -> bytes:
+    text = io.StringIO()
+    csv.writer(text, delimiter=delimiter).writerows([HEADER, *rows])
+    return text.getvalue().encode()
+
+
+def as_json(rows: list[list[str]]) -> bytes:
+    return json.dumps([dict(zip(HEADER, row, strict=True)) for row in rows]).encode()
+
+
+def as_json_lines(rows: list[list[str]]) -> bytes:
+    return b"".join(json.dumps(dict(zip(HEADER, row, strict=True))).encode() + b"\n" for row in rows)
+
+
+def as_workbook(rows: list[list[str]]) -> bytes:
+    book = openpyxl.Workbook(write_only=True)
+    sheet = book.create_sheet()
+    for row in [HEADER, *rows]:
+        sheet.append(row)
+    file = io.BytesIO()
+    book.save(file)
+    return file.getvalue()
+
+
+FORMATS: dict[str, tuple[Callable[[list[list[str]]], bytes], Reading]] = {
+    "csv": (as_csv, Reading()),
+    "csv with a delimiter": (lambda rows: as_csv(rows, ";"), Reading(delimiter=";")),
+    "json": (as_json, Reading()),
+    "jsonl": (as_json_lines, Reading()),
+    "xlsx": (as_workbook, Reading()),
+}
+
+
+def rows_of(content: bytes, how: Reading | None = None) -> list[Row]:
+    return list(read(Source("animals", io.BytesIO(content)), how or Reading()).rows)
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress], ids=["plain", "gzip"])
+@pytest.mark.parametrize("form", FORMATS)
+@pytest.mark.parametrize("count", [10, 1_000, 100_000])
+def test_every_animal_is_read_once(form: str, pack: Callable[[bytes], bytes], count: int) -> None:
+    if count > 1_000 and form == "xlsx":
+        count //= 10  # openpyxl is slow to write it
+    write, how = FORMATS[form]
+    expected = [dict(zip(HEADER, row, strict=True)) for row in animals(count)]
+    assert [cells for _, cells in rows_of(pack(write(animals(count))), how)] == expected
+
+
+SIZES = [edge + more for edge in (4_096, 8_192, 65_536, 131_072, 2**20) for more in (-2, -1, 0, 1, 2)]
+
+
+def padded(form: str, size: int) -> bytes:
+    """Return two animals in exactly `size` bytes, most of them in the first name."""
+    write, _ = FORMATS[form]
+    longer = size - len(write([["", "Dogs", "sold", "A"], ["Mia", "Dogs", "sold", "B"]]))
+    content = write([["x" * longer, "Dogs", "sold", "A"], ["Mia", "Dogs", "sold", "B"]])
+    assert len(content) == size
+    return content
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress], ids=["plain", "gzip"])
+@pytest.mark.parametrize("form", ["csv", "csv with a delimiter", "jsonl"])
+@pytest.mark.parametrize("size", SIZES)
+def test_a_file_of_any_size(form: str, pack: Callable[[bytes], bytes], size: int) -> None:
+    names = [
+        cells["name"] for _, cells in rows_of(pack(padded(form, size)), FORMATS[form][1]) if isinstance(cells, dict)
+    ]
+    assert [name.strip("x") for name in names] == ["", "Mia"]
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress], ids=["plain", "gzip"])
+@pytest.mark.parametrize("size", SIZES)
+def test_an_array_of_any_size(pack: Callable[[bytes], bytes], size: int) -> None:
+    """Its animals are small: one of more than 64 KiB is not read."""
+    content = as_json(animals(size // 200))
+    content = content[:-1] + b" " * (size - len(content)) + b"]"
+    assert len(content) == size
+    assert len(rows_of(pack(content))) == size // 200
+
+
+@pytest.mark.parametrize("offset", [-2, -1, 0, 1, 2])
+@pytest.mark.parametrize("edge", [8_192, 65_536, 2**20])
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"], ids=["LF", "CRLF", "CR"])
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be"])
+def test_the_line_of_a_wrong_byte(encoding: str, end: str, edge: int, offset: int) -> None:
+    """The wrong byte is the first of a line, wherever in a block that is."""
+    unmarked = {"utf-8-sig": "utf-8", "utf-16": "utf-16-le"}.get(encoding, encoding)
+    wrong = b"\xff" if unmarked == "utf-8" else "\udc00".encode(unmarked, "surrogatepass")
+    content = f"name,category{end}".encode(encoding)
+    line = f"Żółw,Dogs{end}".encode(unmarked)
+    count, rest = divmod(edge - len(content), len(line))
+    long_line = f"{'x' * (rest + offset + 2)}{end}".encode(unmarked)
+    content += line * count + long_line + wrong + line
+    given = encoding if encoding.endswith("e") else None
+    with pytest.raises(FileError, match=f"^Line {count + 3:,} is not text in {unmarked[:6].upper()}"):
+        rows_of(content, Reading(encoding=given))
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"], ids=["LF", "CRLF", "CR"])
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
+def test_the_line_of_a_mistake_in_an_array(encoding: str, end: str) -> None:
+    content = f'[{end}{{{end}"name": "Rex"}},{end}{end}nothing]'.encode(encoding)
+    with pytest.raises(FileError, match=r"^Line 5: "):
+        rows_of(content)
+
+
+@pytest.mark.parametrize("name", ["R\0ex", "\0", "\0\0\0"])
+def test_a_nul_is_no_sign_of_utf_16(name: str) -> None:
+    content = f"name,category\n{name},Dogs\n".encode()
+    assert rows_of(content) == [(2, {"name": name, "category": "Dogs"})]
+
+
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
+def test_utf_16_without_a_mark_is_recognised(encoding: str) -> None:
+    with pytest.raises(FileError, match=UNMARKED):
+        rows_of("name,category\nŻółw,Dogs\n".encode(encoding))
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "animals.csv"
+    path.write_bytes(as_csv(animals(10)))
+    return path
+
+
+def grow(file: Path) -> None:
+    with file.open("ab") as more:
+        more.write(b"Mia,Dogs,sold,B-1\r\n")
+
+
+def change_and_hide_it(file: Path) -> None:
+    before = file.stat()
+    file.write_bytes(file.read_bytes().replace(b"Dogs", b"Cats"))
+    os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns))
+
+
+def touch(file: Path) -> None:
+    os.utime(file, ns=(1, 1))
+
+
+@pytest.mark.parametrize("change", [grow, change_and_hide_it, touch])
+@pytest.mark.parametrize("after", [0, 5, 10])
+def test_a_file_that_changes_while_it_is_read_is_rejected(
+    file: Path, change: Callable[[Path], None], after: int
+) -> None:
+    with open_source(str(file)) as source:
+        source.sha256()
+        rows = read(source, Reading()).rows
+        for _ in range(after):
+            next(rows)
+        change(file)
+        with pytest.raises(FileError, match=CHANGED):
+            list(rows)
+
+
+def test_what_a_pipe_gave_does_not_change(monkeypatch: pytest.MonkeyPatch) -> None:
+    reading, writing = os.pipe()
+    os.write(writing, as_csv(animals(10)))
+    os.close(writing)
+    with open_source(f"/dev/fd/{reading}") as source:
+        os.close(reading)
+        assert len(list(read(source, Reading()).rows)) == 10
