@@ -299,7 +299,7 @@ class KeyUsageQuerySet(models.QuerySet["KeyUsage"]):
 class KeyUsage(models.Model):
     """How many requests a key made on a day (UTC), by route name and status class (2 for 2xx).
 
-    " POST" follows the name of a route that was written to: one path can be read and written.
+    A method that does not read follows the name, as in "pet-list POST": one path can be read and written.
     """
 
     key = models.ForeignKey(APIKey, on_delete=models.CASCADE, db_index=False, related_name="usage")

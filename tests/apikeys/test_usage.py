@@ -41,13 +41,16 @@ class TestRequests:
         before = timezone.now()
         for path in ("/v1/pets", "/v1/pets", "/v1/pets?limit=0", f"/v1/pets/{animal.pk}", "/v1/pets/0", "/v1/nowhere"):
             api.get(path)
-        api.post("/v1/pets", {"name": "Rex", "categoryId": 1})
+        for method in ("POST", "PATCH", "HEAD", "OPTIONS", "SHOUT"):
+            api(method, "/v1/pets", {"name": "Rex", "categoryId": 1})
         usage.flush()
         assert written() == [
             (key.pk, "pet-detail", 2, 1),
             (key.pk, "pet-detail", 4, 1),
-            (key.pk, "pet-list", 2, 2),
+            (key.pk, "pet-list", 2, 3),
             (key.pk, "pet-list", 4, 1),
+            (key.pk, "pet-list OTHER", 4, 1),
+            (key.pk, "pet-list PATCH", 4, 1),
             (key.pk, "pet-list POST", 4, 1),
             (key.pk, "unknown-route", 4, 1),
         ]

@@ -20,8 +20,8 @@ from schemathesis import Response
 from schemathesis.schemas import BaseSchema
 
 from categories.models import Category
+from idempotency.models import IdempotentRequest
 from pets.models import Pet
-from petstore_site.idempotency.models import IdempotentRequest
 from petstore_site.wsgi import application
 from tests.api.test_list_pets import next_path
 from tests.contract.generator import CHECKS, STATUSES, AnyCase, Page, Store, ask, configuration, teach

@@ -8,9 +8,9 @@ from django.core.management import call_command
 from django.utils import timezone
 
 from categories.models import Category
+from idempotency.models import IdempotentRequest
 from pets.models import Pet
 from petstore_site.apikeys.models import APIKey
-from petstore_site.idempotency.models import IdempotentRequest
 from tests.conftest import ApiClient, error
 
 IN_USE = error("idempotency_key_reused", "This Idempotency-Key was already used with a different body.", 422)

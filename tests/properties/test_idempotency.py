@@ -14,10 +14,10 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
+from idempotency.models import IdempotentRequest
 from pets.models import Pet
 from petstore_site.apikeys import lookup
 from petstore_site.apikeys.models import APIKey
-from petstore_site.idempotency.models import IdempotentRequest
 from tests.conftest import ApiClient, error
 from tests.factories import CategoryFactory
 from tests.properties.examples import Clock, rolled_back, run

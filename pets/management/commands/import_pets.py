@@ -9,6 +9,7 @@ from django.core.management.base import CommandParser
 
 from commands.base import StoreCommand
 from commands.exits import Exit, ExitError
+from pets.columns import HEADERS
 from pets.importing.progress import Progress
 from pets.importing.readers.rows import Reading
 from pets.importing.readers.separated import DELIMITERS
@@ -42,6 +43,18 @@ class Command(StoreCommand):
             choices=DELIMITERS,
             metavar=", | ; | tab",
             help="What stands between the cells of a CSV file.",
+        )
+        reading.add_argument("--sheet", metavar="NAME", help="Read this sheet of a workbook, not the first one.")
+        reading.add_argument(
+            "--map",
+            type=_mapping,
+            action="append",
+            default=[],
+            metavar="TITLE=COLUMN",
+            help="Read the column TITLE as COLUMN, for example Tier=name. Repeat it for more columns.",
+        )
+        reading.add_argument(
+            "--ignore-unknown-columns", action="store_true", help="Ignore columns that an import does not have."
         )
         reading.add_argument(
             "--formula-safe", action="store_true", help="Drop the ' that export_pets --formula-safe put before cells."
@@ -103,7 +116,8 @@ class Command(StoreCommand):
             message = f"{outcome.refusal} To import it all the same, use --again ({run})."
             raise ExitError(message, status=Exit.ALREADY_IMPORTED, result=as_json(outcome))
         else:
-            message = f"{NOTHING} {outcome.refusal.removeprefix(NOTHING).lstrip()} ({run})"
+            said = outcome.refusal if outcome.refusal.startswith(NOTHING) else f"{outcome.refusal} {NOTHING}"
+            message = f"{said} ({run})"
             raise ExitError(message, status=Exit.REJECTED, result=as_json(outcome))
 
 
@@ -114,6 +128,14 @@ def _count(text: str) -> int:
     return int(text)
 
 
+def _mapping(text: str) -> tuple[str, str]:
+    title, _, column = text.rpartition("=")
+    if not title or column not in HEADERS:
+        message = f"must be TITLE=COLUMN. Columns: {', '.join(HEADERS)}."
+        raise ArgumentTypeError(message)
+    return title, column
+
+
 def _options(given: dict[str, Any]) -> Options:
     if given["max_errors"] is not None and given["on_error"] == "abort":
         message = "--max-errors is for --on-error skip: without it no row with an error is let pass."
@@ -122,6 +144,9 @@ def _options(given: dict[str, Any]) -> Options:
         format=given["format"],
         encoding=given["encoding"],
         delimiter=given["delimiter"],
+        sheet=given["sheet"],
+        mapping=dict(given["map"]),
+        ignore_unknown=given["ignore_unknown_columns"],
         formula_safe=given["formula_safe"],
     )
     return Options(

@@ -6,8 +6,8 @@ from django.core.management.base import CommandParser
 
 from commands.arguments import add_safety_options
 from commands.base import StoreCommand
+from idempotency.models import IdempotentRequest
 from petstore_site.apikeys.models import RecordGap, RequestRecord
-from petstore_site.idempotency.models import IdempotentRequest
 
 
 class Command(StoreCommand):

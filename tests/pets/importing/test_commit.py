@@ -77,7 +77,7 @@ def test_a_file_of_rejects_that_cannot_be_written_rejects_the_import(
     monkeypatch.setattr(staging, "write", write_and_go_wrong)
     result = run_import(CONTENT, *SKIP, "--rejects", str(rejects))
     assert result.status == 3
-    assert f"Nothing changed. {said[0]}" in result.error
+    assert f"{said[0]}" in result.error
     assert (catalogue(), counts()) == ([], NOTHING_WRITTEN)
     assert ImportRun.objects.get().rejects == ""
     assert [path.name for path in rejects.parent.glob("*")] == ["rejects.csv"] * (go_wrong is write_the_file)

@@ -63,7 +63,7 @@ def test_categories_are_found_by_their_exact_names(run_import: Import, dogs: Cat
     assert result.error.splitlines() == [
         "line 3: category must be the name of an existing category, unless missing ones are to be created.",
         "line 4: category must be the name of an existing category, unless missing ones are to be created.",
-        f"2 of 3 rows have errors. Nothing was written ({run}).",
+        f"2 of 3 rows have errors. Nothing changed. ({run})",
     ]
 
 
