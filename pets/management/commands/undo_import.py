@@ -8,6 +8,7 @@ from typing import IO, Any
 
 from django.core.management.base import CommandParser
 
+from commands.arguments import add_safety_options
 from commands.base import StoreCommand
 from commands.exits import Exit
 from commands.output import to_json
@@ -31,10 +32,7 @@ class Command(StoreCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         """Add which."""
         parser.add_argument("run", type=int, metavar="RUN", help="The number of the import, as list_imports shows it.")
-        parser.add_argument("--dry-run", action="store_true", help="Show what would change, and change nothing.")
-        parser.add_argument(
-            "--yes", action="store_true", help="Do not ask; without a terminal nothing is asked anyway."
-        )
+        add_safety_options(parser)
 
     def handle(self, **options: Any) -> None:
         """Undo and report; JSON lists all animals that were left, through a file as they may be a million."""
