@@ -13,6 +13,7 @@ from django.utils.http import content_disposition_header
 from django.utils.timezone import localtime
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
+from history.acting import acting
 from history.admin import RecordAdmin
 from pets.importing.errors import ImportRefusedError
 from pets.importing.progress import Progress
@@ -50,6 +51,10 @@ class UploadForm(forms.Form):
         help_text="Exports of the back office have it before what a spreadsheet would take for a formula.",
     )
     encoding = forms.ChoiceField(choices=ENCODINGS, required=False)
+    sheet = forms.CharField(
+        required=False, max_length=255, strip=False, help_text="Of a workbook. The first one if this is empty."
+    )
+    ignore_unknown_columns = forms.BooleanField(required=False)
 
     def __init__(self, *args: Any, may_add_categories: bool) -> None:
         """Offer to add categories to those who may."""
@@ -138,7 +143,7 @@ class ImportRunAdmin(RecordAdmin):
             self.message_user(request, f"This was imported already: {upload.run}.", messages.WARNING)
             return self._record(upload.run)
         try:
-            run = confirm(upload, request.POST.get("digest", ""), _sender(request), again="again" in request.POST)
+            run = confirm(upload, request.POST.get("digest", ""), _sender(), again="again" in request.POST)
         except ImportRefusedError as error:
             self.message_user(request, str(error), messages.ERROR)
             try:
@@ -157,7 +162,7 @@ class ImportRunAdmin(RecordAdmin):
         name = f"{upload.file_name.rpartition('.')[0] or 'animals'}-refused.csv"
         return HttpResponse(
             bytes(upload.rejects),
-            content_type="text/csv; charset=utf-8",
+            content_type="text/csv",  # in the encoding of the file that was sent
             headers={"Content-Disposition": content_disposition_header(as_attachment=True, filename=name) or ""},
         )
 
@@ -171,7 +176,7 @@ class ImportRunAdmin(RecordAdmin):
         if request.method != "POST" or not _is_small(run):
             return self._page(request, "undo.html", title=f"Undo {run}", run=run, is_small=_is_small(run))
         try:
-            undone = undo_import(run.pk, Progress(None, shown=False), dry_run=False, sender=_sender(request))
+            undone = undo_import(run.pk, Progress(None, shown=False), dry_run=False, sender=_sender())
         except ImportRefusedError as error:
             self.message_user(request, str(error), messages.ERROR)
             return self._record(run)
@@ -192,7 +197,7 @@ class ImportRunAdmin(RecordAdmin):
         return upload
 
     def _show_preview(self, request: HttpRequest, upload: ImportUpload) -> HttpResponse:
-        seen = preview(upload, _sender(request))
+        seen = preview(upload, _sender())
         return self._page(
             request, "preview.html", title=f"What {upload} would do", upload=upload, preview=seen, run=seen.outcome.run
         )
@@ -205,8 +210,8 @@ class ImportRunAdmin(RecordAdmin):
         return TemplateResponse(request, f"admin/pets/importrun/{template}", shared | context)
 
 
-def _sender(request: HttpRequest) -> Sender:
-    return Sender(who=f"staff {request.user.get_username()}"[:150], request_id=request.META["HTTP_X_REQUEST_ID"])
+def _sender() -> Sender:
+    return Sender(who=acting().actor[:150], request_id=acting().request_id)
 
 
 def _is_small(run: ImportRun) -> bool:
