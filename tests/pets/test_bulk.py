@@ -212,7 +212,8 @@ def test_a_bulk_change_that_fails_half_way_leaves_nothing(
     asked = ask(staff, "become_sold", *three)
     before = statuses(), history_disagrees()
     monkeypatch.setattr(domain, "BATCH", "x")
-    confirm(staff, asked)  # the history cannot be written
+    with pytest.raises(TypeError):  # when the history is written, after the animals
+        confirm(staff, asked)
     assert ((statuses(), history_disagrees()), BulkChange.objects.count()) == (before, 0)
 
 
