@@ -36,7 +36,7 @@ class CategoryIdField(serializers.IntegerField):
 
     def run_validation(self, data: Any = serializers.empty) -> Any:
         """Return the category's id; raises `ValidationError`."""
-        number = _read(rules.category_id, data)
+        number = _read(rules.identifier, data)
         if not Category.objects.filter(pk=number).exists():
             raise serializers.ValidationError(rules.NO_SUCH_CATEGORY)
         return number

@@ -2,10 +2,11 @@
 
 from collections.abc import Sequence
 
-from pets.columns import HEADERS
-from pets.importing.errors import FileError
+from pets.columns import CATEGORY_ID, HEADERS, ID
+from pets.importing.errors import FileError, quoted
 from pets.importing.readers.numbers import number
 from pets.importing.readers.rows import Cells, Damaged
+from pets.importing.similar import Similar
 
 REMARKS = ("_line", "_code", "_message")
 """What a file of rejects has in front of each row; an import passes over it."""
@@ -13,6 +14,7 @@ REMARKS = ("_line", "_code", "_message")
 KNOWN = {column.lower(): column for column in (*HEADERS, *REMARKS)}
 """The columns by what they are found by: case does not matter."""
 
+NUMBERS = (ID, CATEGORY_ID)
 NAMED = 5
 """Unknown columns that a message names."""
 
@@ -21,7 +23,7 @@ def columns_of(header: Sequence[str]) -> list[str]:
     """Return the header's columns under their own names; raises `FileError` naming every mistake."""
     columns = [KNOWN.get(cell.strip().lower(), "") for cell in header]
     unknown = [cell for cell, column in zip(header, columns, strict=True) if not column]
-    mistakes = [f"{named(unknown)}: no column of an import"] if unknown else []
+    mistakes = [f"{named(unknown)}: no column of an import{did_you_mean(unknown)}"] if unknown else []
     mistakes += [f"{column} is there twice" for column in KNOWN.values() if columns.count(column) > 1]
     if "name" not in columns:
         mistakes.append("name is missing")
@@ -38,12 +40,13 @@ def columns_of(header: Sequence[str]) -> list[str]:
 def named(names: Sequence[str]) -> str:
     """Return the first of the names in quotes, as they can be printed."""
     more = f" and {len(names) - NAMED:,} more" if len(names) > NAMED else ""
-    return ", ".join(f'"{_shown(name)}"' for name in names[:NAMED]) + more
+    return ", ".join(map(quoted, names[:NAMED])) + more
 
 
-def _shown(name: str) -> str:
-    printable = "".join(each if each.isprintable() else "\N{REPLACEMENT CHARACTER}" for each in name[:40])
-    return f"{printable}…" if len(name) > 40 else printable
+def did_you_mean(unknown: Sequence[str]) -> str:
+    """Return the columns that the first of the unknown ones are likely typos of, in brackets; "" if there is none."""
+    found = dict.fromkeys(filter(None, map(Similar(HEADERS).find, unknown[:NAMED])))
+    return f" (did you mean {', '.join(found)}?)" if found else ""
 
 
 def cells_of(columns: Sequence[str], row: Sequence[str], *, formula_safe: bool) -> Cells | Damaged:
@@ -55,6 +58,7 @@ def cells_of(columns: Sequence[str], row: Sequence[str], *, formula_safe: bool) 
     cells: Cells = dict(zip(columns, row, strict=True))
     if "" in row:
         cells = {column: cell for column, cell in cells.items() if cell}
-    if "categoryId" in cells:
-        cells["categoryId"] = number(cells["categoryId"])
+    for column in NUMBERS:
+        if column in cells:
+            cells[column] = number(cells[column])
     return cells
