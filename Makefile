@@ -1,5 +1,5 @@
 # What a person does with this checkout; `make` alone lists it. Needs GNU make, a POSIX shell and Python, nothing else.
-# Everything made here lies in .venv, .venv-benchmarks, .venv-django61 and var; `make run` and `make test` install what they need.
+# Everything made here lies in .venv, .venv-*, mutants and var; each target installs the Python packages that it needs.
 
 PYTHON ?= python3
 PYTHON_313 ?= python3.13
@@ -14,27 +14,35 @@ BASE := .venv/installed-base
 DEV := .venv/installed-dev
 DJANGO61 := .venv-django61/installed
 BENCHMARKS := .venv-benchmarks/installed
+MUTANTS := .venv-mutants/installed
 REPORTS := .venv/reports
 LEAST_COVERAGE := 95
 
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run test test-sqlite test-postgresql test-coverage test-django61 e2e fuzz bench-import lint openapi lock audit clean
+.PHONY: help run test test-all test-nightly e2e fuzz mutants bench-import lint words openapi lock audit clean
+.PHONY: fast-sqlite fast-postgresql all-sqlite all-postgresql coverage django61 explore-sqlite explore-postgresql
 .PHONY: python port always
 
 help:
 	@echo 'make run      serve on http://$(HOST):$(PORT), with a demonstration catalogue and a key the first time'
 	@echo '              (HOST, PORT, DATABASE_URL and the other settings come from the environment)'
-	@echo 'make test     run every test this machine can run, on SQLite and PostgreSQL (PYTEST_ARGS="-k name")'
+	@echo 'make test     run the fast tests on SQLite and PostgreSQL, in less than five minutes'
+	@echo '              (PYTEST_ARGS="-k name" runs the tests of that name instead, slow ones too)'
+	@echo 'make test-all run all tests on SQLite with coverage, most of them on PostgreSQL, the fast ones on Django 6.1'
+	@echo 'make test-nightly'
+	@echo '              look for what is not found yet: many more examples, kills and requests, and mutants'
 	@echo 'make e2e      run the browser tests alone'
-	@echo 'make fuzz     try a running service against its description (FUZZ_ARGS="--key KEY --cases 100000")'
+	@echo 'make fuzz     test a new service against its description (FUZZ_ARGS="--cases 100000 --base URL --key KEY")'
+	@echo 'make mutants  change the code in many places, one at a time, and count the changes that no test notices'
 	@echo 'make bench-import'
 	@echo '              measure the import against what else could be used (BENCH_ARGS="--rows 20000")'
 	@echo 'make lint     check style, types, layers, templates, migrations, the API description, production settings'
-	@echo 'make openapi  write docs/openapi.yaml anew'
-	@echo 'make lock     write requirements/*.txt anew (LOCK_ARGS=--upgrade for newer versions)'
-	@echo 'make audit    ask whether a locked version has a known hole (asks the network)'
+	@echo 'make words    list the words that the house style avoids'
+	@echo 'make openapi  regenerate docs/openapi.yaml'
+	@echo 'make lock     regenerate requirements/*.txt (LOCK_ARGS=--upgrade for newer versions)'
+	@echo 'make audit    check the locked versions for known vulnerabilities (needs the network)'
 	@echo 'make clean    remove everything made here, but not var, which holds the development database'
 
 # --- Serving ---------------------------------------------------------------------------------------------------------
@@ -103,6 +111,9 @@ $(DJANGO61): requirements/django61.txt
 $(BENCHMARKS): requirements/benchmarks.txt
 	$(call install,.venv-benchmarks,$(PYTHON),benchmarks)
 
+$(MUTANTS): requirements/mutants.txt
+	$(call install,.venv-mutants,$(PYTHON),mutants)
+
 ifneq ($(wildcard .venv/unfinished)$(shell $(PY) -c 'import pip; print(1)' 2>/dev/null),1)
 $(BASE): always
 endif
@@ -112,47 +123,85 @@ endif
 # The tests must never reach the store that these name.
 APART := env -u DATABASE_URL -u DATABASE_URL_FILE -u CACHE_URL -u CACHE_URL_FILE -u PETSTORE_ENVIRONMENT
 COVERAGE := --cov --cov-report=
+# Which tests are slow, and which of these depend on the database, is written in tests/conftest.py.
+FAST = $(if $(PYTEST_ARGS),,-m 'not slow')
+ON_EACH_DATABASE = $(if $(PYTEST_ARGS),,-m 'not slow or each_database')
+ON_POSTGRESQL = $(APART) $(PY) tests/with_postgresql.py
+WITHOUT_POSTGRESQL = { [ $$? -eq 77 ] && ! $(PY) tests/with_postgresql.py true 2>$(REPORTS)/postgresql.txt; }
 
-test: $(DEV)
+# parts PART...: run all the parts, whichever of them fail, and say what was left out.
+define parts
 	@rm -rf $(REPORTS) && mkdir $(REPORTS)
 	@failed=; \
-	for part in test-sqlite test-postgresql test-coverage test-django61; do \
-		$(MAKE) $$part || failed="$$failed $$part"; \
-	done; \
-	printf '\n== what was left out\n'; \
+	for part in $(1); do $(MAKE) $$part || failed="$$failed $$part"; done; \
+	printf '\n== Left out\n'; \
 	$(PY) -c "$$LEFT_OUT" $(REPORTS); \
 	if [ -n "$$failed" ]; then echo "FAILED:$$failed" >&2; exit 1; fi
+endef
 
-test-sqlite:
+test: $(DEV)
+	$(call parts,fast-sqlite fast-postgresql)
+	@[ -n "$$PYTEST_ARGS" ] || $(APART) $(PY) -m pytest -q --collect-only -m slow | sed -n 's|^\([0-9]*\)/.*|left to make test-all: \1 tests|p'
+
+test-all: $(DEV)
+	$(call parts,all-sqlite all-postgresql coverage django61)
+
+test-nightly: $(DEV)
+	$(call parts,explore-sqlite explore-postgresql fuzz mutants)
+
+fast-sqlite:
 	@echo '== SQLite'
+	@$(APART) $(PY) -m pytest -n auto $(FAST) --junit-xml=$(REPORTS)/sqlite.xml $(PYTEST_ARGS)
+
+fast-postgresql:
+	@echo '== PostgreSQL'
+	@$(ON_POSTGRESQL) $(PY) -m pytest -n auto $(FAST) --junit-xml=$(REPORTS)/postgresql.xml $(PYTEST_ARGS) \
+		|| $(WITHOUT_POSTGRESQL)
+
+all-sqlite:
+	@echo '== SQLite, all tests'
 	@rm -f .coverage .coverage.*
 	@$(APART) $(PY) -m pytest -n auto $(COVERAGE) --junit-xml=$(REPORTS)/sqlite.xml $(PYTEST_ARGS)
 
-test-postgresql:
-	@echo '== PostgreSQL'
-	@$(APART) $(PY) tests/with_postgresql.py \
-		$(PY) -m pytest -n auto $(COVERAGE) --cov-append --junit-xml=$(REPORTS)/postgresql.xml $(PYTEST_ARGS) \
-		|| { [ $$? -eq 77 ] && ! $(PY) tests/with_postgresql.py true 2>$(REPORTS)/postgresql.txt; }
+all-postgresql:
+	@echo '== PostgreSQL, all tests that depend on the database'
+	@$(ON_POSTGRESQL) $(PY) -m pytest -n auto $(ON_EACH_DATABASE) $(COVERAGE) --cov-append \
+		--junit-xml=$(REPORTS)/postgresql.xml $(PYTEST_ARGS) || $(WITHOUT_POSTGRESQL)
 
-test-coverage:
-	@echo '== coverage'
+coverage:
+	@echo '== Coverage'
 	@if [ -n "$$PYTEST_ARGS" ]; then \
-		echo 'left out: the least coverage (only some of the tests were asked for)' >$(REPORTS)/coverage.txt; \
+		echo 'the least coverage (PYTEST_ARGS chose the tests)' >$(REPORTS)/coverage.txt; \
 	elif [ -e $(REPORTS)/postgresql.txt ]; then \
-		echo 'left out: the least coverage (it needs both databases)' >$(REPORTS)/coverage.txt; \
+		echo 'the least coverage (it needs both databases)' >$(REPORTS)/coverage.txt; \
 		$(PY) -m coverage report; \
 	else \
 		$(PY) -m coverage report --fail-under=$(LEAST_COVERAGE); \
 	fi
 
-test-django61:
+# The `python3.13` of pyenv is a script that fails while another version is chosen; then the newest 3.13 it has is taken.
+django61:
 	@echo '== Django 6.1'
-	@if $(PYTHON_313) -c 'import ensurepip, venv' >/dev/null 2>&1; then \
-		$(MAKE) $(DJANGO61) && \
-		$(APART) .venv-django61/bin/python -m pytest -n auto --junit-xml=$(REPORTS)/django61.xml $(PYTEST_ARGS); \
-	else \
-		echo 'left out: Django 6.1 (no working $(PYTHON_313); name one: make test PYTHON_313=/path)' >$(REPORTS)/django61.txt; \
-	fi
+	@for python in $(PYTHON_313) $(lastword $(wildcard $(shell pyenv root 2>/dev/null)/versions/3.13.*/bin/python)); do \
+		if $$python -c 'import ensurepip, venv' >/dev/null 2>&1; then \
+			$(MAKE) PYTHON_313=$$python $(DJANGO61) && \
+			$(APART) .venv-django61/bin/python -m pytest -n auto $(FAST) --junit-xml=$(REPORTS)/django61.xml $(PYTEST_ARGS); \
+			exit; \
+		fi; \
+	done; \
+	echo 'Django 6.1 (no working $(PYTHON_313); name one: make test-all PYTHON_313=/path)' >$(REPORTS)/django61.txt
+
+EXPLORE := HYPOTHESIS_PROFILE=explore
+EXPLORING := tests/properties tests/contract tests/pets/importing/test_runs.py
+
+explore-sqlite:
+	@echo '== SQLite, many examples'
+	@$(EXPLORE) $(APART) $(PY) -m pytest -n auto --junit-xml=$(REPORTS)/sqlite.xml $(EXPLORING) $(PYTEST_ARGS)
+
+explore-postgresql:
+	@echo '== PostgreSQL, many examples'
+	@$(EXPLORE) $(ON_POSTGRESQL) $(PY) -m pytest -n auto --junit-xml=$(REPORTS)/postgresql.xml $(EXPLORING) $(PYTEST_ARGS) \
+		|| $(WITHOUT_POSTGRESQL)
 
 # A test is left out when no part of the run ran it.
 define LEFT_OUT
@@ -170,7 +219,7 @@ for report in Path(sys.argv[1]).glob("*.xml"):
             skipped[name] = skip.get("message").removeprefix("Skipped: ")
 reasons = Counter(reason for name, reason in skipped.items() if name not in ran)
 lines = [line for note in sorted(Path(sys.argv[1]).glob("*.txt")) for line in note.read_text().splitlines()]
-lines += [f"left out: {count} tests ({reason})" for reason, count in sorted(reasons.items())]
+lines += [f"{count} tests ({reason})" for reason, count in sorted(reasons.items())]
 print("\n".join(lines) or "nothing")
 endef
 export LEFT_OUT
@@ -179,7 +228,7 @@ e2e: $(DEV)
 	@$(APART) $(PY) -m pytest tests/e2e $(PYTEST_ARGS)
 
 fuzz: $(DEV)
-	@$(PY) -m tests.contract.fuzz $(FUZZ_ARGS)
+	@$(APART) $(PY) -m tests.contract.fuzz $(FUZZ_ARGS)
 
 # --- Measuring -------------------------------------------------------------------------------------------------------
 
@@ -215,6 +264,9 @@ lint: $(DEV)
 	@SECRET_KEY=$$($(PY) -c 'import secrets; print(secrets.token_urlsafe(64))') \
 		$(PRODUCTION) $(PY) manage.py check --deploy --fail-level WARNING
 
+words: $(DEV)
+	@$(PY) tests/words.py
+
 openapi: $(DEV)
 	@$(IN_FOLDER) && $(DEVELOPMENT) $(PY) $(SPECTACULAR) docs/openapi.yaml
 
@@ -228,6 +280,7 @@ lock: python
 		$(COMPILE) --python-version 3.11 -c base.txt dev.in -o dev.txt && \
 		$(COMPILE) --python-version 3.11 -c dev.txt clients.in -o clients.txt && \
 		$(COMPILE) --python-version 3.11 -c base.txt benchmarks.in -o benchmarks.txt && \
+		$(COMPILE) --python-version 3.11 -c dev.txt mutants.in -o mutants.txt && \
 		$(COMPILE) --python-version 3.13 --override django61.in dev.in -o django61.txt
 
 audit: $(DEV)
@@ -237,6 +290,6 @@ audit: $(DEV)
 	done; [ -z "$$failed" ]
 
 clean:
-	rm -rf .venv .venv-benchmarks .venv-clients .venv-django61 tests/clients/typescript/node_modules staticfiles .coverage .coverage.* .hypothesis .import_linter_cache \
+	rm -rf .venv .venv-* mutants tests/clients/typescript/node_modules staticfiles .coverage .coverage.* .hypothesis .import_linter_cache \
 		.mypy_cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

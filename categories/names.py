@@ -28,7 +28,7 @@ def validate_text(text: str, *, longest: int) -> None:
     elif REFUSED.search(text):
         message = "must not contain control characters or lone surrogates."
     elif not any(unicodedata.category(character) not in INVISIBLE and character not in BLANK for character in text):
-        message = "must contain a visible character."
+        message = "must contain at least one visible character."
     else:
         return
     raise ValidationError(message, code="invalid_name")

@@ -6,5 +6,5 @@ from categories.views import CategoryViewSet
 
 urlpatterns = [
     path("categories", CategoryViewSet.as_view({"get": "list"}), name="category-list"),
-    path("categories/<int64:categoryId>", CategoryViewSet.as_view({"get": "retrieve"}), name="category-detail"),
+    path("categories/<str:categoryId>", CategoryViewSet.as_view({"get": "retrieve"}), name="category-detail"),
 ]

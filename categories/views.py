@@ -1,13 +1,18 @@
 """`/v1/categories`: read-only, so that a client can learn valid values of `categoryId`."""
 
+from typing import ClassVar
+
 from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import OpenApiParameter, extend_schema, extend_schema_view
+from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema, extend_schema_view
 from rest_framework import mixins
-from rest_framework.exceptions import NotFound
 from rest_framework.viewsets import GenericViewSet
 
 from categories.models import Category
 from categories.serializers import CategorySerializer
+from rest.description import LIST_ERRORS
+from rest.errors import ErrorCode
+from rest.ids import find
+from rest.paging import KeysetPagination
 
 ADDITION = "Categories are an addition of this service to version 1.0.0 of the interface."
 
@@ -18,12 +23,14 @@ ADDITION = "Categories are an addition of this service to version 1.0.0 of the i
         tags=["categories"],
         summary="List categories",
         description=f"Returns the categories, newest first, in pages. {ADDITION}",
+        responses={200: OpenApiResponse(CategorySerializer(many=True), "A page of categories, newest first.")},
     ),
     retrieve=extend_schema(
         operation_id="getCategory",
         tags=["categories"],
         summary="Get a category",
         description=f"Returns one category. {ADDITION}",
+        responses={200: OpenApiResponse(CategorySerializer, "The category.")},
         parameters=[
             OpenApiParameter("categoryId", OpenApiTypes.INT64, "path", description="Identifier of the category.")
         ],
@@ -34,12 +41,9 @@ class CategoryViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, GenericV
 
     queryset = Category.objects.only("id", "name")
     serializer_class = CategorySerializer
+    pagination_class = KeysetPagination
+    errors: ClassVar = {"list": LIST_ERRORS, "retrieve": [ErrorCode.CATEGORY_NOT_FOUND]}
 
     def get_object(self) -> Category:
-        """Return the category that the path names, or raise `NotFound`."""
-        pk = self.kwargs["categoryId"]
-        category = self.get_queryset().filter(pk=pk).first() if pk else None
-        if category is None:
-            message = "No category has this id."
-            raise NotFound(message, "category_not_found")
-        return category
+        """Return the category that the path names, or raise `APIError`."""
+        return find(self.get_queryset(), self.kwargs["categoryId"], missing=ErrorCode.CATEGORY_NOT_FOUND)

@@ -133,11 +133,6 @@ class StoreCommand(BaseCommand):
     def _print_failure(self, error: CommandError) -> None:
         if self.as_json and error.returncode != Exit.BROKEN_PIPE:
             result = {"state": Exit(error.returncode).state, "message": str(error)}
+            more = getattr(error, "result", {})
             with suppress(OSError):
-                output.write(self.stdout, output.to_json(result | getattr(error, "result", {})))
-
-
-def add_safety_options(parser: CommandParser) -> None:
-    """Add `--dry-run` and `--yes`, for a command that loses something."""
-    parser.add_argument("--dry-run", action="store_true", help="Show what would change, and change nothing.")
-    parser.add_argument("--yes", action="store_true", help="Do not ask; without a terminal nothing is asked anyway.")
+                output.write(self.stdout, output.to_json(result | more if isinstance(more, dict) else more))

@@ -35,15 +35,15 @@ class Exit(IntEnum):
 class ExitError(CommandError):
     """End the command: print `message` on standard error and, with `--json`, an object on standard output.
 
-    The object has `state` and `message`, and what `result` adds or replaces.
+    The object has `state` and `message`, and what `result` adds or replaces; a list is printed instead of it.
     """
 
     def __init__(
-        self, message: str = "", *, status: Exit = Exit.REJECTED, result: dict[str, Any] | None = None
+        self, message: str = "", *, status: Exit = Exit.REJECTED, result: dict[str, Any] | list[Any] | None = None
     ) -> None:
         """Choose how the command ends."""
         super().__init__(message, returncode=status)
-        self.result = result or {}
+        self.result = {} if result is None else result
 
 
 def rejected(error: ValidationError) -> ExitError:

@@ -45,7 +45,7 @@ def identifier(value: Any) -> int:
         return int(value)
     if type(value) is int and INT64_MIN <= value <= INT64_MAX:
         return value
-    message = "must be an integer of 64 bits."
+    message = "must be a 64-bit integer."
     raise ValidationError(message)
 
 

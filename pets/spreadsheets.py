@@ -26,5 +26,5 @@ def escape(text: str) -> str:
 
 
 def unescape(text: str) -> str:
-    """Return the text that an ST_Xstring stands for; openpyxl gives the cells of a sheet as they were written."""
+    """Return the text that an ST_Xstring stands for."""
     return _ESCAPE.sub(lambda found: chr(int(found[1], 16)), text)

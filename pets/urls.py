@@ -1,13 +1,10 @@
 """The paths of animals, below /v1."""
 
-from django.urls import URLPattern, path
+from django.urls import path
 
 from pets.views import PetViewSet
 
-
-def urls(viewset: type[PetViewSet] = PetViewSet) -> list[URLPattern]:
-    """Return the paths; the site may serve a viewset that does more, such as repeating safely."""
-    return [
-        path("pets", viewset.as_view({"get": "list", "post": "create"}), name="pet-list"),
-        path("pets/<int64:petId>", viewset.as_view({"get": "retrieve"}), name="pet-detail"),
-    ]
+urlpatterns = [
+    path("pets", PetViewSet.as_view({"get": "list", "post": "create"}), name="pet-list"),
+    path("pets/<str:petId>", PetViewSet.as_view({"get": "retrieve"}), name="pet-detail"),
+]

@@ -4,28 +4,29 @@ from typing import Any, ClassVar
 
 from django.db import IntegrityError, transaction
 from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import OpenApiParameter, extend_schema, extend_schema_view
+from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema, extend_schema_view
 from rest_framework import mixins
-from rest_framework.exceptions import NotFound, ValidationError
+from rest_framework.exceptions import ValidationError
 from rest_framework.reverse import reverse
 from rest_framework.serializers import BaseSerializer
 from rest_framework.viewsets import GenericViewSet
 
 from categories.models import Category
+from idempotency.views import IDEMPOTENCY_ERRORS, IdempotentCreateMixin
 from pets.models import ImportRun, Pet, PetStatus
 from pets.rules import NO_SUCH_CATEGORY
 from pets.serializers import NewPetSerializer, PetSerializer
+from rest.description import BODY_ERRORS, LIST_ERRORS
+from rest.errors import ErrorCode
+from rest.ids import find
+from rest.paging import KeysetPagination
 
-DESCRIBE_CREATE = extend_schema(
-    operation_id="createPet",
-    tags=["pets"],
-    summary="Add an animal",
-    description="Adds an animal and returns it; without `status` it is `available`. Members that NewPet does not have "
-    "are ignored. With an `Idempotency-Key` the request can be repeated safely for 24 hours.",
-    request=NewPetSerializer,
-    responses={201: PetSerializer},
-)
-"""Also for a viewset that puts its own `create` before this one."""
+
+class PetPagination(KeysetPagination):
+    """Pages of animals, which can be filtered by status."""
+
+    filters: ClassVar = {"status": PetStatus}
+    being_written = ImportRun.objects.writing()
 
 
 @extend_schema_view(
@@ -35,8 +36,17 @@ DESCRIBE_CREATE = extend_schema(
         summary="List animals",
         description="Returns a page of animals, newest first. The `Link` header carries the next page's address "
         "as long as there is one.",
+        responses={200: OpenApiResponse(PetSerializer(many=True), "A page of animals, newest first.")},
     ),
-    create=DESCRIBE_CREATE,
+    create=extend_schema(
+        operation_id="createPet",
+        tags=["pets"],
+        summary="Add an animal",
+        description="Adds an animal and returns it; without `status` it is `available`. Members that NewPet does not "
+        "have are ignored. With an `Idempotency-Key` the request can be repeated safely for 24 hours.",
+        request=NewPetSerializer,
+        responses={201: OpenApiResponse(PetSerializer, "The animal that was added, with its id.")},
+    ),
     retrieve=extend_schema(
         operation_id="getPet",
         tags=["pets"],
@@ -44,30 +54,30 @@ DESCRIBE_CREATE = extend_schema(
         description="Returns one animal. Deprecated, to be removed on 5 December 2030: use `GET /pets` with the "
         "`status` filter.",
         deprecated=True,
+        responses={200: OpenApiResponse(PetSerializer, "The animal.")},
         parameters=[OpenApiParameter("petId", OpenApiTypes.INT64, "path", description="Identifier of the animal.")],
     ),
 )
-class PetViewSet(mixins.ListModelMixin, mixins.CreateModelMixin, mixins.RetrieveModelMixin, GenericViewSet[Pet]):
+class PetViewSet(IdempotentCreateMixin, mixins.ListModelMixin, mixins.RetrieveModelMixin, GenericViewSet[Pet]):
     """The animals of the catalogue."""
 
     queryset = Pet.objects.only("id", "name", "category_id", "status")
     serializer_class = PetSerializer
-    choice_filters: ClassVar = {"status": PetStatus}
-    being_written = ImportRun.objects.writing()
-    """The ids that lists step over (`KeysetPagination`)."""
+    pagination_class = PetPagination
+    errors: ClassVar = {
+        "list": LIST_ERRORS,
+        "create": [*BODY_ERRORS, *IDEMPOTENCY_ERRORS],
+        "retrieve": [ErrorCode.PET_NOT_FOUND],
+    }
+    """The errors of each action besides those of every operation, for the description."""
 
     def get_serializer_class(self) -> type[BaseSerializer[Pet]]:
         """Return NewPet for what comes in, Pet for what goes out."""
         return NewPetSerializer if self.action == "create" else PetSerializer
 
     def get_object(self) -> Pet:
-        """Return the animal that the path names, or raise `NotFound`."""
-        pk = self.kwargs["petId"]
-        pet = self.get_queryset().filter(pk=pk).first() if pk else None
-        if pet is None:
-            message = "No animal has this id."
-            raise NotFound(message, "pet_not_found")
-        return pet
+        """Return the animal that the path names, or raise `APIError`."""
+        return find(self.get_queryset(), self.kwargs["petId"], missing=ErrorCode.PET_NOT_FOUND)
 
     def perform_create(self, serializer: BaseSerializer[Pet]) -> None:
         """Save the animal; its category may have been deleted since it was looked up."""

@@ -21,14 +21,15 @@ logger = logging.getLogger(__name__)
 
 PEOPLE = "/admin/"
 FOR_PEOPLE = {
-    ErrorCode.BAD_REQUEST: "What the browser sent cannot be understood. Go back, reload the page and try again.",
-    ErrorCode.ROUTE_NOT_FOUND: "There is no such page: the address is mistyped, or what it showed was deleted.",
-    ErrorCode.INTERNAL_ERROR: "Something went wrong here, and it was written down. Look whether your change was saved "
-    "before you send it again; if this page comes back, tell an administrator the number below.",
-    ErrorCode.UNAVAILABLE: "The service cannot answer just now. Wait a moment and reload the page; look whether your "
-    "change was saved before you send it again.",
+    ErrorCode.BAD_REQUEST: "Your browser sent a malformed request. Go back, reload the page and try again.",
+    ErrorCode.ROUTE_NOT_FOUND: "This page does not exist. Check the address for typos. "
+    "Its content may have been deleted.",
+    ErrorCode.INTERNAL_ERROR: "Something went wrong. We logged it. Check whether your change was saved before you "
+    "send it again. If this page comes back, give an administrator the request ID below.",
+    ErrorCode.UNAVAILABLE: "The service is temporarily unavailable. Wait a moment, then reload the page. "
+    "Check whether your change was saved before you send it again.",
 }
-"""What the pages say where the code's own meaning is for programs."""
+"""What the pages say where the meaning of the code is written for developers."""
 
 View = TypeVar("View", bound=Callable[..., HttpResponseBase])
 
@@ -55,7 +56,7 @@ def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 def permission_denied(request: HttpRequest, exception: Exception) -> HttpResponse:
     """Return 403."""
-    return _answer(request, ErrorCode.INSUFFICIENT_SCOPE, "You may not do this. Ask an administrator for the right.")
+    return _answer(request, ErrorCode.INSUFFICIENT_SCOPE, "You don't have permission to do this. Ask an administrator.")
 
 
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
@@ -71,7 +72,7 @@ def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 
 def too_many_requests(request: HttpRequest) -> HttpResponse:
-    """Return 429 for somebody who sends forms faster than people do."""
+    """Return 429 to a user who sends forms too fast."""
     return _answer(request, ErrorCode.RATE_LIMITED, "You are sending forms too fast. Wait a minute and try again.")
 
 

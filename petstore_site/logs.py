@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from history.acting import request_id
+from petstore_site.apikeys import keys
 
 
 def forget_request(**_signal: Any) -> None:
@@ -14,15 +15,13 @@ def forget_request(**_signal: Any) -> None:
     request_id.set("-")
 
 
-API_KEY = re.compile(r"(pets_(?:live|test)_[0-9A-Za-z]{8})[0-9A-Za-z]{4,}")
-BEARER = re.compile(r"(?i)(bearer\s+)(?!pets_)\S+")
+BEARER = re.compile(r"(?i)(bearer\s+)(?!\w+\*\*\*)\S+")
 ADDRESS_PASSWORD = re.compile(r"(://[^:/@\s]*:)[^@/\s]+@")
 
 
 def redact(text: str) -> str:
-    """Return `text` with the secret part of API keys, bearer tokens and address passwords blotted out."""
-    text = API_KEY.sub(r"\1***", text)
-    text = BEARER.sub(r"\1***", text)
+    """Return `text` with the secret part of API keys, bearer tokens and address passwords replaced by ***."""
+    text = BEARER.sub(r"\1***", keys.redact(text))
     return ADDRESS_PASSWORD.sub(r"\1***@", text)
 
 

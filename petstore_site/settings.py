@@ -15,6 +15,7 @@ from urllib.parse import SplitResult, urlsplit
 from csp.constants import NONE, SELF
 from django.core.management.utils import get_random_secret_key
 
+from petstore_site.apikeys.keys import PREFIXES
 from petstore_site.configuration.database import parse_database_url
 from petstore_site.configuration.env import Env
 from rest.rates import parse_rate
@@ -126,7 +127,7 @@ INSTALLED_APPS = [
     "pets",
     "categories",
     "petstore_site.apikeys",
-    "petstore_site.idempotency",
+    "idempotency",
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",
@@ -234,7 +235,7 @@ SIMPLE_HISTORY_REVERT_DISABLED = True
 
 # --- The API ------------------------------------------------------------------------------------
 
-API_KEY_PREFIX = "pets_live_" if PETSTORE_ENVIRONMENT == "production" else "pets_test_"
+API_KEY_PREFIX = PREFIXES[PETSTORE_ENVIRONMENT]
 API_KEY_USE_FLUSH_SECONDS = 10.0
 """How often a process writes down the use of keys; what it holds back is lost if it is killed."""
 
@@ -267,16 +268,22 @@ REST_FRAMEWORK: dict[str, Any] = {
     "DEFAULT_CONTENT_NEGOTIATION_CLASS": "rest.media_type.JSONOnlyNegotiation",
     "DEFAULT_PARSER_CLASSES": ["rest.media_type.StrictJSONParser"],
     "DEFAULT_RENDERER_CLASSES": ["rest.media_type.JSONRenderer"],
-    "DEFAULT_PAGINATION_CLASS": "rest.paging.KeysetPagination",
-    "DEFAULT_SCHEMA_CLASS": "rest.schema.PetstoreAutoSchema",
+    "DEFAULT_SCHEMA_CLASS": "rest.description.APISchema",
     "EXCEPTION_HANDLER": "rest.errors.exception_handler",
     "UNAUTHENTICATED_USER": None,
     "URL_FORMAT_OVERRIDE": None,
     "TEST_REQUEST_DEFAULT_FORMAT": "json",
 }
 
+API_DESCRIPTION = """A pet store's catalogue of animals: list them, filter them by availability, add one, fetch one.
+
+Every operation needs an API key: `Authorization: Bearer <API_KEY>`. Every error is an `Error`; its `code` is \
+for programs, its `message` for people. Rate limits, idempotency, conditional requests and categories are additions \
+to version 1.0.0 of the interface that no client has to know."""
+
 SPECTACULAR_SETTINGS: dict[str, Any] = {
     "TITLE": "Pet Store",
+    "DESCRIPTION": API_DESCRIPTION,
     "VERSION": "1.0.0",
     "OAS_VERSION": "3.1.0",
     "SERVERS": [
@@ -290,10 +297,10 @@ SPECTACULAR_SETTINGS: dict[str, Any] = {
     "SCHEMA_PATH_PREFIX": "/v1",
     "SCHEMA_PATH_PREFIX_TRIM": True,
     "ENUM_NAME_OVERRIDES": {"PetStatus": "pets.models.PetStatus"},
-    "PREPROCESSING_HOOKS": ["rest.schema.only_versioned_paths"],
+    "PREPROCESSING_HOOKS": ["rest.description.only_versioned_paths"],
     "POSTPROCESSING_HOOKS": [
         "drf_spectacular.hooks.postprocess_schema_enums",
-        "rest.schema.complete",
+        "rest.description.add_components",
     ],
     "ENUM_GENERATE_CHOICE_DESCRIPTION": False,
 }

@@ -1,23 +1,11 @@
 """Every address of the service."""
 
 from django.contrib import admin
-from django.urls import include, path, re_path, register_converter
-from drf_spectacular.utils import extend_schema_view
+from django.urls import include, path, re_path
 
-from pets.urls import urls as pet_urls
-from pets.views import DESCRIBE_CREATE, PetViewSet
 from petstore_site import health, pages
-from petstore_site.idempotency.views import IdempotentCreateMixin
-from rest.converters import Int64Converter
+from petstore_site.apikeys import schema  # noqa: F401 - importing tells drf-spectacular how keys are sent
 from rest.views import UnknownRouteView
-
-register_converter(Int64Converter, "int64")  # used by the paths of the apps below
-
-
-@extend_schema_view(create=DESCRIBE_CREATE)
-class IdempotentPetViewSet(IdempotentCreateMixin, PetViewSet):
-    """The animals, which can be added with an `Idempotency-Key`."""
-
 
 urlpatterns = [
     path("", pages.landing, name="landing"),
@@ -27,7 +15,7 @@ urlpatterns = [
     path("readyz", health.readyz, name="readyz"),
     path("admin/account/", include("petstore_site.staff.urls")),
     path("admin/", admin.site.urls),
-    path("v1/", include(pet_urls(IdempotentPetViewSet))),
+    path("v1/", include("pets.urls")),
     path("v1/", include("categories.urls")),
     re_path(r"^v1(?:/[\s\S]*)?\Z", UnknownRouteView.as_view(), name="unknown-route"),
 ]

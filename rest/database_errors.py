@@ -4,12 +4,13 @@ import contextlib
 import sqlite3
 import threading
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import psycopg
-import psycopg_pool
-from django.db import DatabaseError, InterfaceError
+from django.db import DatabaseError, DataError, InterfaceError, OperationalError
 from django.db.backends.base.base import BaseDatabaseWrapper
+
+if TYPE_CHECKING:
+    from psycopg.errors import Diagnostic  # a shop with SQLite never loads psycopg
 
 
 @dataclass(frozen=True)
@@ -65,8 +66,8 @@ def trouble(error: BaseException) -> Trouble | None:
     state = sqlstate(error)
     if state is not None:
         return BROKEN if state.startswith("08") else TROUBLE_BY_SQLSTATE.get(state)
-    unanswered = (psycopg.OperationalError, psycopg.InterfaceError, psycopg_pool.PoolTimeout)
-    return BROKEN if isinstance(cause, unanswered) else None
+    unanswered = cause is not error and isinstance(error, (OperationalError, InterfaceError))
+    return BROKEN if unanswered else None
 
 
 def refused_data(error: BaseException) -> bool:
@@ -74,8 +75,8 @@ def refused_data(error: BaseException) -> bool:
     if not isinstance(error, DatabaseError):
         return False
     state = sqlstate(error)
-    if state is None:  # what psycopg itself refuses to send, such as NUL in text
-        return isinstance(error.__cause__, psycopg.DataError)
+    if state is None:  # what psycopg itself does not send, such as NUL in text
+        return isinstance(error, DataError) and not isinstance(error.__cause__, sqlite3.Error)
     return state.startswith("22") or state == "23514"
 
 
@@ -109,6 +110,6 @@ def commit_in_doubt() -> bool:
     return getattr(_thread, "in_doubt", False)
 
 
-def _notice(diagnostic: psycopg.errors.Diagnostic) -> None:
+def _notice(diagnostic: "Diagnostic") -> None:
     if SYNCHRONOUS_WAIT_CANCELED in (diagnostic.message_primary or ""):
         _thread.in_doubt = True

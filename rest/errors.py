@@ -15,62 +15,62 @@ Answer = TypeVar("Answer", bound=HttpResponseBase)
 
 
 class ErrorCode(StrEnum):
-    """What an Error's code may be, each with its HTTP status, what it tells the caller and what the caller can do."""
+    """The error codes, each with its HTTP status, what it means and what the caller can do."""
 
     status: HTTPStatus
     meaning: str
     cure: str
 
     def __new__(cls, code: str, status: int, meaning: str, cure: str) -> Self:
-        """Make a string with three more attributes."""
-        member = str.__new__(cls, code)
-        member._value_ = code
-        member.status = HTTPStatus(status)
-        member.meaning = meaning
-        member.cure = cure
-        return member
+        """Return a string with three more attributes."""
+        self = str.__new__(cls, code)
+        self._value_ = code
+        self.status = HTTPStatus(status)
+        self.meaning = meaning
+        self.cure = cure
+        return self
 
     MALFORMED_JSON = (
         "malformed_json",
         400,
-        "The request body is not JSON in UTF-8.",
-        "Send one JSON object in UTF-8, without a byte order mark, nested at most 32 deep.",
+        "The request body is not valid JSON in UTF-8.",
+        "Send one JSON object in UTF-8, without a byte order mark, nested at most 32 levels deep.",
     )
     VALIDATION_FAILED = (
         "validation_failed",
         400,
-        "A member of the request body is missing or has an invalid value.",
-        "Mend the members that the message names.",
+        "A field of the request body is missing or has an invalid value.",
+        "Fix the fields named in `message`.",
     )
     INVALID_PARAMETER = (
         "invalid_parameter",
         400,
         "A query parameter has an invalid value or is repeated.",
-        "Mend the parameter that the message names.",
+        "Fix the parameters named in `message`.",
     )
     INVALID_CURSOR = (
         "invalid_cursor",
         400,
-        "The cursor is damaged or belongs to another list; start at the first page.",
-        "Begin at the first page and follow the next links as they are.",
+        "The cursor is damaged or belongs to another list.",
+        "Start at the first page and follow each next link unchanged.",
     )
     BAD_REQUEST = (
         "bad_request",
         400,
-        "The request as a whole cannot be understood.",
-        "Compare the request with the description: its host, headers, parameters and length.",
+        "The request is malformed.",
+        "Check the host, headers, parameters and length of the request.",
     )
     API_KEY_MISSING = (
         "api_key_missing",
         401,
-        "The Authorization header is missing.",
-        "Send Authorization: Bearer API_KEY.",
+        "No API key was provided.",
+        "Send Authorization: Bearer <key>.",
     )
     API_KEY_INVALID = (
         "api_key_invalid",
         401,
-        "The API key is not one of this environment's keys.",
-        "Check that the key was copied whole and belongs to this environment.",
+        "The API key is not valid in this environment.",
+        "Check that you copied the whole key and that it belongs to this environment.",
     )
     API_KEY_EXPIRED = (
         "api_key_expired",
@@ -87,50 +87,50 @@ class ErrorCode(StrEnum):
     INSUFFICIENT_SCOPE = (
         "insufficient_scope",
         403,
-        "The API key's scope does not allow this operation.",
-        "Use a key with scope write.",
+        "The scope of the API key does not allow this operation.",
+        "Use a key with the scope write.",
     )
     PET_NOT_FOUND = (
         "pet_not_found",
         404,
-        "No animal has this id.",
-        "Take ids from the list of animals.",
+        "No animal has this ID.",
+        "Use IDs from the list of animals.",
     )
     CATEGORY_NOT_FOUND = (
         "category_not_found",
         404,
-        "No category has this id.",
-        "Take ids from the list of categories.",
+        "No category has this ID.",
+        "Use IDs from the list of categories.",
     )
     ROUTE_NOT_FOUND = (
         "route_not_found",
         404,
         "This path does not exist.",
-        "Compare the path with the description; there is no slash at its end.",
+        "Check the path for typos and remove any trailing slash.",
     )
     METHOD_NOT_ALLOWED = (
         "method_not_allowed",
         405,
-        "This path does not accept the method; Allow lists those it does.",
-        "Use a method that Allow lists.",
+        "This path does not support this method.",
+        "Use a method listed in the Allow header.",
     )
     IDEMPOTENCY_IN_PROGRESS = (
         "idempotency_in_progress",
         409,
         "A request with this Idempotency-Key is still running.",
-        "Wait a second and repeat the request.",
+        "Wait the seconds in Retry-After, then send the same request again.",
     )
     LENGTH_REQUIRED = (
         "length_required",
         411,
-        "The request body's length must be given.",
+        "The length of the request body is missing.",
         "Send Content-Length.",
     )
     BODY_TOO_LARGE = (
         "body_too_large",
         413,
-        "The request body is larger than 65536 bytes.",
-        "Send less: one animal a request.",
+        "The request body is larger than 65,536 bytes.",
+        "Send one animal per request.",
     )
     UNSUPPORTED_MEDIA_TYPE = (
         "unsupported_media_type",
@@ -141,26 +141,26 @@ class ErrorCode(StrEnum):
     IDEMPOTENCY_KEY_REUSED = (
         "idempotency_key_reused",
         422,
-        "This Idempotency-Key came before with another body.",
-        "Repeat the first body, or take a new name for a new animal.",
+        "This Idempotency-Key was already used with a different body.",
+        "Send the first body again, or use a new Idempotency-Key.",
     )
     RATE_LIMITED = (
         "rate_limited",
         429,
-        "The API key's rate limit is used up; Retry-After says when it is not.",
-        "Wait the seconds in Retry-After.",
+        "Too many requests.",
+        "Wait the seconds in Retry-After, then retry.",
     )
     INTERNAL_ERROR = (
         "internal_error",
         500,
-        "The service failed; X-Request-ID helps to find out why.",
-        "Repeat it once; if it stays, tell the store the X-Request-ID.",
+        "Something went wrong on our side.",
+        "Retry once. If it fails again, contact support with the X-Request-ID.",
     )
     UNAVAILABLE = (
         "unavailable",
         503,
-        "The service cannot answer now; Retry-After says when to try again.",
-        "Wait the seconds in Retry-After and repeat; an addition with its Idempotency-Key.",
+        "The service is temporarily unavailable.",
+        "Wait the seconds in Retry-After, then retry. Send the same Idempotency-Key again.",
     )
 
 
@@ -178,10 +178,10 @@ CODE_OF_STATUS = {
 
 
 class APIError(APIException):
-    """An error with a code of ours; `message` tells the caller what to mend."""
+    """An error with one of our codes. `message` says what to fix."""
 
     def __init__(self, code: ErrorCode, message: str = "") -> None:
-        """Take the code's own meaning where there is nothing more precise to say."""
+        """Use the meaning of the code if there is no more precise message."""
         super().__init__(message or code.meaning, code)
         self.status_code = code.status
 
@@ -192,7 +192,7 @@ def error_body(code: ErrorCode, message: str = "") -> dict[str, Any]:
 
 
 def error_response(code: ErrorCode, message: str = "", *, retry_after: int | None = None) -> HttpResponse:
-    """Return the Error as an answer of Django's, for what never reaches a view."""
+    """Return the Error as a Django response, for requests that never reach a view."""
     body = render_json(error_body(code, message))
     response = HttpResponse(body, status=code.status, content_type="application/json")
     response["Content-Length"] = str(len(body))  # CommonMiddleware does not see them all
@@ -202,7 +202,7 @@ def error_response(code: ErrorCode, message: str = "", *, retry_after: int | Non
 
 
 def exception_handler(error: Exception, _context: dict[str, Any]) -> Response | None:
-    """Turn what a view raised into an Error; None leaves it to Django (database trouble, defects)."""
+    """Convert an exception into an Error. Return None to leave it to Django (database errors, bugs)."""
     if isinstance(error, UnreadablePostError):
         error = APIError(ErrorCode.BAD_REQUEST, "The request body ended early.")
     if not isinstance(error, APIException):
@@ -238,9 +238,9 @@ def _message_of(error: APIException, code: ErrorCode) -> str:
     return " ".join(_sentences(error.detail)) or code.meaning
 
 
-def _sentences(detail: Any, member: str = "") -> list[str]:
+def _sentences(detail: Any, field: str = "") -> list[str]:
     if isinstance(detail, dict):
         return [text for name, inner in detail.items() for text in _sentences(inner, str(name))]
     if isinstance(detail, list):
-        return [text for inner in detail for text in _sentences(inner, member)]
-    return [f"{member} {detail}" if member else str(detail)] if isinstance(detail, ErrorDetail) else []
+        return [text for inner in detail for text in _sentences(inner, field)]
+    return [f"{field} {detail}" if field else str(detail)] if isinstance(detail, ErrorDetail) else []

@@ -6,12 +6,18 @@ https://datatracker.ietf.org/doc/draft-ietf-httpapi-ratelimit-headers/
 import logging
 import math
 import time
-from functools import cache
+from functools import cache, lru_cache
 from threading import Lock
 from typing import TYPE_CHECKING
 
 from django.conf import settings
-from limits import RateLimitItem
+from limits import (
+    RateLimitItem,
+    RateLimitItemPerDay,
+    RateLimitItemPerHour,
+    RateLimitItemPerMinute,
+    RateLimitItemPerSecond,
+)
 from limits.errors import StorageError
 from limits.storage import storage_from_string
 from limits.strategies import MovingWindowRateLimiter
@@ -25,6 +31,13 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+
+UNITS = {
+    "s": RateLimitItemPerSecond,
+    "min": RateLimitItemPerMinute,
+    "h": RateLimitItemPerHour,
+    "day": RateLimitItemPerDay,
+}
 
 _one_builds = Lock()
 
@@ -43,6 +56,12 @@ def build_limiter() -> MovingWindowRateLimiter:
     return MovingWindowRateLimiter(storage_from_string(address, wrap_exceptions=True, **timeouts))
 
 
+@lru_cache(maxsize=1024)
+def _item(written: str) -> RateLimitItem:
+    rate = parse_rate(written)
+    return UNITS[rate.unit](rate.requests)
+
+
 class KeyRateThrottle(BaseThrottle):
     """Applies the key's own limit, else `settings.RATE_LIMIT`, else none.
 
@@ -57,7 +76,7 @@ class KeyRateThrottle(BaseThrottle):
         written = getattr(request.auth, "rate_limit", "") or settings.RATE_LIMIT
         if not written:
             return True
-        rate = parse_rate(written)
+        rate = _item(written)
         try:
             return self._count(rate, str(getattr(request.auth, "key_id", "")), view)
         except StorageError:

@@ -51,7 +51,7 @@ class JSONOnlyNegotiation(BaseContentNegotiation):
         if refusal := request.META.get(BODY_REFUSAL):
             raise refusal
         if _content_length(request) > settings.API_BODY_LIMIT:
-            message = f"The request body must not be larger than {settings.API_BODY_LIMIT} bytes."
+            message = f"The request body must have at most {settings.API_BODY_LIMIT:,} bytes."
             raise BodyTooLargeError(message)
         if not _is_json_in_utf_8(request.content_type or ""):
             message = f"Content-Type must be {MEDIA_TYPE}, in UTF-8."
@@ -90,13 +90,13 @@ class StrictJSONParser(JSONParser):
         try:
             data = json.loads(body.decode("utf-8"), parse_int=_integer, parse_float=Decimal, parse_constant=_refuse)
         except (ValueError, InvalidOperation, RecursionError):
-            message = "The request body must be JSON in UTF-8."
+            message = "The request body must be valid JSON in UTF-8."
             raise ParseError(message, "malformed_json") from None
         if not isinstance(data, dict):
             message = "The request body must be a JSON object."
             raise ParseError(message, "validation_failed")
         if _deeper_than(data, DEEPEST_NESTING):
-            message = f"The request body must not be nested deeper than {DEEPEST_NESTING} levels."
+            message = f"The request body must be nested at most {DEEPEST_NESTING} levels deep."
             raise ParseError(message, "malformed_json")
         return data
 

@@ -1,7 +1,7 @@
 """Keyset paging, newest first, with RFC 8288 links (docs/decisions/0002)."""
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 from urllib.parse import urlencode
 
 from django.core.signing import BadSignature, Signer
@@ -13,9 +13,9 @@ from rest_framework.pagination import BasePagination
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from rest.converters import INT64_MAX
 from rest.errors import APIError, ErrorCode
-from rest.parameters import chosen_filters, filter_parameters, single_parameter
+from rest.ids import INT64_MAX
+from rest.parameters import Filters, chosen_filters, filter_parameters, single_parameter
 
 if TYPE_CHECKING:
     from rest_framework.views import APIView  # it imports the classes that the settings name, this file's too
@@ -46,20 +46,29 @@ def newest_from(queryset: QuerySet[Any], newest: Value | Least, filters: dict[st
 
 
 class KeysetPagination(BasePagination):
-    """A page of a list, filtered by the view's `choice_filters` (field name → enumeration).
+    """A page of a list, newest first. A view with filters declares a subclass beside it.
 
-    Newest first, by keyset on the id: no OFFSET, no COUNT, one row more than asked tells whether
+    By keyset on the id: no OFFSET, no COUNT, one row more than asked shows whether
     there is more. The cursor is the last row's id, signed for its list and filters.
     """
 
+    filters: ClassVar[Filters] = {}
+    """Query parameter, which is also the field → the values it can have."""
+
+    being_written: ClassVar[QuerySet[Any] | None] = None
+    """Rows with `first_id` and `last_id`: a range of ids that a long transaction is writing."""
+
     def paginate_queryset(  # type: ignore[override]  # a list of anything else has no keys to page by
-        self, queryset: QuerySet[Any], request: Request, view: "APIView | None" = None
+        self,
+        queryset: QuerySet[Any],
+        request: Request,
+        view: "APIView | None" = None,  # noqa: ARG002 - DRF names it
     ) -> list[Any] | None:
         """Return the page's rows; raises `APIError` for a bad filter, `limit` or `cursor`."""
         self.request = request
-        self.filters = chosen_filters(request, view) if view else {}
+        self.chosen = chosen_filters(request, self.filters)
         limit = _limit(request)
-        rows = self._rows(queryset, limit + 1, getattr(view, "being_written", None))
+        rows = self._rows(queryset, limit + 1)
         self.page, self.has_more = rows[:limit], len(rows) > limit
         return self.page
 
@@ -72,10 +81,10 @@ class KeysetPagination(BasePagination):
         """Return the schema of a page for the API description."""
         return schema | {"maxItems": MOST}
 
-    def get_schema_operation_parameters(self, view: "APIView") -> list[dict[str, Any]]:
+    def get_schema_operation_parameters(self, _view: "APIView") -> list[dict[str, Any]]:
         """Return the parameters for the API description."""
         return [
-            *filter_parameters(view),
+            *filter_parameters(self.filters),
             {
                 "name": "limit",
                 "in": "query",
@@ -93,29 +102,29 @@ class KeysetPagination(BasePagination):
             },
         ]
 
-    def _rows(self, queryset: QuerySet[Any], count: int, being_written: QuerySet[Any] | None) -> list[Any]:
+    def _rows(self, queryset: QuerySet[Any], count: int) -> list[Any]:
         """Return the first rows of the page, without a look at those that a long transaction is writing.
 
-        On PostgreSQL a list would have to visit each of them to learn that it is not committed. `being_written` has
-        `first_id` and `last_id` of their range; the statement reads it with the rows, so that they show at once when
-        they are committed. What others add meanwhile has higher ids.
+        On PostgreSQL a list would have to visit each of them to learn that it is not committed. The statement reads
+        their range with the rows, so that they show at once when they are committed. What others add meanwhile has
+        higher ids.
         """
-        newest = self._newest()
+        newest, being_written = self._newest(), self.being_written
         if being_written is None or connections[queryset.db].vendor != "postgresql":
-            return list(newest_from(queryset, Value(newest), self.filters)[:count])
+            return list(newest_from(queryset, Value(newest), self.chosen)[:count])
         before = Least(Value(newest), Subquery(being_written.values("first_id")[:1]) - 1)
         last_id = Subquery(being_written.values("last_id")[:1])
-        rows = list(newest_from(queryset.annotate(last_hidden=last_id), before, self.filters)[:count])
+        rows = list(newest_from(queryset.annotate(last_hidden=last_id), before, self.chosen)[:count])
         last_hidden = rows[0].last_hidden if rows else being_written.values_list("last_id", flat=True).first()
         if last_hidden is None or last_hidden >= newest:
             return rows
-        after = queryset.filter(**self.filters, pk__gt=last_hidden, pk__lte=newest).order_by("-pk")
+        after = queryset.filter(**self.chosen, pk__gt=last_hidden, pk__lte=newest).order_by("-pk")
         return [*after[:count], *rows][:count]
 
     def _next_url(self) -> str:
         last: Model = self.page[-1]
         given = {name: self.request.query_params[name] for name in ("limit",) if name in self.request.query_params}
-        query = urlencode(given | self.filters | {"cursor": self._signer().sign_object(last.pk)})
+        query = urlencode(given | self.chosen | {"cursor": self._signer().sign_object(last.pk)})
         return f"{self.request.build_absolute_uri(self.request.path)}?{query}"
 
     def _newest(self) -> int:
@@ -129,7 +138,7 @@ class KeysetPagination(BasePagination):
         return last - 1
 
     def _signer(self) -> Signer:
-        return Signer(sep=".", salt=f"{self.request.path}?{urlencode(self.filters)}")
+        return Signer(sep=".", salt=f"{self.request.path}?{urlencode(self.chosen)}")
 
 
 def _limit(request: Request) -> int:

@@ -1,14 +1,15 @@
 """Query parameters, read strictly: a mistyped filter must not look like an empty shop."""
 
+from collections.abc import Mapping
 from enum import Enum
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rest_framework.request import Request
 
 from rest.errors import APIError, ErrorCode
 
-if TYPE_CHECKING:
-    from rest_framework.views import APIView  # it imports the classes that the settings name, this file's users too
+Filters = Mapping[str, type[Enum]]
+"""Query parameter → the values it can have."""
 
 
 def single_parameter(request: Request, name: str) -> str | None:
@@ -19,12 +20,11 @@ def single_parameter(request: Request, name: str) -> str | None:
     return values[0] if values else None
 
 
-def chosen_filters(request: Request, view: "APIView") -> dict[str, str]:
-    """Return the filters that the caller set, out of the view's `choice_filters`: field name → value.
+def chosen_filters(request: Request, filters: Filters) -> dict[str, str]:
+    """Return the filters that the caller set: parameter → value.
 
     Raises `APIError` for a value that is none of the field's choices.
     """
-    filters = _choice_filters(view)
     given = {name: single_parameter(request, name) for name in filters}
     for name, value in given.items():
         allowed = [choice.value for choice in filters[name]]
@@ -33,8 +33,8 @@ def chosen_filters(request: Request, view: "APIView") -> dict[str, str]:
     return {name: value for name, value in given.items() if value is not None}
 
 
-def filter_parameters(view: "APIView") -> list[dict[str, Any]]:
-    """Return the view's filters for the API description."""
+def filter_parameters(filters: Filters) -> list[dict[str, Any]]:
+    """Return the filters for the API description."""
     return [
         {
             "name": name,
@@ -43,9 +43,5 @@ def filter_parameters(view: "APIView") -> list[dict[str, Any]]:
             "description": f"Only those with this {name}. Without it, all of them.",
             "schema": {"$ref": f"#/components/schemas/{choices.__name__}"},
         }
-        for name, choices in _choice_filters(view).items()
+        for name, choices in filters.items()
     ]
-
-
-def _choice_filters(view: "APIView") -> dict[str, type[Enum]]:
-    return getattr(view, "choice_filters", {})

@@ -1,27 +1,20 @@
 """The written form of a rate limit, `600/min`, shared by the settings, the keys and the limiter."""
 
 import re
-from functools import lru_cache
+from typing import NamedTuple
 
-from limits import (
-    RateLimitItem,
-    RateLimitItemPerDay,
-    RateLimitItemPerHour,
-    RateLimitItemPerMinute,
-    RateLimitItemPerSecond,
-)
-
-UNITS = {
-    "s": RateLimitItemPerSecond,
-    "min": RateLimitItemPerMinute,
-    "h": RateLimitItemPerHour,
-    "day": RateLimitItemPerDay,
-}
 MOST_REQUESTS = 1_000_000
 
 
-@lru_cache(maxsize=1024)
-def parse_rate(text: str) -> RateLimitItem:
+class Rate(NamedTuple):
+    """So many requests in each second, minute, hour or day."""
+
+    requests: int
+    unit: str
+    """`s`, `min`, `h` or `day`."""
+
+
+def parse_rate(text: str) -> Rate:
     """Return the limit that `text` writes, such as `600/min`.
 
     Raises `ValueError` with a sentence that says what a rate may be.
@@ -30,4 +23,4 @@ def parse_rate(text: str) -> RateLimitItem:
     if match is None or int(match[1]) > MOST_REQUESTS:
         message = f"must be N/s, N/min, N/h or N/day with N from 1 to {MOST_REQUESTS}, as in 600/min."
         raise ValueError(message)
-    return UNITS[match[2]](int(match[1]))
+    return Rate(int(match[1]), match[2])

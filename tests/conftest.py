@@ -2,6 +2,8 @@
 
 import json
 from collections.abc import Iterator
+from datetime import date
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,9 +14,38 @@ from django.test import Client
 from categories.models import Category
 from petstore_site.apikeys import lookup, records, usage
 from petstore_site.apikeys.models import APIKey
-from rest import database_errors
 from rest.limits import build_limiter
+from tests.days import today
 from tests.factories import CategoryFactory
+
+SLOW = (
+    "apikeys/test_commands.py",
+    "clients/",
+    "e2e/",
+    "protocol/",
+    "test_docs.py",
+    "test_gunicorn.py",
+    "test_settings.py",
+)
+"""Tests that take long and hardly depend on the database: `make test-all` runs them once."""
+
+SLOW_ON_EACH_DATABASE = (
+    "contract/test_description_holds.py",
+    "pets/importing/test_runs.py",
+    "properties/",
+    "test_live.py",
+)
+"""Tests that take long and depend on transactions and locks: `make test-all` runs them on each database."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the slow tests by the place where they are."""
+    for item in items:
+        place = item.path.relative_to(Path(__file__).parent).as_posix()
+        if place.startswith(SLOW + SLOW_ON_EACH_DATABASE):
+            item.add_marker("slow")
+        if place.startswith(SLOW_ON_EACH_DATABASE):
+            item.add_marker("each_database")
 
 
 @pytest.fixture(scope="session")
@@ -35,7 +66,6 @@ def _nothing_left_over(settings: Any) -> Iterator[None]:
     records.clear()
     build_limiter.cache_clear()
     cache.clear()
-    database_errors.forget_doubt()
     yield
     lookup.clear()
 
@@ -66,6 +96,12 @@ class ApiClient:
 
 def json_bytes(body: Any) -> bytes:
     return b"" if body is None else json.dumps(body).encode()
+
+
+@pytest.fixture(name="today")
+def one_day() -> date:
+    """The day in UTC, until the test ends."""
+    return today()
 
 
 @pytest.fixture

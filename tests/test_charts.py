@@ -36,6 +36,16 @@ def test_lying_bars_have_their_label_and_total_beside_them() -> None:
     assert [text.text for text in chart.picture.texts] == ["Dogs", "4,000", f"{'x' * 23}…", "1"]
 
 
+@pytest.mark.parametrize(("label", "shown"), [("x" * 24, "x" * 24), ("x" * 25, f"{'x' * 23}…")])
+def test_a_label_of_24_characters_has_room(label: str, shown: str) -> None:
+    assert Chart("stock", "Stock", TWO, [row(label, 1, 0)], lying=True).picture.texts[0].text == shown
+
+
+def test_charts_side_by_side_share_the_longest_bar() -> None:
+    bars = [Chart("use", "Use", TWO[:1], [row("Mon", 50)], top=top).picture.bars[0].height for top in (0, 50, 100)]
+    assert bars == [150, 150, 75]
+
+
 @pytest.mark.parametrize("lying", [False, True])
 @pytest.mark.parametrize("rows", [[], [row("Mon", 0, 0)]])
 def test_nothing_draws_nothing(rows: list[Row], lying: bool) -> None:

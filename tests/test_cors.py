@@ -1,24 +1,23 @@
 """CORS: off by default; where origins are configured, errors carry it too."""
 
+import runpy
 from typing import Any
 
 import pytest
-from django.conf import settings as base_settings
 
 from tests.conftest import ApiClient
+from tests.server import ROOT
 
 SHOP = "https://shop.example"
 
 
 @pytest.fixture
-def open_to_the_shop(settings: Any) -> None:
-    settings.CORS_ALLOWED_ORIGINS = [SHOP]
-    before = base_settings.MIDDLEWARE.index("petstore_site.middleware.DatabaseTroubleMiddleware")
-    settings.MIDDLEWARE = [
-        *base_settings.MIDDLEWARE[:before],
-        "corsheaders.middleware.CorsMiddleware",
-        *base_settings.MIDDLEWARE[before:],
-    ]
+def open_to_the_shop(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Take the settings as they are read with the variable set."""
+    monkeypatch.setenv("CORS_ALLOWED_ORIGINS", SHOP)
+    read = runpy.run_path(str(ROOT / "petstore_site" / "settings.py"))
+    settings.CORS_ALLOWED_ORIGINS = read["CORS_ALLOWED_ORIGINS"]
+    settings.MIDDLEWARE = read["MIDDLEWARE"]
 
 
 def test_off_by_default(api: ApiClient) -> None:

@@ -1,7 +1,7 @@
 """The first page of the back office: each figure against a plain count, and against the list that it leads to."""
 
 import re
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import UTC, datetime, time, timedelta
 from html import unescape
 from typing import Any
 
@@ -16,16 +16,13 @@ from pets.models import ImportRun, Pet, PetStatus, Sale
 from petstore_site.apikeys.models import APIKey, KeyUsage, Use
 from petstore_site.dashboard import animals, keys
 from petstore_site.dashboard.days import name
+from tests.days import today
 from tests.factories import APIKeyFactory, CategoryFactory, PetFactory
 
 HOSTILE = '<script>alert("stock")</script>'
 FIGURE = re.compile(r'<a href="([^"]+)">([0-9,]+)</a>')
 ANIMALS = ["stock", "days"]
 KEYS = ["use", "expiring", "deprecated"]
-
-
-def today() -> date:
-    return timezone.now().date()
 
 
 def days_ago(days: int) -> datetime:

@@ -106,6 +106,17 @@ def test_a_lost_race_is_tried_again_twice(api: ApiClient, sqlstate: str) -> None
 
 
 @postgresql_only
+def test_the_back_office_repeats_nothing(admin_client: Client) -> None:
+    category = CategoryFactory()
+    new = {"name": "Rex", "category": category.pk, "status": "available", "external_reference": ""}
+    admin_client.raise_request_exception = False
+    with instead_of('INSERT INTO "pets_pet"', raising("40001"), times=1) as tries:
+        page = admin_client.post("/admin/pets/pet/add/", new)
+    assert (page.status_code, page["Retry-After"], len(tries)) == (503, "1", 1)
+    assert not Pet.objects.exists()
+
+
+@postgresql_only
 def test_a_read_only_server_is_left_for_good(api: ApiClient) -> None:
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_backend_pid()")
@@ -129,11 +140,13 @@ def test_an_answer_that_no_standby_confirmed_is_withdrawn(api: ApiClient) -> Non
     operator.start()
     try:
         answer = api.post("/v1/pets", {"name": "x", "categoryId": category.pk})
+        next_one = api.get("/v1/pets")
     finally:
         operator.join()
         connection.connection.close()  # not back to the pool, with its synchronous_commit
         connection.close()
     assert (answer.status_code, answer.json()) == (503, UNAVAILABLE)
+    assert next_one.status_code == 200
     assert answer["Retry-After"] == "2"
     assert "Location" not in answer.headers
 

@@ -37,6 +37,12 @@ def environment(server: Gunicorn) -> dict[str, str]:
     return {"PATH": os.environ["PATH"], "BASE": f"{server.url}/v1", "KEY": key}
 
 
+def need(program: str) -> None:
+    """Skip the test if there is no such program."""
+    if shutil.which(program) is None:
+        pytest.skip(f"{program} is not on PATH")
+
+
 def run(command: list[str], environment: dict[str, str], folder: Path) -> str:
     done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 0, done.stderr
@@ -46,6 +52,7 @@ def run(command: list[str], environment: dict[str, str], folder: Path) -> str:
 def test_the_readmes_calls_have_their_real_answers(
     server: Gunicorn, environment: dict[str, str], tmp_path: Path
 ) -> None:
+    need("curl")
     console = re.search(r"^```console\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
     assert console
     calls = re.findall(r"^\$ (curl (?:.*\\\n)*.*)\n(.*)\n", console[1], re.MULTILINE)
@@ -89,8 +96,7 @@ def _without_times(text: str) -> list[str]:
     ("language", "snippet"), SNIPPETS, ids=[f"{language}-{number}" for number, (language, _) in enumerate(SNIPPETS)]
 )
 def test_every_snippet_runs(language: str, snippet: str, environment: dict[str, str], tmp_path: Path) -> None:
-    if shutil.which(RUNNERS[language][0]) is None:
-        pytest.skip(f"no {RUNNERS[language][0]} on PATH")
+    need("curl" if language == "sh" else RUNNERS[language][0])
     printed = run([*RUNNERS[language], snippet], environment, tmp_path)
     assert printed.strip()
 
@@ -102,6 +108,7 @@ def test_the_walk_finds_every_animal(server: Gunicorn, environment: dict[str, st
 
 
 def test_the_conditional_get_is_a_304(environment: dict[str, str], tmp_path: Path) -> None:
+    need("curl")
     snippet = next(text for _, text in SNIPPETS if "If-None-Match" in text)
     assert run([*RUNNERS["sh"], snippet], environment, tmp_path) == "304\n"
 

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -28,9 +29,14 @@ from tests.server import (
     until,
 )
 
-REVOKED = error("api_key_revoked", "The API key was revoked; ask the store for a new one.", 401)
+INVALID = error(
+    "api_key_invalid",
+    "The API key is not valid. Check that you copied all of it and that it belongs to this environment.",
+    401,
+)
+REVOKED = error("api_key_revoked", "The API key was revoked. Ask the store for a new one.", 401)
 BROKEN_CHUNKS = error("bad_request", "The chunks of the request body are malformed.", 400)
-TOO_LARGE = error("body_too_large", "The request body must not be larger than 65536 bytes.", 413)
+TOO_LARGE = error("body_too_large", "The request body must have at most 65,536 bytes.", 413)
 
 SEED = """
 import json
@@ -182,9 +188,7 @@ class TestHeads:
 
     def test_two_keys_in_one_request_are_refused(self, server: Gunicorn, key: str) -> None:
         status, body = exchange(server, head_of_post(key, f"Authorization: Bearer {key}", "Content-Length: 0"))
-        assert status in {400, 401}
-        assert body == error(body["code"], body["message"], status)
-        assert key not in str(body)
+        assert (status, body) == (401, INVALID)
 
     @pytest.mark.parametrize("path", ["/v1/pets", "/v1/pets/0", "/v1/nowhere", "/", "/docs/", "/admin/login/"])
     def test_head_has_the_head_of_get_and_no_body(self, server: Gunicorn, key: str, path: str) -> None:
@@ -302,15 +306,17 @@ class TestKeys:
             assert len(after) > 5
             assert after == [(401, REVOKED)] * len(after)
 
-    def test_use_is_written_down_at_the_latest_when_the_server_stops(self, database: str) -> None:
+    def test_use_is_written_down_at_the_latest_when_the_server_stops(self, database: str, today: date) -> None:
         with running_server(database=database) as server:
             issued = server.manage_json("issue_api_key", "Well used")
             answers = all_at_once(lambda number: server.get(["/v1/pets", "/v1/pets/0"][number % 2], issued["key"]))
             assert count(answers) == {200: 8, 404: 8}
         listed = {each["key_id"]: each["last_used_at"] for each in server.manage_json("list_api_keys")}
-        today = time.strftime("%Y-%m-%d", time.gmtime())
-        assert str(listed[issued["key_id"]]).startswith(today)
-        assert written_use(server, issued["key_id"]) == [(today, "pet-detail", 4, 8), (today, "pet-list", 2, 8)]
+        assert str(listed[issued["key_id"]]).startswith(str(today))
+        assert written_use(server, issued["key_id"]) == [
+            (str(today), "pet-detail", 4, 8),
+            (str(today), "pet-list", 2, 8),
+        ]
 
     def test_the_log_names_keys_and_tells_no_secret(self, server: Gunicorn, key: str) -> None:
         for path in ("/v1/pets", f"/v1/pets?key={key}", f"/v1/{key}", "/v1/pets?limit=0"):

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from petstore_site import logs
+from petstore_site.apikeys import keys
 from petstore_site.apikeys.models import APIKey
 from tests.conftest import ApiClient
 
@@ -29,9 +30,19 @@ def record(message: str, **extra: Any) -> logging.LogRecord:
 
 
 @pytest.mark.parametrize(("message", "written"), LEAKS)
-def test_secrets_are_blotted_out(message: str, written: str) -> None:
+def test_secrets_are_redacted(message: str, written: str) -> None:
     assert json.loads(logs.JSONFormatter().format(record(message)))["message"] == written
     assert logs.TextFormatter().format(record(message)).endswith(f" {written}")
+
+
+@pytest.mark.parametrize("prefix", ["pets_live_", "shop-2_", "P."])
+@pytest.mark.parametrize("start", ["", "Authorization: Bearer ", "?key="])
+def test_keys_with_another_prefix_too(monkeypatch: pytest.MonkeyPatch, prefix: str, start: str) -> None:
+    monkeypatch.setitem(keys.PREFIXES, "production", prefix)
+    key = keys.generate(prefix)
+    written = json.loads(logs.JSONFormatter().format(record(f"{start}{key.text} was sent")))["message"]
+    shown = f"{prefix}{key.key_id}***"
+    assert written in {f"{start}{shown} was sent", "Authorization: Bearer *** was sent"}
 
 
 @pytest.mark.parametrize("formatter", [logs.JSONFormatter(), logs.TextFormatter()])

@@ -58,7 +58,10 @@ def test_unknown_addresses_in_the_back_office_are_pages(db: None) -> None:
     client.force_login(User.objects.get())
     answer = client.get("/admin/nowhere/")
     assert (answer.status_code, answer["Content-Type"]) == (404, "text/html; charset=utf-8")
-    assert "There is no such page: the address is mistyped, or what it showed was deleted." in answer.content.decode()
+    assert (
+        "This page does not exist. Check the address for typos. Its content may have been deleted."
+        in answer.content.decode()
+    )
 
 
 def test_an_error_page_that_cannot_be_drawn_is_an_error(db: None, settings: Any) -> None:

@@ -175,16 +175,44 @@ def test_the_development_key_is_made_once_and_kept_private() -> None:
     assert (ROOT / "var" / "secret-key").stat().st_mode & 0o077 == 0
 
 
-def test_limits_counted_in_each_process_are_told() -> None:
+@pytest.mark.parametrize(
+    ("variables", "warns"), [(PRODUCTION | {"CACHE_URL": "memory://"}, True), (PRODUCTION, False), ({}, False)]
+)
+def test_limits_counted_in_each_process_are_reported_where_it_matters(variables: dict[str, str], warns: bool) -> None:
     check = [sys.executable, "manage.py", "check"]
-    env = {"PATH": os.environ["PATH"]} | PRODUCTION | {"CACHE_URL": "memory://"}
-    told = subprocess.run(check, cwd=ROOT, env=env, capture_output=True, text=True, check=True).stderr
-    assert "(petstore.W001) CACHE_URL is memory://" in told
+    env = {"PATH": os.environ["PATH"]} | variables
+    done = subprocess.run(check, cwd=ROOT, env=env, capture_output=True, text=True, check=True)
+    assert ("(petstore.W001) CACHE_URL is memory://" in done.stderr) is warns
+
+
+def test_production_is_for_browsers_that_use_tls() -> None:
+    shown = start(
+        PRODUCTION,
+        "settings.SECURE_HSTS_SECONDS, settings.SECURE_HSTS_INCLUDE_SUBDOMAINS, settings.SECURE_HSTS_PRELOAD, "
+        "settings.CSRF_COOKIE_SECURE, settings.CSRF_COOKIE_HTTPONLY",
+    )
+    assert shown.stdout == "31536000 True True True True\n"
+    shown = start({}, "settings.SECURE_HSTS_SECONDS, settings.CSRF_COOKIE_SECURE, settings.SESSION_COOKIE_SECURE")
+    assert shown.stdout == "0 False False\n"
+
+
+@pytest.mark.parametrize(("path", "status"), [("/livez", 200), ("/readyz", 503), ("/v1/pets", 401), ("/", 301)])
+def test_production_redirects_browsers_to_tls_and_nothing_else(path: str, status: int) -> None:
+    asked = f"__import__('django').setup(), __import__('django.test').test.Client().get('{path}', headers=dict(host='petstore.example')).status_code"
+    assert start(PRODUCTION, f"({asked})[1]").stdout == f"{status}\n"
+
+
+def test_pages_of_other_origins_may_read_every_header_that_they_need() -> None:
+    exposed = (
+        "Deprecation, ETag, Idempotency-Replayed, Link, Location, RateLimit, RateLimit-Policy, Retry-After, Sunset, "
+        "WWW-Authenticate, X-Request-ID"
+    )
+    assert start(PRODUCTION, "', '.join(settings.CORS_EXPOSE_HEADERS)").stdout == f"{exposed}\n"
 
 
 def test_cors_stands_before_the_api_and_only_where_origins_are_set() -> None:
     name = "corsheaders.middleware.CorsMiddleware"
-    order = f"settings.MIDDLEWARE.index('{name}') < min(i for i, m in enumerate(settings.MIDDLEWARE) if '.api.' in m)"
+    order = f"settings.MIDDLEWARE.index('{name}') < min(i for i, m in enumerate(settings.MIDDLEWARE) if m.startswith('rest.'))"
     assert start({"CORS_ALLOWED_ORIGINS": "https://shop.example"}, order).stdout == "True\n"
     assert start({}, f"'{name}' in settings.MIDDLEWARE").stdout == "False\n"
 

@@ -238,7 +238,7 @@ def main(arguments: list[str]) -> int:
         with postgresql() as url:
             return command.run(arguments, os.environ | {"DATABASE_URL": url})
     except NoPostgreSQLError as error:
-        sys.stderr.write(f"left out: PostgreSQL ({error})\n")
+        sys.stderr.write(f"PostgreSQL ({error})\n")
         return LEFT_OUT
 
 

@@ -66,6 +66,22 @@ class Source:
         self.raw.seek(0)
         return cast("IO[bytes]", gzip.GzipFile(fileobj=self.raw)) if self._zipped else self.raw
 
+    @contextmanager
+    def unpacked(self, most: int) -> Iterator[IO[bytes]]:
+        """Give the file unpacked, to be read in any order; raises `FileError` if it has more bytes than `most`."""
+        if not self._zipped:
+            yield self.open()
+            return
+        with tempfile.TemporaryFile() as copy:
+            file = self.open()
+            with _readable():
+                while block := file.read(BLOCK):
+                    if copy.tell() + len(block) > most:
+                        message = f"The file has more than {most:,} bytes when it is unpacked."
+                        raise FileError(message)
+                    copy.write(block)
+            yield cast("IO[bytes]", copy)
+
     def beginning(self) -> bytes:
         """Return the first bytes, enough to recognise the format; raises `FileError` if the file is empty."""
         with _readable():

@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 LARGEST_UPLOAD = 5 * 1024 * 1024
 """Bytes."""
 
+LARGEST_WORKBOOK = 32 * 1024 * 1024
+"""Bytes that are unpacked of an XLSX file. It takes some seconds."""
+
 MOST_ROWS = 5_000
 KEPT = timedelta(days=1)
 
@@ -126,7 +129,11 @@ def _source(upload: ImportUpload) -> Iterator[Source]:
 def _options(upload: ImportUpload) -> Options:
     chosen = upload.options
     return Options(
-        reading=Reading(encoding=chosen["encoding"] or None, formula_safe=chosen["formula_safe"]),
+        reading=Reading(
+            encoding=chosen["encoding"] or None,
+            formula_safe=chosen["formula_safe"],
+            largest_workbook=LARGEST_WORKBOOK,
+        ),
         create_categories=chosen["create_categories"],
         keep_blanks=chosen["blank"] == "keep",
         skip_errors=True,

@@ -9,7 +9,3 @@ class ApikeysConfig(AppConfig):
     name = "petstore_site.apikeys"
     label = "apikeys"
     verbose_name = "API keys"
-
-    def ready(self) -> None:
-        """Tell drf-spectacular how the keys are sent."""
-        from petstore_site.apikeys import schema  # noqa: F401, PLC0415 - importing registers

@@ -9,10 +9,10 @@ from rest_framework.request import Request
 from petstore_site.apikeys import keys, lookup
 from petstore_site.apikeys.lookup import CachedKey
 
-MISSING = "The Authorization header is missing; send your key as Authorization: Bearer API_KEY."
-INVALID = "The API key is not valid; check that it was copied whole and belongs to this environment."
-EXPIRED = "The API key has expired; use the key that replaced it, or ask the store for a new one."
-REVOKED = "The API key was revoked; ask the store for a new one."
+MISSING = "No API key was provided. Send it as Authorization: Bearer <key>."
+INVALID = "The API key is not valid. Check that you copied all of it and that it belongs to this environment."
+EXPIRED = "The API key has expired. Use the key that replaced it, or ask the store for a new one."
+REVOKED = "The API key was revoked. Ask the store for a new one."
 
 
 class BearerKeyAuthentication(BaseAuthentication):

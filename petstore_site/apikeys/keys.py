@@ -11,6 +11,9 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from zlib import crc32
 
+PREFIXES = {"production": "pets_live_", "staging": "pets_test_", "development": "pets_test_"}
+"""The start of a key, by environment; docs/api-keys.md lists what else a new prefix changes."""
+
 ALPHABET = string.digits + string.ascii_uppercase + string.ascii_lowercase
 KEY_ID_LENGTH = 8
 SECRET_LENGTH = 32
@@ -51,6 +54,12 @@ def is_well_formed(text: str, *, prefix: str) -> bool:
     if not text.startswith(prefix) or not BODY.fullmatch(text, len(prefix)):
         return False
     return checksum(text[:-CHECKSUM_LENGTH]) == text[-CHECKSUM_LENGTH:]
+
+
+def redact(text: str) -> str:
+    """Return `text` without the secret of the keys in it, whole or cut off: prefix and key ID stay."""
+    prefixes = "|".join(map(re.escape, PREFIXES.values()))
+    return re.sub(rf"((?:{prefixes})[0-9A-Za-z]{{{KEY_ID_LENGTH}}})[0-9A-Za-z]{{4,}}", r"\1***", text)
 
 
 def digest(text: str) -> str:

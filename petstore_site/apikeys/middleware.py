@@ -15,6 +15,7 @@ from petstore_site.apikeys.records import Record
 GetResponse = Callable[[HttpRequest], HttpResponse]
 
 READING = {"GET", "HEAD", "OPTIONS"}
+WRITING = {"POST", "PUT", "PATCH", "DELETE"}
 
 
 class KeyUseMiddleware:
@@ -73,5 +74,7 @@ def _route(request: HttpRequest) -> str:
 
 
 def _route_and_write(request: HttpRequest) -> str:
-    """Return the route's name, and after a blank the method where it writes: one path can have both."""
-    return _route(request) + (" POST" if request.method == "POST" else "")
+    """Return the route's name, followed by a space and the method unless it reads: one path can have several."""
+    if request.method in READING:
+        return _route(request)
+    return f"{_route(request)} {request.method if request.method in WRITING else 'OTHER'}"

@@ -9,9 +9,9 @@ from django.conf import settings
 from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
 from django.db import connections, models, transaction
-from django.db.models import Max, Q
+from django.db.models import Exists, F, Max, OuterRef, Q, Value
 from django.db.models.functions import Length
-from django.db.models.lookups import Exact
+from django.db.models.lookups import Exact, GreaterThanOrEqual
 from django.utils import timezone
 from simple_history.models import HistoricalRecords
 
@@ -90,6 +90,16 @@ class APIKeyQuerySet(models.QuerySet["APIKey"]):
     def not_replaced(self) -> Self:
         """Return the keys that no rotation has replaced."""
         return self.filter(replaced_by=None)
+
+    def to_be_rotated(self) -> Self:
+        """Return the keys that no rotation has replaced, without those that a rotation made less than half a life ago.
+
+        So that a rotation run twice does not replace the new keys too, however short their lives.
+        """
+        now = Value(timezone.now(), models.DateTimeField())
+        second_half = GreaterThanOrEqual(now - F("created_at"), F("expires_at") - now)
+        replacements = self.model.objects.filter(replaced_by=OuterRef("pk"))
+        return self.not_replaced().filter(~Exists(replacements) | Q(second_half))
 
     def locked(self) -> Self:
         """Return the keys locked against other writers; requests that refer to them do not wait."""
@@ -289,7 +299,7 @@ class KeyUsageQuerySet(models.QuerySet["KeyUsage"]):
 class KeyUsage(models.Model):
     """How many requests a key made on a day (UTC), by route name and status class (2 for 2xx).
 
-    " POST" follows the name of a route that was written to: one path can be read and written.
+    A method that does not read follows the name, as in "pet-list POST": one path can be read and written.
     """
 
     key = models.ForeignKey(APIKey, on_delete=models.CASCADE, db_index=False, related_name="usage")
@@ -344,11 +354,15 @@ class RequestRecordQuerySet(models.QuerySet["RequestRecord"]):
         """Return, unordered, about the last `number` records that were written; a range of the primary key."""
         return self.filter(pk__gt=(self._last_pk() or 0) - number)
 
-    def purge(self) -> int:
-        """Delete what is too old or too many among the oldest `PURGED_AT_ONCE` rows; return how many that were."""
-        oldest = self.order_by("pk").values("pk")[:PURGED_AT_ONCE]
+    def expired(self) -> Self:
+        """Return the records that are too old or too many."""
         too_many = Q(pk__lte=(self._last_pk() or 0) - MOST_RECORDS)
-        return self.filter(Q(at__lte=timezone.now() - KEPT) | too_many, pk__in=oldest).delete()[0]
+        return self.filter(Q(at__lte=timezone.now() - KEPT) | too_many)
+
+    def purge(self) -> int:
+        """Delete the expired among the oldest `PURGED_AT_ONCE` rows; return how many that were."""
+        oldest = self.order_by("pk").values("pk")[:PURGED_AT_ONCE]
+        return self.expired().filter(pk__in=oldest).delete()[0]
 
     def _last_pk(self) -> int | None:
         last: int | None = self.aggregate(last=Max("pk"))["last"]

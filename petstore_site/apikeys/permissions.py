@@ -29,6 +29,6 @@ class ScopeAllowsMethod(BasePermission):
     def has_permission(self, request: Request, _view: "APIView") -> bool:
         """Raise `PermissionDenied`, or return True."""
         if request.method not in SAFE_METHODS and getattr(request.auth, "scope", None) != Scope.WRITE:
-            message = "This operation needs a key with the scope write; the scope of this key is read."
+            message = "This operation needs a key with the scope write. The scope of this key is read."
             raise PermissionDenied(message, "insufficient_scope")
         return True

@@ -17,6 +17,6 @@ def address_of(route: str) -> str:
 
 
 def operation(counted: str) -> str:
-    """Return `POST /v1/pets` for `pet-list POST`, under which `KeyUsage` counts it; what does not write is a GET."""
+    """Return `POST /v1/pets` for `pet-list POST` of `KeyUsage`; a route without a method was read."""
     route, _, method = counted.partition(" ")
     return f"{method or 'GET'} {address_of(route)}"

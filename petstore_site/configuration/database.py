@@ -4,9 +4,6 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-import psycopg
-from psycopg.conninfo import conninfo_to_dict
-
 from petstore_site.logs import redact
 from rest.database_errors import UNMIGRATED, trouble
 
@@ -63,9 +60,12 @@ def _sqlite(url: str, base_dir: Path) -> dict[str, Any]:
 
 
 def _postgresql(url: str, *, serving: bool, threads: int, pgbouncer: bool) -> dict[str, Any]:
+    from psycopg import ProgrammingError  # noqa: PLC0415 - a shop with SQLite need not load it
+    from psycopg.conninfo import conninfo_to_dict  # noqa: PLC0415
+
     try:
         parameters = conninfo_to_dict(url)
-    except psycopg.ProgrammingError:
+    except ProgrammingError:
         raise ValueError(FORMS) from None  # libpq's own message may repeat the password
     name = parameters.pop("dbname", None)
     ports = str(parameters.get("port") or "").split(",")

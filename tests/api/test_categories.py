@@ -31,7 +31,7 @@ def test_one_category(api: ApiClient) -> None:
 @pytest.mark.parametrize("category_id", ["999999999", "0", "abc", "01", "9223372036854775808"])
 def test_what_names_no_category(api: ApiClient, category_id: str) -> None:
     answer = api.get(f"/v1/categories/{category_id}")
-    assert (answer.status_code, answer.json()) == (404, error("category_not_found", "No category has this id.", 404))
+    assert (answer.status_code, answer.json()) == (404, error("category_not_found", "No category has this ID.", 404))
 
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE"])

@@ -1,5 +1,6 @@
 """`POST /v1/pets` (interface document, section 4.2; strict input)."""
 
+import io
 import json
 from typing import Any
 
@@ -10,18 +11,19 @@ from categories.models import Category
 from pets.models import Pet
 from tests.conftest import ApiClient, error
 from tests.factories import CategoryFactory
+from tests.test_database_trouble import instead_of
 
 NAME_LENGTH = "name must have 1 to 255 characters."
 NAME_STRING = "name must be a string."
-NAME_VISIBLE = "name must contain a visible character."
+NAME_VISIBLE = "name must contain at least one visible character."
 NAME_CONTROL = "name must not contain control characters or lone surrogates."
-CATEGORY_INT64 = "categoryId must be an integer of 64 bits."
+CATEGORY_INT64 = "categoryId must be a 64-bit integer."
 CATEGORY_EXISTS = "categoryId must be the id of an existing category."
 STATUS = "status must be one of available, pending, sold."
-NOT_JSON = "The request body must be JSON in UTF-8."
+NOT_JSON = "The request body must be valid JSON in UTF-8."
 NOT_OBJECT = "The request body must be a JSON object."
-TOO_DEEP = "The request body must not be nested deeper than 32 levels."
-TOO_LARGE = "The request body must not be larger than 65536 bytes."
+TOO_DEEP = "The request body must be nested at most 32 levels deep."
+TOO_LARGE = "The request body must have at most 65,536 bytes."
 MEDIA_TYPE = "Content-Type must be application/json, in UTF-8."
 
 
@@ -215,6 +217,32 @@ def test_a_category_deleted_a_moment_ago_is_a_400(api: ApiClient) -> None:
     assert len(deleted) == 1
     assert (answer.status_code, answer.json()) == (400, error("validation_failed", CATEGORY_EXISTS, 400))
     assert not Pet.objects.exists()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_another_constraint_is_not_blamed_on_the_category(api: ApiClient) -> None:
+    category = CategoryFactory()
+    with instead_of('INSERT INTO "pets_pet"', "INSERT INTO auth_group (name) VALUES ('same'), ('same')"):
+        answer = api.post("/v1/pets", {"name": "x", "categoryId": category.pk})
+    assert (answer.status_code, answer.json()["code"]) == (500, "internal_error")
+    assert not Pet.objects.exists()
+
+
+class Broken(io.RawIOBase):
+    """A body whose connection breaks."""
+
+    def read(self, _size: int = -1) -> bytes:
+        """Raise what gunicorn raises."""
+        raise OSError
+
+
+@pytest.mark.parametrize("body", [Broken(), io.BytesIO(b'{"name": "x"}')], ids=["broken", "short"])
+def test_a_body_that_ends_early_is_a_400(api: ApiClient, body: Any) -> None:
+    sent = {"wsgi.input": body, "CONTENT_LENGTH": "100"}
+    answer = api.client.generic(
+        "POST", "/v1/pets", b"x", "application/json", headers={"Authorization": f"Bearer {api.key}"}, **sent
+    )
+    assert (answer.status_code, answer.json()) == (400, error("bad_request", "The request body ended early.", 400))
 
 
 def test_three_statements_with_a_warm_key(api: ApiClient, category: Category, django_assert_num_queries: Any) -> None:

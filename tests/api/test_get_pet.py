@@ -8,7 +8,7 @@ from categories.models import Category
 from tests.conftest import ApiClient, error
 from tests.factories import PetFactory
 
-NOT_FOUND = error("pet_not_found", "No animal has this id.", 404)
+NOT_FOUND = error("pet_not_found", "No animal has this ID.", 404)
 
 
 def test_the_animal(api: ApiClient, category: Category) -> None:

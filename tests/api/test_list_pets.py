@@ -15,7 +15,7 @@ from tests.factories import PetFactory
 
 LIMIT = "limit must be a whole number from 1 to 100."
 STATUS = "status must be one of available, pending, sold."
-CURSOR = "The cursor is damaged or belongs to another list; start at the first page."
+CURSOR = "The cursor is damaged or belongs to another list."
 
 
 def next_path(answer: Any) -> str | None:
@@ -156,6 +156,12 @@ class TestPaging:
             answer = api.get(f"{path}cursor={cursor}")
             assert (answer.status_code, answer.json()) == (400, error("invalid_cursor", CURSOR, 400))
         assert len(api.get(f"/v1/pets?status=sold&limit=100&cursor={cursor}").json()) == 2
+
+    def test_a_cursor_without_a_filter_belongs_to_its_list_too(self, api: ApiClient, category: Category) -> None:
+        PetFactory.create_batch(2, category=category)
+        cursor = parse_qs(urlsplit(next_path(api.get("/v1/pets?limit=1")) or "").query)["cursor"][0]
+        answer = api.get(f"/v1/categories?cursor={cursor}")
+        assert (answer.status_code, answer.json()) == (400, error("invalid_cursor", CURSOR, 400))
 
     def test_a_changed_cursor_is_refused(self, api: ApiClient, category: Category) -> None:
         PetFactory.create_batch(2, category=category)

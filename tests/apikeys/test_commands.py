@@ -1,7 +1,7 @@
 """The commands for API keys: what they print, what they change, what they refuse."""
 
 import json
-from datetime import timedelta
+from datetime import datetime, timedelta
 from io import StringIO
 from typing import Any
 
@@ -16,8 +16,11 @@ from tests.factories import APIKeyFactory
 pytestmark = pytest.mark.django_db
 
 DAY = timedelta(days=1)
-DURATION = "must be such as 30m, 24h, 90d or 2w, and at most 36500d."
-KEY_ID = "must be the 8-character key id that list_api_keys shows, never the whole key."
+DURATION = "must be such as 30min, 24h, 90d or 2w, and at most 36500d."
+KEY_ID = "must be the 8-character key ID that list_api_keys shows, never the whole key."
+MONTH = "1m may be minutes or months. Write 1min, or months in days or weeks, such as 30d."
+DATE = "must be a date or a time, such as 2026-11-21, 2026-11-21T09:30 (UTC) or 2026-11-21T09:30:00+02:00."
+PAST = "The expiry must lie in the future, at most 36500 days from now."
 RATE = "A rate limit must be N/s, N/min, N/h or N/day with N from 1 to 1000000, as in 600/min."
 
 
@@ -80,7 +83,7 @@ class TestIssue:
         assert out == (
             f'Issued key {key.key_id} for "Shop front": scope write, expires never.\n\n'
             f"    {secret}\n\n"
-            "Keep it now, it is not shown again.\n"
+            "Copy it now. You won't see it again.\n"
         )
 
     def test_secret_only(self) -> None:
@@ -99,6 +102,14 @@ class TestIssue:
         assert timedelta(0) <= key.created_at - (key.expires_at - 90 * DAY) < timedelta(seconds=5)
 
     @pytest.mark.parametrize(
+        ("text", "expiry"),
+        [("2099-01-31", "2099-01-31T00:00Z"), ("2099-01-31T12:00+02:00", "2099-01-31T10:00Z")],
+    )
+    def test_an_expiry_as_a_date(self, text: str, expiry: str) -> None:
+        run("issue_api_key", "Shop", "--expires", text)
+        assert APIKey.objects.get().expires_at == datetime.fromisoformat(expiry)
+
+    @pytest.mark.parametrize(
         ("arguments", "sentence"),
         [
             ([], "Error: the following arguments are required: NAME"),
@@ -112,6 +123,13 @@ class TestIssue:
             (["Shop", "--rate-limit", "fast"], f"rate_limit: {RATE}"),
             (["Shop", "--rate-limit", "0/min"], f"rate_limit: {RATE}"),
             (["", "--rate-limit", "fast"], f"name: This field cannot be blank.\nrate_limit: {RATE}"),
+            (["Shop", "--expires-in", "1m"], f"Error: argument --expires-in: {MONTH}"),
+            (["Shop", "--expires", "soon"], f"Error: argument --expires: {DATE}"),
+            (["Shop", "--expires", "2020-01-31"], f"expires_at: {PAST}"),
+            (
+                ["Shop", "--expires", "2099-01-31", "--expires-in", "1d"],
+                "Error: argument --expires-in: not allowed with argument --expires",
+            ),
             (["Shop", "--json", "--secret-only"], "Error: argument --secret-only: not allowed with argument --json"),
         ],
     )
@@ -138,7 +156,7 @@ class TestRotateOne:
         assert out == (
             f'Issued key {new.key_id} for "Shop": scope write, expires never.\n\n'
             f"    {secret}\n\n"
-            "Keep it now, it is not shown again.\n"
+            "Copy it now. You won't see it again.\n"
             f"It replaces key {old.key_id}, which works until {minute(old.expires_at)}.\n"
         )
 
@@ -163,7 +181,7 @@ class TestRotateOne:
         ("arguments", "sentence"),
         [
             ([], "Error: the following arguments are required: KEY_ID"),
-            (["00000000"], "No key has the id 00000000."),
+            (["00000000"], "No key has the ID 00000000. List the keys with list_api_keys --all."),
             (["0"], f"Error: argument KEY_ID: {KEY_ID}"),
             (["'; DROP--"], f"Error: argument KEY_ID: {KEY_ID}"),
             (["00000000", "--grace", "0h"], f"Error: argument --grace: {DURATION}"),
@@ -217,10 +235,10 @@ class TestRotateMany:
             expected += (
                 f'Issued key {new.key_id} for "{old.name}": scope write, expires {minute(new.expires_at)}.\n\n'
                 f"    {secret}\n\n"
-                "Keep it now, it is not shown again.\n"
+                "Copy it now. You won't see it again.\n"
                 f"It replaces key {old.key_id}, which works until {minute(old.expires_at)}.\n\n"
             )
-        assert out == expected + "2 rotated.\n"
+        assert out == expected + "Rotated 2 keys.\n"
         assert APIKey.objects.count() == 8 + 2
 
     def test_json(self, due: list[APIKey]) -> None:
@@ -233,9 +251,33 @@ class TestRotateMany:
             if old.replaced_by
         ]
 
+    def test_dry_run(self, due: list[APIKey]) -> None:
+        out = run("rotate_api_keys", "--expiring-within", "14d", "--dry-run").splitlines()
+        assert [line.split()[0] for line in out] == ["KEY", *(key.key_id for key in due), "Dry"]
+        assert out[-1] == "Dry run: 2 keys would be rotated."
+        assert run_json("rotate_api_keys", "--expiring-within", "14d", "--dry-run") == [shown(key) for key in due]
+        out = run("rotate_api_keys", "--expiring-within", "1d", "--dry-run")
+        assert out == "Dry run: no key is due.\n"
+        assert APIKey.objects.count() == 8
+
+    def test_a_new_key_is_due_again_in_the_second_half_of_its_life(self) -> None:
+        old = APIKeyFactory(created_at=timezone.now() - 6 * DAY, expires_at=timezone.now() + DAY)
+        window = ["rotate_api_keys", "--expiring-within", "14d"]
+        assert [item["replaces"]["key_id"] for item in run_json(*window)] == [old.key_id]
+        assert run_json(*window) == []
+        new = APIKey.objects.get(replaced_by=None)
+        APIKey.objects.filter(pk=new.pk).update(
+            created_at=new.created_at - 4 * DAY, expires_at=new.expires_at - 4 * DAY
+        )
+        assert [item["replaces"]["key_id"] for item in run_json(*window)] == [new.key_id]
+
+    def test_a_short_life_that_nobody_rotated_is_due_at_once(self) -> None:
+        APIKeyFactory(expires_at=timezone.now() + DAY)
+        assert run("rotate_api_keys", "--expiring-within", "14d").endswith("\n\nRotated 1 key.\n")
+
     def test_again_there_is_nothing_to_do(self, due: list[APIKey]) -> None:
         run("rotate_api_keys", "--expiring-within", "14d")
-        assert run("rotate_api_keys", "--expiring-within", "14d") == "0 rotated.\n"
+        assert run("rotate_api_keys", "--expiring-within", "14d") == "Rotated 0 keys.\n"
         assert run_json("rotate_api_keys", "--expiring-within", "14d") == []
         assert APIKey.objects.count() == 8 + len(due)
 
@@ -257,12 +299,24 @@ class TestRevoke:
         key = APIKeyFactory(name="Shop")
         first = run("revoke_api_key", key.key_id)
         key.refresh_from_db()
-        assert first == f'Key {key.key_id} of "Shop" is revoked since {minute(key.revoked_at)}.\n'
+        assert first == f'Revoked key {key.key_id} of "Shop" at {minute(key.revoked_at)}.\n'
         assert run("revoke_api_key", key.key_id) == first
-        assert run_json("revoke_api_key", key.key_id) == shown(key)
+        assert run_json("revoke_api_key", key.key_id) == shown(key, dry_run=False)
+
+    def test_dry_run(self) -> None:
+        key = APIKeyFactory(name="Shop")
+        out = run("revoke_api_key", key.key_id, "--dry-run")
+        assert out == f'Dry run: key {key.key_id} of "Shop" would be revoked.\n'
+        assert run_json("revoke_api_key", key.key_id, "--dry-run") == shown(key, dry_run=True)
+        key.revoke()
+        out = run("revoke_api_key", key.key_id, "--dry-run")
+        assert out == f'Dry run: key {key.key_id} of "Shop" is revoked already.\n'
 
     def test_refuses_an_unknown_key(self) -> None:
-        assert refusal("revoke_api_key", "00000000") == "No key has the id 00000000."
+        assert (
+            refusal("revoke_api_key", "00000000")
+            == "No key has the ID 00000000. List the keys with list_api_keys --all."
+        )
 
 
 class TestList:
@@ -307,6 +361,11 @@ class TestList:
             out = run_json("list_api_keys", *arguments)
         assert out == [shown(key) for key in stored if key.name in names]
 
+    @pytest.mark.usefixtures("stored")
+    def test_by_name(self) -> None:
+        found = run_json("list_api_keys", "--all", "--name", "LO")
+        assert [key["name"] for key in found] == ["A longer name", "Lost"]
+
     def test_nothing(self) -> None:
         assert run("list_api_keys") == "KEY ID  NAME  SCOPE  LIMIT  CREATED  EXPIRES  LAST USED  STATE\n"
 
@@ -317,3 +376,27 @@ class TestList:
     def test_refuses(self) -> None:
         sentence = "Error: argument --expiring-within: not allowed with argument --all"
         assert refusal("list_api_keys", "--all", "--expiring-within", "2d") == sentence
+
+
+class TestShow:
+    """`show_api_key`."""
+
+    def test_all_of_a_key(self) -> None:
+        key = APIKeyFactory(name="Shop", contact="shop@example.com", rate_limit="600/min", last_used_at=timezone.now())
+        assert run("show_api_key", key.key_id) == (
+            f"Key ID:      {key.key_id}\nName:        Shop\nContact:     shop@example.com\nState:       active\n"
+            f"Scope:       write\nLimit:       600/min\nCreated:     {minute(key.created_at)}\nExpires:     never\n"
+            f"Last used:   {minute(key.last_used_at)}\nRevoked:     never\nReplaces:    -\nReplaced by: -\n"
+        )
+        assert run_json("show_api_key", key.key_id) == shown(key, replaces=None)
+
+    def test_both_ends_of_a_rotation(self) -> None:
+        old = APIKeyFactory()
+        new, _ = old.rotate(grace=DAY)
+        assert run("show_api_key", old.key_id).endswith(f"Replaces:    -\nReplaced by: {new.key_id}\n")
+        assert run_json("show_api_key", new.key_id) == shown(new, replaces=old.key_id)
+
+    def test_an_unknown_key(self) -> None:
+        assert (
+            refusal("show_api_key", "00000000") == "No key has the ID 00000000. List the keys with list_api_keys --all."
+        )

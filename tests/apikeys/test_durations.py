@@ -10,7 +10,7 @@ from petstore_site.apikeys.durations import parse_duration
 @pytest.mark.parametrize(
     ("text", "duration"),
     [
-        ("30m", timedelta(minutes=30)),
+        ("30min", timedelta(minutes=30)),
         ("24h", timedelta(hours=24)),
         ("90d", timedelta(days=90)),
         ("2w", timedelta(weeks=2)),
@@ -27,5 +27,13 @@ def test_what_is_read(text: str, duration: timedelta) -> None:
      "36501d", "5215w", "99999999w", "9" * 5000 + "d"],
 )  # fmt: skip
 def test_what_is_refused(text: str) -> None:
-    with pytest.raises(ValueError, match=r"^must be such as 30m, 24h, 90d or 2w, and at most 36500d\.$"):
+    with pytest.raises(ValueError, match=r"^must be such as 30min, 24h, 90d or 2w, and at most 36500d\.$"):
         parse_duration(text)
+
+
+@pytest.mark.parametrize("number", ["1", "30"])
+def test_minutes_or_months(number: str) -> None:
+    with pytest.raises(
+        ValueError, match=rf"^{number}m may be minutes or months\. Write {number}min, or months in days"
+    ):
+        parse_duration(f"{number}m")

@@ -10,7 +10,7 @@ from django.test import Client
 from django.utils import timezone
 
 from petstore_site.apikeys import records, usage
-from petstore_site.apikeys.models import APIKey, KeyUsage
+from petstore_site.apikeys.models import KEPT, APIKey, KeyUsage, RequestRecord
 from petstore_site.apikeys.overview import judge, overview, sentences
 from petstore_site.apikeys.routes import operation
 from tests.conftest import ApiClient
@@ -151,6 +151,15 @@ class TestUse:
         assert "GET /v1/pets 1 0 0 0.0 % POST /v1/pets 1 1 0 100.0 %" in shown
         assert "400 validation_failed name is required. categoryId is required. complaint-1" in shown
         assert "?request_id=complaint-1" in admin_client.get(page(key)).content.decode()
+
+    def test_a_refusal_older_than_records_are_kept_is_not_shown(self, admin_client: Client) -> None:
+        key = APIKeyFactory()
+        for request_id, age in (("too-old", KEPT), ("recent", KEPT - MINUTE)):
+            RequestRecord.objects.create(
+                request_id=request_id, key=key, at=timezone.now() - age, method="GET", status=400, milliseconds=1
+            )
+        shown = text(admin_client, key)
+        assert ("recent" in shown, "too-old" in shown) == (True, False)
 
     def test_of_a_key_that_was_never_used(self, admin_client: Client) -> None:
         shown = text(admin_client, APIKeyFactory())

@@ -241,6 +241,21 @@ class TestFlush:
         assert written("request_id") == [f"before-{number}" for number in range(20)]
         assert gaps() == [(datetime(2026, 11, 21, 14, tzinfo=UTC), 6)]
 
+    def test_what_comes_while_a_flush_fails_is_written_after_it(self) -> None:
+        hour = datetime(2026, 11, 21, 14, tzinfo=UTC)
+
+        def note_and_refuse(*_args: Any) -> None:
+            for number in range(21):
+                records.note(record(f"meanwhile-{number}"))
+            raise OperationalError
+
+        records.note(record("before"))
+        with connection.execute_wrapper(note_and_refuse):
+            records.flush()
+        records.flush()
+        assert written("request_id") == ["before", *(f"meanwhile-{number}" for number in range(19))]
+        assert gaps() == [(hour, 2)]
+
 
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.filterwarnings("ignore:unclosed database:ResourceWarning")  # Django closes none that is in memory
@@ -289,8 +304,12 @@ class TestPurge:
         monkeypatch.setattr(models, "PURGED_AT_ONCE", 2)
         self.store(*[KEPT + DAY] * 5, DAY)
         RecordGap.objects.add_all([(timezone.now() - KEPT - DAY, 1), (timezone.now() - DAY, 2)])
-        call_command("purge_expired", "--json")
-        assert capsys.readouterr().out == '{"idempotency_keys": 0, "request_records": 5}\n'
+        for option in ("--dry-run", "--yes"):
+            call_command("purge_expired", "--json", option)
+        assert capsys.readouterr().out == (
+            '{"idempotency_keys": 0, "request_records": 5, "dry_run": true}\n'
+            '{"idempotency_keys": 0, "request_records": 5, "dry_run": false}\n'
+        )
         assert written("request_id") == ["5"]
         assert [count for _, count in gaps()] == [2]
 

@@ -58,7 +58,7 @@ class TestDesk:
             ("Key", f'<a href="/admin/apikeys/apikey/{key.pk}/change/">Shop ({key.key_id})</a>'),
             ("Status", "404"),
             ("Error code", "pet_not_found"),
-            ("Message", "No animal has this id."),
+            ("Message", "No animal has this ID."),
         ):
             assert f'<th scope="row">{heading}</th><td>{value}</td>'.replace(" ", "") in page.replace(" ", "")
         assert "sekrit" not in page

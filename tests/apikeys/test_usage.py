@@ -41,13 +41,16 @@ class TestRequests:
         before = timezone.now()
         for path in ("/v1/pets", "/v1/pets", "/v1/pets?limit=0", f"/v1/pets/{animal.pk}", "/v1/pets/0", "/v1/nowhere"):
             api.get(path)
-        api.post("/v1/pets", {"name": "Rex", "categoryId": 1})
+        for method in ("POST", "PATCH", "HEAD", "OPTIONS", "SHOUT"):
+            api(method, "/v1/pets", {"name": "Rex", "categoryId": 1})
         usage.flush()
         assert written() == [
             (key.pk, "pet-detail", 2, 1),
             (key.pk, "pet-detail", 4, 1),
-            (key.pk, "pet-list", 2, 2),
+            (key.pk, "pet-list", 2, 3),
             (key.pk, "pet-list", 4, 1),
+            (key.pk, "pet-list OTHER", 4, 1),
+            (key.pk, "pet-list PATCH", 4, 1),
             (key.pk, "pet-list POST", 4, 1),
             (key.pk, "unknown-route", 4, 1),
         ]
@@ -150,6 +153,24 @@ class TestFlush:
         usage.flush()
         assert written() == [(key.pk, "pet-list", 2, 2)]
         assert APIKey.objects.get().last_used_at is not None
+
+    def test_a_use_while_a_flush_fails_is_counted_and_the_latest(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        key = cached(APIKeyFactory())
+        first, meanwhile = (datetime(2026, 11, 21, 12, minute, tzinfo=UTC) for minute in (0, 1))
+
+        def use_and_refuse(*_args: Any) -> None:
+            if timezone.now() == first:
+                monkeypatch.setattr(timezone, "now", lambda: meanwhile)
+                usage.count(key, route="pet-list", status=200)
+            raise OperationalError
+
+        monkeypatch.setattr(timezone, "now", lambda: first)
+        usage.count(key, route="pet-list", status=200)
+        with connection.execute_wrapper(use_and_refuse):
+            usage.flush()
+        usage.flush()
+        assert written() == [(key.pk, "pet-list", 2, 2)]
+        assert APIKey.objects.get().last_used_at == meanwhile
 
     def test_queries(self, django_assert_num_queries: Any) -> None:
         for key in (APIKeyFactory(), APIKeyFactory()):

@@ -1,8 +1,9 @@
-"""Tries the description and a running service against each other, for as long as one likes; `make fuzz` starts it.
+"""Test the description and a service against each other, for as long as you like; `make fuzz` starts it.
 
-`python -m tests.contract.fuzz --cases 100000 --base http://127.0.0.1:8000/v1 --key KEY`: schemathesis over HTTP
-with every limit of the description, then random requests and walks along links, then bytes that are hardly HTTP.
-Nobody else may write to that store meanwhile, as it is also counted whether anything but a 201 added an animal.
+`python -m tests.contract.fuzz --cases 100000` starts a service of its own; `--base http://127.0.0.1:8000/v1 --key KEY`
+tests a running one. schemathesis sends every limit of the description over HTTP, then random requests and walks along
+links, then bytes that are hardly HTTP. Nobody else can write to that store meanwhile: the script also counts whether
+anything but a 201 added an animal.
 """
 
 import argparse
@@ -26,6 +27,7 @@ from schemathesis.schemas import BaseSchema
 
 from tests.contract import raw
 from tests.contract.generator import CHECKS, AnyCase, Page, ask, configuration, teach
+from tests.server import running_server
 
 RAW_SHARE = 20
 """One request in so many is raw bytes."""
@@ -203,15 +205,24 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.contract.fuzz", description=__doc__)
     parser.add_argument("--cases", type=int, default=100_000, help="requests to send; at least 1,000")
     parser.add_argument("--base", default="http://127.0.0.1:8000/v1", help="the base address of the service")
-    parser.add_argument("--key", required=True, help="an API key of it, with scope write")
+    parser.add_argument("--key", help="an API key of it, with scope write; without one, start a new service")
     parser.add_argument("--seed", type=int, default=1, help="another one, other cases")
     parser.add_argument("--workers", type=int, default=1, help="so many requests at the same time")
     given = parser.parse_args()
-    service, tally, started = Service(given.base, given.key), Tally(), time.monotonic()
-    newest = service.newest()
+    if given.key:
+        return judge(Service(given.base, given.key), given)
+    with running_server() as server:
+        server.manage("load_demo_data")
+        key = server.manage("issue_api_key", "Fuzzer", "--secret-only").strip()
+        return judge(Service(f"{server.url}/v1", key), given)
+
+
+def judge(service: Service, given: argparse.Namespace) -> int:
+    """Send the requests, print the report and return the exit status."""
+    tally, started, newest = Tally(), time.monotonic(), service.newest()
     fuzz(service, tally, cases=given.cases, seed=given.seed, workers=given.workers)
     if (grown := service.added_since(newest)) != tally.added:
-        tally.fail("a refused request added something", f"{tally.added} answers of 201, {grown} new animals")
+        tally.fail("a rejected request added something", f"{tally.added} responses of 201, {grown} new animals")
     sys.stdout.write("\n".join(tally.report()) + f"\n{time.monotonic() - started:.0f} s, seed {given.seed}\n")
     return 1 if tally.failures else 0
 

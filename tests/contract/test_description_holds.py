@@ -20,19 +20,21 @@ from schemathesis import Response
 from schemathesis.schemas import BaseSchema
 
 from categories.models import Category
+from idempotency.models import IdempotentRequest
 from pets.models import Pet
-from petstore_site.idempotency.models import IdempotentRequest
 from petstore_site.wsgi import application
 from tests.api.test_list_pets import next_path
 from tests.contract.generator import CHECKS, STATUSES, AnyCase, Page, Store, ask, configuration, teach
+from tests.exploring import EXPLORE
 from tests.factories import CategoryFactory, PetFactory
 
 # Without Hypothesis's steering towards what schemathesis likes, which took more time than all requests.
 PHASES = [Phase.explicit, Phase.generate, Phase.shrink]
 BOUNDED = settings(
-    derandomize=True, deadline=None, database=None, phases=PHASES, suppress_health_check=list(HealthCheck)
+    derandomize=not EXPLORE, deadline=None, database=None, phases=PHASES, suppress_health_check=list(HealthCheck)
 )
-FEW, MORE, MANY = (settings(BOUNDED, max_examples=number) for number in (300, 900, 1500))
+TIMES = 10 if EXPLORE else 1
+FEW, MORE, MANY = (settings(BOUNDED, max_examples=number * TIMES) for number in (300, 900, 1500))
 """Random cases for each operation, besides the 50 that schemathesis makes of every limit in the description."""
 
 WALKS = settings(BOUNDED, max_examples=60, stateful_step_count=8)

@@ -11,7 +11,7 @@ from tests.e2e.conftest import PASSWORD, STAFF, Screenshot
 from tests.server import Gunicorn
 
 KEYS = "/admin/apikeys/apikey/"
-REVOKED = error("api_key_revoked", "The API key was revoked; ask the store for a new one.", 401)
+REVOKED = error("api_key_revoked", "The API key was revoked. Ask the store for a new one.", 401)
 
 
 def issue(office: Page, name: str, *, scope: str = "write") -> str:

@@ -227,6 +227,23 @@ def test_nobody_sees_the_file_of_another(staff: Client, dogs: Category) -> None:
     assert not Pet.objects.exists()
 
 
+def test_the_refused_rows_are_linked_only_for_who_sent_them(staff: Client, dogs: Category) -> None:
+    shown = send(staff, f"{HEADER}Rex,Dogs,,\nNemo,Fish,,\n")
+    confirm(staff, shown)
+    other = Client()
+    other.force_login(User.objects.create_superuser("other"))
+    record = f"/admin/pets/importrun/{ImportRun.objects.get(state='done').pk}/change/"
+    link = f"{ADD}{shown.context['upload'].pk}/rejects/"
+    assert [link in client.get(record).content.decode() for client in (staff, other)] == [True, False]
+
+
+def test_a_file_of_exactly_the_largest_size(staff: Client, dogs: Category) -> None:
+    rows = f"{HEADER}Rex,Dogs,,\n"
+    content = rows + "\n" * (uploads.LARGEST_UPLOAD - len(rows))
+    shown = send(staff, content)
+    assert [row[3:] for row in cells(shown, "plan")] == [["Rex", "Dogs", "available"]]
+
+
 def test_who_may_only_look(dogs: Category, staff: Client) -> None:
     confirm(staff, send(staff, f"{HEADER}Rex,Dogs,,\n"))
     run = ImportRun.objects.get(state="done")

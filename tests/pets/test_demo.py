@@ -83,8 +83,26 @@ def test_the_lines_shown_work_from_this_machine(db: None, host: str, shown: str)
 
 def test_somebody_elses_admin_account_is_left_alone(db: None) -> None:
     User.objects.create_user("admin", password="x")
-    assert "API key       pets_test_" in run("prepare_development")
+    out = run("prepare_development")
+    assert "API key       pets_test_" in out
+    assert "nobody can sign in yet; to create an account: .venv/bin/python manage.py create_admin NAME" in out
     assert not User.objects.get().is_staff
+
+
+def test_the_account_that_exists_is_named(db: None) -> None:
+    User.objects.create_superuser("gone", password="x", is_active=False)
+    User.objects.create_user("clerk", password="x", is_staff=True)
+    User.objects.create_superuser("boss", password="x")
+    out = run("prepare_development")
+    assert "sign in as boss; to set a new password: .venv/bin/python manage.py changepassword boss\n" in out
+
+
+def test_what_there_is_as_json(db: None) -> None:
+    first, second = (json.loads(run("prepare_development", "--json")) for _ in range(2))
+    ready = {"address": "http://127.0.0.1:8000", "username": "admin"}
+    assert first == ready | {"animals_loaded": 360, "key": first["key"], "password": first["password"]}
+    assert ApiClient(first["key"]).get("/v1/pets").status_code == 200
+    assert second == ready | {"animals_loaded": 0, "key": None, "password": None}
 
 
 @pytest.mark.parametrize("environment", ["production", "staging"])

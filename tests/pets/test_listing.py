@@ -4,7 +4,7 @@ import json
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -166,6 +166,26 @@ def various(db: None) -> tuple[Category, ImportRun]:
 def test_filters(staff: Client, various: tuple[Category, ImportRun], query: str, found: list[str]) -> None:
     dogs, run = various
     assert names(staff, f"?{query.format(dogs=dogs.pk, run=run.pk)}") == found
+
+
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [("added_from=2026-05-02", ["Next"]), ("added_to=2026-05-01", ["Last"]), ("added_to=2026-04-30", [])],
+)
+def test_a_day_begins_at_midnight(staff: Client, category: Category, query: str, found: list[str]) -> None:
+    midnight = datetime(2026, 5, 2, tzinfo=UTC)
+    for name, at in (("Last", midnight - timedelta(microseconds=1)), ("Next", midnight)):
+        Pet.objects.filter(pk=PetFactory(name=name, category=category).pk).update(created_at=at)
+    assert names(staff, f"?{query}") == found
+
+
+def test_what_an_import_changed_is_not_what_it_added(staff: Client, various: tuple[Category, ImportRun]) -> None:
+    _, run = various
+    rex = Pet.objects.get(name="Rex")
+    rex.status = "available"
+    rex.save()
+    Pet.history.filter(id=rex.pk, history_type="~").update(import_run=run)
+    assert names(staff, f"?import_run={run.pk}") == ["Kit", "Max"]
 
 
 @pytest.mark.parametrize(

@@ -141,12 +141,12 @@ def test_every_way_in_counts(
 
 
 @pytest.mark.django_db(transaction=True)
-def test_an_import_and_its_undoing_count(tmp_path: Path) -> None:
+def test_an_import_and_its_undoing_count(tmp_path: Path, today: date) -> None:
     PetFactory(name="Rex", external_reference="A-1", status="available")
     file = tmp_path / "animals.csv"
     file.write_text("external_reference,name,category,status\nA-1,Rex,Cats,sold\nA-2,Tom,Cats,\nA-3,Ada,Dogs,sold\n")
     run = import_file(str(file), Options(create_categories=True), QUIET).run
-    assert (Pet.objects.count(), stock.sold_since(EPOCH)) == (3, {_today(): 1})
+    assert (Pet.objects.count(), stock.sold_since(EPOCH)) == (3, {today: 1})
     assert_right()
     undo_import(run.pk, QUIET, dry_run=False)
     assert (Pet.objects.count(), stock.sold_since(EPOCH)) == (1, {})
@@ -161,17 +161,13 @@ def test_the_day_is_in_utc(db: None) -> None:
     assert_right()
 
 
-def _today() -> date:
-    return timezone.now().date()
-
-
-def test_an_animal_is_sold_on_the_day_it_becomes_so(animals: list[Pet]) -> None:
+def test_an_animal_is_sold_on_the_day_it_becomes_so(animals: list[Pet], today: date) -> None:
     rex, *_ = animals
     PetFactory(status="sold")  # nobody knows when
     assert stock.sold_since(EPOCH) == {}
     rex.status = "sold"
     rex.save()
-    assert list(Sale.objects.values_list("pet", "day")) == [(rex.pk, _today())]
+    assert list(Sale.objects.values_list("pet", "day")) == [(rex.pk, today)]
     Sale.objects.update(day=date(2026, 1, 2))
     rex.name = "Rex II"
     rex.save()
@@ -180,15 +176,15 @@ def test_an_animal_is_sold_on_the_day_it_becomes_so(animals: list[Pet]) -> None:
 
 
 @pytest.mark.parametrize("back", ["available", "pending"])
-def test_what_comes_back_was_not_sold(animals: list[Pet], back: str) -> None:
+def test_what_comes_back_was_not_sold(animals: list[Pet], back: str, today: date) -> None:
     Pet.objects.update(status="sold")
-    assert stock.sold_since(EPOCH) == {_today(): 5}
+    assert stock.sold_since(EPOCH) == {today: 5}
     Pet.objects.filter(pk=animals[0].pk).update(status=back)
     animals[1].refresh_from_db()
     animals[1].delete()
-    assert stock.sold_since(EPOCH) == {_today(): 3}
+    assert stock.sold_since(EPOCH) == {today: 3}
     Pet.objects.update(status="sold")
-    assert stock.sold_since(EPOCH) == {_today(): 4}
+    assert stock.sold_since(EPOCH) == {today: 4}
 
 
 def test_a_category_without_animals_can_be_deleted(animals: list[Pet]) -> None:
@@ -207,12 +203,12 @@ def test_a_writer_adds_and_changes_no_row_of_another(db: None, category: Categor
     assert after == ([1, 1, 1] if connection.vendor == "postgresql" else [3])
 
 
-def test_a_recount_makes_them_few(db: None, category: Category) -> None:
+def test_a_recount_makes_them_few(db: None, category: Category, today: date) -> None:
     for status in ("available", "sold", "sold", "sold"):
         PetFactory(category=category, status=status)
     stock.recount()
     rows = set(StockMovement.objects.values_list("day", "category", "status", "animals"))
-    assert rows == {(_today(), None, None, 4), (None, category.pk, "available", 1), (None, category.pk, "sold", 3)}
+    assert rows == {(today, None, None, 4), (None, category.pk, "available", 1), (None, category.pk, "sold", 3)}
 
 
 @pytest.mark.django_db(transaction=True)
@@ -273,14 +269,14 @@ def written_past_the_triggers(animals: list[Pet]) -> Category:
     return category
 
 
-def test_what_was_written_past_the_triggers_is_found(written_past_the_triggers: Category) -> None:
-    missing = {(str(_today()), None, None, 2), (None, written_past_the_triggers.pk, "sold", 2)}
+def test_what_was_written_past_the_triggers_is_found(written_past_the_triggers: Category, today: date) -> None:
+    missing = {(str(today), None, None, 2), (None, written_past_the_triggers.pk, "sold", 2)}
     assert set(stock.differences()) == missing
     out = StringIO()
-    with pytest.raises(CommandError, match="2 of the kept figures are wrong; recount_stock without --check mends them"):
+    with pytest.raises(CommandError, match=r"2 of the stored figures are wrong\. To correct them: recount_stock"):
         call_command("recount_stock", "--check", "--json", stdout=out)
     assert {tuple(figure.values()) for figure in json.loads(out.getvalue())} == {
-        (str(_today()), None, None, 2),
+        (str(today), None, None, 2),
         (None, written_past_the_triggers.pk, "sold", 2),
     }
     assert len(stock.differences()) == 2
@@ -289,7 +285,7 @@ def test_what_was_written_past_the_triggers_is_found(written_past_the_triggers: 
 @pytest.mark.parametrize(
     ("arguments", "first", "second"),
     [
-        ([], "2 of the kept figures were wrong, and are right now.\n", "The kept figures are right.\n"),
+        ([], "Corrected 2 of the stored figures.\n", "The stored figures are correct.\n"),
         (["--json"], None, "[]\n"),
     ],
 )

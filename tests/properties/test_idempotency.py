@@ -14,16 +14,16 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
+from idempotency.models import IdempotentRequest
 from pets.models import Pet
 from petstore_site.apikeys import lookup
 from petstore_site.apikeys.models import APIKey
-from petstore_site.idempotency.models import IdempotentRequest
 from tests.conftest import ApiClient, error
 from tests.factories import CategoryFactory
 from tests.properties.examples import Clock, rolled_back, run
 
 LIFETIME = timedelta(hours=24)
-REUSED = error("idempotency_key_reused", "This Idempotency-Key came before with another body.", 422)
+REUSED = error("idempotency_key_reused", "This Idempotency-Key was already used with a different body.", 422)
 IN_PROGRESS = error("idempotency_in_progress", "A request with this Idempotency-Key is still running.", 409)
 MALFORMED = error("bad_request", "Idempotency-Key must have 1 to 255 visible ASCII characters.", 400)
 

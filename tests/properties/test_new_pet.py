@@ -17,8 +17,8 @@ from tests.factories import CategoryFactory
 from tests.properties.examples import rolled_back
 from tests.properties.reading import int64, is_name
 
-NOT_AN_INT64 = "categoryId must be an integer of 64 bits."
-NOT_JSON = "The request body must be JSON in UTF-8."
+NOT_AN_INT64 = "categoryId must be a 64-bit integer."
+NOT_JSON = "The request body must be valid JSON in UTF-8."
 NO_CATEGORY = "categoryId must be the id of an existing category."
 STATUS = "status must be one of available, pending, sold."
 

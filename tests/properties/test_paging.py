@@ -19,9 +19,7 @@ from tests.properties.examples import RolledBackMachine, run
 STATUSES = st.sampled_from(PetStatus.values)
 LIMITS = st.one_of(st.none(), st.integers(1, 4), st.just(100))
 SOME = st.integers(0, 1000)
-INVALID_CURSOR = error(
-    "invalid_cursor", "The cursor is damaged or belongs to another list; start at the first page.", 400
-)
+INVALID_CURSOR = error("invalid_cursor", "The cursor is damaged or belongs to another list.", 400)
 
 
 @dataclass

@@ -253,6 +253,22 @@ class TestRequiredSecondFactor:
         sign_in(client)
         assert client.get("/admin/")["Location"] == FACTORS_PAGE
 
+    def test_a_factor_that_is_removed_does_not_count_any_more(self, client: Client, secret: str) -> None:
+        client.post(sign_in(client)["Location"], {"code": code(secret)})
+        assert is_open(client)
+        Authenticator.objects.all().delete()
+        assert client.get("/admin/")["Location"] == FACTORS_PAGE
+
+    @pytest.mark.usefixtures("secret")
+    def test_the_factor_of_another_does_not_open_an_account_that_has_its_own(self, client: Client, anna: User) -> None:
+        client.force_login(anna)
+        session = client.session
+        session["staff_second_factor"] = member("ben").pk
+        session.save()
+        answer = client.get("/admin/", follow=True)
+        assert answer.redirect_chain[-1][0].startswith(SIGN_IN)
+        assert middleware.USE_SECOND_FACTOR in answer.content.decode()
+
     def test_the_factor_of_another_does_not_count(self, client: Client, secret: str) -> None:
         client.post(sign_in(client)["Location"], {"code": code(secret)})
         assert is_open(client)

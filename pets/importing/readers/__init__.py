@@ -22,7 +22,7 @@ def read(source: Source, how: Reading) -> Table:
 def _read(source: Source, how: Reading) -> Table:
     kind = how.format or source.format(how.encoding)
     if kind == "xlsx":
-        return read_workbook(source, formula_safe=how.formula_safe)
+        return read_workbook(source, how)
     encoding = source.encoding(how.encoding)
     if kind == "json":
         return Table(read_json_array(source.blocks(encoding)), place="animal")

@@ -35,6 +35,10 @@ class Reading:
     format: str | None = None
     encoding: str | None = None
     delimiter: str | None = None
+    sheet: str | None = None
+    """Of a workbook; None is the first."""
+    largest_workbook: int = 1024 * 1024 * 1024
+    """Bytes that are unpacked of a workbook, all its parts together."""
     formula_safe: bool = False
 
 

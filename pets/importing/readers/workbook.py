@@ -1,104 +1,147 @@
-"""XLSX: the first sheet of a workbook."""
+"""XLSX: one sheet of a workbook, its cells as a spreadsheet shows them."""
 
+import tempfile
 import zipfile
 import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
-from xml.etree.ElementTree import ParseError
-
-import openpyxl
-from openpyxl.utils.exceptions import InvalidFileException
+from typing import NamedTuple
+from xml.parsers.expat import ExpatError
 
 from pets.importing.errors import FileError
-from pets.importing.readers.header import cells_of, columns_of
-from pets.importing.readers.rows import Damaged, Row, Table
+from pets.importing.readers.header import cells_of, columns_of, named
+from pets.importing.readers.number_formats import UnknownTextError
+from pets.importing.readers.package import TOO_LARGE, Package
+from pets.importing.readers.rows import Damaged, Reading, Row, Table
+from pets.importing.readers.workbook_parts import LONGEST_ROW, Book, Cell, Rows, Strings, Styles, letters_of
 from pets.importing.source import Source
 from pets.spreadsheets import unescape
 
-LARGEST_WORKBOOK = 1024 * 1024 * 1024
-"""Bytes that a workbook may have when it is unpacked."""
 
-SHARED_STRINGS, LARGEST_SHARED_STRINGS = "xl/sharedStrings.xml", 64 * 1024 * 1024
-"""A part that is held in memory, with four times its size."""
+class _SheetRow(NamedTuple):
+    """A row that is not blank."""
 
-MOST_ROWS = 2**20
-"""Of a sheet (Microsoft, "Excel specifications and limits")."""
+    number: int
+    texts: list[str]
+    wrong: dict[int, str]
+    """What is wrong with the cell of a column, if its text cannot be known."""
+
+
+def read_workbook(source: Source, how: Reading) -> Table:
+    """Read the sheet of this name, or the first one."""
+    rows = _sheet_rows(source, how)
+    header = next(rows, None)
+    if header is None:
+        message = "The sheet is empty."
+        raise FileError(message)
+    for sentence in header.wrong.values():
+        raise FileError(sentence)
+    columns = columns_of(header.texts)
+    return Table(_rows(rows, columns, formula_safe=how.formula_safe), columns)
+
+
+def _rows(rows: Iterator[_SheetRow], columns: Sequence[str], *, formula_safe: bool) -> Iterator[Row]:
+    for number, shown, wrong in rows:
+        texts = shown + [""] * (len(columns) - len(shown))
+        sentence = next((each for column, each in wrong.items() if column >= len(columns) or columns[column]), None)
+        if sentence:
+            yield number, Damaged(sentence, texts)
+        else:
+            yield number, cells_of(columns, texts, formula_safe=formula_safe)
+
+
+def _sheet_rows(source: Source, how: Reading) -> Iterator[_SheetRow]:
+    """Yield the rows that are not blank; raises `FileError`."""
+    with _readable_workbook(), source.unpacked(how.largest_workbook) as file, tempfile.TemporaryFile() as strings_file:
+        package = Package(file, how.largest_workbook)
+        book = Book(package)
+        part = book.part(_chosen(book, how.sheet))
+        strings, styles = Strings(strings_file), Styles(from_1904=book.from_1904)
+        for kind, target in (("sharedStrings", strings), ("styles", styles)):
+            if (name := book.relations.first(kind)) is not None:
+                package.read(name, target)
+        strings_file.flush()
+        rows = Rows()
+        for _ in package.parse(part, rows):
+            for number, cells in rows.take():
+                row = _seen(number, cells, strings, styles)
+                if any(row.texts) or row.wrong:
+                    yield row
 
 
 @contextmanager
 def _readable_workbook() -> Iterator[None]:
-    """Turn what openpyxl and what it stands on raise for a damaged workbook into a `FileError`."""
+    """Turn what a damaged workbook makes zipfile, expat and the code below raise into a `FileError`."""
     try:
         yield
     except (
         zipfile.BadZipFile,
         zlib.error,
-        InvalidFileException,
-        ParseError,
+        ExpatError,
         LookupError,
-        ValueError,  # also what defusedxml refuses
-        TypeError,
-        AttributeError,
+        ValueError,
         OSError,
         EOFError,
-        RuntimeError,  # zipfile's for what is encrypted
+        RuntimeError,  # zipfile's for what is encrypted, or compressed in a way it does not know
     ):
-        message = "The workbook cannot be read; save it anew as .xlsx, or as CSV."
+        message = "The workbook cannot be read. Save it again as .xlsx, or as CSV."
         raise FileError(message) from None
 
 
-def read_workbook(source: Source, *, formula_safe: bool) -> Table:
-    """Read the first sheet."""
-    with _readable_workbook():
-        _refuse_bomb(source)
-        sheet: Any = openpyxl.load_workbook(source.open(), read_only=True, data_only=True).worksheets[0]
-        sheet.reset_dimensions()  # what a workbook says of its size may be wrong, and openpyxl would stop there
-        rows = sheet.iter_rows()
-        header = [str(cell.value or "") for cell in next(rows, ())]
-    while header and not header[-1]:
-        header.pop()
-    if not header:
-        message = "The first sheet of the workbook is empty."
-        raise FileError(message)
-    columns = columns_of(header)
-    return Table(_workbook_rows(rows, columns, formula_safe=formula_safe), columns)
+def _chosen(book: Book, sheet: str | None) -> str:
+    """Return the name of the sheet to read."""
+    names = list(book.hidden)
+    if sheet is None and names and not book.hidden[names[0]]:
+        return names[0]
+    if sheet in book.hidden:
+        return sheet
+    if sheet is not None:
+        message = f"The workbook has no sheet {named([sheet])}."
+    else:
+        message = "The first sheet of the workbook is hidden. Choose a sheet by its name."
+    message += f" Sheets: {named(names)}."
+    raise FileError(message)
 
 
-def _refuse_bomb(source: Source) -> None:
-    with zipfile.ZipFile(source.open()) as archive:
-        sizes = {part.filename: part.file_size for part in archive.infolist()}
-    if sum(sizes.values()) > LARGEST_WORKBOOK or sizes.get(SHARED_STRINGS, 0) > LARGEST_SHARED_STRINGS:
-        message = "The workbook is too large; save it as CSV."
-        raise FileError(message)
+def _seen(number: int, cells: list[Cell], strings: Strings, styles: Styles) -> _SheetRow:
+    """Return the texts that the cells of a row show."""
+    texts = [""] * (cells[-1].column + 1 if cells else 0)
+    wrong: dict[int, str] = {}
+    length = 0
+    for cell in cells:
+        try:
+            text = _text(cell, strings, styles)
+        except UnknownTextError as error:
+            text, wrong[cell.column] = cell.stored, f"Cell {letters_of(cell.column)}{number} {error}"
+        texts[cell.column] = text
+        length += len(text)
+        if length > LONGEST_ROW:
+            raise FileError(TOO_LARGE)
+    while texts and not texts[-1] and len(texts) - 1 not in wrong:
+        texts.pop()
+    return _SheetRow(number, texts, wrong)
 
 
-def _workbook_rows(rows: Iterator[Sequence[Any]], columns: Sequence[str], *, formula_safe: bool) -> Iterator[Row]:
-    with _readable_workbook():
-        for line, row in enumerate(rows, 2):
-            if line > MOST_ROWS:
-                message = f"The sheet has more than {MOST_ROWS:,} rows."
-                raise FileError(message)
-            texts = [_text(cell) for cell in row]
-            while len(texts) > len(columns) and not texts[-1]:
-                texts.pop()
-            texts += [""] * (len(columns) - len(texts))
-            if any(texts):
-                if wrong := [cell.coordinate for cell in row if cell.value is not None and not _is_text(cell)]:
-                    message = f"Cell {wrong[0]} holds a date, a truth value or an error. Format it as text."
-                    yield line, Damaged(message, texts)
-                else:
-                    yield line, cells_of(columns, texts, formula_safe=formula_safe)
+NO_RESULT = "holds a formula without a result. Open the workbook in a spreadsheet program and save it."
+NO_TEXT = {"b": "holds TRUE or FALSE.", "d": "holds a date.", "e": "holds an error."}
+"""What is shown for these depends on the language or the region."""
 
 
-def _is_text(cell: Any) -> bool:
-    """Whether the cell is text or a number, which stands for its digits."""
-    return cell.data_type in {"s", "str", "inlineStr"} or type(cell.value) in {int, float}
-
-
-def _text(cell: Any) -> str:
-    if cell.value is None:
+def _text(cell: Cell, strings: Strings, styles: Styles) -> str:
+    """Return the text that a cell shows; raises `UnknownTextError` with the reason, and what a damaged cell raises."""
+    if cell.computed and not cell.stored and not (cell.kind == "str" and cell.has_value):
+        raise UnknownTextError(NO_RESULT)
+    if not cell.stored:
         return ""
-    if isinstance(cell.value, float) and cell.value.is_integer():
-        return str(int(cell.value))
-    return unescape(cell.value) if isinstance(cell.value, str) else str(cell.value)
+    if cell.kind in NO_TEXT:
+        message = f"{NO_TEXT[cell.kind]} Format it as text."
+        raise UnknownTextError(message)
+    number_format = styles.format(cell.style)
+    try:
+        if cell.kind == "n":
+            return number_format.number(cell.stored)
+        stored = strings[int(cell.stored)] if cell.kind == "s" else cell.stored
+        return number_format.text(unescape(stored))
+    except UnknownTextError:
+        message = f"shows a number in a way that depends on the program ({number_format.code}). Format it as text."
+        raise UnknownTextError(message) from None

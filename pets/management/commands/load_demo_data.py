@@ -1,28 +1,21 @@
 """`manage.py load_demo_data`: something to look at in an empty database."""
 
-import json
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
-
+from commands.base import StoreCommand
+from commands.exits import ExitError
 from pets.demo import CatalogueNotEmptyError, load_demo_catalogue
 
 
-class Command(BaseCommand):
+class Command(StoreCommand):
     """Loads the demonstration catalogue."""
 
-    help = "Fill an empty catalogue with a demonstration of a pet store; refuses if there is any animal."
+    help = "Fill an empty catalogue with the demonstration of a pet store. A catalogue with any animal is left alone."
 
-    def add_arguments(self, parser: CommandParser) -> None:
-        """Add --json."""
-        parser.add_argument("--json", action="store_true", help="Print one JSON object.")
-
-    def handle(self, **options: Any) -> None:
-        """Load and say how much."""
+    def handle(self, **_options: Any) -> None:
+        """Load and report how much."""
         try:
             categories, pets = load_demo_catalogue()
         except CatalogueNotEmptyError as error:
-            raise CommandError(str(error)) from None
-        loaded = {"categories": categories, "pets": pets}
-        text = f"Loaded {pets} animals in {categories} categories."
-        self.stdout.write(json.dumps(loaded) if options["json"] else text)
+            raise ExitError(str(error)) from None
+        self.report(f"Loaded {pets} animals in {categories} categories.", {"categories": categories, "pets": pets})

@@ -1,18 +1,20 @@
 """What the commands for API keys share: how they read arguments and how they print keys."""
 
-import json
-from argparse import ArgumentTypeError, _ArgumentGroup
+from argparse import ArgumentTypeError
+from collections.abc import Iterable
 from datetime import datetime, timedelta
 from typing import Any
 
 from django.core.exceptions import ObjectDoesNotExist
-from django.core.management.base import CommandError, CommandParser
-from django.core.serializers.json import DjangoJSONEncoder
+from django.core.management.base import CommandParser
 
+from commands.exits import ExitError
 from petstore_site.apikeys import durations, keys
 from petstore_site.apikeys.models import APIKey
 
-VOID = "The commit failed. The key printed above does not work, unless show_api_key finds it."
+VOID = "The commit failed. No key printed above works, unless show_api_key finds it."
+
+HEADINGS = ("KEY ID", "NAME", "SCOPE", "LIMIT", "CREATED", "EXPIRES", "LAST USED", "STATE")
 
 
 def duration(text: str) -> timedelta:
@@ -24,20 +26,20 @@ def duration(text: str) -> timedelta:
 
 
 def key_id(text: str) -> str:
-    """Return the argument if it is a key id; whatever else it is, such as a whole key, is not repeated."""
+    """Return the argument if it is a key ID; whatever else it is, such as a whole key, is not repeated."""
     if not keys.KEY_ID.fullmatch(text):
-        message = "must be the 8-character key id that list_api_keys shows, never the whole key."
+        message = "must be the 8-character key ID that list_api_keys shows, never the whole key."
         raise ArgumentTypeError(message)
     return text
 
 
 def get_key(key_id: str) -> APIKey:
-    """Return the key, or raise `CommandError`."""
+    """Return the key; raises `ExitError`."""
     try:
-        return APIKey.objects.get(key_id=key_id)
+        return APIKey.objects.select_related("replaced_by").get(key_id=key_id)
     except ObjectDoesNotExist:
-        message = f"No key has the id {key_id}."
-        raise CommandError(message) from None
+        message = f"No key has the ID {key_id}. List the keys with list_api_keys --all."
+        raise ExitError(message) from None
 
 
 def moment(at: datetime | None) -> str:
@@ -68,29 +70,46 @@ def issued(key: APIKey, secret: str) -> str:
     return (
         f'Issued key {key.key_id} for "{key.name}": scope {key.scope}, expires {moment(key.expires_at)}.\n\n'
         f"    {secret}\n\n"
-        "Keep it now, it is not shown again."
+        "Copy it now. You won't see it again."
     )
 
 
-def replaced(key: APIKey) -> str:
-    """Return the sentence about a key that was rotated."""
-    return f"It replaces key {key.key_id}, which works until {moment(key.expires_at)}."
+def rotated(old: APIKey, new: APIKey, secret: str) -> str:
+    """Return the paragraph that shows the key that replaces another, once."""
+    return f"{issued(new, secret)}\nIt replaces key {old.key_id}, which works until {moment(old.expires_at)}."
 
 
-def to_json(value: Any) -> str:
-    """Return a value as one line of JSON; times are ISO 8601 in UTC."""
-    return json.dumps(value, cls=DjangoJSONEncoder)
+def table(keys: Iterable[APIKey]) -> str:
+    """Return one line a key, below the headings."""
+    rows = [HEADINGS, *(_row(key) for key in keys)]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return "\n".join(
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
+    )
 
 
-def add_json_option(parser: CommandParser | _ArgumentGroup) -> None:
-    """Add `--json`."""
-    parser.add_argument("--json", action="store_true", help="Print JSON for machines instead of sentences.")
+def _row(key: APIKey) -> tuple[str, ...]:
+    return (
+        key.key_id,
+        key.name,
+        key.scope,
+        key.rate_limit or "-",
+        moment(key.created_at),
+        moment(key.expires_at),
+        moment(key.last_used_at),
+        key.state,
+    )
+
+
+def add_key_id(parser: CommandParser) -> None:
+    """Add KEY_ID."""
+    parser.add_argument("key_id", metavar="KEY_ID", type=key_id, help="The key's ID, as list_api_keys shows it.")
 
 
 def add_secret_options(parser: CommandParser) -> None:
     """Add `--json` and `--secret-only`, of which one may be given."""
     group = parser.add_mutually_exclusive_group()
-    add_json_option(group)
+    group.add_argument("--json", action="store_true", help="Print JSON instead of sentences.")
     group.add_argument("--secret-only", action="store_true", help="Print the new key alone, for a pipe.")
 
 

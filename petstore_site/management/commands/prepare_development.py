@@ -1,28 +1,30 @@
 """`manage.py prepare_development`: what `make run` does before it serves."""
 
 import secrets
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.core.management import call_command
-from django.core.management.base import BaseCommand, CommandError, CommandParser
-from django.db import transaction
-from django.db.models import Q
+from django.core.management.base import CommandParser
 
+from commands.base import StoreCommand
+from commands.exits import ExitError
 from pets.demo import CatalogueNotEmptyError, load_demo_catalogue
 from petstore_site.apikeys.models import APIKey
 
 KEY_NAME = "First key, issued by make run"
 STAFF_NAME = "admin"
+MANAGE = ".venv/bin/python manage.py"
+VOID = "The commit failed. The key and the password printed above do not work."
 
 
-class Command(BaseCommand):
+class Command(StoreCommand):
     """Makes a development database ready to use, and shows its key and staff login once."""
 
     help = (
-        "Migrate; the first time also load the demonstration catalogue, issue an API key and make a staff "
-        "login, and show both. Refused outside development."
+        "Migrate the database and, the first time, load the demonstration catalogue, issue an API key and create a "
+        "staff login, and show both. For development only."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -31,51 +33,65 @@ class Command(BaseCommand):
         parser.add_argument("--port", default="8000", help="Where the service will listen.")
 
     def handle(self, *, host: str, port: str, **_options: Any) -> None:
-        """Prepare, and say what there is."""
+        """Prepare, and show what there is."""
         if settings.HOSTED:
             message = (
                 f"make run is for development, and PETSTORE_ENVIRONMENT is {settings.PETSTORE_ENVIRONMENT}. "
-                "docs/operations.md says how to serve there."
+                "docs/operations.md explains how to serve there."
             )
-            raise CommandError(message)
+            raise ExitError(message)
         call_command("migrate", verbosity=0)
-        self._load_catalogue()
-        with transaction.atomic():
-            key, password = _first_key(), _first_staff()
-        self._show(_address(host, port), key, password)
+        loaded = _load_catalogue()
+        with self.printed_before_commit(VOID):
+            ready = Ready(_address(host, port), loaded, _first_key(), *_first_staff())
+            self.show(_text(ready), ready._asdict())
 
-    def _load_catalogue(self) -> None:
-        try:
-            categories, pets = load_demo_catalogue()
-        except CatalogueNotEmptyError:
-            return
-        self.stdout.write(f"Loaded a demonstration catalogue: {pets} animals in {categories} categories.")
 
-    def _show(self, address: str, key: str | None, password: str | None) -> None:
-        lines = [
-            "",
-            f"  Pet Store     {address}/           (API description: {address}/docs/)",
-            f"  API key       {key or self._where_key_was_shown()}",
-            f"  Back office   {address}/admin/     {self._login(password)}",
-            "  Try it        "
-            f'curl -H "Authorization: Bearer {key or "<your key>"}" "{address}/v1/pets?status=available&limit=3"',
-            "",
-            "  Stop with Ctrl-C. Started again, everything is still there.",
-            "",
-        ]
-        self.stdout.write("\n".join(lines))
+class Ready(NamedTuple):
+    """What a developer needs; secrets only when they are new."""
 
-    def _where_key_was_shown(self) -> str:
-        first = APIKey.objects.order_by("pk")[0]
-        return (
-            f"was shown once, when {first.name!r} was issued on {first.created_at:%Y-%m-%d at %H:%M} UTC; "
-            "only its hash is kept.\n                Another: .venv/bin/python manage.py issue_api_key NAME"
-        )
+    address: str
+    animals_loaded: int
+    key: str | None
+    username: str | None
+    password: str | None
 
-    def _login(self, password: str | None) -> str:
-        if password:
-            return f"{STAFF_NAME} / {password}     (shown this once)"
-        return "the login was shown once; a new password: .venv/bin/python manage.py changepassword " + STAFF_NAME
+
+def _text(ready: Ready) -> str:
+    animals = f"Loaded a demonstration catalogue of {ready.animals_loaded} animals.\n" if ready.animals_loaded else ""
+    return (
+        f"{animals}\n"
+        f"  Pet Store     {ready.address}/           (API description: {ready.address}/docs/)\n"
+        f"  API key       {ready.key or _where_key_was_shown()}\n"
+        f"  Back office   {ready.address}/admin/     {_login(ready)}\n"
+        f'  Try it        curl -H "Authorization: Bearer {ready.key or "<your key>"}" '
+        f'"{ready.address}/v1/pets?status=available&limit=3"\n'
+        "\n"
+        "  Press Ctrl-C to stop. Your data is kept.\n"
+    )
+
+
+def _where_key_was_shown() -> str:
+    first = APIKey.objects.order_by("pk")[0]
+    return (
+        f"was shown once, when {first.name!r} was issued on {first.created_at:%Y-%m-%d at %H:%M} UTC.\n"
+        f"                Create another: {MANAGE} issue_api_key NAME"
+    )
+
+
+def _login(ready: Ready) -> str:
+    if ready.password:
+        return f"{ready.username} / {ready.password}     (shown this once)"
+    if ready.username:
+        return f"sign in as {ready.username}; to set a new password: {MANAGE} changepassword {ready.username}"
+    return f"nobody can sign in yet; to create an account: {MANAGE} create_admin NAME"
+
+
+def _load_catalogue() -> int:
+    try:
+        return load_demo_catalogue()[1]
+    except CatalogueNotEmptyError:
+        return 0
 
 
 def _address(host: str, port: str) -> str:
@@ -91,10 +107,14 @@ def _first_key() -> str | None:
     return secret
 
 
-def _first_staff() -> str | None:
+def _first_staff() -> tuple[str | None, str | None]:
+    """Return the account to sign in with, and its password if it is new."""
     users = get_user_model().objects
-    if users.filter(Q(is_staff=True) | Q(username=STAFF_NAME)).exists():
-        return None
+    staff = users.filter(is_staff=True, is_active=True).order_by("-is_superuser", "pk").first()
+    if staff:
+        return staff.get_username(), None
+    if users.filter(username=STAFF_NAME).exists():
+        return None, None
     password = secrets.token_urlsafe(12)
     users.create_superuser(STAFF_NAME, password=password)
-    return password
+    return STAFF_NAME, password

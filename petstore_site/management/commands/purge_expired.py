@@ -1,30 +1,45 @@
 """`manage.py purge_expired`: meant to run once a day."""
 
-import json
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandParser
+from django.core.management.base import CommandParser
 
+from commands.arguments import add_safety_options
+from commands.base import StoreCommand
+from idempotency.models import IdempotentRequest
 from petstore_site.apikeys.models import RecordGap, RequestRecord
-from petstore_site.idempotency.models import IdempotentRequest
 
 
-class Command(BaseCommand):
+class Command(StoreCommand):
     """Deletes what nobody can ask for any more."""
 
-    help = "Delete the answers kept for idempotency keys older than 24 hours, and the request desk's older than 7 days."
+    help = (
+        "Delete the responses kept for idempotency keys older than 24 hours, and the request desk's records older "
+        "than 7 days."
+    )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Add --json."""
-        parser.add_argument("--json", action="store_true", help="Print one JSON object.")
+        """Add --dry-run and --yes."""
+        add_safety_options(parser)
 
     def handle(self, **options: Any) -> None:
-        """Delete and say how many."""
-        keys, _ = IdempotentRequest.objects.expired().delete()
-        records = _purge_records()
-        text = f"Deleted {keys} idempotency keys and {records} records of requests."
-        told = {"idempotency_keys": keys, "request_records": records}
-        self.stdout.write(json.dumps(told) if options["json"] else text)
+        """Delete and report how many."""
+        expired = IdempotentRequest.objects.expired()
+        keys, records = expired.count(), RequestRecord.objects.expired().count()
+        if options["dry_run"]:
+            self.show(f"Dry run: {_counted(keys, records)} would be deleted.", _result(keys, records, dry_run=True))
+            return
+        self.confirm(f"Delete {_counted(keys, records)}?", yes=options["yes"])
+        keys, records = expired.delete()[0], _purge_records()
+        self.report(f"Deleted {_counted(keys, records)}.", _result(keys, records, dry_run=False))
+
+
+def _counted(keys: int, records: int) -> str:
+    return f"{keys:,} idempotency keys and {records:,} request records"
+
+
+def _result(keys: int, records: int, *, dry_run: bool) -> dict[str, Any]:
+    return {"idempotency_keys": keys, "request_records": records, "dry_run": dry_run}
 
 
 def _purge_records() -> int:

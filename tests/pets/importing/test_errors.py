@@ -83,7 +83,7 @@ JSON_REJECTS = """\
 {"_line": "1", "_code": "validation_failed", "_message": "name must be a string.", "name": 5, "category": "Dogs"}
 {"_line": "2", "_code": "validation_failed", "_message": "The row must be a JSON object.", "_row": "Rex"}
 {"_line": "3", "_code": "validation_failed", "_message": "name must not contain control characters or lone surrogates. \
-categoryId must be an integer of 64 bits.", "name": "\\ud800", "categoryId": 1.5}
+categoryId must be a 64-bit integer.", "name": "\\ud800", "categoryId": 1.5}
 {"_line": "4", "_code": "validation_failed", "_message": "\\"nmae\\": no member of an import. Members: \
 id, external_reference, name, category, categoryId, status.", "nmae": "x"}
 """

@@ -6,7 +6,7 @@ import os
 import subprocess
 import sys
 import zipfile
-from datetime import datetime, time
+from datetime import date, datetime, time
 from pathlib import Path
 from typing import Any
 
@@ -85,10 +85,15 @@ def test_what_a_workbook_says_of_its_size_is_not_believed(run_import: Import, do
     assert len(catalogue()) == 30
 
 
-@pytest.mark.parametrize("value", [True, datetime(2026, 3, 5), time(9, 30)], ids=["truth", "date", "time"])  # noqa: DTZ001
-def test_a_cell_that_is_no_text_is_an_error(run_import: Import, dogs: Category, value: Any) -> None:
-    result = run_import(workbook(["name", "category"], ["Rex", "Dogs"], [value, "Dogs"]), name="a.xlsx")
-    assert result.error.startswith("line 3: Cell A3 holds a date, a truth value or an error. Format it as text.")
+def test_dates_and_times_are_the_text_that_is_shown(run_import: Import, dogs: Category) -> None:
+    values = [date(2026, 3, 5), datetime(2026, 3, 5, 9, 30), time(9, 30)]  # noqa: DTZ001
+    assert run_import(workbook(["name", "category"], *([each, "Dogs"] for each in values)), name="a.xlsx").status == 0
+    assert [name for name, *_ in catalogue()] == ["2026-03-05", "2026-03-05 9:30:00", "9:30:00"]
+
+
+def test_a_cell_that_is_no_text_is_an_error(run_import: Import, dogs: Category) -> None:
+    result = run_import(workbook(["name", "category"], ["Rex", "Dogs"], [True, "Dogs"]), name="a.xlsx")
+    assert result.error.startswith("line 3: Cell A3 holds TRUE or FALSE. Format it as text.")
 
 
 @pytest.mark.parametrize("cut", [0.3, 0.6, 0.9, 0.98])
@@ -97,7 +102,7 @@ def test_a_damaged_workbook_is_one_sentence(run_import: Import, dogs: Category, 
     content[int(len(content) * cut)] ^= 0xFF
     result = run_import(bytes(content), name="a.xlsx")
     if result.status:
-        assert result.error.startswith("The workbook cannot be read; save it anew as .xlsx, or as CSV.")
+        assert result.error.startswith("The workbook cannot be read. Save it again as .xlsx, or as CSV.")
         assert catalogue() == []
 
 
@@ -165,8 +170,8 @@ COLUMNS = "Columns: external_reference, name, category, categoryId, status."
         ),
         (gzip.compress(CSV.encode())[:-20], "The gzip file is damaged or was cut short."),
         (b"\x1f\x8b garbage", "The gzip file is damaged or was cut short."),
-        (b"PK\x03\x04 garbage", "The workbook cannot be read; save it anew as .xlsx, or as CSV."),
-        (workbook(), "The first sheet of the workbook is empty."),
+        (b"PK\x03\x04 garbage", "The workbook cannot be read. Save it again as .xlsx, or as CSV."),
+        (workbook(), "The sheet is empty."),
         (b'[{"name": "Rex", "category": "Dogs"}', "Line 1: The array must go on with a comma or end with ]."),
         (
             b'[\n{"name": "Rex", "category": "Dogs"},\n]',

@@ -163,7 +163,7 @@ def test_a_reference_may_be_in_a_file_once(run_import: Import, dogs: Category) -
     [
         ("x" * 101, "external_reference must have 1 to 100 characters."),
         ("a\x01", "external_reference must not contain control characters or lone surrogates."),
-        (" ", "external_reference must contain a visible character."),
+        (" ", "external_reference must contain at least one visible character."),
     ],
 )
 def test_a_reference_has_rules_too(run_import: Import, dogs: Category, reference: str, message: str) -> None:

@@ -7,6 +7,7 @@ from django.core.exceptions import ValidationError
 from django.core.management.base import CommandParser
 from django.utils import timezone
 
+from commands import arguments
 from commands.base import StoreCommand
 from commands.exits import rejected
 from petstore_site.apikeys.management.base import VOID, add_secret_options, as_json, duration, issued
@@ -16,15 +17,22 @@ from petstore_site.apikeys.models import APIKey, Scope
 class Command(StoreCommand):
     """Issues one key and prints it, once."""
 
-    help = "Issue an API key and print it; it is stored as a digest only and cannot be shown again."
+    help = "Issue an API key and print it. Only its digest is stored, so it cannot be shown again."
 
     def add_arguments(self, parser: CommandParser) -> None:
         """Add what the key is to be, and how to print it."""
         parser.add_argument("name", metavar="NAME", help="Who or what uses the key.")
         parser.add_argument(
-            "--scope", choices=Scope.values, default=Scope.WRITE.value, help="A write key may also read; default write."
+            "--scope", choices=Scope.values, default=Scope.WRITE.value, help="A write key can also read; default write."
         )
-        parser.add_argument("--expires-in", type=duration, metavar="TIME", help="Such as 90d; default: never.")
+        expiry = parser.add_mutually_exclusive_group()
+        expiry.add_argument("--expires-in", type=duration, metavar="TIME", help="Such as 90d; default: never.")
+        expiry.add_argument(
+            "--expires",
+            type=arguments.moment,
+            metavar="DATE",
+            help="Such as 2027-01-31: when that day begins, UTC.",
+        )
         parser.add_argument(
             "--rate-limit", default="", metavar="N/min", help="Such as 600/min; default: the service's own limit."
         )
@@ -40,12 +48,14 @@ class Command(StoreCommand):
                     contact=options["contact"],
                     scope=options["scope"],
                     rate_limit=options["rate_limit"],
-                    expires_at=_from_now(options["expires_in"]),
+                    expires_at=_expiry(options),
                 )
             except ValidationError as error:
                 raise rejected(error) from None
             self.show(secret if options["secret_only"] else issued(key, secret), as_json(key, key=secret))
 
 
-def _from_now(lifetime: timedelta | None) -> datetime | None:
-    return None if lifetime is None else timezone.now() + lifetime
+def _expiry(options: dict[str, Any]) -> datetime | None:
+    lifetime: timedelta | None = options["expires_in"]
+    fixed: datetime | None = options["expires"]
+    return fixed if lifetime is None else timezone.now() + lifetime

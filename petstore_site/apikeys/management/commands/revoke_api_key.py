@@ -2,24 +2,32 @@
 
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandParser
+from django.core.management.base import CommandParser
 
-from petstore_site.apikeys.management.base import add_json_option, as_json, get_key, key_id, moment, to_json
+from commands.arguments import add_safety_options
+from commands.base import StoreCommand
+from petstore_site.apikeys.management.base import add_key_id, as_json, get_key, moment
 
 
-class Command(BaseCommand):
+class Command(StoreCommand):
     """Revokes one key."""
 
     help = "Revoke an API key for good, everywhere within a second. Revoking it again changes nothing."
 
     def add_arguments(self, parser: CommandParser) -> None:
         """Add which key."""
-        parser.add_argument("key_id", metavar="KEY_ID", type=key_id, help="The id of the key to revoke.")
-        add_json_option(parser)
+        add_key_id(parser)
+        add_safety_options(parser)
 
     def handle(self, **options: Any) -> None:
         """Revoke and print."""
         key = get_key(options["key_id"])
+        named = f'key {key.key_id} of "{key.name}"'
+        if options["dry_run"]:
+            done = "is revoked already" if key.revoked_at else "would be revoked"
+            self.show(f"Dry run: {named} {done}.", as_json(key, dry_run=True))
+            return
+        if not key.revoked_at:
+            self.confirm(f"Revoke {named} for good?", yes=options["yes"])
         key.revoke()
-        sentence = f'Key {key.key_id} of "{key.name}" is revoked since {moment(key.revoked_at)}.'
-        self.stdout.write(to_json(as_json(key)) if options["json"] else sentence)
+        self.report(f"Revoked {named} at {moment(key.revoked_at)}.", as_json(key, dry_run=False))

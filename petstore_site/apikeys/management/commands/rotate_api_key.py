@@ -2,42 +2,40 @@
 
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandParser
 
+from commands.base import StoreCommand
+from commands.exits import ExitError
 from petstore_site.apikeys.management.base import (
+    VOID,
     add_grace_option,
+    add_key_id,
     add_secret_options,
     as_json,
     get_key,
-    issued,
-    key_id,
-    replaced,
-    to_json,
+    rotated,
 )
 from petstore_site.apikeys.models import RotationError
 
 
-class Command(BaseCommand):
+class Command(StoreCommand):
     """Replaces one key and prints the new one, once."""
 
-    help = "Issue a key in place of an active one and print it; the old one works until the grace is over."
+    help = "Replace an active API key and print the new one. The old one works until the grace period ends."
 
     def add_arguments(self, parser: CommandParser) -> None:
         """Add which key, how long the old one works, and how to print the new one."""
-        parser.add_argument("key_id", metavar="KEY_ID", type=key_id, help="The id of the key to replace.")
+        add_key_id(parser)
         add_grace_option(parser)
         add_secret_options(parser)
 
     def handle(self, **options: Any) -> None:
         """Rotate and print."""
         old = get_key(options["key_id"])
-        try:
-            new, secret = old.rotate(grace=options["grace"])
-        except RotationError as error:
-            raise CommandError(str(error)) from None
-        if options["json"]:
-            self.stdout.write(to_json(as_json(new, key=secret, replaces=as_json(old))))
-        elif options["secret_only"]:
-            self.stdout.write(secret)
-        else:
-            self.stdout.write(f"{issued(new, secret)}\n{replaced(old)}")
+        with self.printed_before_commit(VOID):
+            try:
+                new, secret = old.rotate(grace=options["grace"])
+            except RotationError as error:
+                raise ExitError(str(error)) from None
+            text = secret if options["secret_only"] else rotated(old, new, secret)
+            self.show(text, as_json(new, key=secret, replaces=as_json(old)))

@@ -1,25 +1,20 @@
 """`manage.py rotate_api_keys`: new keys for all clients whose key expires soon."""
 
+from collections.abc import Sized
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandParser
+from django.core.management.base import CommandParser
 
-from petstore_site.apikeys.management.base import (
-    add_grace_option,
-    add_json_option,
-    as_json,
-    duration,
-    issued,
-    replaced,
-    to_json,
-)
+from commands.arguments import add_safety_options
+from commands.base import StoreCommand
+from petstore_site.apikeys.management.base import VOID, add_grace_option, as_json, duration, rotated, table
 from petstore_site.apikeys.models import APIKey
 
 
-class Command(BaseCommand):
+class Command(StoreCommand):
     """Replaces every key that expires soon, or none, and prints the new ones, once."""
 
-    help = "Issue keys in place of all active ones that expire soon and were not replaced yet: all, or none."
+    help = "Replace all active API keys that expire soon and print the new ones. All are replaced, or none."
 
     def add_arguments(self, parser: CommandParser) -> None:
         """Add which keys, how long the old ones work, and how to print the new ones."""
@@ -27,16 +22,25 @@ class Command(BaseCommand):
             "--expiring-within", type=duration, required=True, metavar="TIME", help="Which keys: such as 14d."
         )
         add_grace_option(parser)
-        add_json_option(parser)
+        add_safety_options(parser)
 
     def handle(self, **options: Any) -> None:
         """Rotate and print."""
-        due = APIKey.objects.expiring_within(options["expiring_within"]).not_replaced()
-        rotated = due.rotate(grace=options["grace"])
-        if options["json"]:
-            keys = [as_json(new, key=secret, replaces=as_json(old)) for old, new, secret in rotated]
-            self.stdout.write(to_json(keys))
+        due = list(APIKey.objects.expiring_within(options["expiring_within"]).to_be_rotated().order_by("pk"))
+        if options["dry_run"]:
+            self._show_due(due)
             return
-        for old, new, secret in rotated:
-            self.stdout.write(f"{issued(new, secret)}\n{replaced(old)}\n\n")
-        self.stdout.write(f"{len(rotated)} rotated.")
+        if due:
+            self.confirm(f"{table(due)}\nReplace {_keys(due)}?", yes=options["yes"])
+        with self.printed_before_commit(VOID):
+            done = APIKey.objects.filter(pk__in=[key.pk for key in due]).not_replaced().rotate(grace=options["grace"])
+            text = "\n\n".join([*(rotated(*item) for item in done), f"Rotated {_keys(done)}."])
+            self.show(text, [as_json(new, key=secret, replaces=as_json(old)) for old, new, secret in done])
+
+    def _show_due(self, due: list[APIKey]) -> None:
+        text = f"{table(due)}\nDry run: {_keys(due)} would be rotated." if due else "Dry run: no key is due."
+        self.show(text, [as_json(key) for key in due])
+
+
+def _keys(keys: Sized) -> str:
+    return f"{len(keys)} {'key' if len(keys) == 1 else 'keys'}"

@@ -10,17 +10,19 @@ from rest_framework.mixins import CreateModelMixin
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from petstore_site.idempotency.models import IdempotentRequest
+from idempotency.models import IdempotentRequest
 from rest.database_errors import LOCK_NOT_AVAILABLE, sqlstate
 from rest.errors import APIError, ErrorCode
 from rest.media_type import render_json
 
+IDEMPOTENCY_ERRORS = [ErrorCode.IDEMPOTENCY_IN_PROGRESS, ErrorCode.IDEMPOTENCY_KEY_REUSED]
+
 
 class IdempotentCreateMixin(CreateModelMixin):
-    """Stands before a viewset with `create`; the row of the key and what is created share a transaction.
+    """Adds idempotency to a viewset's `create`. The key and the new object are saved in one transaction.
 
-    The same key and body again give the first answer with `Idempotency-Replayed: true`; another
-    body is 422, a first request that still runs 409. Refusals raise and so leave nothing behind.
+    A retry with the same key and body returns the first response with `Idempotency-Replayed: true`. Another
+    body is 422, a first request that still runs is 409. Errors are raised, so they leave nothing behind.
     """
 
     def create(self, request: Request, *args: Any, **kwargs: Any) -> Response:

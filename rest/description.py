@@ -1,4 +1,4 @@
-"""Completes the description that drf-spectacular draws from the views, so that it says every answer there can be."""
+"""Completes the description that drf-spectacular draws from the views, so that it has every response there can be."""
 
 from typing import Any
 
@@ -8,30 +8,21 @@ from rest.errors import CODES, ErrorCode
 
 Schema = dict[str, Any]
 
-DESCRIPTION = """A pet store's catalogue of animals: list them, filter them by availability, add one, fetch one.
+ANY_OPERATION = [ErrorCode.BAD_REQUEST, *(code for code in ErrorCode if code.status in {401, 429, 500, 503})]
+"""The errors of every operation. A view's `errors` has those that an action has besides."""
 
-Every operation needs an API key: `Authorization: Bearer <API_KEY>`. Every error is an `Error`; its `code` is \
-for programs, its `message` for people. Rate limits, idempotency, conditional requests and categories are additions \
-to version 1.0.0 of the interface that no client has to know."""
+LIST_ERRORS = [ErrorCode.INVALID_PARAMETER, ErrorCode.INVALID_CURSOR]
+"""What `KeysetPagination` raises."""
 
-EVERYWHERE = [400, 401, 429, 500, 503]
-ERRORS_OF_OPERATION = {
-    "listPets": EVERYWHERE,
-    "createPet": [*EVERYWHERE, 403, 409, 411, 413, 415, 422],
-    "getPet": [*EVERYWHERE, 404],
-    "listCategories": EVERYWHERE,
-    "getCategory": [*EVERYWHERE, 404],
-}
-SUCCESS_OF_OPERATION = {
-    "listPets": "A page of animals, newest first.",
-    "createPet": "The animal that was added, with its id.",
-    "getPet": "The animal.",
-    "listCategories": "A page of categories, newest first.",
-    "getCategory": "The category.",
-}
-CODES_OF_NOT_FOUND = {"getPet": ErrorCode.PET_NOT_FOUND, "getCategory": ErrorCode.CATEGORY_NOT_FOUND}
-CODES_OF_BODY = {ErrorCode.MALFORMED_JSON, ErrorCode.VALIDATION_FAILED}
-CODES_OF_LIST = {ErrorCode.INVALID_PARAMETER, ErrorCode.INVALID_CURSOR}
+BODY_ERRORS = [
+    ErrorCode.MALFORMED_JSON,
+    ErrorCode.VALIDATION_FAILED,
+    ErrorCode.INSUFFICIENT_SCOPE,
+    ErrorCode.LENGTH_REQUIRED,
+    ErrorCode.BODY_TOO_LARGE,
+    ErrorCode.UNSUPPORTED_MEDIA_TYPE,
+]
+"""What a request with a body can meet before its view runs, and a body that is not valid."""
 
 
 def _text_header(description: str, **schema: Any) -> Schema:
@@ -77,11 +68,19 @@ REQUEST_HEADERS: dict[str, Schema] = {
 }
 
 
-class PetstoreAutoSchema(AutoSchema):
-    """Names a page as the interface document does: Pets, not PaginatedPetList."""
+class APISchema(AutoSchema):
+    """Describes an operation with its errors, those in the view's `errors` (action → codes), and its headers."""
+
+    def get_operation(self, *args: Any, **kwargs: Any) -> Schema | None:
+        """Return the operation as drf-spectacular draws it, completed."""
+        operation: Schema | None = super().get_operation(*args, **kwargs)
+        if operation is not None:
+            view: Any = self.view
+            _complete(operation, self.method.lower(), view.action, [*ANY_OPERATION, *view.errors[view.action]])
+        return operation
 
     def get_paginated_name(self, serializer_name: str) -> str:
-        """Return the plural of the component's name."""
+        """Return the plural of the component's name: the interface document says Pets, not PaginatedPetList."""
         return f"{serializer_name.removesuffix('y')}ies" if serializer_name.endswith("y") else f"{serializer_name}s"
 
 
@@ -90,29 +89,25 @@ def only_versioned_paths(endpoints: list[tuple[Any, ...]]) -> list[tuple[Any, ..
     return [endpoint for endpoint in endpoints if endpoint[0].startswith("/v1/")]
 
 
-def complete(result: Schema, generator: Any, request: Any, public: bool) -> Schema:  # noqa: FBT001 - hook
-    """Add errors, headers and named arrays to the description (a drf-spectacular postprocessing hook)."""
-    result["info"]["description"] = DESCRIPTION
+def add_components(result: Schema, generator: Any, request: Any, public: bool) -> Schema:  # noqa: FBT001 - hook
+    """Add Error and the headers, to which the operations refer (a drf-spectacular postprocessing hook)."""
     schemas = result["components"]["schemas"]
     schemas["Error"] = _error_schema()
     result["components"]["schemas"] = dict(sorted(schemas.items()))
     result["components"]["headers"] = HEADERS
-    for path in result["paths"].values():
-        for method, operation in path.items():
-            _complete_operation(operation, method)
     return result
 
 
-def _complete_operation(operation: Schema, method: str) -> None:
+def _complete(operation: Schema, method: str, action: str, errors: list[ErrorCode]) -> None:
     responses = operation["responses"]
-    name = operation["operationId"]
-    responses["201" if method == "post" else "200"]["description"] = SUCCESS_OF_OPERATION[name]
-    for status in ERRORS_OF_OPERATION[name]:
-        responses[str(status)] = _error_answer(_codes(name, status))
+    for status in {code.status for code in errors}:
+        codes = [code for code in ErrorCode if code in errors and code.status == status]
+        responses[str(int(status))] = _error_answer(codes)
     if method == "get":
         responses["304"] = {"description": "Not modified: the caller's copy is still right."}
     for status, response in responses.items():
-        response["headers"] = {shown: _header(kept) for shown, kept in _headers_of(operation, status).items()}
+        names = _headers_of(status, action=action, deprecated=operation.get("deprecated", False))
+        response["headers"] = {shown: _header(kept) for shown, kept in names.items()}
     operation["responses"] = dict(sorted(responses.items()))
     names = ["X-Request-ID", "If-None-Match" if method == "get" else "Idempotency-Key"]
     operation.setdefault("parameters", []).extend(
@@ -120,7 +115,7 @@ def _complete_operation(operation: Schema, method: str) -> None:
     )
 
 
-def _headers_of(operation: Schema, status: str) -> dict[str, str]:
+def _headers_of(status: str, *, action: str, deprecated: bool) -> dict[str, str]:
     """Return the headers of an answer: name as sent → name in the components."""
     names = ["X-Request-ID", "Cache-Control"]
     names += ["ETag"] if status in {"200", "304"} else []
@@ -128,29 +123,17 @@ def _headers_of(operation: Schema, status: str) -> dict[str, str]:
     names += ["WWW-Authenticate"] if status == "401" else []
     names += ["Retry-After"] if status in {"429", "503"} else []
     names += ["RateLimit-Policy", "RateLimit"] if status not in {"401", "403", "500", "503"} else []
-    names += ["Deprecation", "Sunset"] if operation.get("deprecated") else []
+    names += ["Deprecation", "Sunset"] if deprecated else []
     headers = {name: name for name in names}
-    if operation.get("deprecated"):
+    if deprecated:
         headers["Link"] = "Successor"
-    elif operation["operationId"].startswith("list") and status in {"200", "304"}:
+    elif action == "list" and status in {"200", "304"}:
         headers["Link"] = "Next"
     return headers
 
 
 def _header(name: str) -> Schema:
     return {"$ref": f"#/components/headers/{name}"}
-
-
-def _codes(operation: str, status: int) -> list[ErrorCode]:
-    codes = [code for code in CODES.values() if code.status == status]
-    if status == 404:
-        return [CODES_OF_NOT_FOUND[operation]]
-    if status == 400:
-        allowed = {ErrorCode.BAD_REQUEST}
-        allowed |= CODES_OF_BODY if operation == "createPet" else set()
-        allowed |= CODES_OF_LIST if operation.startswith("list") else set()
-        return [code for code in codes if code in allowed]
-    return codes
 
 
 def _error_answer(codes: list[ErrorCode]) -> Schema:
@@ -166,7 +149,7 @@ def _error_answer(codes: list[ErrorCode]) -> Schema:
 def _error_schema() -> Schema:
     return {
         "type": "object",
-        "description": "What went wrong, and what to mend.",
+        "description": "What went wrong and what to fix.",
         "properties": {
             "code": {
                 "type": "string",

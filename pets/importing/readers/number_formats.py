@@ -1,0 +1,244 @@
+"""The text that a spreadsheet shows for a number (ECMA-376 part 1, section 18.8.31).
+
+Only what is the same on every computer: nothing that depends on its language, its region or the width of a column.
+"""
+
+import re
+from datetime import datetime, timedelta
+from decimal import ROUND_HALF_UP, Decimal
+from typing import NamedTuple
+
+GENERAL = "General"
+BUILT_IN = {0: GENERAL, 1: "0", 2: "0.00", 3: "#,##0", 4: "#,##0.00", 9: "0%", 10: "0.00%", 20: "h:mm"}
+BUILT_IN |= {14: "short date", 21: "h:mm:ss", 22: "short date and time", 45: "mm:ss", 49: "@"}
+"""Those that are not the same everywhere are missing, or are words that are no format."""
+
+LARGEST = Decimal(10) ** 15
+"""Numbers of more digits are rounded by the spreadsheet."""
+
+GENERAL_WIDTH = 11
+"""Characters of a fraction that General shows in a column that is wide enough."""
+
+_TOKEN = re.compile(
+    r"""
+    (?P<general>General) | (?P<digit>[0#]) | (?P<point>\.) | (?P<comma>,) | (?P<percent>%) | (?P<text>@) | (?P<end>;)
+    | (?P<date>y+|m+|d+|h+|s+) | \[\$(?P<currency>[^\]-]*)(?:-(?:[0-9A-F]{1,3}|[0-7][0-9A-F]{3}))?\]
+    | (?P<colour>\[(?:Black|Blue|Cyan|Green|Magenta|Red|White|Yellow|Color[ ]?[0-9]{1,2})\])
+    | "(?P<quoted>[^"]*)" | \\(?P<escaped>.) | (?P<literal>[ $+/():!^&'~{}<>=-]|[^\x00-\x7f])
+    """,
+    re.VERBOSE | re.IGNORECASE | re.DOTALL,
+)
+
+
+class _Token(NamedTuple):
+    kind: str
+    text: str
+
+
+Section = list[_Token]
+
+
+class UnknownTextError(Exception):
+    """What is shown cannot be known."""
+
+
+class NumberFormat:
+    """A format code."""
+
+    def __init__(self, code: str, *, from_1904: bool = False) -> None:
+        """`from_1904`: days are counted from then, as older programs for the Macintosh did."""
+        self.code = code
+        self._from_1904 = from_1904
+        sections = _sections(code)
+        self._text = next((each for each in sections or [] if _has(each, "text")), None)
+        if sections and len(sections) == 4:
+            self._text = sections.pop()
+        self._sections = [each for each in sections if each is not self._text] if sections else None
+
+    def text(self, text: str) -> str:
+        """Return what is shown for a text; raises `UnknownTextError` if that is not the text itself."""
+        if self._text is not None and [token.kind for token in self._text if token.kind != "colour"] != ["text"]:
+            raise UnknownTextError
+        return text
+
+    def number(self, stored: str) -> str:
+        """Return what is shown for a number; raises `UnknownTextError`, and `ValueError` if it is none."""
+        value = Decimal(f"{float(stored):.15g}")
+        if not abs(value) < LARGEST or self._sections is None:
+            raise UnknownTextError
+        if not self._sections:  # the format of text
+            return _general(value)
+        section = self._section(value)
+        if _has(section, "date"):
+            return _date(section, value, from_1904=self._from_1904)
+        shown = _number(section, abs(value))
+        if value < 0 and section is self._sections[0]:
+            if not re.search("[1-9]", shown):
+                raise UnknownTextError  # programs differ in the sign of what is rounded to zero
+            return f"-{shown}"
+        return shown
+
+    def _section(self, value: Decimal) -> Section:
+        sections = self._sections or []
+        if value < 0 and len(sections) > 1:
+            return sections[1]
+        return sections[2] if value == 0 and len(sections) > 2 else sections[0]
+
+
+def _sections(code: str) -> list[Section] | None:
+    """Return the tokens of each section, None for a code that is not understood."""
+    sections: list[Section] = [[]]
+    at = 0
+    while at < len(code):
+        token = _TOKEN.match(code, at)
+        if token is None:
+            return None
+        at, kind = token.end(), token.lastgroup or "literal"
+        if kind == "end":
+            sections.append([])
+        elif kind in {"currency", "quoted", "escaped"}:
+            sections[-1].append(_Token("literal", token[kind]))
+        else:
+            sections[-1].append(_Token(kind, token[0]))
+    return sections
+
+
+def _has(section: Section, kind: str) -> bool:
+    return any(token.kind == kind for token in section)
+
+
+def _general(value: Decimal) -> str:
+    shown = format(value.normalize(), "f")
+    if value != value.to_integral_value() and len(shown.lstrip("-")) > GENERAL_WIDTH:
+        raise UnknownTextError
+    return "0" if value == 0 else shown
+
+
+def _number(section: Section, value: Decimal) -> str:
+    """Return the number as the section shows it."""
+    if _has(section, "general") and not _has(section, "digit"):
+        return "".join(_general(value) if token.kind == "general" else token.text for token in section if _shown(token))
+    if (
+        not _has(section, "digit")
+        and all(token.kind in {"literal", "colour"} for token in section)
+        and _joined(section)
+    ):
+        return _joined(section)
+    if not _has(section, "digit") or _has(section, "general") or _has(section, "text"):
+        raise UnknownTextError
+    value *= 100 ** sum(token.kind == "percent" for token in section)
+    kinds = [token.kind for token in section]
+    point = kinds.index("point") if "point" in kinds else len(section)
+    whole, fraction = section[:point], section[point + 1 :]
+    places = sum(token.kind == "digit" for token in fraction)
+    rounded = format(value.quantize(Decimal(1).scaleb(-places), ROUND_HALF_UP), "f")
+    digits, _, decimals = rounded.partition(".")
+    return _whole(whole, digits.lstrip("0")) + ("." if "point" in kinds else "") + _fraction(fraction, decimals)
+
+
+def _shown(token: _Token) -> bool:
+    return token.kind != "colour"
+
+
+def _joined(tokens: Section) -> str:
+    return "".join(token.text for token in tokens if _shown(token))
+
+
+def _whole(tokens: Section, digits: str) -> str:
+    """Return what is before the point. Digits fill it from the right; the first placeholder takes the rest."""
+    places = [at for at, token in enumerate(tokens) if token.kind == "digit"]
+    commas = [at for at, token in enumerate(tokens) if token.kind == "comma"]
+    if not places:
+        if commas or digits:
+            raise UnknownTextError
+        return _joined(tokens)
+    first, last = places[0], places[-1]
+    between = [token.kind for token in tokens[first:last] if token.kind not in {"digit", "comma"}]
+    if any(not first < at < last for at in commas) or (commas and between):
+        raise UnknownTextError  # a comma at the end divides by a thousand
+    zeros = [at for at in places if tokens[at].text == "0"]
+    digits = digits.rjust(sum(at >= zeros[0] for at in places) if zeros else 0, "0")
+    thousands = re.compile(r"(?<=[0-9])(?=(?:[0-9]{3})+$)")
+    middle = thousands.sub(",", digits) if commas else _filled(tokens[first : last + 1], digits)
+    return _joined(tokens[:first]) + middle + _joined(tokens[last + 1 :])
+
+
+def _filled(tokens: Section, digits: str) -> str:
+    shown: list[str] = []
+    for token in reversed(tokens[1:]):
+        if token.kind == "digit":
+            shown.append(digits[-1:])
+            digits = digits[:-1]
+        elif _shown(token):
+            shown.append(token.text)
+    return digits + "".join(reversed(shown))
+
+
+def _fraction(tokens: Section, decimals: str) -> str:
+    """Return what stands behind the point; a zero under a trailing # is not shown."""
+    if _has(tokens, "comma") or _has(tokens, "point"):
+        raise UnknownTextError
+    shown: list[str] = []
+    optional = True
+    for token in reversed(tokens):
+        if token.kind == "digit":
+            digit, decimals = decimals[-1:], decimals[:-1]
+            optional = optional and token.text == "#" and digit == "0"
+            shown.append("" if optional else digit)
+        elif _shown(token):
+            shown.append(token.text)
+    return "".join(reversed(shown))
+
+
+FORMS = {"yy": "%y", "yyyy": "%Y", "mm": "%m", "dd": "%d", "hh": "%H", "ss": "%S", "MM": "%M"}
+"""What a moment shows; MM are minutes. One letter is the same without a leading zero."""
+
+
+def _date(section: Section, value: Decimal, *, from_1904: bool) -> str:
+    """Return the moment as the section shows it."""
+    if any(token.kind not in {"date", "literal", "colour", "point", "comma"} for token in section):
+        raise UnknownTextError
+    moment = _moment(value, from_1904=from_1904, time_only=not _shows_a_day(section))
+    parts = _letters(section)
+    if moment.microsecond and any(part in {"s", "ss"} for part in parts if part):
+        raise UnknownTextError  # programs differ in how they round it
+    return "".join(
+        _part(moment, part) if part else token.text for part, token in zip(parts, section, strict=True) if _shown(token)
+    )
+
+
+def _shows_a_day(section: Section) -> bool:
+    return any(part and part[0] in "ymd" for part in _letters(section))
+
+
+def _letters(section: Section) -> list[str]:
+    """Return the letters of each token of a date, MM for minutes and "" for what is no letter of a date."""
+    letters = [token.text.lower() if token.kind == "date" else "" for token in section]
+    dated = [at for at, text in enumerate(letters) if text]
+    for before, at, after in zip([-1, *dated], dated, [*dated[1:], -1], strict=False):
+        beside = (letters[before][:1] if before >= 0 else "", letters[after][:1] if after >= 0 else "")
+        if letters[at] in {"m", "mm"} and (beside[0] == "h" or beside[1] == "s"):
+            letters[at] = letters[at].upper()
+    return letters
+
+
+def _part(moment: datetime, letters: str) -> str:
+    if letters in {"y", "yyy"}:
+        letters = letters + "y"
+    if len(letters) == 1:
+        return str(int(moment.strftime(FORMS[letters * 2])))
+    if letters not in FORMS:
+        raise UnknownTextError  # names of months and days are of a language
+    return f"{moment.year:04}" if letters == "yyyy" else moment.strftime(FORMS[letters])
+
+
+def _moment(value: Decimal, *, from_1904: bool, time_only: bool) -> datetime:
+    """Return what a number of days stands for."""
+    first = datetime(1904, 1, 1) if from_1904 else datetime(1899, 12, 30)  # noqa: DTZ001 - it has no time zone
+    earliest = 0 if from_1904 or time_only else 61  # for days before it, programs differ: 1900 was no leap year
+    if not earliest <= value:
+        raise UnknownTextError
+    try:
+        return first + timedelta(milliseconds=int((value * 86_400_000).to_integral_value(ROUND_HALF_UP)))
+    except OverflowError:
+        raise UnknownTextError from None

@@ -1,0 +1,130 @@
+"""The parts of an XLSX file (ECMA-376 part 2), each read as a stream of XML in little memory, whatever it holds."""
+
+import zipfile
+from collections.abc import Callable, Iterator
+from typing import IO, Any, Protocol, cast
+from xml.parsers import expat
+
+from pets.importing.errors import FileError
+
+LARGEST_DIRECTORY = 1024 * 1024
+"""Bytes of the list of parts, which zipfile holds in memory."""
+
+LARGEST_TOKEN = 1024 * 1024
+"""Bytes of a tag or comment. expat holds it in memory and begins it again with each block."""
+
+DEEPEST, MOST_NAMES = 100, 5_000
+"""Of elements in each other, and of names of elements and attributes: expat holds them in memory."""
+
+BLOCK = 64 * 1024
+TOO_LARGE = "The workbook is too large, or made to take too much memory. Save it as CSV."
+
+Attributes = dict[str, str]
+
+
+class Part(Protocol):
+    """What is called for the elements of a part, by their names without a prefix."""
+
+    starts: dict[str, Callable[[Attributes], None]]
+    ends: dict[str, Callable[[], None]]
+
+    @property
+    def text(self) -> Callable[[str], None]:
+        """What takes text, in pieces."""
+
+
+class Package:
+    """An opened XLSX file."""
+
+    def __init__(self, file: IO[bytes], most: int) -> None:
+        """Read the list of parts. Raises `FileError` and what `zipfile` raises.
+
+        At most `most` bytes are unpacked, all parts together.
+        """
+        self._archive = zipfile.ZipFile(cast("IO[bytes]", _Sparing(file)))
+        self._left = most
+
+    def parse(self, name: str, part: Part) -> Iterator[None]:
+        """Read a part and yield after each block; raises `FileError`, `KeyError`, `ExpatError`, as `zipfile` does."""
+        elements = _Elements(part)
+        names: dict[str, str] = {}
+        parser = expat.ParserCreate(intern=names)
+        parser.buffer_text = True
+        parser.StartElementHandler, parser.EndElementHandler = elements.start, elements.end
+        parser.CharacterDataHandler = part.text
+        parser.StartDoctypeDeclHandler = _no_document_type
+        read = 0
+        for block in self._blocks(name):
+            parser.Parse(block)
+            read += len(block)
+            if read - parser.CurrentByteIndex > LARGEST_TOKEN or elements.depth > DEEPEST or len(names) > MOST_NAMES:
+                raise FileError(TOO_LARGE)
+            yield
+        parser.Parse(b"", True)  # noqa: FBT003 - its own signature
+        yield
+
+    def read(self, name: str, part: Part) -> None:
+        """Read all of a part; raises as `parse` does."""
+        for _ in self.parse(name, part):
+            pass
+
+    def _blocks(self, name: str) -> Iterator[bytes]:
+        entry = self._archive.getinfo(name)
+        if entry.compress_type not in {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}:
+            raise zipfile.BadZipFile  # the others unpack a few bytes to many megabytes at once
+        with self._archive.open(entry) as stream:
+            while block := stream.read(BLOCK):
+                self._left -= len(block)
+                if self._left < 0:
+                    raise FileError(TOO_LARGE)
+                yield block
+
+
+class _Elements:
+    """Passes elements on to what a part has for them."""
+
+    def __init__(self, part: Part) -> None:
+        self.depth = 0
+        self._starts, self._ends = _ByLocalName(part.starts), _ByLocalName(part.ends)
+
+    def start(self, name: str, attributes: Attributes) -> None:
+        self.depth += 1
+        if (handler := self._starts[name]) is not None:
+            handler(attributes)
+
+    def end(self, name: str) -> None:
+        self.depth -= 1
+        if (handler := self._ends[name]) is not None:
+            handler()
+
+
+class _ByLocalName(dict[str, Any]):
+    """Finds `x:row` under `row`, and None under any other name."""
+
+    def __missing__(self, name: str) -> Any:
+        found = self[name] = self.get(name.rpartition(":")[2])
+        return found
+
+
+class _Sparing:
+    """A file of which a large piece is never read at once: zipfile reads as much as the file asks it to."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+
+    def read(self, size: int = -1) -> bytes:
+        if size > LARGEST_DIRECTORY:
+            raise FileError(TOO_LARGE)
+        return self._file.read(size)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._file, name)
+
+
+def _no_document_type(*_declaration: Any) -> None:
+    raise ValueError
+
+
+def attribute(attributes: Attributes, name: str) -> str:
+    """Return the attribute of this name, whatever its prefix; "" if there is none."""
+    return next((value for key, value in attributes.items() if key.rpartition(":")[2] == name), "")

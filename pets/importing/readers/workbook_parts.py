@@ -1,0 +1,274 @@
+"""What is read of the parts of a workbook (ECMA-376 part 1, chapter 18): each takes elements from a `Package`."""
+
+import functools
+import os
+import posixpath
+import re
+from array import array
+from collections.abc import Callable
+from typing import IO, Any, NamedTuple
+
+from pets.importing.errors import FileError
+from pets.importing.readers.number_formats import BUILT_IN, NumberFormat
+from pets.importing.readers.package import TOO_LARGE, Attributes, Package, attribute
+
+MOST_ROWS, MOST_COLUMNS = 2**20, 2**14
+"""Of a sheet (Microsoft, "Excel specifications and limits")."""
+
+LONGEST_TEXT = 32_767 * len("_x0000_")
+"""Characters of a cell (the same source), of which each can be escaped."""
+
+LONGEST_ROW = 1024 * 1024
+"""Characters of all cells of a row."""
+
+MOST_STRINGS, MOST_STYLES, MOST_ENTRIES, LONGEST_ENTRY = 2**22, 2**16, 10_000, 255
+"""What is held in memory: the places of shared strings, styles, and what a workbook has names for."""
+
+
+Starts = dict[str, Callable[[Attributes], None]]
+Ends = dict[str, Callable[[], None]]
+
+
+class _Attributed:
+    """A part that is all attributes."""
+
+    starts: Starts
+    ends: Ends
+
+    def text(self, text: str) -> None:
+        """Pass over it."""
+
+
+class Relations(_Attributed):
+    """The parts that a part refers to: kind and name, by the ID of the reference."""
+
+    def __init__(self, package: Package, part: str) -> None:
+        """Read them; raises as `Package.parse` does."""
+        self.targets: dict[str, tuple[str, str]] = {}
+        self._folder, name = posixpath.split(part)
+        self.starts, self.ends = {"Relationship": self._relationship}, {}
+        package.read(posixpath.join(self._folder, "_rels", f"{name}.rels"), self)
+
+    def first(self, kind: str) -> str | None:
+        """Return the name of the first part of this kind."""
+        return next((name for each, name in self.targets.values() if each == kind), None)
+
+    def _relationship(self, attributes: Attributes) -> None:
+        target = posixpath.normpath(posixpath.join("/", self._folder, attributes["Target"])).lstrip("/")
+        _keep(self.targets, attributes["Id"], (attributes["Type"].rpartition("/")[2], target), size=len(target))
+
+
+class Book(_Attributed):
+    """The workbook itself: its sheets in their order, and which parts it has."""
+
+    def __init__(self, package: Package) -> None:
+        """Read it; raises as `Package.parse` does."""
+        self.hidden: dict[str, bool] = {}
+        """By the name of the sheet, whether it is."""
+        self.from_1904 = False
+        self._sheets: dict[str, str] = {}
+        self.starts, self.ends = {"sheet": self._sheet, "workbookPr": self._properties}, {}
+        name = Relations(package, "").first("officeDocument") or ""
+        self.relations = Relations(package, name)
+        package.read(name, self)
+
+    def part(self, sheet: str) -> str:
+        """Return the name of the part that a sheet is."""
+        return self._sheets[sheet]
+
+    def _sheet(self, attributes: Attributes) -> None:
+        kind, part = self.relations.targets[attribute(attributes, "id")]
+        if kind == "worksheet":  # and no chart
+            name = attributes["name"]
+            _keep(self._sheets, name, part, size=len(name))
+            self.hidden[name] = attributes.get("state", "visible") != "visible"
+
+    def _properties(self, attributes: Attributes) -> None:
+        self.from_1904 = attributes.get("date1904") in {"1", "true", "on"}
+
+
+class Styles(_Attributed):
+    """The number formats, by the styles of cells."""
+
+    def __init__(self, *, from_1904: bool) -> None:
+        """Begin with none."""
+        self.starts = {"numFmt": self._code, "cellXfs": self._begin, "xf": self._style}
+        self.ends = {"cellXfs": self._end}
+        self._codes: dict[str, str] = {str(number): code for number, code in BUILT_IN.items()}
+        self._styles = array("L")
+        self._of_cells = False
+        self._from_1904 = from_1904
+
+    @functools.lru_cache(maxsize=1_000)  # noqa: B019 - it lives as long as the file is read
+    def format(self, style: int) -> NumberFormat:
+        """Return the number format of a style; raises `IndexError`."""
+        number = self._styles[style] if self._styles or style else 0
+        return NumberFormat(self._codes.get(str(number), f"built-in {number}"), from_1904=self._from_1904)
+
+    def _code(self, attributes: Attributes) -> None:
+        code = attributes["formatCode"]
+        _keep(self._codes, str(int(attributes["numFmtId"])), code, size=len(code))
+
+    def _begin(self, _attributes: Attributes) -> None:
+        self._of_cells = True
+
+    def _end(self) -> None:
+        self._of_cells = False
+
+    def _style(self, attributes: Attributes) -> None:
+        if self._of_cells:
+            if len(self._styles) >= MOST_STYLES:
+                raise FileError(TOO_LARGE)
+            self._styles.append(int(attributes.get("numFmtId", "0")))
+
+
+class _Text:
+    """Collects the text of a cell or a shared string, but not how it is pronounced."""
+
+    def __init__(self) -> None:
+        self._pieces: list[str] = []
+        self._length = 0
+        self._wanted = self._pronounced = False
+
+    def add(self, text: str) -> None:
+        if self._wanted:
+            self._length += len(text)
+            if self._length > LONGEST_TEXT:
+                raise FileError(TOO_LARGE)
+            self._pieces.append(text)
+
+    def take(self) -> str:
+        """Return the text so far and begin again."""
+        text = "".join(self._pieces)
+        self._pieces.clear()
+        self._length = 0
+        return text
+
+    def begin(self, _attributes: Attributes) -> None:
+        self._wanted = not self._pronounced
+
+    def end(self) -> None:
+        self._wanted = False
+
+    def begin_pronounced(self, _attributes: Attributes) -> None:
+        self._pronounced = True
+
+    def end_pronounced(self) -> None:
+        self._pronounced = False
+
+
+class Strings:
+    """The strings that cells share, in a file: there can be more than fit into memory."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        """Use an empty file."""
+        self._file = file
+        self._ends = array("Q", [0])
+        self._text = text = _Text()
+        self.text = text.add
+        self.starts: Starts = {"t": text.begin, "rPh": text.begin_pronounced}
+        self.ends: Ends = {"t": text.end, "rPh": text.end_pronounced, "si": self._end}
+
+    def __getitem__(self, number: int) -> str:
+        """Return a string; raises `IndexError`."""
+        if number < 0:
+            raise IndexError
+        start, end = self._ends[number : number + 2]
+        return os.pread(self._file.fileno(), end - start, start).decode()
+
+    def _end(self) -> None:
+        if len(self._ends) > MOST_STRINGS:
+            raise FileError(TOO_LARGE)
+        self._ends.append(self._ends[-1] + self._file.write(self._text.take().encode()))
+
+
+class Cell(NamedTuple):
+    """A cell as it is stored."""
+
+    column: int
+    """From 0."""
+    kind: str
+    style: int
+    stored: str
+    has_value: bool
+    """There is a value, even if it is empty."""
+    computed: bool
+    """There is a formula."""
+
+
+class Rows:
+    """The rows of a sheet: number and cells."""
+
+    def __init__(self) -> None:
+        """Begin before the first row."""
+        self._rows: list[tuple[int, list[Cell]]] = []
+        self._number = 0
+        self._cells: list[Cell] = []
+        self._length = 0
+        self._cell: Attributes = {}
+        self._has_value = self._computed = False
+        self._text = text = _Text()
+        self.text = text.add
+        self.starts: Starts = {"row": self._begin_row, "c": self._begin_cell, "f": self._formula, "v": self._value}
+        self.starts |= {"t": text.begin, "rPh": text.begin_pronounced}
+        self.ends: Ends = {"row": self._end_row, "c": self._end_cell, "v": text.end, "t": text.end}
+        self.ends["rPh"] = text.end_pronounced
+
+    def take(self) -> list[tuple[int, list[Cell]]]:
+        """Return the rows that were complete since the last call."""
+        rows, self._rows = self._rows, []
+        return rows
+
+    def _begin_row(self, attributes: Attributes) -> None:
+        number = int(attributes.get("r", self._number + 1))
+        if number <= self._number:
+            raise ValueError
+        if number > MOST_ROWS:
+            message = f"The sheet has more than {MOST_ROWS:,} rows."
+            raise FileError(message)
+        self._number, self._cells, self._length = number, [], 0
+
+    def _begin_cell(self, attributes: Attributes) -> None:
+        self._cell, self._has_value, self._computed = attributes, False, False
+        self._text.take()
+
+    def _formula(self, _attributes: Attributes) -> None:
+        self._computed = True
+
+    def _value(self, attributes: Attributes) -> None:
+        self._has_value = True
+        self._text.begin(attributes)
+
+    def _end_cell(self) -> None:
+        before = self._cells[-1].column if self._cells else -1
+        place = self._cell.get("r")
+        column = before + 1 if place is None else column_of(place.rstrip("0123456789"))
+        text = self._text.take()
+        self._length += len(text)
+        if not before < column < MOST_COLUMNS or self._length > LONGEST_ROW:
+            raise ValueError
+        kind, style = self._cell.get("t", "n"), int(self._cell.get("s", "0"))
+        self._cells.append(Cell(column, kind, style, text, self._has_value, self._computed))
+
+    def _end_row(self) -> None:
+        self._rows.append((self._number, self._cells))
+
+
+@functools.lru_cache(maxsize=MOST_COLUMNS)
+def column_of(letters: str) -> int:
+    """Return 0 for A, 25 for Z, 26 for AA; raises `ValueError`."""
+    if not re.fullmatch("[A-Z]{1,3}", letters):
+        raise ValueError
+    return functools.reduce(lambda number, letter: number * 26 + ord(letter) - ord("A") + 1, letters, 0) - 1
+
+
+def letters_of(column: int) -> str:
+    """Return the letters of a column, the reverse of `column_of`."""
+    rest, last = divmod(column, 26)
+    return (letters_of(rest - 1) if rest else "") + chr(ord("A") + last)
+
+
+def _keep(entries: dict[str, Any], key: str, value: object, *, size: int) -> None:
+    if len(entries) >= MOST_ENTRIES or max(len(key), size) > LONGEST_ENTRY:
+        raise FileError(TOO_LARGE)
+    entries[key] = value

@@ -1,0 +1,358 @@
+"""Workbooks are read as they are shown, in little memory, or rejected with a sentence."""
+
+import gzip
+import io
+import subprocess
+import sys
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from xml.sax.saxutils import escape, quoteattr
+
+import pytest
+
+from pets.importing.errors import FileError
+from pets.importing.readers import read
+from pets.importing.readers.package import TOO_LARGE
+from pets.importing.readers.rows import Damaged, Reading, Row
+from pets.importing.readers.workbook import NO_RESULT
+from pets.importing.source import Source
+
+OFFICE = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+RELATION = '<Relationship Id="{}" Type="' + OFFICE + '/{}" Target="{}"/>'
+ROOT = f"<Relationships>{RELATION.format('r1', 'officeDocument', 'xl/workbook.xml')}</Relationships>"
+HEADER = '<row r="1"><c t="inlineStr"><is><t>name</t></is></c><c t="inlineStr"><is><t>category</t></is></c></row>'
+DOGS = '<c r="B2" t="inlineStr"><is><t>Dogs</t></is></c>'
+SHEET, HIDDEN = '<sheet name="{}" r:id="{}"/>', '<sheet name="{}" r:id="{}" state="hidden"/>'
+Parts = dict[str, bytes | str]
+
+
+def parts(
+    rows: str = "", *, formats: list[str] | None = None, sheets: str = "", strings: str = "", properties: str = ""
+) -> Parts:
+    """Return the parts of a workbook with a header; style `n` has the format `formats[n - 1]`."""
+    codes = "".join(
+        f'<numFmt numFmtId="{number}" formatCode={quoteattr(code)}/>' for number, code in enumerate(formats or [], 200)
+    )
+    styles = "".join(f'<xf numFmtId="{200 + number}"/>' for number in range(len(formats or [])))
+    return {
+        "_rels/.rels": ROOT,
+        "xl/workbook.xml": f"<workbook xmlns:r='{OFFICE}'>{properties}<sheets>"
+        f"{sheets or SHEET.format('Animals', 'r1')}</sheets></workbook>",
+        "xl/_rels/workbook.xml.rels": "<Relationships>"
+        + RELATION.format("r1", "worksheet", "worksheets/sheet1.xml")
+        + RELATION.format("r2", "worksheet", "/xl/worksheets/sheet2.xml")
+        + RELATION.format("r3", "styles", "styles.xml")
+        + RELATION.format("r4", "sharedStrings", "other.xml")
+        + RELATION.format("r5", "chartsheet", "worksheets/sheet2.xml")
+        + "</Relationships>",
+        "xl/styles.xml": f"<styleSheet><numFmts>{codes}</numFmts><cellStyleXfs><xf numFmtId='14'/></cellStyleXfs>"
+        f"<cellXfs><xf numFmtId='0'/>{styles}</cellXfs></styleSheet>",
+        "xl/other.xml": f"<sst>{strings}</sst>",
+        "xl/worksheets/sheet1.xml": f"<worksheet><sheetData>{HEADER}{rows}</sheetData></worksheet>",
+        "xl/worksheets/sheet2.xml": f"<worksheet><sheetData>{HEADER}<row>{DOGS.replace('B2', 'A2')}{DOGS}</row>"
+        "</sheetData></worksheet>",
+    }
+
+
+def packed(contents: Parts, kind: int = zipfile.ZIP_DEFLATED) -> bytes:
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", kind) as archive:
+        for name, content in contents.items():
+            archive.writestr(name, content)
+    return file.getvalue()
+
+
+def rows_of(content: bytes, how: Reading | None = None) -> list[Row]:
+    return list(read(Source("animals.xlsx", io.BytesIO(content)), how or Reading()).rows)
+
+
+def name_of(cell: str, **given: Any) -> str:
+    """Return the name in the first row, or what is said of it."""
+    ((line, cells),) = rows_of(packed(parts(f'<row r="2">{cell}{DOGS}</row>', **given)))
+    assert line == 2
+    return cells.message if isinstance(cells, Damaged) else str(cells.get("name", ""))
+
+
+@pytest.mark.parametrize(
+    ("code", "stored", "shown"),
+    [
+        ("General", "42", "42"),
+        ("General", "42.0", "42"),
+        ("General", "4006381333931", "4006381333931"),
+        ("General", "0.30000000000000004", "0.3"),
+        ("General", "-5.5", "-5.5"),
+        ("General", "1E3", "1000"),
+        ("General;@", "7", "7"),
+        ("@", "12", "12"),
+        ("00000", "42", "00042"),
+        ("00000;@", "42", "00042"),
+        ("0", "2.5", "3"),
+        ("0.00", "1.005", "1.01"),
+        ("0.##", "1.5", "1.5"),
+        ("#,##0", "1234567", "1,234,567"),
+        ("#,##0.00 €", "-1234.5", "-1,234.50 €"),
+        ("#,##0", "0", "0"),
+        ("0%", "0.5", "50%"),
+        ("0.0%", "0.125", "12.5%"),
+        ('"No. "0000', "7", "No. 0007"),
+        ("000-00", "1234", "012-34"),
+        ("0;(0)", "-5", "(5)"),
+        ('0;-0;"none"', "0", "none"),
+        ("[Red]0", "5", "5"),
+        ("[$£-809]0.00", "5", "£5.00"),
+        ("yyyy-mm-dd", "46000", "2025-12-09"),
+        ("yyyy\\-mm\\-dd;@", "46000.75", "2025-12-09"),
+        ("dd.mm.yyyy hh:mm", "46000.5", "09.12.2025 12:00"),
+        ("d/m/yy", "46000", "9/12/25"),
+        ("[$-409]dd/mm/yyyy;@", "46000", "09/12/2025"),
+        ("h:mm:ss", "0.39583333333333331", "9:30:00"),
+        ("mm:ss", "0.0034722222222222", "05:00"),
+        ("YYYYMMDD", "61", "19000301"),
+    ],
+)
+def test_a_number_is_the_text_that_is_shown(code: str, stored: str, shown: str) -> None:
+    assert name_of(f'<c r="A2" s="1"><v>{stored}</v></c>', formats=[code]) == shown
+
+
+@pytest.mark.parametrize(
+    ("code", "stored"),
+    [
+        ("General", "1E15"),
+        ("General", "0.33333333333333331"),
+        ("d mmm yyyy", "46000"),
+        ("dddd", "46000"),
+        ("h:mm AM/PM", "0.5"),
+        ("h:mm:ss", "0.500001"),
+        ("[h]:mm", "1.5"),
+        ("[$-F800]yyyy", "46000"),
+        ("yyyy-mm-dd", "60"),
+        ("yyyy-mm-dd", "-1"),
+        ("yyyy-mm-dd", "3000000"),
+        ("0.00E+00", "5"),
+        ("# ?/?", "0.5"),
+        ("0,", "5000"),
+        ("[>5]0", "6"),
+        (";;;", "12"),
+        ("0;-0;", "0"),
+        ("0", "-0.4"),
+        ("_-* 0_-", "5"),
+        ('"x', "5"),
+        ("0.000.0", "5"),
+        ("ss.000", "0.5"),
+        ("", "5"),
+    ],
+)
+def test_a_number_whose_text_cannot_be_known_is_rejected(code: str, stored: str) -> None:
+    message = f"Cell A2 shows a number in a way that depends on the program ({code}). Format it as text."
+    assert name_of(f'<c r="A2" s="1"><v>{escape(stored)}</v></c>', formats=[code]) == message
+
+
+def test_the_short_date_of_a_computer_is_not_known() -> None:
+    contents = parts(f'<row><c s="1"><v>46000</v></c>{DOGS}</row>')
+    contents["xl/styles.xml"] = "<styleSheet><cellXfs><xf/><xf numFmtId='14'/></cellXfs></styleSheet>"
+    ((_, cells),) = rows_of(packed(contents))
+    assert isinstance(cells, Damaged)
+    assert (
+        cells.message == "Cell A2 shows a number in a way that depends on the program (short date). Format it as text."
+    )
+
+
+def test_days_can_be_counted_from_1904() -> None:
+    cell = '<c r="A2" s="1"><v>44538</v></c>'
+    assert name_of(cell, formats=["yyyy-mm-dd"], properties='<workbookPr date1904="1"/>') == "2025-12-09"
+
+
+@pytest.mark.parametrize(
+    ("cell", "name"),
+    [
+        ('<c r="A2" t="s"><v>0</v></c>', "Rex"),
+        ('<c r="A2" t="s"><v>1</v></c>', "Rex the dog"),
+        ('<c r="A2" t="s"><v>2</v></c>', "_x0041_"),
+        ('<c r="A2" t="s"><v>3</v></c>', ""),
+        ('<c r="A2" t="inlineStr"><is><t>_x0041_</t></is></c>', "A"),
+        ('<c r="A2" t="inlineStr"><is><r><t>Re</t></r><r><t xml:space="preserve">x </t></r></is></c>', "Rex "),
+        ('<c r="A2" t="str"><f>"R"&amp;"ex"</f><v>Rex</v></c>', "Rex"),
+        ('<c r="A2" t="str"><f>""</f><v></v></c>', ""),
+        ('<c r="A2"><f>1+1</f><v>2</v></c>', "2"),
+        ('<c r="A2"><f>1+1</f></c>', f"Cell A2 {NO_RESULT}"),
+        ('<c r="A2"><f>1+1</f><v/></c>', f"Cell A2 {NO_RESULT}"),
+        ('<c r="A2" t="b"><v>1</v></c>', "Cell A2 holds TRUE or FALSE. Format it as text."),
+        ('<c r="A2" t="e"><v>#N/A</v></c>', "Cell A2 holds an error. Format it as text."),
+        ('<c r="A2" t="d"><v>2026-11-21</v></c>', "Cell A2 holds a date. Format it as text."),
+        (
+            '<c r="A2" s="1" t="s"><v>0</v></c>',
+            "Cell A2 shows a number in a way that depends on the program (;;;). Format it as text.",
+        ),
+        ('<c r="A2" s="1"/>', ""),
+        ('<x:c r="A2" t="s" xmlns:x="y"><x:v>0</x:v></x:c>', "Rex"),
+    ],
+)
+def test_a_cell(cell: str, name: str) -> None:
+    strings = "<si><t>Rex</t></si><si><r><t>Rex</t></r><r><t> the dog</t></r><rPh><t>reks</t></rPh></si>"
+    strings += "<si><t>_x005F_x0041_</t></si><si/>"
+    assert name_of(cell, strings=strings, formats=[";;;"]) == name
+
+
+def test_an_unknown_text_in_an_ignored_column_is_no_error() -> None:
+    header = HEADER.replace("</row>", '<c t="inlineStr"><is><t>_line</t></is></c></row>')
+    contents = parts()
+    row = '<row r="2"><c t="inlineStr"><is><t>Rex</t></is></c><c t="inlineStr"><is><t>Dogs</t></is></c><c><v>3</v></c></row>'
+    contents["xl/worksheets/sheet1.xml"] = f"<worksheet><sheetData>{header}{row}</sheetData></worksheet>"
+    assert rows_of(packed(contents)) == [(2, {"name": "Rex", "category": "Dogs", "_line": "3"})]
+
+
+def test_rows_and_cells_have_the_numbers_that_the_sheet_gives_them() -> None:
+    rows = f'<row r="5"/><row r="7"><c r="A7" t="inlineStr"><is><t>Rex</t></is></c>{DOGS}<c r="D7"><v>1</v></c></row>'
+    rows += f"<row><c r='A8'/></row><row>{DOGS}</row>"
+    (line, wide), (last, cells) = rows_of(packed(parts(rows)))
+    assert (line, last, cells) == (7, 9, {"category": "Dogs"})
+    assert isinstance(wide, Damaged)
+    assert (wide.message, wide.cells) == ("The row has 4 cells, the header has 2.", ["Rex", "Dogs", "", "1"])
+
+
+CHOOSE = "The first sheet of the workbook is hidden. Choose a sheet by its name."
+
+
+@pytest.mark.parametrize(
+    ("sheets", "chosen", "names"),
+    [
+        (SHEET.format("A", "r1") + SHEET.format("B", "r2"), None, []),
+        (SHEET.format("A", "r1") + SHEET.format("B", "r2"), "B", ["Dogs"]),
+        (SHEET.format("Chart", "r5") + SHEET.format("B", "r2"), None, ["Dogs"]),
+        (HIDDEN.format("A", "r1") + SHEET.format("B", "r2"), "B", ["Dogs"]),
+        (SHEET.format("A", "r1") + HIDDEN.format("B", "r2"), "B", ["Dogs"]),
+        (HIDDEN.format("A", "r1") + SHEET.format("B", "r2"), None, f'{CHOOSE} Sheets: "A", "B".'),
+        (SHEET.format("A", "r1"), "a", 'The workbook has no sheet "a". Sheets: "A".'),
+    ],
+)
+def test_the_first_sheet_is_read_or_the_one_of_a_name(sheets: str, chosen: str | None, names: list[str] | str) -> None:
+    content = packed(parts(sheets=sheets))
+    if isinstance(names, str):
+        with pytest.raises(FileError) as error:
+            rows_of(content, Reading(sheet=chosen))
+        assert str(error.value) == names
+    else:
+        assert [
+            cells["name"] for _, cells in rows_of(content, Reading(sheet=chosen)) if isinstance(cells, dict)
+        ] == names
+
+
+DAMAGED = "The workbook cannot be read. Save it again as .xlsx, or as CSV."
+
+
+def with_part(name: str, content: str | bytes) -> bytes:
+    return packed(parts(f"<row r='2'>{DOGS}</row>") | {name: content})
+
+
+def without_part(name: str) -> bytes:
+    contents = parts()
+    del contents[name]
+    return packed(contents)
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        *((without_part(name), DAMAGED) for name in parts() if name != "xl/worksheets/sheet2.xml"),
+        (packed({"x": ""}), DAMAGED),
+        (packed(parts(), zipfile.ZIP_BZIP2), DAMAGED),
+        (packed(parts(), zipfile.ZIP_LZMA), DAMAGED),
+        (packed(parts("<row r='2'><c t='s'><v>0</v></c></row>")), DAMAGED),
+        (packed(parts("<row r='2'><c t='s'><v>-1</v></c></row>", strings="<si><t>x</t></si>")), DAMAGED),
+        (packed(parts("<row r='2'><c s='9'><v>1</v></c></row>")), DAMAGED),
+        (packed(parts("<row r='2'><c><v>one</v></c></row>")), DAMAGED),
+        (packed(parts("<row r='2'><c r='A2'/><c r='A2'/></row>")), DAMAGED),
+        (packed(parts("<row r='2'><c r='AAAA2'/></row>")), DAMAGED),
+        (packed(parts("<row r='2'><c r='XFE2'/></row>")), DAMAGED),
+        (packed(parts("<row r='1'/>")), DAMAGED),
+        (packed(parts("<row r='x'/>")), DAMAGED),
+        (packed(parts("<row r='1048577'/>")), "The sheet has more than 1,048,576 rows."),
+        (with_part("xl/worksheets/sheet1.xml", "<worksheet/>"), "The sheet is empty."),
+        (with_part("xl/styles.xml", "<!DOCTYPE x [<!ENTITY a 'b'>]><styleSheet/>"), DAMAGED),
+        (with_part("xl/styles.xml", "<a>" * 200_000), TOO_LARGE),
+        (with_part("xl/styles.xml", f"<x>{''.join(f'<a{n}/>' for n in range(20_000))}</x>"), TOO_LARGE),
+        (with_part("xl/styles.xml", f"<x a='{'y' * 3_000_000}'/>"), TOO_LARGE),
+        (with_part("xl/styles.xml", f"<x><!--{'y' * 3_000_000}--></x>"), TOO_LARGE),
+        (with_part("xl/styles.xml", f"<x><cellXfs>{'<xf/>' * 70_000}</cellXfs></x>"), TOO_LARGE),
+        (with_part("xl/other.xml", f"<sst><si><t>{'y' * 300_000}</t></si></sst>"), TOO_LARGE),
+        (packed({f"{n:x}": "" for n in range(30_000)}), TOO_LARGE),
+    ],
+    ids=lambda value: "" if isinstance(value, bytes) else value,
+)
+@pytest.mark.parametrize("pack", [bytes, gzip.compress], ids=["plain", "gzip"])
+def test_a_workbook_that_cannot_be_read(pack: Callable[[bytes], bytes], content: bytes, sentence: str) -> None:
+    with pytest.raises(FileError) as error:
+        rows_of(pack(content))
+    assert str(error.value) == sentence
+
+
+def test_a_cell_that_is_cut_short_anywhere_is_found() -> None:
+    whole = packed(parts("".join(f"<row><c r='A{n}'><v>{n * 7919}</v></c></row>" for n in range(2, 3000))))
+    for cut in range(10, len(whole), len(whole) // 40):
+        with pytest.raises(FileError, match="cannot be read"):
+            rows_of(whole[:cut])
+
+
+MEASURE = """
+import sys
+from pathlib import Path
+from pets.importing.errors import FileError
+from pets.importing.readers import read
+from pets.importing.readers.rows import Reading
+from pets.importing.source import open_source
+try:
+    with open_source(sys.argv[1]) as source:
+        print(sum(1 for _ in read(source, Reading()).rows))
+except FileError as error:
+    print(error)
+print(Path("/proc/self/status").read_text().partition("VmHWM:")[2].split()[0])
+"""
+"""Unlike `resource.getrusage`, this knows nothing of the process that started this one."""
+
+
+def large(name: str, begin: str, middle: str, end: str, times: int) -> bytes:
+    """Return a workbook in which a part repeats something, without holding it here."""
+    file = io.BytesIO()
+    contents = parts(f'<row r="2"><c r="A2" t="s"><v>0</v></c>{DOGS}</row>', strings="<si><t>Rex</t></si>")
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+        for each, content in contents.items():
+            if each != name:
+                archive.writestr(each, content)
+        with archive.open(name, "w") as part:
+            part.write(begin.encode())
+            for _ in range(times // 10_000):
+                part.write((middle * 10_000).encode())
+            part.write(end.encode())
+    return file.getvalue()
+
+
+STRING = "<si><t>Rexy the dog</t></si>"
+LARGE = {
+    "styles": (("xl/styles.xml", "<styleSheet><cellXfs><xf/></cellXfs>", "<a/>", "</styleSheet>", 10_000_000), "1"),
+    "strings": (("xl/other.xml", "<sst>", STRING, "</sst>", 500_000), "1"),
+    "text": (("xl/other.xml", "<sst><si><t>", "x", "</t></si></sst>", 20_000_000), TOO_LARGE),
+    "cells": (("xl/worksheets/sheet1.xml", f"<w>{HEADER}<row>", "<c/>", "</row></w>", 20_000_000), DAMAGED),
+    "blank rows": (("xl/worksheets/sheet1.xml", f"<w>{HEADER}", "<row/>", "</w>", 1_000_000), "0"),
+}
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="no /proc")
+@pytest.mark.parametrize("kind", LARGE)
+def test_a_workbook_takes_little_memory(tmp_path: Path, kind: str) -> None:
+    part, expected = LARGE[kind]
+    (tmp_path / "a.xlsx").write_bytes(large(*part))
+    command = [sys.executable, "-c", MEASURE, str(tmp_path / "a.xlsx")]
+    said, kilobytes = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
+    assert said == expected
+    assert int(kilobytes) < 64 * 1024
+
+
+def test_no_more_is_unpacked_than_is_allowed() -> None:
+    content = packed(parts(f"<row r='2'>{DOGS}</row>" + "<row/>" * 10_000))
+    assert len(rows_of(content)) == 1
+    with pytest.raises(FileError, match="too large"):
+        rows_of(content, Reading(largest_workbook=60_000))
+    with pytest.raises(FileError, match="more than 100 bytes when it is unpacked"):
+        rows_of(gzip.compress(content), Reading(largest_workbook=100))
