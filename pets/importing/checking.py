@@ -149,10 +149,10 @@ class Check:
     def about(self, line: int, cells: Cells | Damaged) -> Checked | None:
         """Return what a row with errors says about which animal it is, if that is no error; None if it says nothing."""
         known: dict[str, Any] = {}
-        for header in (ID, REFERENCE.header) if not isinstance(cells, Damaged) else ():
-            name, rule = self._columns[header]
-            with suppress(ValidationError, KeyError):
-                known[name] = rule(cells[header])
+        if not isinstance(cells, Damaged):
+            for header in (ID, REFERENCE.header):
+                with suppress(ValidationError, KeyError):
+                    known[header] = self._columns[header][1](cells[header])
         return Checked(line, **known, rejected=True) if known else None
 
 

@@ -23,9 +23,12 @@ from pets.importing.source import Source, open_source
 from pets.importing.transactions import hang_up, roomy, write_at_once
 from pets.models import ImportRun, ImportState
 
-UNKNOWN_ID = "is not the ID of an animal. Leave it blank to add one."
-SAME_ANIMAL = "is the same animal as {place} {other:,}. An animal can be in a file only once."
-TAKEN_REFERENCE = "belongs to animal {other}."
+MESSAGES = {
+    staging.Kind.UNKNOWN_ID: "is not the ID of an animal. Leave it blank to add one.",
+    staging.Kind.SAME_ANIMAL: "is the same animal as {place} {other:,}. An animal can be in a file only once.",
+    staging.Kind.SAME_REFERENCE: "is the same animal as {place} {other:,}. An animal can be in a file only once.",
+    staging.Kind.TAKEN_REFERENCE: "belongs to animal {other}.",
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -237,19 +240,12 @@ class _Import:
 
     def _errors(self, row: Checked, kind: staging.Kind, other: int) -> list[RowError]:
         """Return what is wrong with a staged row, in words."""
-        reference = REFERENCE.header, row.external_reference
-        match kind:
-            case staging.Kind.INCOMPLETE:
-                there = {column.header for column in COLUMNS if getattr(row, column.name) is not None}
-                return self.check.missing(row.line, there)
-            case staging.Kind.UNKNOWN_ID:
-                (field, value), message = (ID, row.id), UNKNOWN_ID
-            case staging.Kind.TAKEN_REFERENCE:
-                (field, value), message = reference, TAKEN_REFERENCE
-            case staging.Kind.SAME_ANIMAL if row.id is not None:
-                (field, value), message = (ID, row.id), SAME_ANIMAL
-            case _:
-                (field, value), message = reference, SAME_ANIMAL
+        if kind is staging.Kind.INCOMPLETE:
+            there = {column.header for column in COLUMNS if getattr(row, column.name) is not None}
+            return self.check.missing(row.line, there)
+        by_id = kind is staging.Kind.UNKNOWN_ID or (kind is staging.Kind.SAME_ANIMAL and row.id is not None)
+        field, value = (ID, row.id) if by_id else (REFERENCE.header, row.external_reference)
+        message = MESSAGES[kind]
         return [RowError(row.line, field, message.format(place=self.table.place, other=other), value=value)]
 
     def _rows(self, rejects: Rejects) -> Iterator[Checked]:

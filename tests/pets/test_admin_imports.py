@@ -304,3 +304,24 @@ def test_the_record_is_in_words(staff: Client, dogs: Category) -> None:
     )
     assert "keep_blanks" not in page
     assert "Refused rows" in page
+
+
+@pytest.mark.parametrize(
+    ("file_format", "starts"), [("csv", b"external_reference,name,category,status\n"), ("xlsx", b"PK")]
+)
+def test_a_template_can_be_downloaded(staff: Client, file_format: str, starts: bytes) -> None:
+    assert f'href="?template={file_format}"' in staff.get(ADD).content.decode()
+    file = staff.get(f"{ADD}?template={file_format}")
+    assert file["Content-Disposition"] == f'attachment; filename="new-animals.{file_format}"'
+    assert file.content.startswith(starts)
+    filled = file.content + b",Rex,Dogs,sold\n" if file_format == "csv" else file.content
+    assert send(staff, filled, f"new.{file_format}", create_categories="on").status_code == 200
+
+
+def test_an_exported_list_is_sent_back(staff: Client, dogs: Category) -> None:
+    pet = Pet.objects.create(name="=1+1", category=dogs)
+    exported = b"".join(staff.get("/admin/pets/pet/export/csv/").streaming_content)  # type: ignore[attr-defined]
+    shown = send(staff, exported.replace(b"available", b"sold"))
+    assert cells(shown, "plan") == [["2", f"{pet.pk} by id", "", "=1+1", "Dogs", "available → sold"]]
+    confirm(staff, shown)
+    assert catalogue() == [("=1+1", "Dogs", "sold", None)]

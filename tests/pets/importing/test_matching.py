@@ -66,8 +66,8 @@ def test_blank_cells_keep_what_the_animal_of_an_id_has(run_import: Import, tom: 
     [
         ("999,,X,Dogs,\n", ["line 2: id 999 is not the ID of an animal. Leave it blank to add one."]),
         ("0,,X,Dogs,\n", ["line 2: id 0 is not the ID of an animal. Leave it blank to add one."]),
-        ("x1,,X,Dogs,\n", ['line 2: id "x1" must be an integer of 64 bits.']),
-        ("9223372036854775808,,X,Dogs,\n", ["line 2: id 9223372036854775808 must be an integer of 64 bits."]),
+        ("x1,,X,Dogs,\n", ['line 2: id "x1" must be a 64-bit integer.']),
+        ("9223372036854775808,,X,Dogs,\n", ["line 2: id 9223372036854775808 must be a 64-bit integer."]),
         ("{rex},A-1,X,Dogs,\n", ['line 2: external_reference "A-1" belongs to animal {tom}.']),
         (
             "{rex},,X,Dogs,\n{rex},,Y,Dogs,\n",
