@@ -4,7 +4,8 @@ import json
 import os
 import stat
 import sys
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from typing import Any, NoReturn, TextIO
 
 from django.core.management.base import OutputWrapper
@@ -37,6 +38,19 @@ def _opened(flags: int, descriptor: int) -> TextIO:
     return open(descriptor, "w", encoding="utf-8")
 
 
+@contextmanager
+def printed() -> Iterator[None]:
+    """End the process as a shell tool ends if nobody reads what this block prints."""
+    try:
+        try:
+            yield
+        finally:
+            sys.stdout.flush()
+    except BrokenPipeError:
+        _silence(sys.stdout)
+        sys.exit(Exit.BROKEN_PIPE)
+
+
 def write(out: OutputWrapper, text: str) -> None:
     """Write `text` and return only when it has left the process, and is on the disk if `out` is a file.
 
@@ -67,7 +81,7 @@ def _sync(out: OutputWrapper) -> None:
             os.fsync(descriptor)
 
 
-def _silence(out: OutputWrapper) -> None:
+def _silence(out: OutputWrapper | TextIO) -> None:
     """Throw away what Python still holds, or it fails again when the process ends."""
     with suppress(AttributeError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), out.fileno())

@@ -1,16 +1,25 @@
 """What `manage.py` runs: Django's utility, whose help begins with our commands."""
 
+import gc
 import textwrap
 from pathlib import Path
 
 from django.conf import settings
 from django.core.management import ManagementUtility, get_commands
+from django.core.management.base import BaseCommand
 
 INDENT = "    "
 
 
 class Utility(ManagementUtility):
     """Django's utility, with a help that lists our commands first and says what each does."""
+
+    def fetch_command(self, subcommand: str) -> BaseCommand:
+        """Return the command. Everything is loaded then, and what is loaded stays: garbage is collected beside it."""
+        command = super().fetch_command(subcommand)
+        gc.freeze()
+        gc.enable()
+        return command
 
     def main_help_text(self, commands_only: bool = False) -> str:  # noqa: FBT001, FBT002 - Django's signature
         """Return the names, or the help; ours are those of the packages beside `manage.py`."""

@@ -7,6 +7,8 @@ from petstore_site import health, pages
 from petstore_site.apikeys import schema  # noqa: F401 - importing tells drf-spectacular how keys are sent
 from rest.views import UnknownRouteView
 
+admin.autodiscover()
+
 urlpatterns = [
     path("", pages.landing, name="landing"),
     path("docs/", pages.docs, name="docs"),

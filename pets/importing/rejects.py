@@ -4,7 +4,7 @@ import contextlib
 import csv
 import io
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from decimal import Decimal
 from pathlib import Path
@@ -82,7 +82,7 @@ class _UnwantedError(Exception):
 
 
 class _RejectsFile:
-    """CSV with the columns (and delimiter) of the import behind `_line`, `_code` and `_message`, or JSON lines.
+    """CSV with the columns, delimiter and encoding of the import behind `_line`, `_code` and `_message`, or JSON lines.
 
     The remarks stand in front, so that a row with too many cells stays one that can be mended.
     """
@@ -91,22 +91,25 @@ class _RejectsFile:
         self.keep = False
         self._path = path
         self._header = table.header
+        self._titles = table.titles
         self._formula_safe = formula_safe
         self._whole = whole_file(path, replace=False)
         with self._sentences():
             self._file = io.TextIOWrapper(
-                self._whole.__enter__(), encoding="utf-8", errors="backslashreplace", newline=""
+                self._whole.__enter__(), encoding=_encoding(table), errors="backslashreplace", newline=""
             )
         # csv quotes a cell with a carriage return only if its own line ends have one.
         self._csv = csv.writer(self._file, delimiter=table.delimiter, lineterminator="\r\n")
         if self._header is not None:
-            self._csv.writerow([*REMARKS, *(column for column in self._header if column not in REMARKS)])
+            self._csv.writerow(
+                [*REMARKS, *(self._titles.get(column, column) for column in self._header if _kept(column))]
+            )
 
     def add(self, errors: Sequence[RowError], cells: Cells | Damaged) -> None:
         remarks = (str(errors[0].line), errors[0].code, " ".join(error.sentence for error in errors))
         with self._sentences():
             if self._header is None:
-                self._file.write(f"{_json(remarks, cells)}\n")
+                self._file.write(f"{_json(remarks, cells, self._titles)}\n")
             else:
                 self._csv.writerow([*remarks, *self._texts(self._header, cells)])
 
@@ -131,14 +134,29 @@ class _RejectsFile:
         if isinstance(cells, Damaged):
             if cells.unread:
                 return cells.cells
-            columns = [*header, *[""] * len(cells.cells)]
-            return [str(cell) for column, cell in zip(columns, cells.cells, strict=False) if column not in REMARKS]
-        texts = [str(cells.get(column, "")) for column in header if column not in REMARKS]
+            columns = [*header, *["more"] * len(cells.cells)]
+            return [str(cell) for column, cell in zip(columns, cells.cells, strict=False) if _kept(column)]
+        texts = [str(cells.get(column, "")) for column in header if _kept(column)]
         return [f"'{text}" if self._formula_safe and text.startswith(FORMULA_STARTS) else text for text in texts]
 
 
-def _json(remarks: Sequence[str], cells: Cells | Damaged) -> str:
-    row = cells.cells[0] if isinstance(cells, Damaged) else cells
+def _encoding(table: Table) -> str:
+    """Return an encoding that an import with the same options reads, with the mark by which Excel knows Unicode."""
+    if table.encoding.startswith("utf-16"):
+        return "utf-16"
+    return "utf-8-sig" if table.encoding.startswith("utf-8") and table.header is not None else table.encoding
+
+
+def _kept(column: str) -> bool:
+    """Return whether a column of the file is one of its rejects: neither ignored nor a remark of an earlier import."""
+    return column != "" and column not in REMARKS
+
+
+def _json(remarks: Sequence[str], cells: Cells | Damaged, titles: Mapping[str, str]) -> str:
+    if isinstance(cells, Damaged):
+        row = cells.cells[0]
+    else:
+        row = {titles.get(name, name): value for name, value in cells.items()}
     members = row if isinstance(row, dict) else {"_row": row}
     told = dict(zip(REMARKS, remarks, strict=True))
     told |= {member: value for member, value in members.items() if member not in REMARKS}

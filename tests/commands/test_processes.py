@@ -1,42 +1,146 @@
 """Each end of a command: exit status, sentence, JSON; and that nothing is kept that could not be printed."""
 
 import json
-from typing import Any
+import os
+import pty
+import shlex
+import subprocess
+from collections.abc import Iterator
 
 import pytest
 
-from tests.commands.conftest import Ended, Shell
+from tests.commands.conftest import MANAGE, Database, Ended, Shell
+from tests.server import ROOT, SECONDS
 
 NO_SPACE = "Standard output cannot be written: No space left on device.\n"
 CLOSED = "Standard output cannot be written: Bad file descriptor.\n"
 
+FULL = pytest.param("{} > /dev/full", Ended(1, "", NO_SPACE), id="full")
 UNREADABLE = [
-    pytest.param("{} > /dev/full", Ended(1, "", NO_SPACE), id="full"),
+    FULL,
     pytest.param("{} >&-", Ended(1, "", CLOSED), id="closed"),
     pytest.param("{} | exec 0<&-", Ended(141, "", ""), id="broken pipe"),
     pytest.param("{} >&- 2>&-", Ended(1, "", ""), id="both closed"),
 ]
 
 
-def listed(shell: Shell, *options: str) -> Any:
-    """Return what `list_api_keys --all --json` prints."""
-    return json.loads(shell(" ".join(["manage list_api_keys --all --json", *options])).out)
+@pytest.fixture(scope="module")
+def due(database: Database) -> str:
+    """The ID of a key that expires soon, and a clerk's account, so that there is something to change."""
+    environment = {"PATH": os.environ["PATH"], "DATABASE_URL": database.url}
+    for line in ("create_admin clerk", "issue_api_key Due --expires-in 3d --json"):
+        command = [*shlex.split(MANAGE), *line.split()]
+        done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=True)
+    return str(json.loads(done.stdout)["key_id"])
 
 
 @pytest.mark.parametrize(("line", "ended"), UNREADABLE)
-@pytest.mark.parametrize("form", ["", "--json", "--secret-only"])
-def test_no_key_is_issued_that_nobody_has_read(shell: Shell, line: str, ended: Ended, form: str) -> None:
-    before = listed(shell)
-    assert shell(line.format(f"manage issue_api_key Shop {form}")) == ended
-    assert listed(shell) == before
+@pytest.mark.parametrize(
+    "command",
+    [
+        "issue_api_key Shop",
+        "issue_api_key Shop --secret-only",
+        "rotate_api_key {due}",
+        "rotate_api_keys --expiring-within 14d --json",
+        "create_admin ada",
+        "create_admin clerk --reset --password-only",
+    ],
+)
+def test_no_secret_is_kept_that_nobody_could_read(
+    shell: Shell, database: Database, due: str, *, command: str, line: str, ended: Ended
+) -> None:
+    before = database.secrets()
+    assert shell(line.format(f"manage {command.format(due=due)}")) == ended
+    assert database.secrets() == before
 
 
+@pytest.mark.parametrize(("line", "ended"), UNREADABLE[:1])
+def test_make_run_keeps_no_login_that_nobody_could_read(
+    shell: Shell, database: Database, line: str, ended: Ended
+) -> None:
+    database.query("DELETE FROM apikeys_apikey", "UPDATE auth_user SET is_staff = false")
+    before = database.secrets()
+    assert shell(line.format("manage prepare_development")) == ended
+    assert database.secrets() == before
+
+
+@pytest.fixture
+def _commits_fail(database: Database) -> Iterator[None]:
+    """Let the database find out at COMMIT that it does not want a new key."""
+    if database.is_sqlite:
+        made = [
+            "CREATE TABLE late (id integer REFERENCES auth_user (id) DEFERRABLE INITIALLY DEFERRED)",
+            "CREATE TRIGGER late AFTER INSERT ON apikeys_apikey BEGIN INSERT INTO late VALUES (-1); END",
+        ]
+        removed = ["DROP TRIGGER late", "DROP TABLE late"]
+    else:
+        made = [
+            "CREATE FUNCTION late() RETURNS trigger AS $$ BEGIN RAISE 'too late'; END $$ LANGUAGE plpgsql",
+            "CREATE CONSTRAINT TRIGGER late AFTER INSERT ON apikeys_apikey DEFERRABLE INITIALLY DEFERRED"
+            " FOR EACH ROW EXECUTE FUNCTION late()",
+        ]
+        removed = ["DROP TRIGGER late ON apikeys_apikey", "DROP FUNCTION late"]
+    database.query(*made)
+    yield
+    database.query(*removed)
+
+
+@pytest.mark.usefixtures("_commits_fail")
+def test_a_key_whose_commit_fails_is_said_to_be_void(shell: Shell, database: Database) -> None:
+    before = database.secrets()
+    status, out, err = shell("manage issue_api_key Shop --secret-only")
+    assert (status, out.startswith("pets_test_")) == (1, True)
+    assert err.startswith("The commit failed. No key printed above works, unless show_api_key finds it.\n")
+    assert database.secrets() == before
+
+
+@pytest.mark.parametrize(
+    "command", ["list_api_keys", "help", "purge_expired --dry-run --json", "rotate_api_keys --expiring-within 1d --dry-run"]
+)  # fmt: skip
+def test_a_closed_pipe_is_silent(shell: Shell, command: str) -> None:
+    assert shell(f"manage {command} | exec 0<&-") == Ended(141, "", "")
+
+
+@pytest.mark.parametrize(("line", "said"), [("> /dev/full", "No space left on device"), (">&-", "Bad file descriptor")])
+def test_what_was_done_stays_done(shell: Shell, line: str, said: str) -> None:
+    key = json.loads(shell("manage issue_api_key Lost --json").out)["key_id"]
+    ended = Ended(0, "", f"Done, but standard output cannot be written: {said}.\n")
+    assert shell(f"manage revoke_api_key {key} {line}") == ended
+    assert json.loads(shell(f"manage show_api_key {key} --json").out)["state"] == "revoked"
+
+
+@pytest.mark.parametrize(
+    ("answer", "status", "said", "state"),
+    [("n\n", 130, "Nothing changed.", "active"), ("\n", 130, "Nothing changed.", "active"), ("y\n", 0, "", "revoked")],
+)
+def test_a_terminal_is_asked(
+    shell: Shell, environment: dict[str, str], *, answer: str, status: int, said: str, state: str
+) -> None:
+    key = json.loads(shell("manage issue_api_key Lost --json").out)["key_id"]
+    terminal, end = pty.openpty()
+    process = subprocess.Popen(
+        [*shlex.split(MANAGE), "revoke_api_key", key], cwd=ROOT, env=environment, stdin=end, stdout=subprocess.DEVNULL,
+        stderr=end,
+    )  # fmt: skip
+    os.write(terminal, answer.encode())
+    assert process.wait(SECONDS) == status
+    os.close(end)
+    shown = os.read(terminal, 1000).decode()
+    os.close(terminal)
+    assert f'Revoke key {key} of "Lost" for good? [y/N] ' in shown
+    assert said in shown
+    assert json.loads(shell(f"manage show_api_key {key} --json").out)["state"] == state
+
+
+@pytest.mark.usefixtures("due")
 @pytest.mark.parametrize(
     ("line", "status", "state", "message"),
     [
         ("issue_api_key", 2, "usage", "the following arguments are required: NAME"),
         ("issue_api_key Shop --scope all", 2, "usage", "argument --scope: invalid choice: 'all' (choose from 'read', 'write')"),
         ("issue_api_key ''", 3, "rejected", "name: This field cannot be blank."),
+        ("create_admin clerk --password", 2, "usage", "argument --json: not allowed with argument --password-only"),
+        ("create_admin clerk", 3, "rejected", "The account 'clerk' exists already. To let it in again: create_admin clerk --reset"),
     ],
 )  # fmt: skip
 def test_json_for_every_end(shell: Shell, line: str, status: int, state: str, message: str) -> None:
@@ -46,16 +150,29 @@ def test_json_for_every_end(shell: Shell, line: str, status: int, state: str, me
 
 
 def test_usage_leaves_out_the_options_of_django(shell: Shell) -> None:
-    assert shell("export COLUMNS=200; manage issue_api_key") == Ended(
+    assert shell("export COLUMNS=200; manage show_api_key") == Ended(
         2,
         "",
-        "usage: manage.py issue_api_key [-h] [--scope {read,write}] [--expires-in TIME] [--rate-limit N/min]"
-        " [--contact TEXT] [--json | --secret-only] NAME\n"
-        "the following arguments are required: NAME\n",
+        "usage: manage.py show_api_key [-h] [--json] KEY_ID\nthe following arguments are required: KEY_ID\n",
     )
-    assert shell("manage issue_api_key --settings=petstore_site.settings --no-color --traceback -v 0 Shop").status == 0
+    options = "--settings=petstore_site.settings --no-color --traceback -v 0"
+    assert shell(f"manage list_api_keys {options}").status == 0
 
 
 def test_help_lists_our_commands_first(shell: Shell) -> None:
-    told = shell("manage help").out
-    assert told.index("    issue_api_key ") < told.index("changepassword")
+    shown = shell("manage help").out
+    assert "    issue_api_key        Issue an API key and print it.\n" in shown
+    assert shown.index("    issue_api_key ") < shown.index("changepassword")
+
+
+@pytest.mark.parametrize(
+    ("words", "completed"),
+    [
+        (f"{MANAGE} iss", "issue_api_key"),
+        (f"{MANAGE} rotate_api_keys --e", "--expiring-within="),
+        ("python other.py iss", ""),
+    ],
+)
+def test_completion_in_bash(shell: Shell, words: str, completed: str) -> None:
+    function = f"COMP_WORDS=({words}); COMP_CWORD=$((${{#COMP_WORDS[@]}} - 1)); _manage_py"
+    assert shell(f'. deploy/completion.bash; {function}; echo "${{COMPREPLY[*]}}"').out == f"{completed}\n"

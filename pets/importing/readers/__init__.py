@@ -16,7 +16,8 @@ def read(source: Source, how: Reading) -> Table:
     Raises `FileError`, now for the header and later for what cannot be read or changed while it was read.
     """
     table = _read(source, how)
-    return replace(table, rows=_unchanged(table.rows, source))
+    titles = {column: title for title, column in how.mapping.items()}
+    return replace(table, rows=_unchanged(table.rows, source), titles=titles)
 
 
 def _read(source: Source, how: Reading) -> Table:
@@ -24,11 +25,11 @@ def _read(source: Source, how: Reading) -> Table:
     if kind == "xlsx":
         return read_workbook(source, how)
     encoding = source.encoding(how.encoding)
+    if kind == "csv":
+        return read_csv(source, encoding, how)
     if kind == "json":
-        return Table(read_json_array(source.blocks(encoding)), place="animal")
-    if kind == "jsonl":
-        return Table(read_json_lines(source.lines(encoding)))
-    return read_csv(source, encoding, how)
+        return Table(read_json_array(source.blocks(encoding), how), encoding=encoding, place="animal")
+    return Table(read_json_lines(source.lines(encoding), how), encoding=encoding)
 
 
 def _unchanged(rows: Iterator[Row], source: Source) -> Iterator[Row]:

@@ -1,12 +1,12 @@
 """The columns of a table: their names in the header, and the cells of a row under them."""
 
 from collections.abc import Sequence
+from difflib import get_close_matches
 
 from pets.columns import CATEGORY_ID, HEADERS, ID
 from pets.importing.errors import FileError, quoted
 from pets.importing.readers.numbers import number
-from pets.importing.readers.rows import Cells, Damaged
-from pets.importing.similar import Similar
+from pets.importing.readers.rows import Cells, Damaged, Reading
 
 REMARKS = ("_line", "_code", "_message")
 """What a file of rejects has in front of each row; an import passes over it."""
@@ -19,34 +19,42 @@ NAMED = 5
 """Unknown columns that a message names."""
 
 
-def columns_of(header: Sequence[str]) -> list[str]:
-    """Return the header's columns under their own names; raises `FileError` naming every mistake."""
-    columns = [KNOWN.get(cell.strip().lower(), "") for cell in header]
+def columns_of(header: Sequence[str], how: Reading) -> list[str]:
+    """Return the header's columns under their own names, "" for one to ignore; raises `FileError` for every mistake."""
+    mapping = {title.strip().lower(): column for title, column in how.mapping.items()}
+    titles = [title.strip().lower() for title in header]
+    columns = [(KNOWN | mapping).get(title, "") for title in titles]
     unknown = [cell for cell, column in zip(header, columns, strict=True) if not column]
-    mistakes = [f"{named(unknown)}: no column of an import{did_you_mean(unknown)}"] if unknown else []
-    mistakes += [f"{column} is there twice" for column in KNOWN.values() if columns.count(column) > 1]
+    mistakes = [unknown_columns(unknown)] if unknown and not how.ignore_unknown else []
+    mistakes += [f"There is no column {named([title])} to map." for title in how.mapping if _absent(title, titles)]
+    mistakes += [f"{column} is there twice." for column in KNOWN.values() if columns.count(column) > 1]
     if "name" not in columns:
-        mistakes.append("name is missing")
+        mistakes.append("name is missing.")
     if "category" in columns and "categoryId" in columns:
-        mistakes.append("category and categoryId are both there: keep one")
+        mistakes.append("category and categoryId are both there. Keep one.")
     elif "category" not in columns and "categoryId" not in columns:
-        mistakes.append("category (by name) or categoryId (by number) is missing")
+        mistakes.append("category (by name) or categoryId (by ID) is missing.")
     if mistakes:
-        message = f"The header cannot be used: {'; '.join(mistakes)}. Columns: {', '.join(HEADERS)}."
+        message = f"The header cannot be used. {' '.join(mistakes)} Columns: {', '.join(HEADERS)}."
         raise FileError(message)
     return columns
+
+
+def _absent(title: str, titles: Sequence[str]) -> bool:
+    return title.strip().lower() not in titles
+
+
+def unknown_columns(names: Sequence[str]) -> str:
+    """Return the sentence about columns that an import does not have, with the names that may be meant."""
+    hints = [near[0] for name in names[:NAMED] if (near := get_close_matches(name.strip().lower(), KNOWN, n=1))]
+    hint = f" Did you mean {', '.join(KNOWN[each] for each in dict.fromkeys(hints))}?" if hints else ""
+    return f"Unknown {'column' if len(names) == 1 else 'columns'}: {named(names)}.{hint}"
 
 
 def named(names: Sequence[str]) -> str:
     """Return the first of the names in quotes, as they can be printed."""
     more = f" and {len(names) - NAMED:,} more" if len(names) > NAMED else ""
     return ", ".join(map(quoted, names[:NAMED])) + more
-
-
-def did_you_mean(unknown: Sequence[str]) -> str:
-    """Return the columns that the first of the unknown ones are likely typos of, in brackets; "" if there is none."""
-    found = dict.fromkeys(filter(None, map(Similar(HEADERS).find, unknown[:NAMED])))
-    return f" (did you mean {', '.join(found)}?)" if found else ""
 
 
 def cells_of(columns: Sequence[str], row: Sequence[str], *, formula_safe: bool) -> Cells | Damaged:
@@ -56,6 +64,7 @@ def cells_of(columns: Sequence[str], row: Sequence[str], *, formula_safe: bool) 
     if formula_safe:
         row = [cell.removeprefix("'") for cell in row]
     cells: Cells = dict(zip(columns, row, strict=True))
+    cells.pop("", None)  # columns to ignore
     if "" in row:
         cells = {column: cell for column, cell in cells.items() if cell}
     for column in NUMBERS:

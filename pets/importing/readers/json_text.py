@@ -8,9 +8,10 @@ from typing import Any, NoReturn
 
 from pets.columns import HEADERS
 from pets.importing.errors import MALFORMED_JSON, FileError
-from pets.importing.readers.header import REMARKS, named
+from pets.importing.readers.header import REMARKS, unknown_columns
 from pets.importing.readers.numbers import decimal, integer
-from pets.importing.readers.rows import Cells, Damaged, Row
+from pets.importing.readers.rows import Cells, Damaged, Reading, Row
+from pets.importing.source import line_ends
 
 
 def _no_constant(constant: str) -> NoReturn:
@@ -25,9 +26,9 @@ LONGEST_VALUE = 64 * 1024
 """Characters of one animal in a JSON array: what a request's body may have."""
 
 
-def read_json_lines(lines: Iterator[str]) -> Iterator[Row]:
-    """Yield a row for each line that is not blank."""
-    for line, text in enumerate(lines, 1):
+def read_json_lines(lines: Iterator[str], how: Reading) -> Iterator[Row]:
+    """Yield a row for each line that is not blank; raises `FileError` if the first object takes several lines."""
+    for line, text in enumerate(_one_object_a_line(lines), 1):
         if not text.strip():
             continue
         try:
@@ -35,16 +36,35 @@ def read_json_lines(lines: Iterator[str]) -> Iterator[Row]:
         except (ValueError, RecursionError):
             yield line, Damaged("The line must be one JSON object.", [text.rstrip("\r\n")], MALFORMED_JSON)
             continue
-        yield line, _members(value)
+        yield line, _cells(value, how)
 
 
-def read_json_array(blocks: Iterator[str]) -> Iterator[Row]:
+def _one_object_a_line(lines: Iterator[str]) -> Iterator[str]:
+    """Yield the lines; raises `FileError` if a JSON object begins in the first ones and ends in another line."""
+    ahead, size = [], 0
+    for line in lines:
+        ahead.append(line)
+        size += len(line)
+        if size > LONGEST_VALUE:
+            break
+    text = "".join(ahead).lstrip()
+    try:
+        _, end = DECODER.raw_decode(text)
+    except (ValueError, RecursionError):
+        end = 0
+    if line_ends(text[:end]):
+        message = "An object takes several lines. Put each object on one line, or all of them into one array: [ ]."
+        raise FileError(message)
+    return itertools.chain(ahead, lines)
+
+
+def read_json_array(blocks: Iterator[str], how: Reading) -> Iterator[Row]:
     """Yield the elements of one array, holding hardly more than one of them."""
     scanner = _Scanner(blocks)
     scanner.expect("[", "The file must be a JSON array of animals")
     if scanner.peek() != "]":
         for number in itertools.count(1):
-            yield number, _members(scanner.value())
+            yield number, _cells(scanner.value(), how)
             if scanner.peek() != ",":
                 break
             scanner.expect(",", "")
@@ -53,12 +73,17 @@ def read_json_array(blocks: Iterator[str]) -> Iterator[Row]:
         scanner.fail("Nothing may follow the array")
 
 
-def _members(value: Any) -> Cells | Damaged:
+def _cells(value: Any, how: Reading) -> Cells | Damaged:
     if not isinstance(value, dict):
         return Damaged("The row must be a JSON object.", [value])
-    if unknown := [member for member in value if member not in HEADERS and member not in REMARKS]:
-        return Damaged(f"{named(unknown)}: no member of an import. Members: {', '.join(HEADERS)}.", [value])
-    return {member: each for member, each in value.items() if not (member == "external_reference" and each is None)}
+    cells = {how.mapping.get(name, name): each for name, each in value.items()} if how.mapping else value
+    if len(cells) < len(value):
+        return Damaged("Two fields are mapped to the same column.", [value])
+    if unknown := [name for name in cells if name not in HEADERS and name not in REMARKS]:
+        if not how.ignore_unknown:
+            return Damaged(f"{unknown_columns(unknown)} Columns: {', '.join(HEADERS)}.", [value])
+        cells = {name: each for name, each in cells.items() if name not in unknown}
+    return {name: each for name, each in cells.items() if not (name == "external_reference" and each is None)}
 
 
 class _Scanner:

@@ -5,8 +5,8 @@
 a `Damaged` in place of its cells. The header is read, and refused, before any row.
 """
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from pets.importing.errors import VALIDATION_FAILED
@@ -40,6 +40,10 @@ class Reading:
     largest_workbook: int = 1024 * 1024 * 1024
     """Bytes that are unpacked of a workbook, all its parts together."""
     formula_safe: bool = False
+    mapping: Mapping[str, str] = field(default_factory=dict)
+    """Our columns by what the file calls them, where that is another name."""
+    ignore_unknown: bool = False
+    """Columns that an import does not have are ignored."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +52,10 @@ class Table:
 
     rows: Iterator[Row]
     header: Sequence[str] | None = None
-    """The columns in their order; None for JSON, whose rows name them."""
+    """The columns in their order, "" for one that is ignored; None for JSON, whose rows name them."""
     delimiter: str = ","
+    encoding: str = "utf-8"
+    titles: Mapping[str, str] = field(default_factory=dict)
+    """What the file calls our columns, where that is another name."""
     place: str = "line"
     """What the number that comes with a row counts; each row has a number of its own."""

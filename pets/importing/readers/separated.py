@@ -1,6 +1,7 @@
 """CSV (RFC 4180) and its relatives with another delimiter."""
 
 import csv
+import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -10,6 +11,12 @@ from pets.importing.readers.rows import Damaged, Reading, Row, Table
 from pets.importing.source import LONGEST_LINE, Source
 
 DELIMITERS = {",": ",", ";": ";", "tab": "\t"}
+
+SEPARATOR = re.compile("sep=([,;\t]?)", re.IGNORECASE)
+"""A first line for Excel, which names the delimiter; the delimiter itself may be gone from it."""
+
+BLANK = '"\r\n ' + "".join(DELIMITERS.values())
+"""What a line without a cell consists of."""
 
 
 class _Record:
@@ -49,29 +56,39 @@ class _Record:
 def read_csv(source: Source, encoding: str, how: Reading) -> Table:
     """Find the delimiter by the header and read on."""
     csv.field_size_limit(LONGEST_LINE)  # by itself csv gives up at 128 KiB
-    delimiter = DELIMITERS[how.delimiter] if how.delimiter else _delimiter(source, encoding)
+    delimiter = DELIMITERS[how.delimiter] if how.delimiter else _delimiter(source, encoding, how)
     record = _Record(source.lines(encoding))
     reader = csv.reader(record, delimiter=delimiter, strict=True)
     try:
-        header = next(filter(None, reader), [])
+        header = next((row for row in reader if any(map(str.strip, row)) and not SEPARATOR.fullmatch("".join(row))), [])
     except csv.Error:
         message = "The header cannot be read: a quote in it is not closed."
         raise FileError(message) from None
-    columns = columns_of(header)
-    return Table(_csv_rows(reader, record, columns, formula_safe=how.formula_safe), columns, delimiter)
+    width = len(header)
+    while header and not header[-1].strip():
+        header.pop()
+    columns = columns_of(header, how)
+    rows = _csv_rows(reader, record, columns, width=width, formula_safe=how.formula_safe)
+    return Table(rows, columns, delimiter, encoding)
 
 
-def _delimiter(source: Source, encoding: str) -> str:
-    """Return the delimiter by which the header shows most columns."""
-    header = next(source.lines(encoding), "")
+def _delimiter(source: Source, encoding: str, how: Reading) -> str:
+    """Return the delimiter that Excel's `sep=` names, or by which the header has most columns that are known."""
+    header = next((line for line in source.lines(encoding) if line.strip(BLANK)), "")
+    if named := SEPARATOR.fullmatch(header.strip(' "\r\n')):
+        return named[1] or ","
 
-    def columns_by(delimiter: str) -> int:
-        return len(KNOWN.keys() & {cell.strip(' "\r\n').lower() for cell in header.split(delimiter)})
+    titles = KNOWN.keys() | {title.strip().lower() for title in how.mapping}
+
+    def columns_by(delimiter: str) -> tuple[int, int]:
+        cells = [cell.strip(' "\r\n').lower() for cell in header.split(delimiter)]
+        return len(titles.intersection(cells)), len(cells)
 
     return max(DELIMITERS.values(), key=columns_by)
 
 
-def _csv_rows(reader: Any, record: _Record, columns: Sequence[str], *, formula_safe: bool) -> Iterator[Row]:
+def _csv_rows(reader: Any, record: _Record, columns: Sequence[str], *, width: int, formula_safe: bool) -> Iterator[Row]:
+    """Yield the rows. `width` is that of the header with blank cells at its end, which rows can have too."""
     while True:
         line = reader.line_num + 1
         record.begin(line)
@@ -82,7 +99,9 @@ def _csv_rows(reader: Any, record: _Record, columns: Sequence[str], *, formula_s
         except csv.Error as error:
             yield line, _damaged_record(str(error), line, record.text())
             continue
-        if row:  # an empty line is no row
+        if len(row) == width > len(columns) and not any(row[len(columns) :]):
+            del row[len(columns) :]
+        if any(row):
             yield line, cells_of(columns, row, formula_safe=formula_safe)
 
 

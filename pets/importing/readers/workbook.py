@@ -36,7 +36,7 @@ def read_workbook(source: Source, how: Reading) -> Table:
         raise FileError(message)
     for sentence in header.wrong.values():
         raise FileError(sentence)
-    columns = columns_of(header.texts)
+    columns = columns_of(header.texts, how)
     return Table(_rows(rows, columns, formula_safe=how.formula_safe), columns)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from pets.columns import HEADERS
 from pets.importing.errors import ImportRefusedError
 from pets.importing.progress import Progress
 from pets.importing.readers.rows import Reading
@@ -43,6 +44,18 @@ class Command(BaseCommand):
             choices=DELIMITERS,
             metavar=", | ; | tab",
             help="What stands between the cells of a CSV file.",
+        )
+        reading.add_argument("--sheet", metavar="NAME", help="Read this sheet of a workbook, not the first one.")
+        reading.add_argument(
+            "--map",
+            type=_mapping,
+            action="append",
+            default=[],
+            metavar="TITLE=COLUMN",
+            help="Read the column TITLE as COLUMN, for example Tier=name. Repeat it for more columns.",
+        )
+        reading.add_argument(
+            "--ignore-unknown-columns", action="store_true", help="Ignore columns that an import does not have."
         )
         reading.add_argument(
             "--formula-safe", action="store_true", help="Drop the ' that export_pets --formula-safe put before cells."
@@ -125,6 +138,14 @@ def _count(text: str) -> int:
     return int(text)
 
 
+def _mapping(text: str) -> tuple[str, str]:
+    title, _, column = text.rpartition("=")
+    if not title or column not in HEADERS:
+        message = f"must be TITLE=COLUMN. Columns: {', '.join(HEADERS)}."
+        raise ArgumentTypeError(message)
+    return title, column
+
+
 def _options(given: dict[str, Any]) -> Options:
     if given["max_errors"] is not None and given["on_error"] == "abort":
         message = "--max-errors is for --on-error skip: without it no row with an error is let pass."
@@ -133,6 +154,9 @@ def _options(given: dict[str, Any]) -> Options:
         format=given["format"],
         encoding=given["encoding"],
         delimiter=given["delimiter"],
+        sheet=given["sheet"],
+        mapping=dict(given["map"]),
+        ignore_unknown=given["ignore_unknown_columns"],
         formula_safe=given["formula_safe"],
     )
     return Options(

@@ -1,9 +1,12 @@
 """What happens to rows with errors: nothing is written, or they are left out; and the file they are kept in."""
 
+import codecs
+import io
 import json
 from pathlib import Path
 from typing import BinaryIO
 
+import openpyxl
 import pytest
 
 from categories.models import Category
@@ -51,19 +54,19 @@ def test_rows_with_errors_can_be_left_out_and_kept(run_import: Import, dogs: Cat
     ]
     assert catalogue() == [("Rex", "Dogs", "sold", "A-1")]
     assert counts() == ("done", 4, 1, 0, 0, 3)
-    assert rejects.read_text() == REJECTS
+    assert rejects.read_text("utf-8-sig") == REJECTS
 
 
 def test_an_import_that_is_refused_keeps_its_rejects_too(run_import: Import, dogs: Category, rejects: Path) -> None:
     run_import(ROWS, "--rejects", str(rejects))
-    assert rejects.read_text() == REJECTS
+    assert rejects.read_text("utf-8-sig") == REJECTS
     assert catalogue() == []
 
 
 def test_mended_rejects_are_imported_as_they_are(run_import: Import, dogs: Category, rejects: Path) -> None:
     run_import(ROWS, "--on-error", "skip", "--rejects", str(rejects))
     mended = (
-        rejects.read_text()
+        rejects.read_text("utf-8-sig")
         .replace("lost", "pending")
         .replace(";more", "")
         .replace("Tom;sold;Dogs;A-1", "Tom;sold;Dogs;A-2")
@@ -84,15 +87,15 @@ JSON_REJECTS = """\
 {"_line": "2", "_code": "validation_failed", "_message": "The row must be a JSON object.", "_row": "Rex"}
 {"_line": "3", "_code": "validation_failed", "_message": "name must not contain control characters or lone surrogates. \
 categoryId must be a 64-bit integer.", "name": "\\ud800", "categoryId": 1.5}
-{"_line": "4", "_code": "validation_failed", "_message": "\\"nmae\\": no member of an import. Members: \
-id, external_reference, name, category, categoryId, status.", "nmae": "x"}
+{"_line": "4", "_code": "validation_failed", "_message": "Unknown column: \\"nmae\\". Did you mean \
+name? Columns: id, external_reference, name, category, categoryId, status.", "nmae": "x"}
 """
 
 
 def test_rejects_of_json_are_json_lines(run_import: Import, dogs: Category, rejects: Path) -> None:
     run_import(JSON_ROWS, "--rejects", str(rejects))
-    assert rejects.read_text() == JSON_REJECTS
-    mended = rejects.read_text().replace('"name": 5', '"name": "Rex"')
+    assert rejects.read_text("utf-8-sig") == JSON_REJECTS
+    mended = rejects.read_text("utf-8-sig").replace('"name": 5', '"name": "Rex"')
     assert [error["line"] for error in run_import(mended, "--json", name="mended.jsonl").json["errors"]] == [2, 3, 3, 4]
 
 
@@ -112,7 +115,7 @@ def test_staged_rows_are_rejected_as_they_were(run_import: Import, dogs: Categor
     """Those whose error only the database sees."""
     content = "_message,external_reference,categoryId,name,status\nold,A-1,,,sold\n,A-2,{pk},Rex,\n,A-2,{pk},Mia,\n"
     run_import(content.format(pk=dogs.pk), "--rejects", str(rejects))
-    assert rejects.read_text() == (
+    assert rejects.read_text("utf-8-sig") == (
         "_line,_code,_message,external_reference,categoryId,name,status\n"
         "2,validation_failed,name is required. categoryId is required.,A-1,,,sold\n"
         "4,validation_failed,external_reference is the same animal as line 3. An animal can be in a file only once.,"
@@ -140,7 +143,7 @@ def test_a_file_of_rejects_is_never_overwritten(run_import: Import, dogs: Catego
     rejects.write_text("not yet mended")
     result = run_import("name,category\nRex,Dogs\n", "--rejects", str(rejects))
     assert result.error.startswith(f"{rejects} is there already. Look whether its rows are mended")
-    assert (rejects.read_text(), catalogue()) == ("not yet mended", [])
+    assert (rejects.read_text("utf-8-sig"), catalogue()) == ("not yet mended", [])
 
 
 def test_only_the_first_errors_are_told(run_import: Import, dogs: Category) -> None:
@@ -189,7 +192,7 @@ def test_rejects_of_rejects_lose_nothing(run_import: Import, dogs: Category, rej
     content = '_line,_code,_message,name,category\n2,x,y,"Rex"x,Dogs\n3,x,y,"Re\rx",Dogs\n'
     run_import(content, "--rejects", str(rejects))
     told = 'A quote closes in the middle of a cell; inside a quoted cell it must be doubled ("").'.replace('"', '""')
-    assert rejects.read_bytes().decode() == (
+    assert rejects.read_bytes().decode("utf-8-sig") == (
         "_line,_code,_message,name,category\r\n"
         f'2,validation_failed,"{told}","2,x,y,""Rex""x,Dogs"\r\n'
         '3,validation_failed,name must not contain control characters or lone surrogates.,"Re\rx",Dogs\r\n'
@@ -261,3 +264,66 @@ def test_a_machine_is_always_told_one_object(
     result = run_import(content, "--json", *options)
     assert (result.status, result.json["state"]) == (1, told)
     assert result.json["message"]
+
+
+TIERE = 'Tier;Art;"Größe";external_reference\nGéant;Dogs;groß;A-1\n\'=1+1;Dogs;;A-1\n;Dogs;x;\nMimi;Cats;y;\n'
+
+
+@pytest.mark.parametrize(
+    ("encoding", "options", "start"),
+    [
+        ("utf-8", [], codecs.BOM_UTF8),
+        ("utf-8-sig", [], codecs.BOM_UTF8),
+        ("cp1252", ["--encoding", "cp1252", "--delimiter", ";"], b"_line;"),
+        ("utf-16", [], codecs.BOM_UTF16),
+        ("utf-16-be", ["--encoding", "utf-16-be"], codecs.BOM_UTF16),
+    ],
+)
+@pytest.mark.usefixtures("dogs")
+def test_rejects_can_be_imported_with_the_options_of_the_file(
+    run_import: Import, rejects: Path, encoding: str, options: list[str], start: bytes
+) -> None:
+    options = [*options, "--map", "Tier=name", "--map", "Art=category", "--ignore-unknown-columns", "--formula-safe"]
+    run_import(TIERE.encode(encoding), *options, "--on-error", "skip", "--rejects", str(rejects))
+    content = rejects.read_bytes()
+    assert content.startswith(start)
+    read_as = {"utf-8": "utf-8-sig", "utf-16-be": "utf-16"}.get(encoding, encoding)
+    lines = content.decode(read_as).splitlines()
+    assert lines[0] == "_line;_code;_message;Tier;Art;external_reference"
+    assert [line.partition(".;")[2] or line.partition('.";')[2] for line in lines[1:]] == [
+        ";Dogs;",
+        "Mimi;Cats;",
+        "'=1+1;Dogs;A-1",
+    ]
+    mended = content.decode(read_as).replace("Cats", "Dogs").replace("A-1", "A-2").replace(".;;", ".;Zoé;")
+    result = run_import(mended.encode(read_as), *options)
+    assert result.status == 0, result.error
+    assert sorted(name for name, *_ in catalogue()) == ["=1+1", "Géant", "Mimi", "Zoé"]
+
+
+def test_rejects_of_json_keep_the_names_of_the_file(run_import: Import, dogs: Category, rejects: Path) -> None:
+    options = ["--map", "Tier=name", "--ignore-unknown-columns"]
+    content = '{"Tier": "", "category": "Dogs", "more": 1}'
+    run_import(content.encode("utf-16"), *options, "--rejects", str(rejects), name="a.jsonl")
+    assert json.loads(rejects.read_text("utf-16")) == {
+        "_line": "1",
+        "_code": "validation_failed",
+        "_message": "name must have 1 to 255 characters.",
+        "Tier": "",
+        "category": "Dogs",
+    }
+
+
+@pytest.mark.parametrize("given", ["Tier", "=name", "Tier=nmae"])
+def test_a_mapping_names_two_columns(given: str) -> None:
+    assert "must be TITLE=COLUMN" in command("import_pets", "x", "--map", given).error
+
+
+def test_a_sheet_can_be_chosen(run_import: Import, dogs: Category) -> None:
+    book = openpyxl.Workbook()
+    book.create_sheet("Animals").append(["name", "category"])
+    book["Animals"].append(["Rex", "Dogs"])
+    file = io.BytesIO()
+    book.save(file)
+    assert run_import(file.getvalue(), "--sheet", "Animals", name="a.xlsx").status == 0
+    assert catalogue() == [("Rex", "Dogs", "available", None)]

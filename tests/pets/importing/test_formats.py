@@ -136,7 +136,7 @@ def test_a_quoted_line_end_is_a_part_of_the_name_and_so_an_error(run_import: Imp
     ]
 
 
-COLUMNS = "Columns: external_reference, name, category, categoryId, status."
+COLUMNS = "Columns: id, external_reference, name, category, categoryId, status."
 
 
 @pytest.mark.parametrize(
@@ -146,17 +146,17 @@ COLUMNS = "Columns: external_reference, name, category, categoryId, status."
         (gzip.compress(b""), "The file is empty."),
         (
             b"nmae,category\n",
-            f'The header cannot be used: "nmae": no column of an import; name is missing. {COLUMNS}',
+            f'The header cannot be used. Unknown column: "nmae". Did you mean name? name is missing. {COLUMNS}',
         ),
-        (b"name,Name,category\n", f"The header cannot be used: name is there twice. {COLUMNS}"),
+        (b"name,Name,category\n", f"The header cannot be used. name is there twice. {COLUMNS}"),
         (
             b"status\n",
-            "The header cannot be used: name is missing; category (by name) or categoryId (by number) is missing. "
+            "The header cannot be used. name is missing. category (by name) or categoryId (by ID) is missing. "
             + COLUMNS,
         ),
         (
             b"name,category,categoryId\n",
-            f"The header cannot be used: category and categoryId are both there: keep one. {COLUMNS}",
+            f"The header cannot be used. category and categoryId are both there. Keep one. {COLUMNS}",
         ),
         (b'"name,category\nRex,Dogs\n', "The header cannot be read: a quote in it is not closed."),
         (b'name,category\n"Rex,Dogs\nMia,Dogs\n', "A quote that opens in the row of line 2 is never closed."),
@@ -193,8 +193,8 @@ COLUMNS = "Columns: external_reference, name, category, categoryId, status."
             "The row that begins in line 2 is longer than 10,485,760 characters.",
         ),
         (
-            b"name," + b"," * 20,
-            'The header cannot be used: "", "", "", "", "" and 16 more: no column of an import; category',
+            b"name" + b",x" * 20 + b"," * 20,
+            'The header cannot be used. Unknown columns: "x", "x", "x", "x", "x" and 15 more. category',
         ),
         (
             b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(600),
@@ -255,4 +255,4 @@ def test_utf_16_without_a_mark_must_be_named_exactly(run_import: Import) -> None
 
 
 def test_the_description_of_the_format_wins_over_what_the_file_looks_like(run_import: Import) -> None:
-    assert run_import("[1]", "--format", "csv").error.startswith('The header cannot be used: "[1]": no column')
+    assert run_import("[1]", "--format", "csv").error.startswith('The header cannot be used. Unknown column: "[1]".')

@@ -180,7 +180,7 @@ def test_new_categories_can_be_typos_of_each_other(run_import: Import) -> None:
 
 
 def test_a_column_with_a_typo_is_named(run_import: Import) -> None:
-    assert '"Nmae": no column of an import (did you mean name?)' in run_import("Nmae,category\n").error
+    assert 'Unknown column: "Nmae". Did you mean name?' in run_import("Nmae,category\n").error
 
 
 def test_a_value_is_shown_shortened_and_printable(run_import: Import, dogs: Category) -> None:

@@ -13,7 +13,7 @@ import pytest
 
 from pets.importing.errors import FileError
 from pets.importing.readers import read
-from pets.importing.readers.rows import Reading, Row
+from pets.importing.readers.rows import Damaged, Reading, Row
 from pets.importing.source import CHANGED, UNMARKED, Source, open_source
 
 HEADER = ["name", "category", "status", "external_reference"]
@@ -185,3 +185,105 @@ def test_what_a_pipe_gave_does_not_change(monkeypatch: pytest.MonkeyPatch) -> No
     with open_source(f"/dev/fd/{reading}") as source:
         os.close(reading)
         assert len(list(read(source, Reading()).rows)) == 10
+
+
+REX = {"name": "Rex", "category": "Dogs"}
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "sep=;\r\nname;category\r\nRex;Dogs\r\n",
+        '"sep=,"\nname,category\nRex,Dogs\n',
+        "SEP=\t\nname\tcategory\nRex\tDogs\n",
+        "\ufeffsep=;\nname;category\nRex;Dogs",
+        "name;category;\nRex;Dogs;\n",
+        "name;category;;\nRex;Dogs;;\n;;;\n",
+        "name;category;\nRex;Dogs\n",
+        "\n\nname;category\n\nRex;Dogs\n\n",
+        ";;\nname;category;\n;;\nRex;Dogs;\n",
+        '"";""\nname;category\nRex;Dogs\n',
+        "   \nname;category\nRex;Dogs\n",
+    ],
+)
+@pytest.mark.parametrize("end", ["\n", "\r"], ids=["LF", "CR"])
+def test_what_spreadsheets_add_to_csv_is_accepted(content: str, end: str) -> None:
+    text = content.replace("\r\n", "\n").replace("\n", end)
+    assert [cells for _, cells in rows_of(text.encode())] == [REX]
+
+
+@pytest.mark.parametrize("delimiter", [",", ";"])
+def test_a_given_delimiter_wins_over_the_first_line(delimiter: str) -> None:
+    content = f"sep=;\nname{delimiter}category\nRex{delimiter}Dogs\n".encode()
+    assert rows_of(content, Reading(delimiter=delimiter)) == [(3, REX)]
+
+
+@pytest.mark.parametrize("row", ["Rex;Dogs;x", "Rex;Dogs;;", "Rex"])
+def test_only_the_cells_of_a_trailing_delimiter_are_too_many(row: str) -> None:
+    ((_, cells),) = rows_of(f"name;category;\n{row}\n".encode())
+    assert isinstance(cells, Damaged)
+    assert cells.message.startswith("The row has ")
+
+
+def test_a_cell_too_many_is_an_error_if_the_header_has_none() -> None:
+    ((_, cells),) = rows_of(b"name;category\nRex;Dogs;\n")
+    assert isinstance(cells, Damaged)
+
+
+COLUMNS = "Columns: id, external_reference, name, category, categoryId, status."
+TIERS = "Tier;Art;Farbe\nRex;Dogs;braun\n"
+NAMES = {"Tier": "name", "Art": "category"}
+
+
+def test_columns_can_have_other_names_and_unknown_ones_can_be_ignored() -> None:
+    how = Reading(mapping={"tier ": "name", "ART": "category"}, ignore_unknown=True)
+    assert rows_of(TIERS.encode(), how) == [(2, REX)]
+    line = b'{"Tier": "Rex", "Art": "Dogs", "Farbe": "braun"}'
+    how = Reading(mapping=NAMES, ignore_unknown=True)
+    assert rows_of(line, how) == rows_of(b"[%s]" % line, how) == [(1, REX)]
+
+
+@pytest.mark.parametrize(
+    ("header", "how", "mistake"),
+    [
+        (TIERS, Reading(mapping=NAMES), 'Unknown column: "Farbe".'),
+        ("nmae;category", Reading(), 'Unknown column: "nmae". Did you mean name? name is missing.'),
+        ("name;Category ID;Reference", Reading(), 'Unknown columns: "Category ID", "Reference". Did you mean '
+         "categoryId, external_reference? category (by name) or categoryId (by ID) is missing."),
+        ("name;category", Reading(mapping={"Tier": "name"}), 'There is no column "Tier" to map.'),
+        ("name;Tier;category", Reading(mapping={"Tier": "name"}), "name is there twice."),
+        ("name;category;a;;b", Reading(), 'Unknown columns: "a", "", "b".'),
+    ],
+)  # fmt: skip
+def test_a_mistake_in_the_header_is_explained(header: str, how: Reading, mistake: str) -> None:
+    with pytest.raises(FileError) as error:
+        rows_of(header.encode(), how)
+    assert str(error.value) == f"The header cannot be used. {mistake} {COLUMNS}"
+
+
+def test_a_mistake_in_the_names_of_json_is_explained() -> None:
+    (_, unknown), (_, both) = rows_of(
+        b'{"nmae": "Rex", "category": "Dogs"}\n{"Tier": "Rex", "name": "Mia", "category": "Dogs"}',
+        Reading(mapping=NAMES),
+    )
+    assert isinstance(unknown, Damaged)
+    assert isinstance(both, Damaged)
+    assert unknown.message == f'Unknown column: "nmae". Did you mean name? {COLUMNS}'
+    assert both.message == "Two fields are mapped to the same column."
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"], ids=["LF", "CRLF", "CR"])
+@pytest.mark.parametrize("before", ["", "\n", '{"name": "Mia", "category": "Dogs"}\n'])
+def test_an_object_over_several_lines_is_one_mistake(before: str, end: str) -> None:
+    content = (before + json.dumps(REX, indent=2)).replace("\n", end).encode()
+    if "Mia" in before:  # only the first object is looked at
+        assert len(rows_of(content)) == 5
+    else:
+        with pytest.raises(FileError, match=r"^An object takes several lines"):
+            rows_of(content)
+
+
+def test_a_first_line_that_is_cut_short_is_one_row() -> None:
+    (line, cut), (_, rex) = rows_of(b'{"name": "Re\n' + json.dumps(REX).encode())
+    assert (line, rex) == (1, REX)
+    assert isinstance(cut, Damaged)
