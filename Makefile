@@ -230,6 +230,29 @@ e2e: $(DEV)
 fuzz: $(DEV)
 	@$(APART) $(PY) -m tests.contract.fuzz $(FUZZ_ARGS)
 
+# The sample is the same in each run: of every function the mutants whose number ends in 7.
+MUTANTS_OF := '*__mutmut_*7'
+LEAST_KILLED := 92
+
+define KILLED
+import json
+counts = json.load(open("mutants/mutmut-cicd-stats.json"))
+killed = counts["killed"] + counts["timeout"] + counts["segfault"]
+tried = killed + counts["survived"] + counts["no_tests"] + counts["suspicious"]
+print(f"{killed} of {tried} mutants killed: {100 * killed / tried:.1f} % (at least $(LEAST_KILLED) % is required)")
+raise SystemExit(100 * killed < $(LEAST_KILLED) * tried)
+endef
+export KILLED
+
+mutants: $(DEV) $(MUTANTS)
+	@echo '== Mutants'
+	@rm -rf mutants .venv-mutants/test.sqlite3
+	@$(APART) DATABASE_URL=sqlite:///.venv-mutants/test.sqlite3 $(PY) manage.py migrate -v0
+	@$(APART) PETSTORE_TEST_DATABASE="$$PWD/.venv-mutants/test.sqlite3" \
+		.venv-mutants/bin/mutmut run $(MUTANTS_OF) >.venv-mutants/log 2>&1 || { tail -20 .venv-mutants/log >&2; exit 1; }
+	@.venv-mutants/bin/mutmut results | grep -v 'not checked' || true
+	@.venv-mutants/bin/mutmut export-cicd-stats >/dev/null && .venv-mutants/bin/python -c "$$KILLED"
+
 # --- Measuring -------------------------------------------------------------------------------------------------------
 
 bench-import: $(DEV)

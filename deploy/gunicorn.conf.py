@@ -5,6 +5,7 @@ are those of docs/operations.md.
 """
 # ruff: noqa: INP001, S603 - gunicorn loads this file by its path; it runs only commands of ours
 
+import contextlib
 import itertools
 import json
 import os
@@ -17,10 +18,14 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 from gunicorn.arbiter import Arbiter
+from gunicorn.http.errors import InvalidResponseHeader, InvalidResponseHeaderName, ParseException
 from gunicorn.http.message import Request
+from gunicorn.util import http_date
 from gunicorn.workers.base import Worker
+from gunicorn.workers.gthread import ThreadWorker
 
 ROOT = Path(__file__).resolve().parent.parent
 CHECK_SECONDS = 60
@@ -73,7 +78,47 @@ wsgi_app = "petstore_site.wsgi:application"
 chdir = str(ROOT)
 bind = f"[{HOST}]:{PORT}" if ":" in HOST else f"{HOST}:{PORT}"
 
-worker_class = "gthread"
+
+class ErrorWorker(ThreadWorker):
+    """A thread worker whose own errors are Errors (docs/decisions/0027), where gunicorn sends a page of HTML."""
+
+    def handle_error(self, _req: Request | None, client: socket.socket, addr: Any, exc: Exception) -> None:
+        """Log what was wrong, and send an Error: 400 for a request that is not HTTP, else 500."""
+        from history.acting import request_id  # noqa: PLC0415 - the master must not keep it
+        from rest.errors import ErrorCode  # noqa: PLC0415
+
+        name = uuid4().hex
+        token = request_id.set(name)
+        ours = (InvalidResponseHeader, InvalidResponseHeaderName)
+        if isinstance(exc, ParseException) and not isinstance(exc, ours):
+            self.log.warning("Rejected a request from %s: %s", addr[0] if addr else "a socket", exc)
+            error = _error(ErrorCode.BAD_REQUEST, name)
+        else:
+            self.log.error("Failed to answer a request", exc_info=exc)
+            error = _error(ErrorCode.INTERNAL_ERROR, name)
+        request_id.reset(token)
+        with contextlib.suppress(OSError):  # the client may be gone
+            client.sendall(error)
+
+
+def _error(code: Any, request_id: str) -> bytes:
+    from rest.errors import error_body  # noqa: PLC0415
+    from rest.media_type import render_json  # noqa: PLC0415
+
+    body = render_json(error_body(code))
+    head = (
+        f"HTTP/1.1 {code.status.value} {code.status.phrase}",
+        f"Date: {http_date()}",
+        "Content-Type: application/json",
+        f"Content-Length: {len(body)}",
+        "Cache-Control: private, no-cache",
+        f"X-Request-ID: {request_id}",
+        "Connection: close",
+    )
+    return "\r\n".join((*head, "", "")).encode() + body
+
+
+worker_class = ErrorWorker
 workers = env.integer("WEB_CONCURRENCY", _cores(), least=1, most=256)
 threads = settings["threads"]
 worker_tmp_dir = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None  # noqa: S108 - a heartbeat must not wait for a disk
@@ -180,7 +225,20 @@ def post_worker_init(worker: Worker) -> None:
 
 
 def pre_request(_worker: Worker, request: Request) -> None:
-    """Announce the end of a connection whose body will be refused unread: gunicorn closes it, and would not say so."""
+    """Change a request while its header fields are still apart and its connection can be ended."""
+    _spoil_repeated_keys(request)
+    _announce_close(request)
+
+
+def _spoil_repeated_keys(request: Request) -> None:
+    """Give two `Idempotency-Key` headers a value that no key has: WSGI joins them to a valid one (decision 25)."""
+    if [name for name, _ in request.headers].count("IDEMPOTENCY-KEY") > 1:
+        others = [field for field in request.headers if field[0] != "IDEMPOTENCY-KEY"]
+        request.headers = [*others, ("IDEMPOTENCY-KEY", "sent twice")]
+
+
+def _announce_close(request: Request) -> None:
+    """Announce the end of a connection whose body is not read: gunicorn closes it without saying so."""
     length = dict(request.headers).get("CONTENT-LENGTH", "0")
     if length.isdecimal() and int(length) > settings["body_limit"]:
         request.force_close()

@@ -36,7 +36,7 @@ class IdempotentRequest(models.Model):
 
     api_key = models.ForeignKey("apikeys.APIKey", on_delete=models.CASCADE, related_name="+")
     key = models.CharField(max_length=255, help_text="The Idempotency-Key header, without quotes.")
-    fingerprint = models.CharField(max_length=64, help_text="SHA-256 of the request's path and members.")
+    fingerprint = models.CharField(max_length=64, help_text="SHA-256 of the request's path and fields.")
     status = models.PositiveSmallIntegerField(default=0)
     body = models.TextField(default="")
     location = models.CharField(max_length=500, default="")

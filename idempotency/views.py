@@ -2,10 +2,13 @@
 
 import json
 import re
+from collections.abc import Mapping
 from hashlib import sha256
 from typing import Any
 
 from django.db import OperationalError, transaction
+from rest_framework.exceptions import ValidationError
+from rest_framework.fields import Field
 from rest_framework.mixins import CreateModelMixin
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -17,21 +20,24 @@ from rest.media_type import render_json
 
 IDEMPOTENCY_ERRORS = [ErrorCode.IDEMPOTENCY_IN_PROGRESS, ErrorCode.IDEMPOTENCY_KEY_REUSED]
 
+RETRY_AFTER = 1
+"""Seconds to wait while the first request with the key is still running."""
+
 
 class IdempotentCreateMixin(CreateModelMixin):
-    """Adds idempotency to a viewset's `create`. The key and the new object are saved in one transaction.
+    """Add idempotency to a viewset's `create`. The key and the new object are saved in one transaction.
 
-    A retry with the same key and body returns the first response with `Idempotency-Replayed: true`. Another
-    body is 422, a first request that still runs is 409. Errors are raised, so they leave nothing behind.
+    The same key and body return the first response with `Idempotency-Replayed: true`. Another body
+    is 422, a first request that is still running 409. An error raises and so saves nothing.
     """
 
     def create(self, request: Request, *args: Any, **kwargs: Any) -> Response:
         """Create once per key; without the header, as the viewset does."""
-        members = request.data  # first, since a body that cannot be read is refused before a malformed header
+        sent = request.data  # first: a body that cannot be read is rejected before a malformed header
         key = _idempotency_key(request)
         if key is None:
             return super().create(request, *args, **kwargs)
-        fingerprint = _fingerprint(request.path, members)
+        fingerprint = _fingerprint(request.path, _meaning(self.get_serializer().fields, sent))
         with transaction.atomic():
             earlier, is_new = _claim(request.auth.pk, key, fingerprint)
             if not is_new:
@@ -50,7 +56,7 @@ def _claim(api_key_id: int, key: str, fingerprint: str) -> tuple[IdempotentReque
         return IdempotentRequest.objects.claim(api_key_id=api_key_id, key=key, fingerprint=fingerprint)
     except OperationalError as error:
         if sqlstate(error) == LOCK_NOT_AVAILABLE:
-            raise APIError(ErrorCode.IDEMPOTENCY_IN_PROGRESS) from None
+            raise APIError(ErrorCode.IDEMPOTENCY_IN_PROGRESS, wait=RETRY_AFTER) from None
         raise
 
 
@@ -58,15 +64,27 @@ def _idempotency_key(request: Request) -> str | None:
     header = request.headers.get("Idempotency-Key")
     if header is None:
         return None
-    match = re.fullmatch(r'"([\x21\x23-\x7e]{1,255})"|(?!""\Z)([\x21-\x7e]{1,255})', header.strip(" \t"))
+    match = re.fullmatch(r'"([\x21\x23-\x7e]{1,255})"|(?!""\Z)([\x21-\x7e]{1,255})', header)
     if match is None:
-        message = "Idempotency-Key must have 1 to 255 visible ASCII characters."
+        message = "Idempotency-Key must be sent once and have 1 to 255 visible ASCII characters."
         raise APIError(ErrorCode.BAD_REQUEST, message)
     return match[1] or match[2]
 
 
-def _fingerprint(path: str, members: Any) -> str:
-    written = json.dumps(members, sort_keys=True, default=repr)
+def _meaning(fields: Mapping[str, Field], sent: dict[str, Any]) -> dict[str, Any]:
+    """Return the fields as they are understood, however they were written, and an invalid one as it was sent."""
+    meaning = {}
+    for name, field in fields.items():
+        value = field.get_value(sent)
+        try:
+            meaning[name] = field.run_validation(value)
+        except ValidationError:
+            meaning[name] = value
+    return meaning
+
+
+def _fingerprint(path: str, meaning: dict[str, Any]) -> str:
+    written = json.dumps(meaning, sort_keys=True, default=repr)
     return sha256(f"{path}\n{written}".encode()).hexdigest()
 
 

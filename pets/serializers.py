@@ -1,4 +1,4 @@
-"""NewPet and Pet of the interface document (section 2), read strictly: a value of another JSON type is a mistake."""
+"""NewPet and Pet of the interface document (section 2), read strictly: a value of another JSON type is an error."""
 
 from collections.abc import Callable
 from typing import Any, ClassVar, TypeVar
@@ -32,14 +32,11 @@ class NameField(serializers.CharField):
 
 
 class CategoryIdField(serializers.IntegerField):
-    """A JSON number that is an int64 integer (`1.0` is one) and names a category."""
+    """A JSON number that is an int64 integer (`1.0` is one)."""
 
     def run_validation(self, data: Any = serializers.empty) -> Any:
-        """Return the category's id; raises `ValidationError`."""
-        number = _read(rules.identifier, data)
-        if not Category.objects.filter(pk=number).exists():
-            raise serializers.ValidationError(rules.NO_SUCH_CATEGORY)
-        return number
+        """Return the integer; raises `ValidationError`."""
+        return _read(rules.identifier, data)
 
 
 class StatusField(serializers.ChoiceField):
@@ -63,13 +60,22 @@ class NewPetSerializer(serializers.ModelSerializer[Pet]):
     status = StatusField(choices=PetStatus.choices, required=False, help_text="Availability status")
 
     class Meta:
-        """The members in the order in which mistakes are told."""
+        """The fields in the order in which their errors are listed."""
 
         model = Pet
         fields: ClassVar = ["name", "categoryId", "status"]
 
+    def validate_categoryId(self, number: int) -> int:  # noqa: N802 - the interface document's name
+        """Return the ID of an existing category; raises `ValidationError`.
+
+        Not a rule of the field: what a request means, for idempotency, does not depend on which categories exist.
+        """
+        if not Category.objects.filter(pk=number).exists():
+            raise serializers.ValidationError(rules.NO_SUCH_CATEGORY)
+        return number
+
     def to_representation(self, pet: Pet) -> dict[str, Any]:
-        """Return the animal that was made, a Pet."""
+        """Return the created animal, a Pet."""
         return PetSerializer(pet).data
 
 
@@ -89,11 +95,11 @@ class PetSerializer(serializers.ModelSerializer[Pet]):
     status = serializers.ChoiceField(choices=PetStatus.choices, required=False, help_text="Availability status")
 
     class Meta:
-        """What the interface document shows, and nothing of the store's own."""
+        """The fields of the interface document, and none of the store's own."""
 
         model = Pet
         fields: ClassVar = ["id", "name", "categoryId", "status"]
 
     def to_representation(self, pet: Pet) -> dict[str, Any]:
-        """Return the four members; a page of 100 takes a tenth of what walking the fields takes."""
+        """Return the four fields, for a page of 100 ten times as fast as DRF's fields."""
         return {"id": pet.pk, "name": pet.name, "categoryId": pet.category_id, "status": pet.status}

@@ -16,6 +16,7 @@ from history.acting import request_id
 from petstore_site import metrics
 from rest import database_errors
 from rest.errors import ErrorCode, error_response
+from rest.middleware import options_response
 
 logger = logging.getLogger(__name__)
 
@@ -35,15 +36,33 @@ View = TypeVar("View", bound=Callable[..., HttpResponseBase])
 
 
 def read_only(view: View) -> View:
-    """Let a page that changes nothing be read without a form's token, and refuse other methods with an Error."""
+    """Answer GET, HEAD and OPTIONS on a page that changes nothing, and other methods with an Error."""
 
     @csrf_exempt
     @wraps(view)
     def wrapper(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         if request.method in {"GET", "HEAD"}:
             return view(request, *args, **kwargs)
+        allowed = options_response({"GET", "HEAD", "OPTIONS"})
+        if request.method == "OPTIONS":
+            return allowed
         response = error_response(ErrorCode.METHOD_NOT_ALLOWED)
-        response["Allow"] = "GET, HEAD"
+        response["Allow"] = allowed["Allow"]
+        return response
+
+    return cast("View", wrapper)
+
+
+def open_to_every_origin(view: View) -> View:
+    """Let scripts of every origin read a page (CORS): it is the same for everybody."""
+
+    @wraps(view)
+    def wrapper(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        response = view(request, *args, **kwargs)
+        response["Access-Control-Allow-Origin"] = "*"
+        response["Access-Control-Expose-Headers"] = "ETag, X-Request-ID"
+        if request.method == "OPTIONS":
+            response["Access-Control-Allow-Headers"] = "*"
         return response
 
     return cast("View", wrapper)

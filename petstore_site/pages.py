@@ -5,10 +5,11 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from drf_spectacular.generators import SchemaGenerator
 
-from petstore_site.error_pages import read_only
+from petstore_site.error_pages import open_to_every_origin, read_only
 from petstore_site.once import once
 from rest.errors import ErrorCode
 from rest.media_type import render_json
+from rest.middleware import revalidate
 
 ICONS = {
     "production": "petstore/icon.svg",
@@ -29,10 +30,13 @@ def landing(request: HttpRequest) -> HttpResponse:
     return render(request, "landing.html", {"address": request.build_absolute_uri("/v1")})
 
 
+@open_to_every_origin
 @read_only
-def description(_request: HttpRequest) -> HttpResponse:
-    """Return the OpenAPI description, the same for everybody."""
-    return HttpResponse(_description(), content_type="application/json")
+def description(request: HttpRequest) -> HttpResponse:
+    """Return the OpenAPI description, the same for everybody, or 304 if the caller has it."""
+    response = HttpResponse(_description(), content_type="application/json")
+    revalidate(request, response)
+    return response
 
 
 @once  # drf-spectacular loads its extensions at the first use, which threads must not do side by side

@@ -155,7 +155,8 @@ MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "csp.middleware.CSPMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
-    *(["corsheaders.middleware.CorsMiddleware"] if CORS_ALLOWED_ORIGINS else []),
+    *(["rest.middleware.PreflightMiddleware"] if CORS_ALLOWED_ORIGINS else []),
+    "petstore_site.apikeys.middleware.KeyExpiryMiddleware",
     "rest.middleware.DeprecationMiddleware",
     "rest.middleware.CachingMiddleware",
     "petstore_site.middleware.DatabaseTroubleMiddleware",
@@ -236,6 +237,9 @@ SIMPLE_HISTORY_REVERT_DISABLED = True
 # --- The API ------------------------------------------------------------------------------------
 
 API_KEY_PREFIX = PREFIXES[PETSTORE_ENVIRONMENT]
+API_KEY_EXPIRATION_NOTICE = timedelta(days=30)
+"""How long before a key expires its responses say so."""
+
 API_KEY_USE_FLUSH_SECONDS = 10.0
 """How often a process writes down the use of keys; what it holds back is lost if it is killed."""
 
@@ -309,6 +313,7 @@ CORS_URLS_REGEX = r"^/v1/"
 CORS_ALLOW_METHODS = ["GET", "HEAD", "OPTIONS", "POST"]
 CORS_ALLOW_HEADERS = ["authorization", "content-type", "idempotency-key", "if-none-match", "x-request-id"]
 CORS_EXPOSE_HEADERS = [
+    "API-Key-Expiration",
     "Deprecation",
     "ETag",
     "Idempotency-Replayed",

@@ -180,10 +180,11 @@ CODE_OF_STATUS = {
 class APIError(APIException):
     """An error with one of our codes. `message` says what to fix."""
 
-    def __init__(self, code: ErrorCode, message: str = "") -> None:
+    def __init__(self, code: ErrorCode, message: str = "", *, wait: int | None = None) -> None:
         """Use the meaning of the code if there is no more precise message."""
         super().__init__(message or code.meaning, code)
         self.status_code = code.status
+        self.wait = wait  # seconds, for `Retry-After`
 
 
 def error_body(code: ErrorCode, message: str = "") -> dict[str, Any]:

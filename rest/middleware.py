@@ -5,6 +5,7 @@ from collections.abc import Callable
 from hashlib import blake2b
 from typing import Any
 
+from corsheaders.middleware import CorsMiddleware
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
@@ -14,7 +15,7 @@ from django.utils.http import http_date, parse_etags
 from gunicorn.http.errors import ParseException
 
 from rest.errors import APIError, ErrorCode
-from rest.media_type import BODY_REFUSAL
+from rest.media_type import BODY_REFUSAL, MEDIA_TYPE
 
 GetResponse = Callable[[HttpRequest], HttpResponse]
 
@@ -54,17 +55,22 @@ class CachingMiddleware:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        """Add the headers, and empty the answer that the caller already has."""
+        """Add the headers."""
         response = self.get_response(request)
         if not is_api(request):
             return response
         response["Cache-Control"] = "private, no-cache"
         patch_vary_headers(response, ["Authorization"])
         if request.method in {"GET", "HEAD"} and response.status_code == 200:
-            response["ETag"] = _entity_tag(response)
-            if _names(request.headers.get("If-None-Match", ""), response["ETag"]):
-                _make_not_modified(response)
+            revalidate(request, response)
         return response
+
+
+def revalidate(request: HttpRequest, response: HttpResponse) -> None:
+    """Add the `ETag`, and turn the response into a 304 if the caller already has it (RFC 9110, section 13)."""
+    response["ETag"] = _entity_tag(response)
+    if _names(request.headers.get("If-None-Match", ""), response["ETag"]):
+        _make_not_modified(response)
 
 
 def _entity_tag(response: HttpResponse) -> str:
@@ -84,8 +90,15 @@ def _make_not_modified(response: HttpResponse) -> None:
         del response[name]
 
 
+class PreflightMiddleware(CorsMiddleware):
+    """Add the CORS headers, and leave a preflight to `OptionsMiddleware` like every other OPTIONS."""
+
+    def check_preflight(self, _request: HttpRequest) -> None:
+        """Return None: no response yet."""
+
+
 class OptionsMiddleware:
-    """Answers OPTIONS on a known path with its methods, without a key and with nothing else."""
+    """Answer OPTIONS on a known path with its methods, without a key and with nothing else."""
 
     def __init__(self, get_response: GetResponse) -> None:
         """Wrap the next layer."""
@@ -102,18 +115,22 @@ class OptionsMiddleware:
         actions: dict[str, str] = getattr(view, "actions", {})
         if request.method != "OPTIONS" or not actions:
             return None
-        methods = {method.upper() for method in actions} | {"HEAD", "OPTIONS"}
-        response = HttpResponse(status=204, headers={"Allow": ", ".join(sorted(methods))})
-        del response["Content-Type"]
-        return response
+        return options_response({method.upper() for method in actions} | {"HEAD", "OPTIONS"})
+
+
+def options_response(methods: set[str]) -> HttpResponse:
+    """Return the 204 that lists the methods of a path."""
+    response = HttpResponse(status=204, headers={"Allow": ", ".join(sorted(methods))})
+    del response["Content-Type"]
+    return response
 
 
 class InputMiddleware:
-    """Prepares a request to the API for a framework that expects browsers.
+    """Prepare a request to the API for a framework that expects browsers.
 
     A chunked body has no `Content-Length`, which Django takes for an empty one: it is read here, up
-    to the limit and one byte more, so that what follows sees its length. What is wrong with it is
-    told when the body's turn comes, after the key. Cookies mean nothing to the API.
+    to the limit and one byte more, so that what follows sees its length. Its errors are raised when
+    the body is parsed, after the key is accepted. Cookies mean nothing to the API.
     """
 
     def __init__(self, get_response: GetResponse) -> None:
@@ -121,11 +138,13 @@ class InputMiddleware:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        """Read a chunked body, drop cookies."""
+        """Read a chunked body, make an empty one readable, drop cookies."""
         if is_api(request):
             request.META.pop("HTTP_COOKIE", None)
             if "HTTP_TRANSFER_ENCODING" in request.META and not request.META.get("CONTENT_LENGTH"):
                 _measure_body(request)
+            if request.method == "POST" and not int(request.META.get("CONTENT_LENGTH") or 0):
+                _make_readable(request)
         return self.get_response(request)
 
 
@@ -139,5 +158,15 @@ def _measure_body(request: HttpRequest) -> None:
         except (OSError, ParseException):
             message = "The chunks of the request body are malformed."
             request.META[BODY_REFUSAL] = APIError(ErrorCode.BAD_REQUEST, message)
+    _set_body(request, body)
+
+
+def _make_readable(request: HttpRequest) -> None:
+    """Turn an empty body into a blank, which is no JSON either: DRF would neither look at its type nor parse it."""
+    request.META["CONTENT_TYPE"] = request.META.get("CONTENT_TYPE") or MEDIA_TYPE
+    _set_body(request, b" ")
+
+
+def _set_body(request: HttpRequest, body: bytes) -> None:
     request.META["CONTENT_LENGTH"] = str(len(body))
     request._stream = io.BytesIO(body)  # noqa: SLF001 - Django has no public way

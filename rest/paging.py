@@ -15,7 +15,7 @@ from rest_framework.response import Response
 
 from rest.errors import APIError, ErrorCode
 from rest.ids import INT64_MAX
-from rest.parameters import Filters, chosen_filters, filter_parameters, single_parameter
+from rest.parameters import Filters, Query, filter_parameters, filter_readers
 
 if TYPE_CHECKING:
     from rest_framework.views import APIView  # it imports the classes that the settings name, this file's too
@@ -64,11 +64,14 @@ class KeysetPagination(BasePagination):
         request: Request,
         view: "APIView | None" = None,  # noqa: ARG002 - DRF names it
     ) -> list[Any] | None:
-        """Return the page's rows; raises `APIError` for a bad filter, `limit` or `cursor`."""
+        """Return the page's rows; raises one `APIError` that names every wrong filter, `limit` and `cursor`."""
         self.request = request
-        self.chosen = chosen_filters(request, self.filters)
-        limit = _limit(request)
-        rows = self._rows(queryset, limit + 1)
+        query = Query(request, {"limit": _limit, **filter_readers(self.filters), "cursor": str})
+        self.chosen = {name: value for name, value in query.values.items() if name in self.filters}
+        newest = self._newest(query)
+        query.check()
+        limit = query.values.get("limit", DEFAULT_LIMIT)
+        rows = self._rows(queryset, newest, limit + 1)
         self.page, self.has_more = rows[:limit], len(rows) > limit
         return self.page
 
@@ -102,14 +105,14 @@ class KeysetPagination(BasePagination):
             },
         ]
 
-    def _rows(self, queryset: QuerySet[Any], count: int) -> list[Any]:
+    def _rows(self, queryset: QuerySet[Any], newest: int, count: int) -> list[Any]:
         """Return the first rows of the page, without a look at those that a long transaction is writing.
 
         On PostgreSQL a list would have to visit each of them to learn that it is not committed. The statement reads
         their range with the rows, so that they show at once when they are committed. What others add meanwhile has
         higher ids.
         """
-        newest, being_written = self._newest(), self.being_written
+        being_written = self.being_written
         if being_written is None or connections[queryset.db].vendor != "postgresql":
             return list(newest_from(queryset, Value(newest), self.chosen)[:count])
         before = Least(Value(newest), Subquery(being_written.values("first_id")[:1]) - 1)
@@ -127,24 +130,25 @@ class KeysetPagination(BasePagination):
         query = urlencode(given | self.chosen | {"cursor": self._signer().sign_object(last.pk)})
         return f"{self.request.build_absolute_uri(self.request.path)}?{query}"
 
-    def _newest(self) -> int:
-        cursor = single_parameter(self.request, "cursor")
-        if cursor is None:
+    def _newest(self, query: Query) -> int:
+        """Return the highest id of the page. A cursor belongs to its filters: a wrong filter leaves it unchecked."""
+        if "cursor" not in query.values or self.filters.keys() & query.errors.keys():
             return INT64_MAX
         try:
-            last: int = self._signer().unsign_object(cursor)
+            last: int = self._signer().unsign_object(query.values["cursor"])
         except BadSignature:
-            raise APIError(ErrorCode.INVALID_CURSOR) from None
+            if not query.errors:
+                raise APIError(ErrorCode.INVALID_CURSOR) from None
+            query.errors["cursor"] = "cursor is damaged or belongs to another list."
+            return INT64_MAX
         return last - 1
 
     def _signer(self) -> Signer:
         return Signer(sep=".", salt=f"{self.request.path}?{urlencode(self.chosen)}")
 
 
-def _limit(request: Request) -> int:
-    text = single_parameter(request, "limit")
-    if text is None:
-        return DEFAULT_LIMIT
+def _limit(text: str) -> int:
     if not re.fullmatch(r"[1-9][0-9]{0,2}", text) or int(text) > MOST:
-        raise APIError(ErrorCode.INVALID_PARAMETER, f"limit must be a whole number from 1 to {MOST}.")
+        message = f"must be a whole number from 1 to {MOST}."
+        raise ValueError(message)
     return int(text)

@@ -1,7 +1,8 @@
-"""Query parameters, read strictly: a mistyped filter must not look like an empty shop."""
+"""Query parameters, read strictly: a filter with a typo must not look like an empty shop."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from enum import Enum
+from functools import partial
 from typing import Any
 
 from rest_framework.request import Request
@@ -11,26 +12,49 @@ from rest.errors import APIError, ErrorCode
 Filters = Mapping[str, type[Enum]]
 """Query parameter → the values it can have."""
 
+Reader = Callable[[str], Any]
+"""Returns what a parameter's text means; raises `ValueError` with a sentence that follows the parameter's name."""
 
-def single_parameter(request: Request, name: str) -> str | None:
-    """Return the query parameter, None if it is not given; raises `APIError` if it is repeated."""
+
+class Query:
+    """The parameters of a list that were sent: `values` by name, and in `errors` a sentence for each wrong one."""
+
+    def __init__(self, request: Request, readers: dict[str, Reader]) -> None:
+        """Read each parameter that has a reader, in this order; others are ignored (docs/decisions/0009)."""
+        self.values: dict[str, Any] = {}
+        self.errors: dict[str, str] = {}
+        for name, read in readers.items():
+            try:
+                if (text := _single(request, name)) is not None:
+                    self.values[name] = read(text)
+            except ValueError as error:
+                self.errors[name] = f"{name} {error}"
+
+    def check(self) -> None:
+        """Raise one `APIError` that names every wrong parameter, if there is one."""
+        if self.errors:
+            raise APIError(ErrorCode.INVALID_PARAMETER, " ".join(self.errors.values()))
+
+
+def _single(request: Request, name: str) -> str | None:
     values = request.query_params.getlist(name)
     if len(values) > 1:
-        raise APIError(ErrorCode.INVALID_PARAMETER, f"{name} must be given only once.")
+        message = "must be given only once."
+        raise ValueError(message)
     return values[0] if values else None
 
 
-def chosen_filters(request: Request, filters: Filters) -> dict[str, str]:
-    """Return the filters that the caller set: parameter → value.
+def filter_readers(filters: Filters) -> dict[str, Reader]:
+    """Return the reader of each filter: exactly one of the field's choices."""
+    return {name: partial(_choice, choices) for name, choices in filters.items()}
 
-    Raises `APIError` for a value that is none of the field's choices.
-    """
-    given = {name: single_parameter(request, name) for name in filters}
-    for name, value in given.items():
-        allowed = [choice.value for choice in filters[name]]
-        if value is not None and value not in allowed:
-            raise APIError(ErrorCode.INVALID_PARAMETER, f"{name} must be one of {', '.join(allowed)}.")
-    return {name: value for name, value in given.items() if value is not None}
+
+def _choice(choices: type[Enum], text: str) -> str:
+    allowed = [choice.value for choice in choices]
+    if text not in allowed:
+        message = f"must be one of {', '.join(allowed)}."
+        raise ValueError(message)
+    return text
 
 
 def filter_parameters(filters: Filters) -> list[dict[str, Any]]:

@@ -1,6 +1,8 @@
 """What every test needs: a key, a client that sends it, and nothing left over from the test before."""
 
 import json
+import os
+import shutil
 from collections.abc import Iterator
 from datetime import date
 from pathlib import Path
@@ -52,9 +54,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def django_db_modify_db_settings(
     django_db_modify_db_settings_parallel_suffix: None, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    """Let SQLite work in a file, as it does in a shop: in memory its threads do not wait for each other."""
+    """Let SQLite work in a file, as it does in a shop: in memory its threads do not wait for each other.
+
+    `PETSTORE_TEST_DATABASE` names a migrated file to start from (`make mutants`, which starts a thousand times).
+    """
     if connection.vendor == "sqlite":
-        connection.settings_dict["TEST"]["NAME"] = str(tmp_path_factory.mktemp("database") / "test.sqlite3")
+        file = tmp_path_factory.mktemp("database") / "test.sqlite3"
+        if template := os.environ.get("PETSTORE_TEST_DATABASE"):
+            shutil.copy(template, file)
+        connection.settings_dict["TEST"]["NAME"] = str(file)
 
 
 @pytest.fixture(autouse=True)

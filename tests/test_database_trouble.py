@@ -178,7 +178,8 @@ def test_a_first_request_that_still_runs_is_409(api: ApiClient) -> None:
             [APIKey.objects.get().pk],
         )
         answer = api.post("/v1/pets", body, Idempotency_Key="order-1")
-    assert (answer.status_code, answer.json()["code"]) == (409, "idempotency_in_progress")
+    running = error("idempotency_in_progress", "A request with this Idempotency-Key is still running.", 409)
+    assert (answer.status_code, answer.json(), answer["Retry-After"]) == (409, running, "1")
     assert api.post("/v1/pets", body, Idempotency_Key="order-1").status_code == 201
     assert Pet.objects.count() == 1
 

@@ -4,8 +4,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.db import OperationalError
 
-from petstore_site.configuration.database import parse_database_url
+from petstore_site.configuration.database import parse_database_url, sentence
 
 BASE = Path("/srv/petstore")
 
@@ -88,3 +89,9 @@ def test_a_mistake_never_repeats_the_address(url: str) -> None:
     with pytest.raises(ValueError, match="must be sqlite:///") as caught:
         parsed(url)
     assert "hunter2" not in str(caught.value)
+
+
+def test_an_error_that_repeats_the_address_is_shown_without_its_password() -> None:
+    error = OperationalError("cannot connect to\npostgres://keeper:hunter2@db.example/shop")
+    told = "The database named by DATABASE_URL cannot be used: cannot connect to postgres://keeper:***@db.example/shop"
+    assert sentence(error) == told

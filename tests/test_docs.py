@@ -85,7 +85,8 @@ def test_the_calls_of_importing_md_print_what_it_shows(tmp_path: Path) -> None:
 
 
 def _without_times(text: str) -> list[str]:
-    """Return the lines without what differs from run to run: when, how long, by whom."""
+    """Return the lines without what differs from run to run (when, how long, by whom) or cannot be seen."""
+    text = text.removeprefix("\ufeff").replace("\n\ufeff", "\n")
     text = re.sub(r"20\d\d-\d\d-\d\d \d\d:\d\d", "DATE", text)
     text = re.sub(r"in [\d.]+ s\.", "in SECONDS.", text)
     text = re.sub(r" +[\d.]+  \S+ +(\S+)$", r" SECONDS WHO \1", text, flags=re.MULTILINE)

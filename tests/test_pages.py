@@ -37,14 +37,20 @@ def test_the_landing_page_tells_what_this_is(db: None, client: Client) -> None:
 
 
 @pytest.mark.parametrize("path", ["/", "/docs/", "/openapi.json", "/livez", "/readyz"])
-@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "OPTIONS", "TRACE", "FOO"])
+@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "TRACE", "FOO"])
 def test_pages_are_only_read(db: None, path: str, method: str) -> None:
     client = Client(enforce_csrf_checks=True)
     answer = client.generic(method, path)
-    assert (answer.status_code, answer["Allow"]) == (405, "GET, HEAD")
+    assert (answer.status_code, answer["Allow"]) == (405, "GET, HEAD, OPTIONS")
     assert answer.json() == error("method_not_allowed", ErrorCode.METHOD_NOT_ALLOWED.meaning, 405)
     head = client.head(path)
     assert (head.status_code, head.content) == (200, b"")
+
+
+@pytest.mark.parametrize("path", ["/", "/docs/", "/openapi.json", "/livez", "/readyz"])
+def test_pages_tell_their_methods(db: None, client: Client, path: str) -> None:
+    answer = client.options(path)
+    assert (answer.status_code, answer.content, answer["Allow"]) == (204, b"", "GET, HEAD, OPTIONS")
 
 
 def test_a_missing_slash_is_added_for_people_only(db: None, client: Client) -> None:

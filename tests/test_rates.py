@@ -6,12 +6,10 @@ from rest.rates import parse_rate
 
 
 @pytest.mark.parametrize(
-    ("text", "seconds", "amount"),
-    [("1/s", 1, 1), ("600/min", 60, 600), ("9/h", 3_600, 9), ("1000000/day", 86_400, 1_000_000)],
+    ("text", "rate"), [("1/s", (1, "s")), ("600/min", (600, "min")), ("9/h", (9, "h")), ("1000000/day", (10**6, "day"))]
 )
-def test_what_a_rate_may_be(text: str, seconds: int, amount: int) -> None:
-    rate = parse_rate(text)
-    assert (rate.amount, rate.get_expiry()) == (amount, seconds)
+def test_what_a_rate_may_be(text: str, rate: tuple[int, str]) -> None:
+    assert parse_rate(text) == rate
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ class Migration(migrations.Migration):
                 ("key", models.CharField(help_text="The Idempotency-Key header, without quotes.", max_length=255)),
                 (
                     "fingerprint",
-                    models.CharField(help_text="SHA-256 of the request's path and members.", max_length=64),
+                    models.CharField(help_text="SHA-256 of the request's path and fields.", max_length=64),
                 ),
                 ("status", models.PositiveSmallIntegerField(default=0)),
                 ("body", models.TextField(default="")),

@@ -52,6 +52,10 @@ class UploadForm(forms.Form):
         help_text="Exports of the back office have it before what a spreadsheet would take for a formula.",
     )
     encoding = forms.ChoiceField(choices=ENCODINGS, required=False)
+    sheet = forms.CharField(
+        required=False, max_length=255, strip=False, help_text="Of a workbook. The first one if this is empty."
+    )
+    ignore_unknown_columns = forms.BooleanField(required=False)
 
     def __init__(self, *args: Any, may_add_categories: bool) -> None:
         """Offer to add categories to those who may."""
@@ -161,7 +165,7 @@ class ImportRunAdmin(RecordAdmin):
         name = f"{upload.file_name.rpartition('.')[0] or 'animals'}-refused.csv"
         return HttpResponse(
             bytes(upload.rejects),
-            content_type="text/csv; charset=utf-8",
+            content_type="text/csv",  # in the encoding of the file that was sent
             headers={"Content-Disposition": content_disposition_header(as_attachment=True, filename=name) or ""},
         )
 

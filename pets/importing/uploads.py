@@ -132,6 +132,8 @@ def _options(upload: ImportUpload) -> Options:
         reading=Reading(
             encoding=chosen["encoding"] or None,
             formula_safe=chosen["formula_safe"],
+            sheet=chosen.get("sheet") or None,  # files sent to an earlier release have none
+            ignore_unknown=chosen.get("ignore_unknown_columns", False),
             largest_workbook=LARGEST_WORKBOOK,
         ),
         create_categories=chosen["create_categories"],

@@ -1,10 +1,12 @@
-"""Counts each request that an API key made, and notes what came of those that somebody may ask about."""
+"""Count the requests of each API key, announce its expiry, and record the requests that support may be asked about."""
 
 import time
 from collections.abc import Callable
 
+from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
+from django.utils.http import http_date
 
 from history.acting import request_id
 from petstore_site.apikeys import records, usage
@@ -16,6 +18,23 @@ GetResponse = Callable[[HttpRequest], HttpResponse]
 
 READING = {"GET", "HEAD", "OPTIONS"}
 WRITING = {"POST", "PUT", "PATCH", "DELETE"}
+
+
+class KeyExpiryMiddleware:
+    """Tell the holder of a key that expires soon when it does, on every response to it (docs/decisions/0026)."""
+
+    def __init__(self, get_response: GetResponse) -> None:
+        """Wrap every layer that may replace a response."""
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        """Add `API-Key-Expiration`, an HTTP-date (RFC 9110, section 5.6.7)."""
+        response = self.get_response(request)
+        key = getattr(request, "auth", None)
+        expires_at = key.expires_at if isinstance(key, CachedKey) else None
+        if expires_at and expires_at - timezone.now() <= settings.API_KEY_EXPIRATION_NOTICE:
+            response["API-Key-Expiration"] = http_date(expires_at.timestamp())
+        return response
 
 
 class KeyUseMiddleware:

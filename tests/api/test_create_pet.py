@@ -140,7 +140,8 @@ RAW = '{{"name":"x","categoryId":{}}}'
         ],
         *[(body, "validation_failed", NOT_OBJECT) for body in (b"[]", b'"x"', b"null", b"5", b"true", b"1e5", b'[{"name":"x"}]')],
         (b'{"name":"x","categoryId":1,"extra":' + b"[" * 32 + b"]" * 32 + b"}", "malformed_json", TOO_DEEP),
-        (b"", "validation_failed", "name is required. categoryId is required."),
+        (b"", "malformed_json", NOT_JSON),
+        (b"{}", "validation_failed", "name is required. categoryId is required."),
     ],
     ids=lambda value: str(value)[:40],
 )  # fmt: skip

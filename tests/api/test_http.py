@@ -240,3 +240,27 @@ def test_cookies_mean_nothing_to_the_api(api: ApiClient) -> None:
     answer = api.get("/v1/pets")
     assert answer.status_code == 200
     assert not answer.cookies
+
+
+@pytest.mark.parametrize("content_type", ["text/plain", "application/json; charset=latin-1", "*/*"])
+def test_an_empty_body_of_another_type(api: ApiClient, content_type: str) -> None:
+    answer = send_nothing(api, CONTENT_TYPE=content_type)
+    assert (answer.status_code, answer.json()["code"]) == (415, "unsupported_media_type")
+
+
+@pytest.mark.parametrize("given", [{}, {"CONTENT_TYPE": ""}, {"CONTENT_TYPE": "application/json"}])
+def test_an_empty_body(api: ApiClient, given: dict[str, str]) -> None:
+    answer = send_nothing(api, **given)
+    malformed = error("malformed_json", "The request body must be valid JSON in UTF-8.", 400)
+    assert (answer.status_code, answer.json()) == (400, malformed)
+
+
+def test_an_empty_body_comes_after_the_key_and_its_scope(stranger: ApiClient, reader: ApiClient) -> None:
+    answers = [send_nothing(client, CONTENT_TYPE="text/plain") for client in (stranger, reader)]
+    assert [answer.status_code for answer in answers] == [401, 403]
+
+
+def send_nothing(client: ApiClient, **environ: str) -> Any:
+    """POST an empty body; Django's client leaves its type out unless it is part of the environment."""
+    headers = {} if client.key is None else {"Authorization": f"Bearer {client.key}"}
+    return client.client.generic("POST", "/v1/pets", headers=headers, **environ)

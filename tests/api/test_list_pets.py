@@ -14,6 +14,7 @@ from tests.conftest import ApiClient, error
 from tests.factories import PetFactory
 
 LIMIT = "limit must be a whole number from 1 to 100."
+ONCE = "must be given only once."
 STATUS = "status must be one of available, pending, sold."
 CURSOR = "The cursor is damaged or belongs to another list."
 
@@ -95,6 +96,11 @@ def test_status_filters(api: ApiClient, category: Category, status: str) -> None
         ("status=sold&status=sold", "invalid_parameter", "status must be given only once."),
         *[(f"cursor={value}", "invalid_cursor", CURSOR) for value in ("", "abc", "1", "%00", "WzFd.abc", "a.b.c")],
         ("cursor=a&cursor=a", "invalid_parameter", "cursor must be given only once."),
+        ("status=x&limit=0", "invalid_parameter", f"{LIMIT} {STATUS}"),
+        ("limit=0&limit=0&status=&cursor=a&cursor=a", "invalid_parameter", f"limit {ONCE} {STATUS} cursor {ONCE}"),
+        ("limit=0&cursor=abc", "invalid_parameter", f"{LIMIT} cursor is damaged or belongs to another list."),
+        ("status=x&cursor=abc", "invalid_parameter", STATUS),
+        ("limit=3&status=sold&cursor=abc", "invalid_cursor", CURSOR),
     ],
 )
 def test_strict_parameters(api: ApiClient, query: str, code: str, message: str) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from django.test import RequestFactory
 from django.utils import timezone
+from django.utils.http import http_date
 from drf_spectacular.generators import SchemaGenerator
 from rest_framework.exceptions import AuthenticationFailed, NotAuthenticated
 from rest_framework.request import Request
@@ -16,6 +17,7 @@ from rest_framework.views import APIView
 from petstore_site.apikeys import keys
 from petstore_site.apikeys.authentication import BearerKeyAuthentication
 from petstore_site.apikeys.lookup import CachedKey
+from petstore_site.apikeys.models import APIKey
 from petstore_site.apikeys.permissions import HasKey, ScopeAllowsMethod
 from tests.conftest import ApiClient, error
 from tests.factories import APIKeyFactory
@@ -249,3 +251,42 @@ def test_the_description_has_one_bearer_scheme() -> None:
             "Keys of production begin with `pets_live_`, keys of staging with `pets_test_`.",
         }
     }
+
+
+NOTICE = timedelta(days=30)
+
+
+@pytest.mark.parametrize("left", [timedelta(seconds=5), timedelta(days=1), NOTICE - SECOND])
+def test_a_key_that_expires_soon_says_when(left: timedelta, django_assert_num_queries: Any) -> None:
+    api, expires_at = client_with_key(left)
+    answers = [
+        api.get("/v1/pets"),
+        api.get("/v1/pets", If_None_Match=api.get("/v1/pets")["ETag"]),
+        api.get("/v1/pets?limit=0"),
+        api.get("/v1/nowhere"),
+        api.post("/v1/pets", {}),
+        api("DELETE", "/v1/pets"),
+    ]
+    assert [answer.status_code for answer in answers] == [200, 304, 400, 404, 400, 405]
+    assert {answer["API-Key-Expiration"] for answer in answers} == {http_date(expires_at.timestamp())}
+    with django_assert_num_queries(1):  # the list's own
+        api.get("/v1/pets")
+
+
+@pytest.mark.parametrize("left", [None, NOTICE + timedelta(minutes=1)])
+def test_other_keys_say_nothing(left: timedelta | None) -> None:
+    api, _ = client_with_key(left)
+    assert "API-Key-Expiration" not in api.get("/v1/pets").headers
+
+
+def test_an_expired_key_and_no_key_are_told_nothing(stranger: ApiClient) -> None:
+    expired, _ = client_with_key(SECOND)
+    APIKey.objects.update(expires_at=timezone.now())
+    for answer in (expired.get("/v1/pets"), stranger.get("/v1/pets")):
+        assert (answer.status_code, "API-Key-Expiration" in answer.headers) == (401, False)
+
+
+def client_with_key(left: timedelta | None) -> tuple[ApiClient, Any]:
+    expires_at = left and timezone.now() + left
+    key, secret = APIKey.objects.issue(name="Test", expires_at=expires_at)
+    return ApiClient(secret), key.expires_at

@@ -103,7 +103,7 @@ def test_the_refused_rows_can_be_mended_and_sent_again(staff: Client, dogs: Cate
     upload = shown.context["upload"]
     file = staff.get(f"{ADD}{upload.pk}/rejects/")
     assert file["Content-Disposition"] == 'attachment; filename="friday-refused.csv"'
-    assert file.content.decode() == (
+    assert file.content.decode("utf-8-sig") == (
         "_line,_code,_message,name,category,status,external_reference\r\n"
         "3,validation_failed,category does not exist.,Nemo,Fish,,\r\n"
     )
@@ -181,11 +181,25 @@ def test_a_workbook_is_read(staff: Client, dogs: Category) -> None:
     assert [row[3:] for row in cells(shown, "plan")] == [["Rex", "Dogs", "pending"], ["=1+1", "Dogs", "available"]]
 
 
+def test_a_sheet_is_chosen_and_unknown_columns_are_ignored(staff: Client, dogs: Category) -> None:
+    book = openpyxl.Workbook()
+    book.active.sheet_state = "hidden"  # type: ignore[union-attr]
+    sheet = book.create_sheet("Animals")
+    sheet.append(["name", "category", "colour"])
+    sheet.append(["Rex", "Dogs", "brown"])
+    out = BytesIO()
+    book.save(out)
+    hidden = "The first sheet of the workbook is hidden. Choose a sheet by its name."
+    assert hidden in send(staff, out.getvalue(), "a.xlsx").content.decode()
+    shown = send(staff, out.getvalue(), "a.xlsx", sheet="Animals", ignore_unknown_columns="on")
+    assert [row[3:] for row in cells(shown, "plan")] == [["Rex", "Dogs", "available"]]
+
+
 @pytest.mark.parametrize(
     ("content", "sentence"),
     [
         ("", "The submitted file is empty."),
-        ("colour,size\n", "The header cannot be used: &quot;colour&quot;, &quot;size&quot;: no column of an import"),
+        ("colour,size\n", "The header cannot be used. Unknown columns: &quot;colour&quot;, &quot;size&quot;."),
         (b"\x1f\x8bgzip", uploads.COMPRESSED),
         (f"{HEADER}Rex,Dogs,,\n".encode("utf-16-le"), "The file looks like UTF-16 without a byte order mark"),
         (f"{HEADER}Ren\xe9,Dogs,,\n".encode("cp1252"), "Line 2 is not text in UTF-8."),
