@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 from django.contrib.auth.base_user import AbstractBaseUser
@@ -11,7 +11,7 @@ from django.db.models import Max, OuterRef, Subquery
 from django.utils import timezone
 
 from categories.models import Category
-from history.signing import signature
+from history.acting import acting
 from pets.models import BulkChange, Pet
 
 AT_MOST = 10_000
@@ -148,10 +148,10 @@ def _before(bulk: BulkChange) -> dict[int, Any]:
 
 
 def _write(made: Plan, what: str, user: AbstractBaseUser, *, undo_of: BulkChange | None = None) -> BulkChange:
-    signed = signature(Pet.history.model)
+    by = acting()
     bulk = BulkChange.objects.create(
         user_id=user.pk,
-        who=signed["actor"],
+        who=by.actor,
         what=what,
         column=made.column,
         changed=made.count,
@@ -169,6 +169,6 @@ def _write(made: Plan, what: str, user: AbstractBaseUser, *, undo_of: BulkChange
             update=True,
             default_user=user,
             default_date=now,
-            custom_historical_attrs=signed | {"bulk_change": bulk},
+            custom_historical_attrs=asdict(by) | {"bulk_change": bulk},
         )
     return bulk

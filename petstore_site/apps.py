@@ -1,5 +1,6 @@
 """Registers the site's own checks and its admin with Django."""
 
+import sys
 from typing import Any
 
 from django.apps import AppConfig
@@ -11,7 +12,7 @@ from django.core.signals import request_finished
 from django.db.backends.signals import connection_created
 from simple_history.signals import pre_create_historical_record
 
-from petstore_site.logs import forget_request
+from history.acting import begin_command, end_request, sign
 from rest.database_errors import watch_commits
 
 
@@ -22,12 +23,12 @@ class PetstoreSiteConfig(AppConfig):
 
     def ready(self) -> None:
         """Register the system checks, the watch over commits, the end of a request's id, and who changes what."""
-        from history.actor import name_the_actor  # noqa: PLC0415 - it needs the models
         from petstore_site.configuration import checks  # noqa: F401, PLC0415 - importing registers
 
         connection_created.connect(watch_commits)
-        request_finished.connect(forget_request)
-        pre_create_historical_record.connect(name_the_actor)
+        request_finished.connect(end_request)
+        pre_create_historical_record.connect(sign)
+        begin_command(sys.argv)
 
 
 class PetstoreAdminConfig(SimpleAdminConfig):

@@ -12,7 +12,7 @@ from django.http.response import HttpResponseBase
 from django.shortcuts import render
 from django.views.decorators.csrf import csrf_exempt
 
-from history.acting import request_id
+from history.acting import acting
 from petstore_site import metrics
 from rest import database_errors
 from rest.errors import ErrorCode, error_response
@@ -128,7 +128,7 @@ def _answer(
     if not request.path_info.startswith(PEOPLE):
         return error_response(code, message, retry_after=retry_after)
     told = message or FOR_PEOPLE.get(code, code.meaning)
-    context = {"phrase": code.status.phrase, "message": told, "request_id": request_id.get()}
+    context = {"phrase": code.status.phrase, "message": told, "request_id": acting().request_id}
     try:
         response = render(request, "error.html", context, status=code.status)
     except Exception:

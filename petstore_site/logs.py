@@ -6,14 +6,8 @@ import re
 from datetime import UTC, datetime
 from typing import Any
 
-from history.acting import request_id
+from history.acting import acting
 from petstore_site.apikeys import keys
-
-
-def forget_request(**_signal: Any) -> None:
-    """Receive `request_finished`: what this thread logs from now on belongs to no request."""
-    request_id.set("-")
-
 
 BEARER = re.compile(r"(?i)(bearer\s+)(?!\w+\*\*\*)\S+")
 ADDRESS_PASSWORD = re.compile(r"(://[^:/@\s]*:)[^@/\s]+@")
@@ -34,7 +28,7 @@ class JSONFormatter(logging.Formatter):
             "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
             "level": record.levelname,
             "logger": record.name,
-            "request_id": request_id.get(),
+            "request_id": acting().request_id or "-",
             "message": record.getMessage(),
         }
         line |= getattr(record, "facts", {})
@@ -50,7 +44,7 @@ class TextFormatter(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         """Return the line, and the traceback below it if there is one."""
         clock = datetime.fromtimestamp(record.created, UTC).strftime("%H:%M:%S")
-        line = f"{clock} {record.levelname:<7} {request_id.get()} {on_one_line(record.getMessage())}"
+        line = f"{clock} {record.levelname:<7} {acting().request_id or '-'} {on_one_line(record.getMessage())}"
         if record.exc_info:
             line += "\n" + self.formatException(record.exc_info)
         return redact(line)

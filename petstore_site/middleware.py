@@ -9,7 +9,7 @@ from uuid import uuid4
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 
-from history.acting import request_id
+from history.acting import begin_request
 from petstore_site import error_pages, metrics
 from rest import database_errors
 from rest.middleware import is_api
@@ -32,7 +32,7 @@ class RequestLogMiddleware:
     def __call__(self, request: HttpRequest) -> HttpResponse:
         """Add the header and log."""
         name = request.META["HTTP_X_REQUEST_ID"] = _request_id(request)
-        request_id.set(name)
+        begin_request(name)
         started = time.perf_counter()
         response = self.get_response(request)
         response["X-Request-ID"] = name

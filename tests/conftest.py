@@ -14,6 +14,7 @@ from django.db import connection
 from django.test import Client
 
 from categories.models import Category
+from history.acting import end_request
 from petstore_site.apikeys import lookup, records, usage
 from petstore_site.apikeys.models import APIKey
 from rest.limits import build_limiter
@@ -74,6 +75,7 @@ def _nothing_left_over(settings: Any) -> Iterator[None]:
     records.clear()
     build_limiter.cache_clear()
     cache.clear()
+    end_request()
     yield
     lookup.clear()
 

@@ -13,6 +13,7 @@ from django.utils.http import content_disposition_header
 from django.utils.timezone import localtime
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
+from history.acting import acting
 from history.admin import RecordAdmin
 from pets.admin.downloads import CONTENT_TYPES, template
 from pets.exporting import FileFormat
@@ -146,7 +147,7 @@ class ImportRunAdmin(RecordAdmin):
             self.message_user(request, f"This was imported already: {upload.run}.", messages.WARNING)
             return self._record(upload.run)
         try:
-            run = confirm(upload, request.POST.get("digest", ""), _sender(request), again="again" in request.POST)
+            run = confirm(upload, request.POST.get("digest", ""), _sender(), again="again" in request.POST)
         except ImportRefusedError as error:
             self.message_user(request, str(error), messages.ERROR)
             try:
@@ -179,7 +180,7 @@ class ImportRunAdmin(RecordAdmin):
         if request.method != "POST" or not _is_small(run):
             return self._page(request, "undo.html", title=f"Undo {run}", run=run, is_small=_is_small(run))
         try:
-            undone = undo_import(run.pk, Progress(None, shown=False), dry_run=False, sender=_sender(request))
+            undone = undo_import(run.pk, Progress(None, shown=False), dry_run=False, sender=_sender())
         except ImportRefusedError as error:
             self.message_user(request, str(error), messages.ERROR)
             return self._record(run)
@@ -198,7 +199,7 @@ class ImportRunAdmin(RecordAdmin):
         return upload
 
     def _show_preview(self, request: HttpRequest, upload: ImportUpload) -> HttpResponse:
-        seen = preview(upload, _sender(request))
+        seen = preview(upload, _sender())
         return self._page(
             request, "preview.html", title=f"What {upload} would do", upload=upload, preview=seen, run=seen.outcome.run
         )
@@ -211,8 +212,8 @@ class ImportRunAdmin(RecordAdmin):
         return TemplateResponse(request, f"admin/pets/importrun/{template}", shared | context)
 
 
-def _sender(request: HttpRequest) -> Sender:
-    return Sender(who=f"staff {request.user.get_username()}"[:150], request_id=request.META["HTTP_X_REQUEST_ID"])
+def _sender() -> Sender:
+    return Sender(who=acting().actor[:150], request_id=acting().request_id)
 
 
 def _is_small(run: ImportRun) -> bool:

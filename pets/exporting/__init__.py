@@ -5,16 +5,18 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import PurePath
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import orjson
 from django.db.models import QuerySet
-from psycopg.abc import Buffer
 
 from pets.exporting.rows import Output, Progress, Row, Rows, headers, rows, unheard, write_batches, write_csv
 from pets.exporting.sheet import write_xlsx
 from pets.files import BLOCK
 from pets.models import Pet
+
+if TYPE_CHECKING:
+    from psycopg.abc import Buffer
 
 
 class FileFormat(StrEnum):
@@ -93,7 +95,7 @@ class _Gzip:
         self._out, self._waiting = out, bytearray()
         self._compressor = zlib.compressobj(level=6, wbits=16 + zlib.MAX_WBITS)  # 16: with the header of gzip
 
-    def write(self, data: Buffer) -> None:
+    def write(self, data: "Buffer") -> None:
         self._waiting += data
         if len(self._waiting) >= BLOCK:
             self._out.write(self._compressor.compress(self._waiting))

@@ -5,20 +5,20 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from functools import partial
 from io import StringIO
-from typing import Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from django.db import connection, transaction
 from django.db.models import Case, CharField, F, QuerySet, Value, When
 from django.db.models.functions import Concat, Left
 from django.db.models.lookups import In
-from psycopg import Copy
-from psycopg.abc import Buffer
-from psycopg.errors import error_from_result
-from psycopg.pq import ExecStatus
 
 from pets.columns import COLUMNS, ID
 from pets.models import Pet
 from pets.spreadsheets import FORMULA_STARTS
+
+if TYPE_CHECKING:
+    from psycopg import Copy  # a shop with SQLite never loads psycopg
+    from psycopg.abc import Buffer
 
 BATCH = 5000
 
@@ -31,7 +31,7 @@ def headers(*, ids: bool) -> list[str]:
 class Output(Protocol):
     """What bytes are written to."""
 
-    def write(self, data: Buffer, /) -> object:
+    def write(self, data: "Buffer", /) -> object:
         """Take all of them."""
 
 
@@ -112,8 +112,11 @@ def _copy_csv(rows: Rows, out: Output, progress: Progress, *, header: bytes) -> 
     return written
 
 
-def _lines(copy: Copy) -> Iterator[Buffer]:
+def _lines(copy: "Copy") -> "Iterator[Buffer]":
     """Yield what `copy` yields, in half the time: only where libpq has no line ready is psycopg asked, and waits."""
+    from psycopg.errors import error_from_result  # noqa: PLC0415 - only here it is loaded for sure
+    from psycopg.pq import ExecStatus  # noqa: PLC0415
+
     pgconn = copy.connection.pgconn
     size, line = pgconn.get_copy_data(1)  # 1: do not wait
     while size >= 0:

@@ -7,13 +7,10 @@ a second temporary file, and call "=1+1" a formula.
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from io import BytesIO
+from string import ascii_uppercase
 from typing import Any, BinaryIO
 from xml.sax import saxutils
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
-
-from openpyxl import Workbook
-from openpyxl.utils import get_column_letter
-from openpyxl.writer.excel import ExcelWriter
 
 from pets.columns import COLUMNS
 from pets.exporting.rows import Progress, Row, Rows, write_batches
@@ -28,7 +25,7 @@ MOST_BYTES = 2**31 - 2**20
 SHEET = "xl/worksheets/sheet1.xml"
 END_OF_ROWS = b"</sheetData>"
 ID_WIDTH = 12
-LETTERS = [get_column_letter(number) for number in range(1, len(COLUMNS) + 2)]
+LETTERS = ascii_uppercase[: len(COLUMNS) + 1]
 EPOCH = datetime(1980, 1, 1)  # noqa: DTZ001 - openpyxl takes it for UTC; no entry of an archive can be older
 
 
@@ -60,6 +57,9 @@ def write_xlsx(rows: Rows, names: Sequence[str], out: BinaryIO, progress: Progre
 
 def _workbook_with_a_header(names: Sequence[str]) -> dict[str, bytes]:
     """Return the parts of a workbook, by name."""
+    from openpyxl import Workbook  # noqa: PLC0415 - it takes longer to load than a small export
+    from openpyxl.writer.excel import ExcelWriter  # noqa: PLC0415
+
     workbook = Workbook(write_only=True)
     workbook.properties.created = workbook.properties.modified = EPOCH
     sheet: Any = workbook.create_sheet("Animals")  # the stubs know too little of it

@@ -6,6 +6,7 @@ from rest_framework.authentication import BaseAuthentication
 from rest_framework.exceptions import AuthenticationFailed
 from rest_framework.request import Request
 
+from history.acting import identify
 from petstore_site.apikeys import keys, lookup
 from petstore_site.apikeys.lookup import CachedKey
 
@@ -31,6 +32,7 @@ class BearerKeyAuthentication(BaseAuthentication):
             raise AuthenticationFailed(REVOKED, "api_key_revoked")
         if key.expires_at is not None and key.expires_at <= timezone.now():
             raise AuthenticationFailed(EXPIRED, "api_key_expired")
+        identify(f"key {key.key_id}")
         return None, key
 
     def authenticate_header(self, request: Request) -> str:

@@ -8,7 +8,7 @@ from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from django.utils.http import http_date
 
-from history.acting import request_id
+from history.acting import acting
 from petstore_site.apikeys import records, usage
 from petstore_site.apikeys.lookup import CachedKey
 from petstore_site.apikeys.models import LONGEST_MESSAGE
@@ -76,7 +76,7 @@ def _is_asked_about(request: HttpRequest, response: HttpResponse) -> bool:
 def _record(request: HttpRequest, response: HttpResponse, *, seconds: float) -> Record:
     key: CachedKey | None = getattr(request, "known_key", None)  # also an expired or revoked one
     return Record(
-        request_id=request_id.get(),
+        request_id=acting().request_id,
         key=key and key.pk,
         at=timezone.now(),
         method=request.method or "",

@@ -12,6 +12,7 @@ from django.urls import reverse
 from django.utils.cache import add_never_cache_headers
 from redis.exceptions import RedisError
 
+from history.acting import identify
 from petstore_site import error_pages
 from petstore_site.error_pages import PEOPLE
 from petstore_site.staff import sessions
@@ -48,6 +49,7 @@ class StaffMiddleware:
                 _sign_out(request, TIMED_OUT)
             else:
                 sessions.note_use(request)
+                identify(f"staff {request.user.get_username()}")
         answer = self.get_response(request)
         add_never_cache_headers(answer)  # or the next one at this computer goes back to recovery codes
         return answer

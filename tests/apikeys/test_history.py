@@ -119,6 +119,7 @@ class TestCommands:
 
             key_id = run("issue_api_key", "Shop", "--expires-in", "1d", "--secret-only")[10:18]
             run("rotate_api_key", key_id)
+            run("issue_api_key", "Depot", "--expires-in", "1d")
             run("rotate_api_keys", "--expiring-within", "2d")
             run("revoke_api_key", key_id)
             told = "from petstore_site.apikeys.models import APIKey; print(*APIKey.history.order_by('history_id').values_list('history_type', 'actor'), sep='\\n')"
@@ -127,6 +128,7 @@ class TestCommands:
                 ("+", "command issue_api_key"),
                 ("+", "command rotate_api_key"),
                 ("~", "command rotate_api_key"),
+                ("+", "command issue_api_key"),
                 ("+", "command rotate_api_keys"),
                 ("~", "command rotate_api_keys"),
                 ("~", "command revoke_api_key"),
