@@ -1,6 +1,6 @@
 """An import from its file to its record: what is done in which order, and what the record says of it."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -8,10 +8,11 @@ from typing import Any
 from django.db import DatabaseError
 from django.utils import timezone
 
+from categories.models import Category
 from history.accounts import account
-from pets.columns import CATEGORY, CATEGORY_ID, COLUMNS, Checked
+from pets.columns import CATEGORY, CATEGORY_ID, COLUMNS, ID, REFERENCE, Checked
 from pets.importing import staging
-from pets.importing.checking import Categories, Check, missing
+from pets.importing.checking import Categories, Check
 from pets.importing.errors import AlreadyImportedError, FileError, ImportRefusedError, OutcomeUnknownError, RowError
 from pets.importing.lock import only_import
 from pets.importing.preview import Watch, planned
@@ -24,7 +25,6 @@ from pets.importing.stopping import too_late
 from pets.importing.transactions import clear_rejections, disconnect, long_statements, write_at_once
 from pets.models import ImportRun, ImportState
 
-SAME_REFERENCE = "is the one of {place} {first:,} too; an animal can be in a file once."
 SAME_FILE = (
     'Nothing changed. This file was already imported: {earlier} by {who}, {at} UTC, as "{name}". Importing it again '
     "would add its animals without an external reference twice."
@@ -36,6 +36,12 @@ UNKNOWN = (
 REJECTED = {ImportState.REJECTED, ImportState.ALREADY}
 ENDED = REJECTED | {ImportState.DONE, ImportState.DRY_RUN}
 """How an import ends by itself; each is recorded together with what it says."""
+MESSAGES = {
+    staging.Kind.UNKNOWN_ID: "is not the ID of an animal. Leave it blank to add one.",
+    staging.Kind.SAME_ANIMAL: "is the same animal as {place} {other:,}. An animal can be in a file only once.",
+    staging.Kind.SAME_REFERENCE: "is the same animal as {place} {other:,}. An animal can be in a file only once.",
+    staging.Kind.TAKEN_REFERENCE: "belongs to animal {other}.",
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,6 +50,10 @@ class Options:
 
     reading: Reading = field(default_factory=Reading)
     create_categories: bool = False
+    force_categories: bool = False
+    """Also those whose names look like typos of others."""
+    ignore_ids: bool = False
+    """The column `id` says nothing: the file is from another catalogue."""
     keep_blanks: bool = True
     """A blank cell leaves the animal as it is; else it is cleared."""
     skip_errors: bool = False
@@ -70,6 +80,10 @@ class Outcome:
     place: str
     """What their lines count: "line", or "animal" in a JSON array."""
     refusal: str | None = None
+    new_categories: Sequence[str] = ()
+    """The names of the categories that it created, or would create."""
+    by_id: int = 0
+    """Rows whose animal was found by its id; the others that added none were found by their reference."""
 
 
 def import_file(name: str, options: Options, progress: Progress) -> Outcome:
@@ -159,9 +173,17 @@ class _Import:
         self.progress = progress
         self.sender = sender
         self.rejects = rejects
-        self.categories = Categories(create=options.create_categories)
         self.saving = False
         """Whether all is written and the COMMIT is next, or was sent."""
+        self.categories = Categories(create=options.create_categories, force=options.force_categories)
+        self.check = Check(
+            self.categories,
+            keep_blanks=options.keep_blanks,
+            ignore_ids=options.ignore_ids,
+            names_categories=self._names_categories(),
+        )
+        self.new_categories: list[str] = []
+        self.by_id = 0
 
     def do(self) -> Outcome:
         """Read, check, write; a rejection is recorded and returned."""
@@ -198,7 +220,7 @@ class _Import:
 
     def _outcome(self) -> Outcome:
         refusal = self.run.outcome if self.run.state in REJECTED else None
-        return Outcome(self.run, self.rejects.errors, self.table.place, refusal)
+        return Outcome(self.run, self.rejects.errors, self.table.place, refusal, self.new_categories, self.by_id)
 
     def _write_all(self) -> None:
         self._read_and_check(self.rejects)
@@ -235,19 +257,22 @@ class _Import:
     def _read_and_check(self, rejects: Rejects) -> None:
         with self.progress.reading(self.source.raw.tell, self.source.size):
             staging.stage(self._rows(rejects))
-        with self.progress.working("Looking for duplicates"):
-            for row, first in staging.duplicates():
-                error = RowError(
-                    row.line, "external_reference", SAME_REFERENCE.format(place=self.table.place, first=first)
-                )
-                rejects.add([error], self._cells(row))
-        with self.progress.working("Looking for what is missing"):
-            for row in staging.incomplete():
-                there = {column.header for column in COLUMNS if getattr(row, column.name) is not None}
-                rejects.add(missing(row.line, there), self._cells(row))
+        with self.progress.working("Checking against the catalogue"):
+            for row, kind, other in staging.take_out_wrong():
+                rejects.add(self._errors(row, kind, other), self._cells(row))
+
+    def _errors(self, row: Checked, kind: staging.Kind, other: int) -> list[RowError]:
+        """Return what is wrong with a staged row, in words."""
+        if kind is staging.Kind.INCOMPLETE:
+            there = {column.header for column in COLUMNS if getattr(row, column.name) is not None}
+            return self.check.missing(row.line, there)
+        by_id = kind is staging.Kind.UNKNOWN_ID or (kind is staging.Kind.SAME_ANIMAL and row.id is not None)
+        field, value = (ID, row.id) if by_id else (REFERENCE.header, row.external_reference)
+        message = MESSAGES[kind]
+        return [RowError(row.line, field, message.format(place=self.table.place, other=other), value=value)]
 
     def _rows(self, rejects: Rejects) -> Iterator[Checked]:
-        check = Check(self.categories, keep_blanks=self.options.keep_blanks)
+        check = self.check
         rows = self.table.rows if self.options.most_rows is None else _at_most(self.table.rows, self.options.most_rows)
         for line, cells in rows:
             self.progress.rows += 1
@@ -256,17 +281,21 @@ class _Import:
                 yield row
             else:
                 rejects.add(row, cells)
-                if (reference := check.reference(cells)) is not None:
-                    yield Checked(line, external_reference=reference, rejected=True)
+                if (about := check.about(line, cells)) is not None:
+                    yield about
 
     def _write(self) -> None:
         self.saving = False  # the transaction may have started again
         self._count_rows()
         self.run.new_categories = staging.add_categories(self.categories.added)
+        self.new_categories = list(
+            Category.objects.filter(pk__in=self.run.new_categories).values_list("name", flat=True)
+        )
         written = staging.write(
             self.run, timezone.now(), request_id=self.sender.request_id, watch=self._look_before_writing
         )
         self.run.created, self.run.updated, self.run.unchanged = written.created, written.updated, written.unchanged
+        self.by_id = written.by_id
         self.run.state = ImportState.DRY_RUN if self.options.dry_run else ImportState.DONE
         self.run.finished_at = timezone.now()
         self.run.save()
@@ -282,11 +311,13 @@ class _Import:
         if self.sender.watch is not None:
             self.sender.watch(self.run, planned())
 
+    def _names_categories(self) -> bool:
+        return self.table.header is not None and CATEGORY.header in self.table.header
+
     def _cells(self, row: Checked) -> Cells:
         """Return a staged row as the file had it."""
-        cells: Cells = {column.header: getattr(row, column.name) for column in COLUMNS}
-        by_name = self.table.header is not None and CATEGORY.header in self.table.header
-        if row.category_id is not None and (by_name or row.category_id < 0):
+        cells: Cells = {ID: row.id} | {column.header: getattr(row, column.name) for column in COLUMNS}
+        if row.category_id is not None and (self._names_categories() or row.category_id < 0):
             cells[CATEGORY.header] = self.categories.name(row.category_id)
         else:
             cells[CATEGORY_ID] = cells.pop(CATEGORY.header)

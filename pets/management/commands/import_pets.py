@@ -63,7 +63,20 @@ class Command(StoreCommand):
         rows.add_argument(
             "--create-categories",
             action="store_true",
-            help="Add the categories that do not exist; else they are errors.",
+            help="Create the categories that do not exist, and list them; without it they are errors. A name that "
+            "looks like a typo of another stays an error.",
+        )
+        # An option of its own, as one with an optional value would take FILE for it.
+        rows.add_argument(
+            "--create-categories=force",
+            action="store_true",
+            dest="force_categories",
+            help="Create also those whose names look like typos of others.",
+        )
+        rows.add_argument(
+            "--ignore-ids",
+            action="store_true",
+            help="Skip the column id, for a file from another catalogue. Without this, id says which animal to change.",
         )
         rows.add_argument(
             "--blank",
@@ -107,11 +120,11 @@ class Command(StoreCommand):
         run = outcome.run
         if not self.as_json:
             for error in outcome.errors[:SHOWN]:
-                self.complain(f"{outcome.place} {error.line:,}: {error.sentence}")
+                self.complain(f"{outcome.place} {error.line:,}: {error.text}")
             if run.refused > SHOWN:
                 self.complain("There are more; --rejects FILE keeps all of them.")
         if outcome.refusal is None:
-            self.report(report(run), as_json(outcome))
+            self.report(report(outcome), as_json(outcome))
         elif run.state == ImportState.ALREADY:
             message = f"{outcome.refusal} To import it all the same, use --again ({run})."
             raise ExitError(message, status=Exit.ALREADY_IMPORTED, result=as_json(outcome))
@@ -151,7 +164,9 @@ def _options(given: dict[str, Any]) -> Options:
     )
     return Options(
         reading=reading,
-        create_categories=given["create_categories"],
+        create_categories=given["create_categories"] or given["force_categories"],
+        force_categories=given["force_categories"],
+        ignore_ids=given["ignore_ids"],
         keep_blanks=given["blank"] == "keep",
         skip_errors=given["on_error"] == "skip",
         max_errors=given["max_errors"],
