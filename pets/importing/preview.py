@@ -27,6 +27,8 @@ class Planned(NamedTuple):
     line: int
     pet_id: int | None
     """None for an animal that is added."""
+    by_id: bool
+    """Whether it was found by its id, or else by its reference."""
     cells: dict[str, Cell]
     """By the header of the column, in the order of an export."""
 
@@ -36,7 +38,7 @@ Watch: TypeAlias = Callable[[list[Planned]], None]
 
 
 PLANNED = f"""
-    SELECT r.line, p.id, {each("p.{c}, COALESCE(r.{c}, p.{c}, {default})")}
+    SELECT r.line, p.id, COALESCE(k.by_id, FALSE), {each("p.{c}, COALESCE(r.{c}, p.{c}, {default})")}
     FROM import_rows r LEFT JOIN import_known k ON k.line = r.line LEFT JOIN pets_pet p ON p.id = k.id
     WHERE k.line IS NULL OR k.differs ORDER BY r.line
 """
@@ -46,7 +48,10 @@ def planned() -> list[Planned]:
     """Return all that is staged to be written, by line; for files of a few thousand rows."""
     rows = list(stream(PLANNED))
     categories = dict(Category.objects.values_list("pk", "name")) if rows else {}
-    return [Planned(line, pet_id, _cells(values, categories, is_new=pet_id is None)) for line, pet_id, *values in rows]
+    return [
+        Planned(line, pet_id, bool(by_id), _cells(values, categories, is_new=pet_id is None))
+        for line, pet_id, by_id, *values in rows
+    ]
 
 
 def _cells(values: list[Any], categories: dict[int, str], *, is_new: bool) -> dict[str, Cell]:

@@ -50,7 +50,8 @@ class Rejects:
     def add(self, errors: Sequence[RowError], cells: Cells | Damaged) -> None:
         """Count one refused row; raises `ImportRefusedError` if there are more than are allowed."""
         self.count += 1
-        self.errors += errors[: max(0, self._told - len(self.errors))]
+        if len(self.errors) < self._told or errors[0].line < self.errors[-1].line:
+            self.errors = sorted([*self.errors, *errors], key=lambda error: error.line)[: self._told]
         if self._file is None and self._wanted is not None:
             self._file = _RejectsFile(self._wanted, self._table, formula_safe=self._formula_safe)
             self.path = self._wanted

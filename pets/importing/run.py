@@ -1,16 +1,17 @@
 """An import from its file to its record: what is done in which order, and what the record says of it."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 from django.utils import timezone
 
+from categories.models import Category
 from history.accounts import account
-from pets.columns import CATEGORY, CATEGORY_ID, COLUMNS, Checked
+from pets.columns import CATEGORY, CATEGORY_ID, COLUMNS, ID, REFERENCE, Checked
 from pets.importing import staging
-from pets.importing.checking import Categories, Check, missing
+from pets.importing.checking import Categories, Check
 from pets.importing.errors import FileError, ImportRefusedError, RowError
 from pets.importing.lock import only_import
 from pets.importing.preview import Watch
@@ -22,7 +23,12 @@ from pets.importing.source import Source, open_source
 from pets.importing.transactions import hang_up, roomy, write_at_once
 from pets.models import ImportRun, ImportState
 
-SAME_REFERENCE = "is the one of {place} {first:,} too; an animal can be in a file once."
+MESSAGES = {
+    staging.Kind.UNKNOWN_ID: "is not the ID of an animal. Leave it blank to add one.",
+    staging.Kind.SAME_ANIMAL: "is the same animal as {place} {other:,}. An animal can be in a file only once.",
+    staging.Kind.SAME_REFERENCE: "is the same animal as {place} {other:,}. An animal can be in a file only once.",
+    staging.Kind.TAKEN_REFERENCE: "belongs to animal {other}.",
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,6 +37,10 @@ class Options:
 
     reading: Reading = field(default_factory=Reading)
     create_categories: bool = False
+    force_categories: bool = False
+    """Also those whose names look like typos of others."""
+    ignore_ids: bool = False
+    """The column `id` says nothing: the file is from another catalogue."""
     keep_blanks: bool = True
     """A blank cell leaves the animal as it is; else it is cleared."""
     skip_errors: bool = False
@@ -57,6 +67,10 @@ class Outcome:
     place: str
     """What their lines count: "line", or "animal" in a JSON array."""
     refusal: str | None = None
+    new_categories: Sequence[str] = ()
+    """The names of the categories that it created, or would create."""
+    by_id: int = 0
+    """Rows whose animal was found by its id; the others that added none were found by their reference."""
 
 
 def import_file(name: str, options: Options, progress: Progress) -> Outcome:
@@ -163,7 +177,15 @@ class _Import:
         self.options = options
         self.progress = progress
         self.sender = sender
-        self.categories = Categories(create=options.create_categories)
+        self.categories = Categories(create=options.create_categories, force=options.force_categories)
+        self.check = Check(
+            self.categories,
+            keep_blanks=options.keep_blanks,
+            ignore_ids=options.ignore_ids,
+            names_categories=self._names_categories(),
+        )
+        self.new_categories: list[str] = []
+        self.by_id = 0
 
     def do(self) -> Outcome:
         """Read, check, write; a refusal is recorded and returned."""
@@ -185,7 +207,7 @@ class _Import:
             self.run.created = self.run.updated = self.run.unchanged = 0
             self.run.new_categories = []
             _end(self.run, ImportState.REFUSED, refusal)
-        return Outcome(self.run, rejects.errors, self.table.place, refusal)
+        return Outcome(self.run, rejects.errors, self.table.place, refusal, self.new_categories, self.by_id)
 
     def _count_rows(self, rejects: Rejects) -> None:
         self.run.rows = self.progress.rows
@@ -212,19 +234,22 @@ class _Import:
     def _read_and_check(self, rejects: Rejects) -> None:
         with self.progress.reading(self.source.raw.tell, self.source.size):
             staging.stage(self._rows(rejects))
-        with self.progress.working("Looking for duplicates"):
-            for row, first in staging.duplicates():
-                error = RowError(
-                    row.line, "external_reference", SAME_REFERENCE.format(place=self.table.place, first=first)
-                )
-                rejects.add([error], self._cells(row))
-        with self.progress.working("Looking for what is missing"):
-            for row in staging.incomplete():
-                there = {column.header for column in COLUMNS if getattr(row, column.name) is not None}
-                rejects.add(missing(row.line, there), self._cells(row))
+        with self.progress.working("Checking against the catalogue"):
+            for row, kind, other in staging.take_out_wrong():
+                rejects.add(self._errors(row, kind, other), self._cells(row))
+
+    def _errors(self, row: Checked, kind: staging.Kind, other: int) -> list[RowError]:
+        """Return what is wrong with a staged row, in words."""
+        if kind is staging.Kind.INCOMPLETE:
+            there = {column.header for column in COLUMNS if getattr(row, column.name) is not None}
+            return self.check.missing(row.line, there)
+        by_id = kind is staging.Kind.UNKNOWN_ID or (kind is staging.Kind.SAME_ANIMAL and row.id is not None)
+        field, value = (ID, row.id) if by_id else (REFERENCE.header, row.external_reference)
+        message = MESSAGES[kind]
+        return [RowError(row.line, field, message.format(place=self.table.place, other=other), value=value)]
 
     def _rows(self, rejects: Rejects) -> Iterator[Checked]:
-        check = Check(self.categories, keep_blanks=self.options.keep_blanks)
+        check = self.check
         rows = self.table.rows if self.options.most_rows is None else _at_most(self.table.rows, self.options.most_rows)
         for line, cells in rows:
             self.progress.rows += 1
@@ -233,24 +258,30 @@ class _Import:
                 yield row
             else:
                 rejects.add(row, cells)
-                if (reference := check.reference(cells)) is not None:
-                    yield Checked(line, external_reference=reference, rejected=True)
+                if (about := check.about(line, cells)) is not None:
+                    yield about
 
     def _write(self, rejects: Rejects) -> None:
         self._count_rows(rejects)
         self.run.new_categories = staging.add_categories(self.categories.added)
+        self.new_categories = list(
+            Category.objects.filter(pk__in=self.run.new_categories).values_list("name", flat=True)
+        )
         sender = self.sender
         written = staging.write(self.run, timezone.now(), request_id=sender.request_id, watch=sender.watch)
         self.run.created, self.run.updated, self.run.unchanged = written.created, written.updated, written.unchanged
+        self.by_id = written.by_id
         self.run.state = ImportState.DRY_RUN if self.options.dry_run else ImportState.DONE
         self.run.finished_at = timezone.now()
         self.run.save()
 
+    def _names_categories(self) -> bool:
+        return self.table.header is not None and CATEGORY.header in self.table.header
+
     def _cells(self, row: Checked) -> Cells:
         """Return a staged row as the file had it."""
-        cells: Cells = {column.header: getattr(row, column.name) for column in COLUMNS}
-        by_name = self.table.header is not None and CATEGORY.header in self.table.header
-        if row.category_id is not None and (by_name or row.category_id < 0):
+        cells: Cells = {ID: row.id} | {column.header: getattr(row, column.name) for column in COLUMNS}
+        if row.category_id is not None and (self._names_categories() or row.category_id < 0):
             cells[CATEGORY.header] = self.categories.name(row.category_id)
         else:
             cells[CATEGORY_ID] = cells.pop(CATEGORY.header)

@@ -71,12 +71,12 @@ def test_a_file_is_shown_then_imported(staff: Client, dogs: Category) -> None:
     maximus = Pet.objects.get(external_reference="A-1")
     assert cells(shown, "plan") == [
         ["2", "new", "", "Rex", "Dogs", "available"],
-        ["3", str(maximus.pk), "A-1", "Max → Maximus", "Dogs", "available → sold"],
+        ["3", f"{maximus.pk} by reference", "A-1", "Max → Maximus", "Dogs", "available → sold"],
     ]
     assert cells(shown, "errors") == [
-        ["5", "category must be the name of an existing category, unless missing ones are to be created."],
+        ["5", "category &quot;Fish&quot; does not exist."],
         ["6", "name is required."],
-        ["6", "status must be one of available, pending, sold."],
+        ["6", "status &quot;gone&quot; must be one of available, pending, sold."],
     ]
     assert catalogue() == [("Max", "Dogs", "available", "A-1"), ("Same", "Dogs", "sold", "A-2")]
 
@@ -105,8 +105,7 @@ def test_the_refused_rows_can_be_mended_and_sent_again(staff: Client, dogs: Cate
     assert file["Content-Disposition"] == 'attachment; filename="friday-refused.csv"'
     assert file.content.decode("utf-8-sig") == (
         "_line,_code,_message,name,category,status,external_reference\r\n"
-        '3,validation_failed,"category must be the name of an existing category, unless missing ones are to be '
-        'created.",Nemo,Fish,,\r\n'
+        "3,validation_failed,category does not exist.,Nemo,Fish,,\r\n"
     )
     again = send(staff, file.content.replace(b"Fish", b"Dogs"), "friday-refused.csv")
     assert cells(again, "plan") == [["2", "new", "", "Nemo", "Dogs", "available"]]
@@ -140,7 +139,7 @@ def test_what_is_done_is_what_was_shown(staff: Client, dogs: Category) -> None:
     Pet.objects.filter(pk=pet.pk).update(name="Maxi")
     anew = confirm(staff, shown)
     assert messages(anew) == [uploads.CHANGED_SINCE]
-    assert cells(anew, "plan")[1] == ["3", str(pet.pk), "A-1", "Maxi → Maximus", "Dogs", "available"]
+    assert cells(anew, "plan")[1] == ["3", f"{pet.pk} by reference", "A-1", "Maxi → Maximus", "Dogs", "available"]
     assert catalogue() == [("Maxi", "Dogs", "available", "A-1")]
     confirm(staff, anew)
     assert catalogue() == [("Maximus", "Dogs", "available", "A-1"), ("Rex", "Dogs", "available", None)]
@@ -319,3 +318,24 @@ def test_the_record_is_in_words(staff: Client, dogs: Category) -> None:
     )
     assert "keep_blanks" not in page
     assert "Refused rows" in page
+
+
+@pytest.mark.parametrize(
+    ("file_format", "starts"), [("csv", b"external_reference,name,category,status\n"), ("xlsx", b"PK")]
+)
+def test_a_template_can_be_downloaded(staff: Client, file_format: str, starts: bytes) -> None:
+    assert f'href="?template={file_format}"' in staff.get(ADD).content.decode()
+    file = staff.get(f"{ADD}?template={file_format}")
+    assert file["Content-Disposition"] == f'attachment; filename="new-animals.{file_format}"'
+    assert file.content.startswith(starts)
+    filled = file.content + b",Rex,Dogs,sold\n" if file_format == "csv" else file.content
+    assert send(staff, filled, f"new.{file_format}", create_categories="on").status_code == 200
+
+
+def test_an_exported_list_is_sent_back(staff: Client, dogs: Category) -> None:
+    pet = Pet.objects.create(name="=1+1", category=dogs)
+    exported = b"".join(staff.get("/admin/pets/pet/export/csv/").streaming_content)  # type: ignore[attr-defined]
+    shown = send(staff, exported.replace(b"available", b"sold"))
+    assert cells(shown, "plan") == [["2", f"{pet.pk} by id", "", "=1+1", "Dogs", "available → sold"]]
+    confirm(staff, shown)
+    assert catalogue() == [("=1+1", "Dogs", "sold", None)]

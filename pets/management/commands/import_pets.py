@@ -64,7 +64,20 @@ class Command(BaseCommand):
         rows.add_argument(
             "--create-categories",
             action="store_true",
-            help="Add the categories that do not exist; else they are errors.",
+            help="Create the categories that do not exist, and list them; without it they are errors. A name that "
+            "looks like a typo of another stays an error.",
+        )
+        # An option of its own, as one with an optional value would take FILE for it.
+        rows.add_argument(
+            "--create-categories=force",
+            action="store_true",
+            dest="force_categories",
+            help="Create also those whose names look like typos of others.",
+        )
+        rows.add_argument(
+            "--ignore-ids",
+            action="store_true",
+            help="Skip the column id, for a file from another catalogue. Without this, id says which animal to change.",
         )
         rows.add_argument(
             "--blank",
@@ -108,14 +121,14 @@ class Command(BaseCommand):
             tell(self, json.dumps(as_json(outcome)))
         else:
             for error in outcome.errors[:TOLD]:
-                self.stderr.write(f"{outcome.place} {error.line:,}: {error.sentence}")
+                self.stderr.write(f"{outcome.place} {error.line:,}: {error.text}")
             if outcome.run.refused > TOLD:
                 self.stderr.write("There are more; --rejects FILE keeps all of them.")
         if outcome.refusal is not None:
             message = f"{outcome.refusal} Nothing was written ({outcome.run})."
             raise CommandError(message)
         if not as_object:
-            tell(self, report(outcome.run))
+            tell(self, report(outcome))
 
 
 def _count(text: str) -> int:
@@ -148,7 +161,9 @@ def _options(given: dict[str, Any]) -> Options:
     )
     return Options(
         reading=reading,
-        create_categories=given["create_categories"],
+        create_categories=given["create_categories"] or given["force_categories"],
+        force_categories=given["force_categories"],
+        ignore_ids=given["ignore_ids"],
         keep_blanks=given["blank"] == "keep",
         skip_errors=given["on_error"] == "skip",
         max_errors=given["max_errors"],

@@ -136,7 +136,7 @@ def test_a_quoted_line_end_is_a_part_of_the_name_and_so_an_error(run_import: Imp
     ]
 
 
-COLUMNS = "Columns: external_reference, name, category, categoryId, status."
+COLUMNS = "Columns: id, external_reference, name, category, categoryId, status."
 
 
 @pytest.mark.parametrize(
