@@ -10,6 +10,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from django.db import connection
 from categories.models import Category
 from pets.importing import sql, staging, transactions
 from pets.importing.lock import only_import
+from pets.importing.readers.rows import Reading
 from pets.models import ImportRun, Pet
 from tests.exploring import EXPLORE
 from tests.factories import PetFactory
@@ -41,10 +43,12 @@ def test_the_record_says_everything(run_import: Import, dogs: Category) -> None:
         "again": False,
         "create_categories": False,
         "dry_run": False,
+        "force_categories": False,
+        "ignore_ids": False,
         "keep_blanks": False,
         "max_errors": None,
         "most_rows": None,
-        "reading": {"delimiter": None, "encoding": None, "format": None, "formula_safe": False},
+        "reading": asdict(Reading()),
         "rejects": None,
         "skip_errors": False,
     }
