@@ -1,7 +1,7 @@
 """The base of our commands: one form of output, of errors, of questions and of exit statuses."""
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
@@ -82,8 +82,13 @@ class StoreCommand(BaseCommand):
 
     def report(self, text: str, result: Any) -> None:
         """Print what was done. It stays done, and the exit status too, if nobody can read this."""
+        self.report_in_parts([self._form(text, result)])
+
+    def report_in_parts(self, parts: Iterable[str]) -> None:
+        """Do so with what is too long for the memory; each part ends a line."""
         try:
-            output.write(self.stdout, self._form(text, result))
+            for part in parts:
+                output.write(self.stdout, part)
         except BrokenPipeError:
             return
         except OSError as error:

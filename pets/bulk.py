@@ -12,12 +12,13 @@ from django.utils import timezone
 
 from categories.models import Category
 from history.acting import acting
-from pets.models import BulkChange, Pet
+from pets.models import BulkChange, EndedSale, Pet, PetStatus, Sale
 
 AT_MOST = 10_000
 """Animals in one bulk change; they are held in memory, and locked while it is made."""
 
 BATCH = 1_000
+WHAT_LENGTH = 400
 CHANGED, GONE, CATEGORY_GONE = "changed since", "deleted since", "its former category was deleted"
 
 Value = str | int
@@ -83,15 +84,21 @@ def make(seen: Seen, target: Target, *, user: AbstractBaseUser) -> BulkChange:
 
 
 def plan_undo(bulk: BulkChange, *, lock: bool = False) -> Plan:
-    """Sort the animals of a bulk change into those that get their former values back, and those that are left."""
+    """Sort the animals of a bulk change into those that get their former values back, and those that are left.
+
+    The value in the column that it changed decides. What has its former value already needs nothing.
+    """
     made = Plan(bulk.column)
     rows = {change.id: change for change in Pet.history.filter(bulk_change=bulk).order_by("history_id")}
-    pets, latest = _now(rows, lock=lock)
+    pets, _ = _now(rows, lock=lock)
     before = _before(bulk)
     categories = set(Category.objects.values_list("pk", flat=True)) if bulk.column == "category_id" else set()
     for number, row in rows.items():
-        pet = pets.get(number)
-        if pet is None or latest[number] != row.history_id:
+        pet, left_as = pets.get(number), getattr(row, bulk.column)
+        value = getattr(pet, bulk.column, None)
+        if pet is not None and value == before[number]:
+            made.already.append(pet)
+        elif pet is None or value != left_as:
             made.left.append((number, row.name, CHANGED if pet else GONE))
         elif bulk.column == "category_id" and before[number] not in categories:
             made.left.append((number, row.name, CATEGORY_GONE))
@@ -103,33 +110,41 @@ def plan_undo(bulk: BulkChange, *, lock: bool = False) -> Plan:
 def undo(bulk: BulkChange, *, user: AbstractBaseUser) -> BulkChange:
     """Give the animals their former values, except those changed since; returns the bulk change that did it.
 
-    Raises `UndoRefusedError`.
+    That one can be undone too, and this one again: by then animals that were left may be as it left them. Raises
+    `UndoRefusedError`.
     """
     with transaction.atomic():
         BulkChange.objects.select_for_update().get(pk=bulk.pk)
-        refuse_unless_last(bulk, user=user)
-        return _write(plan_undo(bulk, lock=True), f"Undo of {bulk}: {bulk.what}", user, undo_of=bulk)
+        refuse_others(bulk, user=user)
+        made = plan_undo(bulk, lock=True)
+        if not made.count and not made.left:
+            message = f"Nothing changed. {str(bulk).capitalize()} is already undone."
+            raise UndoRefusedError(message)
+        undone = _write(made, f"Undo of {bulk}: {bulk.what}"[:WHAT_LENGTH], user, undo_of=bulk)
+        _restore_sales(bulk, made.changes.get(PetStatus.SOLD, []))
+    return undone
 
 
-def refuse_unless_last(bulk: BulkChange, *, user: AbstractBaseUser) -> None:
-    """Raise `UndoRefusedError` unless this is the last bulk change of `user` that is not undone."""
-    if bulk.undo_of_id is not None:
-        message = f"{str(bulk).capitalize()} is itself the undoing of another; it cannot be undone."
-        raise UndoRefusedError(message)
-    if BulkChange.objects.filter(undo_of=bulk).exists():
-        message = f"{str(bulk).capitalize()} was undone already."
-        raise UndoRefusedError(message)
+def refuse_others(bulk: BulkChange, *, user: AbstractBaseUser) -> None:
+    """Raise `UndoRefusedError` unless `user` made this bulk change and it changed something."""
     if not bulk.changed:
-        message = f"{str(bulk).capitalize()} changed nothing; there is nothing to undo."
+        message = f"Nothing changed. {str(bulk).capitalize()} changed nothing, so there is nothing to undo."
         raise UndoRefusedError(message)
     if bulk.user_id != user.pk:
-        message = f"{str(bulk).capitalize()} was made by somebody else ({bulk.who}); only they can undo it."
+        message = (
+            f"Nothing changed. {str(bulk).capitalize()} was made by someone else ({bulk.who}). Only they can undo it."
+        )
         raise UndoRefusedError(message)
-    # One that changed nothing, such as a form sent twice, stands in nobody's way.
-    last = BulkChange.objects.filter(user_id=user.pk, undo_of=None, undone_by=None, changed__gt=0).latest("pk")
-    if last != bulk:
-        message = f"{str(bulk).capitalize()} is not your last; undo {last} first."
-        raise UndoRefusedError(message)
+
+
+def _restore_sales(bulk: BulkChange, pets: list[Pet]) -> None:
+    """Let animals that are sold again be sold on the day that the bulk change ended, not today."""
+    numbers = [pet.pk for pet in pets]
+    changed_at = Pet.history.filter(bulk_change=bulk).values("history_date")[:1]
+    ended = EndedSale.objects.filter(pet__in=numbers, ended_at=Subquery(changed_at)).order_by("-pk")
+    days = dict(ended.values_list("pet", "day"))
+    Sale.objects.filter(pet__in=numbers).delete()
+    Sale.objects.bulk_create(Sale(pet_id=number, day=day) for number, day in days.items())
 
 
 def _now(numbers: Iterable[int], *, lock: bool) -> tuple[dict[int, Pet], dict[int, int]]:

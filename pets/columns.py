@@ -57,11 +57,15 @@ STATUS = Column(
 COLUMNS = (REFERENCE, NAME, CATEGORY, STATUS)
 """In the order of an export."""
 
+ID = "id"
+"""What the animal's own id is called in a file: it says which animal a row is about, and is never set."""
+
 CATEGORY_ID = "categoryId"
 """What the category is called in a file that gives its id, as the API does."""
 
-HEADERS = tuple(
-    header for column in COLUMNS for header in ([column.header, CATEGORY_ID] if column is CATEGORY else [column.header])
+HEADERS = (
+    ID,
+    *(header for column in COLUMNS for header in (column.header, *([CATEGORY_ID] if column is CATEGORY else []))),
 )
 """What the columns of a file can be called."""
 
@@ -70,12 +74,14 @@ class Checked(NamedTuple):
     """A row that has passed the rules; None is blank. A category that is to be created has a negative number."""
 
     line: int
+    id: int | None = None
+    """Of the animal that it is about."""
     external_reference: str | None = None
     name: str | None = None
     category_id: int | None = None
     status: str | None = None
     rejected: bool = False
-    """Only its reference counts: no later row can have it."""
+    """Only its id and its reference count: no later row can be about the same animal."""
 
 
 def each(pattern: str, separator: str = ", ") -> str:
@@ -87,5 +93,7 @@ def _literal(text: str | None) -> str:
     return "NULL" if text is None else f"'{text}'"
 
 
-TABLE = f"(line bigint, {', '.join(f'{column.name} {column.sql_type}' for column in COLUMNS)}, rejected boolean)"
+TABLE = (
+    f"(line bigint, id bigint, {', '.join(f'{column.name} {column.sql_type}' for column in COLUMNS)}, rejected boolean)"
+)
 """The columns of a table of `Checked`, in SQL."""

@@ -27,24 +27,34 @@ def validate_reference(reference: str) -> None:
 
 
 class ImportState(models.TextChoices):
-    """How far an import came. Only `done` and `undone` ever wrote an animal."""
+    """How far an import came. Only `done`, `partly undone` and `undone` ever wrote an animal."""
 
     RUNNING = "running"
     DONE = "done"
     DRY_RUN = "dry run"
-    REFUSED = "refused"
+    REJECTED = "rejected"
+    ALREADY = "already imported", "Already imported"
     STOPPED = "stopped"
     FAILED = "failed"
     KILLED = "killed"
+    PARTLY_UNDONE = "partly undone"
     UNDONE = "undone"
 
 
+STANDING = (ImportState.DONE, ImportState.PARTLY_UNDONE)
+"""Imports whose animals, or some of them, are as they left them: there is something to undo."""
+
+
 class ImportRunQuerySet(models.QuerySet["ImportRun"]):
-    """The filter that lists of animals need."""
+    """The filters that lists of animals and later imports need."""
 
     def writing(self) -> Self:
         """Return the import that is under way, if there is one: it may be writing animals."""
         return self.filter(state=ImportState.RUNNING).order_by()
+
+    def wrote(self) -> Self:
+        """Return the imports that added or changed animals and are not undone."""
+        return self.filter(models.Q(created__gt=0) | models.Q(updated__gt=0), state__in=STANDING)
 
 
 class ImportRun(models.Model):
@@ -54,7 +64,7 @@ class ImportRun(models.Model):
     file_name = models.CharField(max_length=255, help_text='Without its folder; "-" is standard input.')
     sha256 = models.CharField(max_length=64, db_index=True, help_text="Of the file as it was given, in hexadecimal.")
     options = models.JSONField(help_text="What was asked for.")
-    state = models.CharField(max_length=8, choices=ImportState, default=ImportState.RUNNING)
+    state = models.CharField(max_length=16, choices=ImportState, default=ImportState.RUNNING)
     rows = models.BigIntegerField(default=0, help_text="Rows read, without the header.")
     created = models.BigIntegerField(default=0, help_text="Animals that were added.")
     updated = models.BigIntegerField(default=0, help_text="Animals that were changed.")
@@ -97,7 +107,6 @@ class ImportUpload(models.Model):
     rejects = models.BinaryField(default=b"", help_text="The refused rows, as import_pets --rejects writes them.")
     run = models.ForeignKey(ImportRun, on_delete=models.SET_NULL, null=True, related_name="uploads")
     created_at = models.DateTimeField(auto_now_add=True, db_index=True)
-    confirmed_at = models.DateTimeField(null=True, help_text="When it was imported, or is being imported since.")
 
     def __str__(self) -> str:
         """Return the name of the file."""
@@ -117,7 +126,7 @@ class BulkChange(models.Model):
         default=list, help_text="The animals that were left as they are: a list of `[id, name, reason]`."
     )
     made_at = models.DateTimeField(auto_now_add=True)
-    undo_of = models.OneToOneField("self", on_delete=models.PROTECT, null=True, related_name="undone_by")
+    undo_of = models.ForeignKey("self", on_delete=models.PROTECT, null=True, related_name="undoings")
 
     class Meta:
         """Newest first."""
@@ -136,6 +145,16 @@ class ChangeOfPet(Change):
         ImportRun, on_delete=models.PROTECT, null=True, blank=True, related_name="changes", db_constraint=False
     )
     import_line = models.BigIntegerField(null=True, blank=True, help_text="Where in the file, from 1.")
+    undo_of = models.ForeignKey(
+        ImportRun,
+        on_delete=models.PROTECT,
+        null=True,
+        blank=True,
+        related_name="+",
+        db_constraint=False,
+        db_index=False,  # looked for by the animal
+        help_text="The import that this change undid for the animal.",
+    )
     bulk_change = models.ForeignKey(
         BulkChange,
         on_delete=models.PROTECT,
@@ -236,3 +255,24 @@ class Sale(models.Model):
     def __str__(self) -> str:
         """Return the animal and the day."""
         return f"animal {self.pet_id}, sold on {self.day}"
+
+
+class EndedSale(models.Model):
+    """A sale that ended: the animal was sold no longer, or was deleted. Triggers of the database write it.
+
+    `ended_at` is the `updated_at` of the animal after the change, which an import or a bulk change shares with its rows
+    of history, so that undoing it finds the day. The last one of a deleted animal is what restoring it needs.
+    """
+
+    pet = models.ForeignKey(Pet, on_delete=models.DO_NOTHING, related_name="+", db_constraint=False, db_index=False)
+    day = models.DateField(help_text="On which it had been sold, in UTC.")
+    ended_at = models.DateTimeField()
+
+    class Meta:
+        """Looked for by the animal and the change."""
+
+        indexes: ClassVar = [models.Index(fields=["pet", "ended_at"], name="ended_sale_of_pet")]
+
+    def __str__(self) -> str:
+        """Return the animal and the day."""
+        return f"animal {self.pet_id}, had been sold on {self.day}"

@@ -6,7 +6,7 @@ from django.db import IntegrityError, transaction
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from categories.models import Category
-from pets.models import Pet
+from pets.models import EndedSale, Pet, PetStatus, Sale
 
 SEARCHED = 10_000
 """Deletions, the newest, that a name or a reference is looked for in; history is indexed by animal only."""
@@ -61,10 +61,19 @@ def restore(number: int) -> Pet:
             pet.save(force_insert=True)
             if added is not None:
                 Pet.objects.filter(pk=number).update(created_at=added.history_date)
+            if pet.status == PetStatus.SOLD:
+                _restore_sale(number)
     except IntegrityError as error:
         message = f"“{last.name}” could not be restored: somebody changed the catalogue at the same moment. Try again."
         raise RestoreRefusedError(message) from error
     return pet
+
+
+def _restore_sale(number: int) -> None:
+    """Let the animal be sold on the day that its deletion ended; none is known of one that was sold when it came."""
+    sale = EndedSale.objects.filter(pet=number).order_by("-pk").first()
+    if sale is not None:
+        Sale.objects.create(pet_id=number, day=sale.day)
 
 
 def _category_gone(name: str, category: int) -> str:

@@ -39,8 +39,8 @@ def _text(value: Any, *, longest: int) -> str:
     return value
 
 
-def category_id(value: Any) -> int:
-    """Return the integer of 64 bits that the value is (`1.0` is one); whether such a category exists is not asked."""
+def identifier(value: Any) -> int:
+    """Return the integer of 64 bits that the value is (`1.0` is one); whether such an id exists is not asked."""
     if isinstance(value, Decimal) and -EXACT_IN_A_DOUBLE < value < EXACT_IN_A_DOUBLE and value == int(value):
         return int(value)
     if type(value) is int and INT64_MIN <= value <= INT64_MAX:

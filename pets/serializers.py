@@ -43,7 +43,7 @@ class CategoryIdField(serializers.IntegerField):
 
     def run_validation(self, data: Any = serializers.empty) -> Any:
         """Return the integer; raises `ValidationError`."""
-        return _read(rules.category_id, data)
+        return _read(rules.identifier, data)
 
 
 class StatusField(serializers.ChoiceField):

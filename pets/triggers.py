@@ -1,7 +1,7 @@
-"""The triggers on the table of animals that keep `StockMovement` and `Sale`, so that no way in can forget them.
+"""The triggers on the table of animals that keep `StockMovement`, `Sale` and `EndedSale`, whoever writes.
 
-A migration that makes SQLite build the table of animals, or that of the movements, anew (any change of a field or a
-constraint does) loses them, and must run `install` after it. A test notices.
+A migration that makes SQLite rebuild the table of animals (any change of a field or a constraint does) loses them, and
+should run `install` after it. `PetsConfig` installs them again after any migration that did not.
 """
 
 from collections.abc import Iterable
@@ -25,7 +25,9 @@ CREATE FUNCTION pet_removed() RETURNS trigger LANGUAGE plpgsql SET search_path F
 BEGIN
     INSERT INTO pets_stockmovement (day, category_id, status, animals)
     SELECT (created_at AT TIME ZONE 'UTC')::date, category_id, status, -count(*) FROM old_rows GROUP BY 1, 2, 3;
-    DELETE FROM pets_sale s USING old_rows o WHERE o.status = 'sold' AND s.pet_id = o.id;
+    WITH ended AS (DELETE FROM pets_sale s USING old_rows o WHERE o.status = 'sold' AND s.pet_id = o.id
+                   RETURNING s.pet_id, s.day, o.updated_at)
+    INSERT INTO pets_endedsale (pet_id, day, ended_at) SELECT * FROM ended;
     RETURN NULL;
 END $$;
 
@@ -36,8 +38,11 @@ BEGIN
     FROM (SELECT created_at, category_id, status, 1 AS animals FROM new_rows
           UNION ALL SELECT created_at, category_id, status, -1 FROM old_rows) rows
     GROUP BY 1, 2, 3 HAVING sum(animals) <> 0;
-    DELETE FROM pets_sale USING (SELECT id FROM old_rows WHERE status = 'sold'
-                                 EXCEPT SELECT id FROM new_rows WHERE status = 'sold') back WHERE pet_id = back.id;
+    IF EXISTS (SELECT FROM old_rows WHERE status = 'sold') THEN
+        WITH ended AS (DELETE FROM pets_sale USING new_rows WHERE pet_id = id AND status <> 'sold'
+                       RETURNING pet_id, day, updated_at)
+        INSERT INTO pets_endedsale (pet_id, day, ended_at) SELECT * FROM ended;
+    END IF;
     INSERT INTO pets_sale (pet_id, day)
     SELECT id, (now() AT TIME ZONE 'UTC')::date FROM (SELECT id FROM new_rows WHERE status = 'sold'
                                                       EXCEPT SELECT id FROM old_rows WHERE status = 'sold') newly
@@ -49,6 +54,7 @@ CREATE FUNCTION pets_truncated() RETURNS trigger LANGUAGE plpgsql SET search_pat
 BEGIN
     DELETE FROM pets_stockmovement;
     DELETE FROM pets_sale;
+    DELETE FROM pets_endedsale;
     RETURN NULL;
 END $$;
 
@@ -83,6 +89,8 @@ END""",  # noqa: S608 - constants
 CREATE TRIGGER pet_removed AFTER DELETE ON pets_pet WHEN EXISTS (SELECT 1 FROM pets_stockmovement) BEGIN
     INSERT INTO pets_stockmovement (day, category_id, status, animals)
     VALUES (date(OLD.created_at), OLD.category_id, OLD.status, -1) {ADD};
+    INSERT INTO pets_endedsale (pet_id, day, ended_at)
+    SELECT pet_id, day, OLD.updated_at FROM pets_sale WHERE pet_id = OLD.id;
     DELETE FROM pets_sale WHERE pet_id = OLD.id;
 END""",  # noqa: S608 - constants
     f"""
@@ -91,6 +99,8 @@ WHEN (OLD.category_id, OLD.status, OLD.created_at) <> (NEW.category_id, NEW.stat
     INSERT INTO pets_stockmovement (day, category_id, status, animals)
     VALUES (date(OLD.created_at), OLD.category_id, OLD.status, -1),
            (date(NEW.created_at), NEW.category_id, NEW.status, 1) {ADD};
+    INSERT INTO pets_endedsale (pet_id, day, ended_at)
+    SELECT pet_id, day, NEW.updated_at FROM pets_sale WHERE pet_id = OLD.id AND NEW.status <> 'sold';
     DELETE FROM pets_sale WHERE pet_id = OLD.id AND NEW.status <> 'sold';
     INSERT INTO pets_sale (pet_id, day) SELECT NEW.id, date('now') WHERE NEW.status = 'sold' AND OLD.status <> 'sold'
     ON CONFLICT (pet_id) DO UPDATE SET day = excluded.day;

@@ -37,7 +37,7 @@ class PetstoreAdminConfig(SimpleAdminConfig):
     Its pages are loaded by what serves or checks them (`urls.py`), not by every command.
     """
 
-    default_site = "petstore_site.back_office.BackOffice"
+    default_site = "petstore_site.back_office.site.BackOffice"
 
     def ready(self) -> None:
         """Register the checks of the admin, which load its pages first."""

@@ -10,7 +10,8 @@ from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 
 from history.acting import begin_request
-from petstore_site import error_pages, metrics
+from petstore_site import metrics
+from petstore_site.public import error_pages
 from rest import database_errors
 from rest.middleware import is_api
 

@@ -187,7 +187,7 @@ TEMPLATES: list[dict[str, Any]] = [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
-                "petstore_site.pages.environment",
+                "petstore_site.public.pages.environment",
             ],
         },
     },
@@ -353,7 +353,7 @@ STORAGES = {
 CSRF_TRUSTED_ORIGINS: list[str] = env.parsed("CSRF_TRUSTED_ORIGINS", _origins, [])
 CSRF_COOKIE_SECURE = SESSION_COOKIE_SECURE = HOSTED
 CSRF_COOKIE_HTTPONLY = True
-CSRF_FAILURE_VIEW = "petstore_site.error_pages.csrf_failure"
+CSRF_FAILURE_VIEW = "petstore_site.public.error_pages.csrf_failure"
 BEHIND_TLS_PROXY = env.flag("BEHIND_TLS_PROXY", default=HOSTED)
 SECURE_SSL_REDIRECT = HOSTED and BEHIND_TLS_PROXY  # else nothing tells what is secure already
 SECURE_REDIRECT_EXEMPT = [r"^v1(/|$)", r"^(livez|readyz)$"]  # the API answers with Errors, not with redirects

@@ -3,8 +3,8 @@
 from django.contrib import admin
 from django.urls import include, path, re_path
 
-from petstore_site import health, pages
 from petstore_site.apikeys import schema  # noqa: F401 - importing tells drf-spectacular how keys are sent
+from petstore_site.public import health, pages
 from rest.views import UnknownRouteView
 
 admin.autodiscover()
@@ -22,8 +22,8 @@ urlpatterns = [
     re_path(r"^v1(?:/[\s\S]*)?\Z", UnknownRouteView.as_view(), name="unknown-route"),
 ]
 
-handler400 = "petstore_site.error_pages.bad_request"
-handler403 = "petstore_site.error_pages.permission_denied"
-handler404 = "petstore_site.error_pages.not_found"
-handler429 = "petstore_site.error_pages.too_many_requests"
-handler500 = "petstore_site.error_pages.server_error"
+handler400 = "petstore_site.public.error_pages.bad_request"
+handler403 = "petstore_site.public.error_pages.permission_denied"
+handler404 = "petstore_site.public.error_pages.not_found"
+handler429 = "petstore_site.public.error_pages.too_many_requests"
+handler500 = "petstore_site.public.error_pages.server_error"

@@ -109,8 +109,8 @@ def _complete(operation: Schema, method: str, action: str, errors: list[ErrorCod
     if method == "get":
         responses["304"] = {"description": "Not modified. Your copy is still current."}
     for status, response in responses.items():
-        names = _headers_of(status, action=action, deprecated=operation.get("deprecated", False))
-        response["headers"] = {shown: _header(kept) for shown, kept in names.items()}
+        headers = _headers_of(status, action=action, deprecated=operation.get("deprecated", False))
+        response["headers"] = {shown: _header(kept) for shown, kept in headers.items()}
     operation["responses"] = dict(sorted(responses.items()))
     names = ["X-Request-ID", "If-None-Match" if method == "get" else "Idempotency-Key"]
     operation.setdefault("parameters", []).extend(

@@ -2,7 +2,7 @@
 
 import pytest
 
-from petstore_site.charts import Bar, Chart, Figure, Row, Series
+from petstore_site.back_office.charts import Bar, Chart, Figure, Row, Series
 
 TWO = [Series("Good", "bar-available"), Series("Bad", "bar-wrong")]
 

@@ -14,8 +14,8 @@ from django.utils import timezone
 
 from pets.models import ImportRun, Pet, PetStatus, Sale
 from petstore_site.apikeys.models import APIKey, KeyUsage, Use
-from petstore_site.dashboard import animals, keys
-from petstore_site.dashboard.days import name
+from petstore_site.back_office.dashboard import animals, keys
+from petstore_site.back_office.dashboard.days import name
 from tests.days import today
 from tests.factories import APIKeyFactory, CategoryFactory, PetFactory
 

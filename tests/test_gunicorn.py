@@ -101,7 +101,7 @@ def test_reload_starts_new_code_and_refuses_code_that_would_not_start(start: Sta
     gunicorn = start(root=root)
     gunicorn.wait_until_ready()
 
-    health = root / "petstore_site" / "health.py"
+    health = root / "petstore_site" / "public" / "health.py"
     with health.open("a") as file:
         file.write("\n\ndef livez(_request):\n    return HttpResponse('new')\n")
     gunicorn.process.send_signal(signal.SIGHUP)

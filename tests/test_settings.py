@@ -204,15 +204,15 @@ def test_production_redirects_browsers_to_tls_and_nothing_else(path: str, status
 
 def test_pages_of_other_origins_may_read_every_header_that_they_need() -> None:
     exposed = (
-        "Deprecation, ETag, Idempotency-Replayed, Link, Location, RateLimit, RateLimit-Policy, Retry-After, Sunset, "
+        "API-Key-Expiration, Deprecation, ETag, Idempotency-Replayed, Link, Location, RateLimit, RateLimit-Policy, Retry-After, Sunset, "
         "WWW-Authenticate, X-Request-ID"
     )
     assert start(PRODUCTION, "', '.join(settings.CORS_EXPOSE_HEADERS)").stdout == f"{exposed}\n"
 
 
 def test_cors_stands_before_the_api_and_only_where_origins_are_set() -> None:
-    name = "corsheaders.middleware.CorsMiddleware"
-    order = f"settings.MIDDLEWARE.index('{name}') < min(i for i, m in enumerate(settings.MIDDLEWARE) if m.startswith('rest.'))"
+    name = "rest.middleware.PreflightMiddleware"
+    order = f"min(i for i, m in enumerate(settings.MIDDLEWARE) if m.startswith('rest.')) == settings.MIDDLEWARE.index('{name}')"
     assert start({"CORS_ALLOWED_ORIGINS": "https://shop.example"}, order).stdout == "True\n"
     assert start({}, f"'{name}' in settings.MIDDLEWARE").stdout == "False\n"
 

@@ -1,4 +1,4 @@
-"""Bulk changes in the back office: the actions of the list, the page that asks, the record, and undoing the last."""
+"""Bulk changes in the back office: the actions of the list, the page that asks, the record, and undoing one."""
 
 import re
 from typing import Any
@@ -7,6 +7,7 @@ from django import forms
 from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.db import IntegrityError
+from django.db.models import Exists, OuterRef, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
@@ -17,7 +18,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 from categories.models import Category
 from history.admin import RecordAdmin
 from history.conflicts import latest_change_of_each
-from pets.bulk import AT_MOST, Plan, Target, UndoRefusedError, make, plan, plan_undo, refuse_unless_last, undo
+from pets.bulk import AT_MOST, Plan, Target, UndoRefusedError, make, plan, plan_undo, refuse_others, undo
 from pets.models import BulkChange, Pet, PetStatus
 
 LISTED = 100
@@ -97,17 +98,21 @@ ACTIONS = [
 
 @admin.register(BulkChange)
 class BulkChangeAdmin(RecordAdmin):
-    """The record of bulk changes, to be read by whoever may see animals; the last can be undone by who made it."""
+    """The record of bulk changes, to be read by whoever may see animals; each can be undone by who made it."""
 
     list_display = ["__str__", "what", "changed", "who", "made_at", "undone"]
-    list_select_related = ["undone_by"]
     fields = ["what", "who", "made_at", "changed", "undone", "left_as_they_are"]
     show_full_result_count = False
 
     @admin.display(description="undone", boolean=True)
     def undone(self, bulk: BulkChange) -> bool:
-        """Return whether it was undone."""
-        return hasattr(bulk, "undone_by")
+        """Return whether it was undone, perhaps in part."""
+        return bool(bulk.is_undone)  # type: ignore[attr-defined]  # annotated below
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[BulkChange]:
+        """Note for each whether it was undone."""
+        undone = BulkChange.objects.filter(undo_of=OuterRef("pk"))
+        return super().get_queryset(request).annotate(is_undone=Exists(undone))
 
     @admin.display(description="left as they are")
     def left_as_they_are(self, bulk: BulkChange) -> str:
@@ -163,7 +168,7 @@ class BulkChangeAdmin(RecordAdmin):
                 undone = undo(bulk, user=request.user)
                 _tell(request, undone, f"{_animals(undone.changed)} given the former value again.")
                 return HttpResponseRedirect(reverse("admin:pets_pet_changelist"))
-            refuse_unless_last(bulk, user=request.user)
+            refuse_others(bulk, user=request.user)
         except UndoRefusedError as error:
             messages.error(request, str(error))
             return HttpResponseRedirect(reverse("admin:pets_bulkchange_changelist"))

@@ -3,12 +3,14 @@
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from io import BytesIO
 from typing import BinaryIO, cast
 
 from django.db import connection, transaction
 from django.db.models import QuerySet
-from django.http import FileResponse
+from django.http import FileResponse, HttpResponse
 from django.utils import timezone
+from django.utils.http import content_disposition_header
 
 from pets.exporting import FileFormat, Form, write_pets
 from pets.models import Pet
@@ -44,6 +46,14 @@ def download(pets: QuerySet[Pet], file_format: FileFormat) -> FileResponse:
     file.seek(0)
     name = f"animals-{timezone.now():%Y-%m-%d-%H%M}.{file_format}"
     return FileResponse(file, as_attachment=True, filename=name, content_type=CONTENT_TYPES[file_format])
+
+
+def template(file_format: FileFormat) -> HttpResponse:
+    """Return a file with the header alone, for new animals."""
+    file = BytesIO()
+    write_pets(Pet.objects.filter(pk__lt=0), file, form=Form(file_format=file_format, ids=False))
+    name = content_disposition_header(as_attachment=True, filename=f"new-animals.{file_format}") or ""
+    return HttpResponse(file.getvalue(), content_type=CONTENT_TYPES[file_format], headers={"Content-Disposition": name})
 
 
 @contextmanager

@@ -15,6 +15,8 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from history.acting import acting
 from history.admin import RecordAdmin
+from pets.admin.downloads import CONTENT_TYPES, template
+from pets.exporting import FileFormat
 from pets.importing.errors import ImportRefusedError
 from pets.importing.progress import Progress
 from pets.importing.report import counts
@@ -122,8 +124,10 @@ class ImportRunAdmin(RecordAdmin):
     def add_view(
         self, request: HttpRequest, _form_url: str = "", _extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
-        """Take a file and show what it would do."""
+        """Take a file and show what it would do; with `?template=csv` return one to fill in."""
         self._refuse_others(request)
+        if (wanted := request.GET.get("template")) in CONTENT_TYPES:
+            return template(FileFormat(wanted))
         may_add_categories = request.user.has_perm("categories.add_category")
         given = (request.POST, request.FILES) if request.method == "POST" else ()
         form = UploadForm(*given, may_add_categories=may_add_categories)
@@ -180,7 +184,9 @@ class ImportRunAdmin(RecordAdmin):
         except ImportRefusedError as error:
             self.message_user(request, str(error), messages.ERROR)
             return self._record(run)
-        return self._page(request, "undone.html", title=f"Import {run.pk} is undone", run=run, undone=undone)
+        return self._page(
+            request, "undone.html", title=f"Import {run.pk} is {undone.run.state}", run=run, undone=undone
+        )
 
     def _refuse_others(self, request: HttpRequest) -> None:
         if not self.has_add_permission(request):

@@ -1,7 +1,7 @@
 """The catalogue as a file that `import_pets` reads back."""
 
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import PurePath
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import orjson
 from django.db.models import QuerySet
 
-from pets.exporting.rows import HEADERS, Output, Progress, Row, Rows, rows, unheard, write_batches, write_csv
+from pets.exporting.rows import Output, Progress, Row, Rows, headers, rows, unheard, write_batches, write_csv
 from pets.exporting.sheet import write_xlsx
 from pets.files import BLOCK
 from pets.models import Pet
@@ -38,6 +38,8 @@ class Form:
     file_format: FileFormat
     compressed: bool = False
     """With gzip, CSV and JSON lines only: XLSX is compressed by itself."""
+    ids: bool = True
+    """With the id of each animal, by which an import finds it again."""
     formula_safe: bool = False
     """With a `'` before what a spreadsheet may take for a formula, CSV and XLSX only."""
 
@@ -73,11 +75,12 @@ def write_pets(pets: QuerySet[Pet], out: BinaryIO, *, form: Form, progress: Prog
     Nothing is written into the catalogue and no writer waits. Memory does not grow with the catalogue, and the same
     animals give the same bytes, on either database. Raises `TooManyAnimalsError`, and `OSError` as `out` does.
     """
-    write, chosen = WRITERS[form.file_format], rows(pets, formula_safe=form.formula_safe)
+    write, names = WRITERS[form.file_format], headers(ids=form.ids)
+    chosen = rows(pets, ids=form.ids, formula_safe=form.formula_safe)
     if not form.compressed:
-        return write(chosen, out, progress)
+        return write(chosen, names, out, progress)
     compressed = _Gzip(out)
-    written = write(chosen, compressed, progress)
+    written = write(chosen, names, compressed, progress)
     compressed.finish()
     return written
 
@@ -102,21 +105,20 @@ class _Gzip:
         self._out.write(self._compressor.compress(self._waiting) + self._compressor.flush())
 
 
-def _write_jsonl(rows: Rows, out: Output, progress: Progress) -> int:
-    return write_batches(rows, out, _json_lines, progress)
+def _write_jsonl(rows: Rows, names: Sequence[str], out: Output, progress: Progress) -> int:
+    def encode(batch: list[Row]) -> bytes:
+        # OPT_APPEND_NEWLINE would copy each line once more, which takes four times as long.
+        return b"".join([orjson.dumps(_members(names, row)) + b"\n" for row in batch])
+
+    return write_batches(rows, out, encode, progress)
 
 
-def _json_lines(batch: list[Row]) -> bytes:
-    # OPT_APPEND_NEWLINE would copy each line once more, which takes four times as long.
-    return b"".join([orjson.dumps(_members(row)) + b"\n" for row in batch])
+def _members(names: Sequence[str], row: Row) -> dict[str, Any]:
+    members = dict(zip(names, row, strict=True))
+    return {name: value for name, value in members.items() if value is not None} if None in row else members
 
 
-def _members(row: Row) -> dict[str, str | None]:
-    members = dict(zip(HEADERS, row, strict=True))
-    return {header: text for header, text in members.items() if text is not None} if None in row else members
-
-
-WRITERS: dict[FileFormat, Callable[[Rows, Any, Progress], int]] = {
+WRITERS: dict[FileFormat, Callable[[Rows, Sequence[str], Any, Progress], int]] = {
     FileFormat.CSV: write_csv,
     FileFormat.JSONL: _write_jsonl,
     FileFormat.XLSX: write_xlsx,

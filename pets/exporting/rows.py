@@ -12,7 +12,7 @@ from django.db.models import Case, CharField, F, QuerySet, Value, When
 from django.db.models.functions import Concat, Left
 from django.db.models.lookups import In
 
-from pets.columns import COLUMNS
+from pets.columns import COLUMNS, ID
 from pets.models import Pet
 from pets.spreadsheets import FORMULA_STARTS
 
@@ -21,7 +21,11 @@ if TYPE_CHECKING:
     from psycopg.abc import Buffer
 
 BATCH = 5000
-HEADERS = tuple(column.header for column in COLUMNS)
+
+
+def headers(*, ids: bool) -> list[str]:
+    """Return the names of the columns of a file."""
+    return [*([ID] if ids else []), *(column.header for column in COLUMNS)]
 
 
 class Output(Protocol):
@@ -31,8 +35,8 @@ class Output(Protocol):
         """Take all of them."""
 
 
-Row: TypeAlias = tuple[str | None, ...]
-"""As many as `COLUMNS`."""
+Row: TypeAlias = tuple[Any, ...]
+"""The id, if it is exported, and a text or None for each of `COLUMNS`."""
 Rows: TypeAlias = QuerySet[Pet, Any]
 Progress: TypeAlias = Callable[[int], object]
 """Is told how many more animals are written, every now and then."""
@@ -42,10 +46,11 @@ def unheard(more: int) -> None:
     """Be a `Progress` that tells nobody."""
 
 
-def rows(pets: QuerySet[Pet], *, formula_safe: bool) -> Rows:
+def rows(pets: QuerySet[Pet], *, ids: bool, formula_safe: bool) -> Rows:
     """Return the query for the columns, by id; `formula_safe` puts a `'` before what may be a formula."""
     paths = [column.path for column in COLUMNS]
-    return pets.order_by("pk").values_list(*[_guarded(path) for path in paths] if formula_safe else paths)
+    columns = [_guarded(path) for path in paths] if formula_safe else paths
+    return pets.order_by("pk").values_list(*(["pk"] if ids else []), *columns)
 
 
 def _guarded(field: str) -> Case:
@@ -53,9 +58,9 @@ def _guarded(field: str) -> Case:
     return Case(formula, default=F(field), output_field=CharField())
 
 
-def write_csv(rows: Rows, out: Output, progress: Progress) -> int:
+def write_csv(rows: Rows, names: Sequence[str], out: Output, progress: Progress) -> int:
     """Write a header and the rows (RFC 4180 but for its line ends, which are line feeds); return how many rows."""
-    header = csv_lines([HEADERS])
+    header = csv_lines([names])
     if connection.vendor == "postgresql":
         return _copy_csv(rows, out, progress, header=header)
     return write_batches(rows, out, csv_lines, progress, before=header)

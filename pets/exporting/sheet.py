@@ -4,7 +4,7 @@ openpyxl makes the workbook, and this module its rows: openpyxl would take a min
 a second temporary file, and call "=1+1" a formula.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from io import BytesIO
 from string import ascii_uppercase
@@ -13,7 +13,7 @@ from xml.sax import saxutils
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 from pets.columns import COLUMNS
-from pets.exporting.rows import HEADERS, Progress, Row, Rows, write_batches
+from pets.exporting.rows import Progress, Row, Rows, write_batches
 from pets.spreadsheets import escape
 
 MOST_ANIMALS = 2**20 - 1
@@ -24,7 +24,8 @@ MOST_BYTES = 2**31 - 2**20
 
 SHEET = "xl/worksheets/sheet1.xml"
 END_OF_ROWS = b"</sheetData>"
-LETTERS = ascii_uppercase[: len(COLUMNS)]
+ID_WIDTH = 12
+LETTERS = ascii_uppercase[: len(COLUMNS) + 1]
 EPOCH = datetime(1980, 1, 1)  # noqa: DTZ001 - openpyxl takes it for UTC; no entry of an archive can be older
 
 
@@ -36,14 +37,14 @@ class TooManyAnimalsError(Exception):
         return f"A spreadsheet holds {MOST_ANIMALS:,} animals and 2 GiB of text at most, and these are more. Use CSV."
 
 
-def write_xlsx(rows: Rows, out: BinaryIO, progress: Progress) -> int:
+def write_xlsx(rows: Rows, names: Sequence[str], out: BinaryIO, progress: Progress) -> int:
     """Write a workbook with one sheet; return how many animals.
 
     The same animals give the same bytes, since the workbook's own dates are fixed. Raises `TooManyAnimalsError`.
     """
     if rows.count() > MOST_ANIMALS:
         raise TooManyAnimalsError
-    parts = _workbook_with_a_header()
+    parts = _workbook_with_a_header(names)
     before, _, after = parts.pop(SHEET).partition(END_OF_ROWS)
     with ZipFile(out, "w") as archive:
         for name, content in parts.items():
@@ -54,7 +55,7 @@ def write_xlsx(rows: Rows, out: BinaryIO, progress: Progress) -> int:
     return written
 
 
-def _workbook_with_a_header() -> dict[str, bytes]:
+def _workbook_with_a_header(names: Sequence[str]) -> dict[str, bytes]:
     """Return the parts of a workbook, by name."""
     from openpyxl import Workbook  # noqa: PLC0415 - it takes longer to load than a small export
     from openpyxl.writer.excel import ExcelWriter  # noqa: PLC0415
@@ -63,9 +64,10 @@ def _workbook_with_a_header() -> dict[str, bytes]:
     workbook.properties.created = workbook.properties.modified = EPOCH
     sheet: Any = workbook.create_sheet("Animals")  # the stubs know too little of it
     sheet.freeze_panes = "A2"
-    for letter, column in zip(LETTERS, COLUMNS, strict=True):
-        sheet.column_dimensions[letter].width = column.width
-    sheet.append(HEADERS)
+    widths = {column.header: column.width for column in COLUMNS}
+    for letter, name in zip(LETTERS, names, strict=False):
+        sheet.column_dimensions[letter].width = widths.get(name, ID_WIDTH)
+    sheet.append(names)
     with ZipFile(BytesIO(), "w") as archive:
         ExcelWriter(workbook, archive).write_data()  # `Workbook.save` would write the time of day
         return {name: archive.read(name) for name in archive.namelist()}
@@ -93,8 +95,8 @@ def _xml_lines() -> Callable[[list[Row]], bytes]:
 
 def _xml_line(number: int, row: Row) -> str:
     cells = [
-        f'<c r="{letter}{number}" t="inlineStr"><is><t xml:space="preserve">{_xml(text)}</t></is></c>'
-        for letter, text in zip(LETTERS, row, strict=True)
+        f'<c r="{letter}{number}" t="inlineStr"><is><t xml:space="preserve">{_xml(str(text))}</t></is></c>'
+        for letter, text in zip(LETTERS, row, strict=False)
         if text is not None
     ]
     return f'<row r="{number}">{"".join(cells)}</row>'

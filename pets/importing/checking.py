@@ -1,6 +1,8 @@
 """Checks rows one by one, by the rules that the API goes by."""
 
 from collections.abc import Callable, Container
+from contextlib import suppress
+from functools import cached_property
 from typing import Any
 
 from django.core.exceptions import ValidationError
@@ -8,11 +10,14 @@ from django.core.exceptions import ValidationError
 from categories.models import Category
 from categories.names import validate_name
 from pets import rules
-from pets.columns import CATEGORY, CATEGORY_ID, COLUMNS, REFERENCE, Checked
+from pets.columns import CATEGORY, CATEGORY_ID, COLUMNS, ID, REFERENCE, STATUS, Checked
 from pets.importing.errors import FileError, RowError
 from pets.importing.readers.rows import Cells, Damaged
+from pets.importing.similar import Similar
 
-NO_SUCH_NAME = "must be the name of an existing category, unless missing ones are to be created."
+NO_SUCH_NAME = "does not exist."
+DID_YOU_MEAN = 'does not exist. Did you mean "{similar}"?'
+TOO_SIMILAR = 'is too similar to "{similar}" to be created.'
 MOST_NEW_CATEGORIES = 10_000
 """Of one file. They are held in memory, and so many are a mistake."""
 
@@ -22,9 +27,10 @@ BOTH = "and category say the same: give one of them."
 class Categories:
     """The categories there are, and those that the file adds."""
 
-    def __init__(self, *, create: bool) -> None:
-        """`create`: a name that no category has is that of one to be added."""
+    def __init__(self, *, create: bool, force: bool = False) -> None:
+        """`create`: a name that no category has is that of one to be added, with `force` also a likely typo."""
         self._create = create
+        self._force = force
         self.ids = dict(Category.objects.values_list("name", "pk"))
         self._names = {number: name for name, number in self.ids.items()}
         self.added: dict[str, int] = {}
@@ -32,15 +38,25 @@ class Categories:
 
     def by_name(self, name: Any) -> int:
         """Return the id; raises `ValidationError`."""
-        if isinstance(name, str) and (known := self.ids.get(name) or self.added.get(name)) is not None:
+        if not isinstance(name, str):
+            raise ValidationError(rules.NOT_A_STRING)
+        if (known := self.ids.get(name) or self.added.get(name)) is not None:
             return known
-        if not self._create or not isinstance(name, str):
-            raise ValidationError(NO_SUCH_NAME if isinstance(name, str) else rules.NOT_A_STRING)
+        similar = self._similar.find(name)
+        if not self._create:
+            raise ValidationError(DID_YOU_MEAN.format(similar=similar) if similar else NO_SUCH_NAME)
         validate_name(name)
-        if len(self.added) >= MOST_NEW_CATEGORIES and name not in self.added:
+        if similar and not self._force:
+            raise ValidationError(TOO_SIMILAR.format(similar=similar))
+        if len(self.added) >= MOST_NEW_CATEGORIES:
             message = f"There are more than {MOST_NEW_CATEGORIES:,} new categories. Is it the right column?"
             raise FileError(message)
+        self._similar.add(name)
         return self.added.setdefault(name, -len(self.added) - 1)
+
+    @cached_property
+    def _similar(self) -> Similar:
+        return Similar(self.ids)
 
     def name(self, number: int) -> str:
         """Return the name of a category by its id, or by the number that stands for one to be added."""
@@ -48,7 +64,7 @@ class Categories:
 
     def by_id(self, value: Any) -> int:
         """Return the id; raises `ValidationError`."""
-        number = rules.category_id(value)
+        number = rules.identifier(value)
         if number not in self._names:
             raise ValidationError(rules.NO_SUCH_CATEGORY)
         return number
@@ -57,11 +73,18 @@ class Categories:
 class Check:
     """Turns the cells of a row into what is staged, or into its errors."""
 
-    def __init__(self, categories: Categories, *, keep_blanks: bool) -> None:
-        """`keep_blanks`: what a row with a reference leaves blank can come from the animal that has it."""
+    def __init__(
+        self, categories: Categories, *, keep_blanks: bool, ignore_ids: bool = False, names_categories: bool = False
+    ) -> None:
+        """`keep_blanks`: what a row leaves blank can come from the animal that it is about.
+
+        `names_categories`: the column of the file is `category`, so a category that is missing is called that.
+        """
         self._keep_blanks = keep_blanks
         self._categories = categories
-        self._columns: dict[str, tuple[str, Callable[[Any], Any]]] = {}
+        self._id = _no_id if ignore_ids else rules.identifier
+        self._category = CATEGORY.header if names_categories else CATEGORY_ID
+        self._columns: dict[str, tuple[str, Callable[[Any], Any]]] = {ID: (ID, self._id)}
         """By its header: the name and the rule of each column, in the order in which errors are shown."""
         for column in COLUMNS:
             if column.rule is not None:
@@ -69,25 +92,27 @@ class Check:
             else:
                 self._columns[CATEGORY_ID] = column.name, categories.by_id
                 self._columns[column.header] = column.name, categories.by_name
+        self._columns[STATUS.header] = STATUS.name, _status
 
     def __call__(self, line: int, cells: Cells | Damaged) -> Checked | list[RowError]:
-        """Return the row, or its errors in the order of `COLUMNS`."""
+        """Return the row, or its errors in the order of the columns."""
         if isinstance(cells, Damaged):
             return [RowError(line, "", cells.message, cells.code)]
         return self._plain(line, cells) or self._any(line, cells)
 
     def _plain(self, line: int, cells: Cells) -> Checked | None:
         """Return a row that has the usual cells and no error, in half the time; None for any other."""
-        reference = cells.get("external_reference")
-        if len(cells) != 3 + (reference is not None):
+        number, reference = cells.get("id"), cells.get("external_reference")
+        if len(cells) != 3 + (number is not None) + (reference is not None):
             return None
         try:
             return Checked(
                 line,
-                external_reference=None if reference is None else rules.reference(reference),
-                name=rules.name(cells["name"]),
-                category_id=self._categories.ids[cells["category"]],
-                status=rules.status(cells["status"]),
+                None if number is None else self._id(number),
+                None if reference is None else rules.reference(reference),
+                rules.name(cells["name"]),
+                self._categories.ids[cells["category"]],
+                rules.status(cells["status"]),
             )
         except (KeyError, TypeError, ValidationError):
             return None
@@ -101,26 +126,40 @@ class Check:
                 try:
                     values[name] = rule(cell)
                 except ValidationError as error:
-                    errors.append(RowError(line, header, " ".join(error.messages)))
-        if REFERENCE.name not in values or not self._keep_blanks:
-            errors += missing(line, {CATEGORY.header if header == CATEGORY_ID else header for header in cells})
+                    errors.append(RowError(line, header, " ".join(error.messages), value=cell))
+        if not self._keep_blanks or not (values.get(ID) or REFERENCE.name in values):
+            errors += self.missing(line, cells)
             values = {column.name: column.default for column in COLUMNS if column.default is not None} | values
         if CATEGORY.header in cells and CATEGORY_ID in cells:
             errors.append(RowError(line, CATEGORY_ID, BOTH))
         if errors:
             order = list(self._columns)
-            return sorted(errors, key=lambda error: order.index(error.member))
+            return sorted(errors, key=lambda error: order.index(error.field))
         return Checked(line, **values)
 
-    def reference(self, cells: Cells | Damaged) -> str | None:
-        """Return the reference of a row with errors, if that is none of them."""
-        try:
-            return None if isinstance(cells, Damaged) else rules.reference(cells.get(REFERENCE.header))
-        except ValidationError:
-            return None
+    def missing(self, line: int, there: Container[str]) -> list[RowError]:
+        """Return an error for each column that a new animal must have and whose header is not in `there`."""
+        errors = []
+        for column in COLUMNS:
+            headers = [self._category, CATEGORY.header, CATEGORY_ID] if column is CATEGORY else [column.header]
+            if column.required and not any(header in there for header in headers):
+                errors.append(RowError(line, headers[0], rules.REQUIRED))
+        return errors
+
+    def about(self, line: int, cells: Cells | Damaged) -> Checked | None:
+        """Return what a row with errors says about which animal it is, if that is no error; None if it says nothing."""
+        known: dict[str, Any] = {}
+        if not isinstance(cells, Damaged):
+            for header in (ID, REFERENCE.header):
+                with suppress(ValidationError, KeyError):
+                    known[header] = self._columns[header][1](cells[header])
+        return Checked(line, **known, rejected=True) if known else None
 
 
-def missing(line: int, there: Container[str]) -> list[RowError]:
-    """Return an error for each column that a new animal must have and whose header is not in `there`."""
-    lacking = [column.header for column in COLUMNS if column.required and column.header not in there]
-    return [RowError(line, CATEGORY_ID if header == CATEGORY.header else header, rules.REQUIRED) for header in lacking]
+def _no_id(_value: Any) -> None:
+    """Be the rule for ids that are passed over."""
+
+
+def _status(value: Any) -> str:
+    """Return the status; in a file, unlike in a request, case and blanks around it do not matter."""
+    return rules.status(value.strip().lower() if isinstance(value, str) else value)

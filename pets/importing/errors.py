@@ -1,6 +1,8 @@
 """What can be wrong with a file as a whole, and with one row of it."""
 
+import json
 from dataclasses import dataclass
+from typing import Any
 
 VALIDATION_FAILED, MALFORMED_JSON = "validation_failed", "malformed_json"
 """The API's codes (docs/api.md)."""
@@ -14,20 +16,70 @@ class FileError(ImportRefusedError):
     """The file cannot be read on, whatever the options."""
 
 
+class AlreadyImportedError(ImportRefusedError):
+    """The same file would add the same animals a second time."""
+
+
+class BusyError(ImportRefusedError):
+    """Another import or undo is running."""
+
+
+class OutcomeUnknownError(Exception):
+    """The database does not answer, so nobody knows whether the last COMMIT was done."""
+
+
+NOT_GIVEN = object()
+SHOWN = 40
+"""Characters of a value that are shown."""
+
+
 @dataclass(frozen=True, slots=True)
 class RowError:
-    """What is wrong with one row; `member` is empty if it is the row as a whole."""
+    """What is wrong with one row; `field` is empty if it is the row as a whole."""
 
     line: int
-    member: str
+    field: str
     message: str
     code: str = VALIDATION_FAILED
+    value: Any = NOT_GIVEN
+    """What the file says, if that is what is wrong."""
 
     @property
     def sentence(self) -> str:
-        """Return the message as the API words it, the member in front."""
-        return f"{self.member} {self.message}".lstrip()
+        """Return the message as the API words it, the field in front."""
+        return f"{self.field} {self.message}".lstrip()
+
+    @property
+    def text(self) -> str:
+        """Return the message for people, with the value."""
+        return self.sentence if self.value is NOT_GIVEN else f"{self.field} {self.shown} {self.message}"
+
+    @property
+    def shown(self) -> str:
+        """Return the value as it can be printed in one line: text in quotes, all else as JSON."""
+        return quoted(self.value) if isinstance(self.value, str) else self._as_text()
+
+    def _as_text(self) -> str:
+        text = self.value if isinstance(self.value, str) else json.dumps(self.value, ensure_ascii=False, default=str)
+        return printable(text)
 
     def as_json(self) -> dict[str, int | str]:
-        """Return the four things that are told of an error."""
-        return {"line": self.line, "member": self.member, "code": self.code, "message": self.sentence}
+        """Return what a machine is told; `value` is left out if there is none."""
+        told: dict[str, int | str] = {
+            "line": self.line,
+            "field": self.field,
+            "code": self.code,
+            "message": self.sentence,
+        }
+        return told if self.value is NOT_GIVEN else told | {"value": self._as_text()}
+
+
+def quoted(text: str) -> str:
+    """Return the text in quotes, shortened, as it can be printed in one line."""
+    return f'"{printable(text)}"'
+
+
+def printable(text: str) -> str:
+    """Return the text, shortened, with what cannot be printed replaced."""
+    shown = "".join(each if each.isprintable() else "\N{REPLACEMENT CHARACTER}" for each in text[:SHOWN])
+    return f"{shown}…" if len(text) > SHOWN else shown

@@ -6,10 +6,10 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
-from django.db import connection
+from django.db import DatabaseError, connection
 
-from pets.importing.errors import ImportRefusedError
-from pets.importing.transactions import hang_up
+from pets.importing.errors import BusyError, ImportRefusedError
+from pets.importing.transactions import clear_rejections
 from pets.models import ImportRun, ImportState
 
 ADVISORY_LOCK = (0x70657473, 0x696D7074)
@@ -19,16 +19,19 @@ NOT_THROUGH_PGBOUNCER = (
     "An import keeps a lock and temporary tables for as long as it runs, which PgBouncer in transaction mode cannot "
     "give it. Run it with a DATABASE_URL that leads to PostgreSQL itself, and without DATABASE_BEHIND_PGBOUNCER."
 )
+INTERRUPTED = "It was interrupted before it was saved. Nothing changed."
 
 
 @contextmanager
 def only_import() -> Iterator[None]:
-    """Hold the lock; whoever dies gives it up. Raises `ImportRefusedError` at once if another holds it.
+    """Hold the lock; a process that dies gives it up. Raises `BusyError` at once if another holds it.
 
-    Whatever is recorded as running when the lock is free was killed, and nothing of it was written.
+    Whatever is recorded as running when the lock is free was killed, and nothing of it was written. The lock is not
+    tied to the connection that writes, so that it is held until the record is right, whatever that connection meets.
     """
     with _advisory_lock() if connection.vendor == "postgresql" else _file_lock():
-        _mark_killed()
+        with clear_rejections():
+            _mark_killed()
         yield
 
 
@@ -36,20 +39,17 @@ def only_import() -> Iterator[None]:
 def _advisory_lock() -> Iterator[None]:
     if connection.settings_dict["DISABLE_SERVER_SIDE_CURSORS"]:
         raise ImportRefusedError(NOT_THROUGH_PGBOUNCER)
-    with connection.cursor() as cursor:
-        # So that the server lets go of the lock within a second when this process is killed amid a long statement.
-        cursor.execute("SET client_connection_check_interval = '1s'")
-        cursor.execute("SELECT pg_try_advisory_lock(%s, %s)", ADVISORY_LOCK)
-        if cursor.fetchone() != (True,):
-            raise ImportRefusedError(_who_is_running())
+    holder = connection.copy()
+    holder.settings_dict["OPTIONS"].pop("pool", None)
     try:
+        with holder.cursor() as cursor:
+            cursor.execute("SELECT pg_try_advisory_lock(%s, %s)", ADVISORY_LOCK)
+            if cursor.fetchone() != (True,):
+                raise BusyError(_who_is_running())
         yield
-    except KeyboardInterrupt:  # it may have come amid a statement
-        hang_up()
-        raise
     finally:
-        with connection.cursor() as cursor:
-            cursor.execute("SELECT pg_advisory_unlock(%s, %s)", ADVISORY_LOCK)
+        with suppress(DatabaseError):
+            holder.close()
 
 
 @contextmanager
@@ -58,7 +58,7 @@ def _file_lock() -> Iterator[None]:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise ImportRefusedError(_who_is_running()) from None
+            raise BusyError(_who_is_running()) from None
         yield
 
 
@@ -67,20 +67,22 @@ def _lock_file() -> IO[bytes]:
     try:
         return path.with_name(f"{path.name}.import-lock").open("wb")
     except OSError as error:
-        message = f"The lock file beside the database cannot be made: {error.strerror}."
+        message = f"The lock file beside the database cannot be created: {error.strerror}."
         raise ImportRefusedError(message) from None
 
 
 def _who_is_running() -> str:
     run = ImportRun.objects.filter(state=ImportState.RUNNING).first()
     if run is None:
-        return "Another import or undo is running. Nothing was done; try again when it has ended."
-    return f"Import {run.pk} is running, started by {run.who} at {run.started_at:%H:%M} UTC. Nothing was done."
+        return "Nothing changed. Another import or undo is running. Try again when it finishes."
+    return (
+        f"Nothing changed. Import {run.pk} is running, started by {run.who} at {run.started_at:%H:%M} UTC. "
+        "Try again when it finishes."
+    )
 
 
 def _mark_killed() -> None:
-    outcome = "The process was killed; nothing was written."
-    ImportRun.objects.filter(state=ImportState.RUNNING).update(state=ImportState.KILLED, outcome=outcome)
+    ImportRun.objects.filter(state=ImportState.RUNNING).update(state=ImportState.KILLED, outcome=INTERRUPTED)
 
 
 def mark_killed() -> None:

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple, TypeAlias
 from categories.models import Category
 from pets.columns import CATEGORY, COLUMNS, each
 from pets.importing.sql import stream
+from pets.models import ImportRun
 
 
 class Cell(NamedTuple):
@@ -27,16 +28,18 @@ class Planned(NamedTuple):
     line: int
     pet_id: int | None
     """None for an animal that is added."""
+    by_id: bool
+    """Whether it was found by its id, or else by its reference."""
     cells: dict[str, Cell]
     """By the header of the column, in the order of an export."""
 
 
-Watch: TypeAlias = Callable[[list[Planned]], None]
+Watch: TypeAlias = Callable[[ImportRun, list[Planned]], None]
 """Sees what is about to be written, inside the transaction that writes it; what it raises ends the import."""
 
 
 PLANNED = f"""
-    SELECT r.line, p.id, {each("p.{c}, COALESCE(r.{c}, p.{c}, {default})")}
+    SELECT r.line, p.id, COALESCE(k.by_id, FALSE), {each("p.{c}, COALESCE(r.{c}, p.{c}, {default})")}
     FROM import_rows r LEFT JOIN import_known k ON k.line = r.line LEFT JOIN pets_pet p ON p.id = k.id
     WHERE k.line IS NULL OR k.differs ORDER BY r.line
 """
@@ -46,7 +49,10 @@ def planned() -> list[Planned]:
     """Return all that is staged to be written, by line; for files of a few thousand rows."""
     rows = list(stream(PLANNED))
     categories = dict(Category.objects.values_list("pk", "name")) if rows else {}
-    return [Planned(line, pet_id, _cells(values, categories, is_new=pet_id is None)) for line, pet_id, *values in rows]
+    return [
+        Planned(line, pet_id, bool(by_id), _cells(values, categories, is_new=pet_id is None))
+        for line, pet_id, by_id, *values in rows
+    ]
 
 
 def _cells(values: list[Any], categories: dict[int, str], *, is_new: bool) -> dict[str, Cell]:

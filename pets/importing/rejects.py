@@ -1,6 +1,5 @@
 """Counts the errors of an import and keeps the refused rows in a file that can be mended and imported again."""
 
-import contextlib
 import csv
 import io
 import json
@@ -10,7 +9,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Self
 
-from pets.files import FileInTheWayError, whole_file
+from pets.files import FileInTheWayError, WholeFile
 from pets.importing.errors import ImportRefusedError, RowError
 from pets.importing.readers.header import REMARKS
 from pets.importing.readers.rows import Cells, Damaged, Table
@@ -24,9 +23,9 @@ IN_THE_WAY = "{path} is there already. Look whether its rows are mended, then re
 
 
 class Rejects:
-    """The refused rows: how many, the first errors, and all of them in a file if one is asked for.
+    """The rejected rows: how many, the first errors, and all of them in a file if one is asked for.
 
-    The file appears under its name if `keep` was called by the time the `with` block ends.
+    `publish` gives the file its name. It is removed again when the `with` block ends, unless `keep` was called.
     """
 
     def __init__(self, table: Table, path: Path | None, *, at_most: int | None, told: int, formula_safe: bool) -> None:
@@ -41,6 +40,8 @@ class Rejects:
         self._told = told
         self._formula_safe = formula_safe
         self._file: _RejectsFile | None = None
+        self.kept = False
+        """Whether the published file stays."""
         if path is not None and path.exists():
             raise ImportRefusedError(IN_THE_WAY.format(path=path))
         if path is not None and not path.parent.is_dir():
@@ -50,34 +51,36 @@ class Rejects:
     def add(self, errors: Sequence[RowError], cells: Cells | Damaged) -> None:
         """Count one refused row; raises `ImportRefusedError` if there are more than are allowed."""
         self.count += 1
-        self.errors += errors[: max(0, self._told - len(self.errors))]
+        if len(self.errors) < self._told or errors[0].line < self.errors[-1].line:
+            self.errors = sorted([*self.errors, *errors], key=lambda error: error.line)[: self._told]
         if self._file is None and self._wanted is not None:
             self._file = _RejectsFile(self._wanted, self._table, formula_safe=self._formula_safe)
             self.path = self._wanted
         if self._file is not None:
             self._file.add(errors, cells)
         if self._at_most is not None and self.count > self._at_most:
+            self.publish()
             self.keep()
             message = f"More than {self._at_most:,} rows have errors."
             raise ImportRefusedError(message)
 
-    def keep(self) -> None:
-        """Let the file stay."""
+    def publish(self) -> None:
+        """Give the file its name, complete and on the disk; raises `ImportRefusedError` if that cannot be done."""
         if self._file is not None:
-            self._file.keep = True
+            self._file.publish()
+
+    def keep(self) -> None:
+        """Let the published file stay."""
+        self.kept = True
 
     def __enter__(self) -> Self:
         """Return itself."""
         return self
 
     def __exit__(self, *_error: object) -> None:
-        """Give the file its name, or remove it."""
+        """Close the file, and remove it unless it is kept; nothing here can fail."""
         if self._file is not None:
-            self._file.end()
-
-
-class _UnwantedError(Exception):
-    """Ends the block of a file that is not to stay."""
+            self._file.close(keep=self.kept)
 
 
 class _RejectsFile:
@@ -87,16 +90,15 @@ class _RejectsFile:
     """
 
     def __init__(self, path: Path, table: Table, *, formula_safe: bool) -> None:
-        self.keep = False
         self._path = path
         self._header = table.header
         self._titles = table.titles
         self._formula_safe = formula_safe
-        self._whole = whole_file(path, replace=False)
         with self._sentences():
-            self._file = io.TextIOWrapper(
-                self._whole.__enter__(), encoding=_encoding(table), errors="backslashreplace", newline=""
-            )
+            self._whole = WholeFile(path, replace=False)
+        self._file = io.TextIOWrapper(
+            self._whole.file, encoding=_encoding(table), errors="backslashreplace", newline=""
+        )
         # csv quotes a cell with a carriage return only if its own line ends have one.
         self._csv = csv.writer(self._file, delimiter=table.delimiter, lineterminator="\r\n")
         if self._header is not None:
@@ -112,11 +114,15 @@ class _RejectsFile:
             else:
                 self._csv.writerow([*remarks, *self._texts(self._header, cells)])
 
-    def end(self) -> None:
-        with self._sentences(), contextlib.suppress(_UnwantedError):
-            self._file.detach()
-            unwanted = None if self.keep else _UnwantedError()
-            self._whole.__exit__(type(unwanted) if unwanted else None, unwanted, None)
+    def publish(self) -> None:
+        with self._sentences():
+            self._file.flush()
+            self._whole.publish()
+
+    def close(self, *, keep: bool) -> None:
+        if not keep:
+            self._whole.withdraw()
+        self._whole.close()
 
     @contextmanager
     def _sentences(self) -> Iterator[None]:

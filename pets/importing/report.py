@@ -1,13 +1,19 @@
 """Says what an import did, for people and for machines."""
 
+from collections.abc import Sequence
 from typing import Any
 
+from pets.importing.errors import quoted
 from pets.importing.run import Outcome
 from pets.models import ImportRun, ImportState
 
+NAMED = 20
+"""New categories that are listed."""
 
-def report(run: ImportRun) -> str:
+
+def report(outcome: Outcome) -> str:
     """Return the sentences about a run that is done, or was a dry run."""
+    run = outcome.run
     would = run.state == ImportState.DRY_RUN
     new = len(run.new_categories)
     categories = f" and {new:,} new {'category' if new == 1 else 'categories'}" if new else ""
@@ -16,18 +22,28 @@ def report(run: ImportRun) -> str:
         f"{counts(run)}{categories}, "
         f"in {seconds(run):.1f} s."
     ]
+    if run.updated + run.unchanged:
+        by_reference = run.updated + run.unchanged - outcome.by_id
+        lines.append(f"Matched {outcome.by_id:,} by id and {by_reference:,} by external_reference.")
+    if outcome.new_categories:
+        lines.append(f"New categories: {_listed(outcome.new_categories)}.")
     if would:
-        lines.append("All of it was taken back; nothing was written.")
+        lines.append("Dry run: nothing was saved.")
     elif run.created or run.updated or run.new_categories:
-        lines.append(f"To take it back: manage.py undo_import {run.pk}")
+        lines.append(f"To undo it: manage.py undo_import {run.pk}")
     if run.rejects:
-        lines.append(f"The refused rows are in {run.rejects}. Mend them there and import that file.")
+        lines.append(f"The rejected rows are in {run.rejects}. Fix them and import that file.")
     return "\n".join(lines)
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = f" and {len(names) - NAMED:,} more" if len(names) > NAMED else ""
+    return ", ".join(map(quoted, names[:NAMED])) + more
 
 
 def counts(run: ImportRun) -> str:
     """Return what became of its rows."""
-    return f"{run.created:,} added, {run.updated:,} changed, {run.unchanged:,} unchanged, {run.refused:,} refused"
+    return f"{run.created:,} added, {run.updated:,} changed, {run.unchanged:,} unchanged, {run.refused:,} rejected"
 
 
 def seconds(run: ImportRun) -> float:
@@ -37,7 +53,13 @@ def seconds(run: ImportRun) -> float:
 
 def as_json(outcome: Outcome) -> dict[str, Any]:
     """Return what a machine is told at the end."""
-    told = run_as_json(outcome.run) | {"errors": [error.as_json() for error in outcome.errors]}
+    run = outcome.run
+    told = run_as_json(run) | {
+        "matched_by_id": outcome.by_id,
+        "matched_by_reference": run.updated + run.unchanged - outcome.by_id,
+        "new_category_names": list(outcome.new_categories),
+        "errors": [error.as_json() for error in outcome.errors],
+    }
     return told if outcome.refusal is None else told | {"message": outcome.refusal}
 
 

@@ -1,28 +1,47 @@
 """An import from its file to its record: what is done in which order, and what the record says of it."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from django.db import DatabaseError
 from django.utils import timezone
 
+from categories.models import Category
 from history.accounts import account
-from pets.columns import CATEGORY, CATEGORY_ID, COLUMNS, Checked
+from pets.columns import CATEGORY, CATEGORY_ID, COLUMNS, ID, REFERENCE, Checked
 from pets.importing import staging
-from pets.importing.checking import Categories, Check, missing
-from pets.importing.errors import FileError, ImportRefusedError, RowError
+from pets.importing.checking import Categories, Check
+from pets.importing.errors import AlreadyImportedError, FileError, ImportRefusedError, OutcomeUnknownError, RowError
 from pets.importing.lock import only_import
-from pets.importing.preview import Watch
+from pets.importing.preview import Watch, planned
 from pets.importing.progress import Progress
 from pets.importing.readers import read
 from pets.importing.readers.rows import Cells, Reading, Row, Table
 from pets.importing.rejects import SHOWN, Rejects
 from pets.importing.source import Source, open_source
-from pets.importing.transactions import hang_up, roomy, write_at_once
+from pets.importing.stopping import too_late
+from pets.importing.transactions import clear_rejections, disconnect, long_statements, write_at_once
 from pets.models import ImportRun, ImportState
 
-SAME_REFERENCE = "is the one of {place} {first:,} too; an animal can be in a file once."
+SAME_FILE = (
+    'Nothing changed. This file was already imported: {earlier} by {who}, {at} UTC, as "{name}". Importing it again '
+    "would add its animals without an external reference twice."
+)
+UNKNOWN = (
+    "The database was lost while {run} was being saved, so it is not known whether it was. When the database answers "
+    "again, list_imports shows what became of it."
+)
+REJECTED = {ImportState.REJECTED, ImportState.ALREADY}
+ENDED = REJECTED | {ImportState.DONE, ImportState.DRY_RUN}
+"""How an import ends by itself; each is recorded together with what it says."""
+MESSAGES = {
+    staging.Kind.UNKNOWN_ID: "is not the ID of an animal. Leave it blank to add one.",
+    staging.Kind.SAME_ANIMAL: "is the same animal as {place} {other:,}. An animal can be in a file only once.",
+    staging.Kind.SAME_REFERENCE: "is the same animal as {place} {other:,}. An animal can be in a file only once.",
+    staging.Kind.TAKEN_REFERENCE: "belongs to animal {other}.",
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,6 +50,10 @@ class Options:
 
     reading: Reading = field(default_factory=Reading)
     create_categories: bool = False
+    force_categories: bool = False
+    """Also those whose names look like typos of others."""
+    ignore_ids: bool = False
+    """The column `id` says nothing: the file is from another catalogue."""
     keep_blanks: bool = True
     """A blank cell leaves the animal as it is; else it is cleared."""
     skip_errors: bool = False
@@ -57,90 +80,69 @@ class Outcome:
     place: str
     """What their lines count: "line", or "animal" in a JSON array."""
     refusal: str | None = None
+    new_categories: Sequence[str] = ()
+    """The names of the categories that it created, or would create."""
+    by_id: int = 0
+    """Rows whose animal was found by its id; the others that added none were found by their reference."""
 
 
 def import_file(name: str, options: Options, progress: Progress) -> Outcome:
     """Import one file, all or nothing, and record it; "-" is standard input.
 
-    Raises `ImportRefusedError`, and leaves no record, for a file that cannot be used at all, one that was imported
-    before, or while another import runs. Faults, and what ends an import on the way, are in the outcome and its
-    record. A KeyboardInterrupt goes on to the caller once the record says what it ended; after the commit it ends
-    nothing.
+    Raises `ImportRefusedError`, and leaves no record, for a file that cannot be used at all or while another import
+    runs. Errors in rows, and what else rejects a file on the way, are in the outcome and its record. What goes wrong
+    after the commit, a signal too, changes nothing: the outcome says that it is done. Raises `OutcomeUnknownError` if
+    the database was lost in the very moment of the commit.
     """
-    ended: list[Outcome] = []
-    try:
-        with open_source(name) as source:
-            _import_source(source, options, progress, Sender(who=account()), ended)
-    except KeyboardInterrupt:
-        if not ended:
-            raise
-    return ended[0]
+    with open_source(name) as source:
+        return import_source(source, options, Sender(who=account()), progress)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Sender:
-    """Who imports or undoes, in answer to which request; whoever must see first what will be written watches."""
+    """Who imports or undoes, in answer to which request; `watch` sees first what will be written."""
 
     who: str
     request_id: str = ""
     watch: Watch | None = None
 
 
-def import_source(source: Source, options: Options, sender: Sender) -> Outcome:
-    """Import an opened file as `import_file` does, in the name of `sender` and without telling progress."""
-    ended: list[Outcome] = []
-    _import_source(source, options, Progress(None, shown=False), sender, ended)
-    return ended[0]
-
-
-def _import_source(source: Source, options: Options, progress: Progress, sender: Sender, ended: list[Outcome]) -> None:
-    with only_import():
+def import_source(source: Source, options: Options, sender: Sender, progress: Progress | None = None) -> Outcome:
+    """Import an opened file as `import_file` does, in the name of `sender`."""
+    with only_import(), clear_rejections():
         digest = source.sha256()
         table = read(source, options.reading)
-        if not options.again and not options.dry_run:
-            _refuse_the_same(digest)
         run = ImportRun(who=sender.who, file_name=source.name[:255], sha256=digest, options=options.as_json())
-        try:
-            run.save(force_insert=True)
-            with roomy():
-                ended.append(_Import(run, source, table, options, progress, sender).do())
-                staging.clear()
-        except BaseException as error:
-            hang_up()  # what ended it may have come amid a statement
-            # Whatever runs under the lock is ours, also if a signal came just after the row was stored.
-            for running in ImportRun.objects.filter(state=ImportState.RUNNING):
-                _end_without_writing(running, error)
-            if run.pk is not None and not ended:
-                run.refresh_from_db()
-                if run.state == ImportState.DONE:
-                    ended.append(Outcome(run, [], table.place))
-            raise
+        with _rejects(table, options) as rejects:
+            work = _Import(run, source, table, options, progress or Progress(None, shown=False), sender, rejects)
+            try:
+                return work.do()
+            except BaseException as error:  # noqa: BLE001 - all of them are raised again, if nothing was written
+                return work.settle(error)
+
+
+def _rejects(table: Table, options: Options) -> Rejects:
+    return Rejects(
+        table,
+        options.rejects,
+        at_most=options.max_errors if options.skip_errors else None,
+        told=options.most_rows or SHOWN,
+        formula_safe=options.reading.formula_safe,
+    )
 
 
 def import_of(digest: str) -> ImportRun | None:
-    """Return the last import of a file with this SHA-256 that stands."""
-    return ImportRun.objects.filter(sha256=digest, state=ImportState.DONE).first()
+    """Return the last import of a file with this SHA-256 that stands and changed anything."""
+    return ImportRun.objects.wrote().filter(sha256=digest).first()
 
 
-def _refuse_the_same(digest: str) -> None:
-    if (earlier := import_of(digest)) is not None:
-        message = (
-            f"This file was imported already: {earlier} by {earlier.who}, {earlier.started_at:%Y-%m-%d %H:%M} UTC, "
-            f'as "{earlier.file_name}". Nothing was done; --again imports it all the same.'
-        )
-        raise ImportRefusedError(message)
-
-
-def _end_without_writing(run: ImportRun, error: BaseException) -> None:
+def _ending(error: BaseException) -> tuple[ImportState, str]:
+    """Return what the record says of an import that `error` ended before the commit."""
     if isinstance(error, KeyboardInterrupt):
-        _end(run, ImportState.STOPPED, "It was stopped; nothing was written.")
-    else:
-        _end(run, ImportState.FAILED, f"It failed with {type(error).__name__}; nothing was written.")
-
-
-def _end(run: ImportRun, state: ImportState, outcome: str) -> None:
-    run.state, run.outcome, run.finished_at = state, outcome, timezone.now()
-    run.save()
+        return ImportState.STOPPED, "It was stopped. Nothing changed."
+    if isinstance(error, ImportRefusedError):
+        return ImportState.REJECTED, str(error)
+    return ImportState.FAILED, f"It failed with {type(error).__name__}. Nothing changed."
 
 
 def _at_most(rows: Iterator[Row], most: int) -> Iterator[Row]:
@@ -154,8 +156,15 @@ def _at_most(rows: Iterator[Row], most: int) -> Iterator[Row]:
 class _Import:
     """One import on its way."""
 
-    def __init__(  # noqa: PLR0913, PLR0917 - what came together in _import_source
-        self, run: ImportRun, source: Source, table: Table, options: Options, progress: Progress, sender: Sender
+    def __init__(  # noqa: PLR0913, PLR0917 - what came together in import_source
+        self,
+        run: ImportRun,
+        source: Source,
+        table: Table,
+        options: Options,
+        progress: Progress,
+        sender: Sender,
+        rejects: Rejects,
     ) -> None:
         self.run = run
         self.source = source
@@ -163,68 +172,107 @@ class _Import:
         self.options = options
         self.progress = progress
         self.sender = sender
-        self.categories = Categories(create=options.create_categories)
+        self.rejects = rejects
+        self.saving = False
+        """Whether all is written and the COMMIT is next, or was sent."""
+        self.categories = Categories(create=options.create_categories, force=options.force_categories)
+        self.check = Check(
+            self.categories,
+            keep_blanks=options.keep_blanks,
+            ignore_ids=options.ignore_ids,
+            names_categories=self._names_categories(),
+        )
+        self.new_categories: list[str] = []
+        self.by_id = 0
 
     def do(self) -> Outcome:
-        """Read, check, write; a refusal is recorded and returned."""
-        rejects = self._rejects()
-        refusal = None
+        """Read, check, write; a rejection is recorded and returned."""
+        self.run.save(force_insert=True)
+        with long_statements():
+            try:
+                with clear_rejections():
+                    self._write_all()
+            except ImportRefusedError as error:
+                self._record_rejection(error)
+            staging.clear()
+        return self._outcome()
+
+    def settle(self, error: BaseException) -> Outcome:
+        """Return the outcome if `error` came after the commit; else record that nothing was written, and raise it."""
+        too_late()
+        disconnect()  # what ended it may have come amid a statement
+        state, why = _ending(error)
         try:
-            with rejects:
-                self._read_and_check(rejects)
-                self._refuse_errors(rejects)
-                staging.set_ids_aside(self.run)
-                with self.progress.working(f"Writing {self.progress.rows - rejects.count:,} rows"):
-                    write_at_once(lambda: self._write(rejects), dry_run=self.options.dry_run)
-                rejects.keep()
-            if self.options.dry_run:
-                self.run.save()  # which was taken back too
-        except ImportRefusedError as error:
-            refusal = str(error)
-            self._count_rows(rejects)
-            self.run.created = self.run.updated = self.run.unchanged = 0
-            self.run.new_categories = []
-            _end(self.run, ImportState.REFUSED, refusal)
-        return Outcome(self.run, rejects.errors, self.table.place, refusal)
+            # Only what still runs: its row is locked until a COMMIT that is on its way is done, and then it is left.
+            running = ImportRun.objects.filter(state=ImportState.RUNNING)
+            running.update(state=state, outcome=why, finished_at=timezone.now())
+            ended = ImportRun.objects.filter(pk=self.run.pk, state__in=ENDED).first()
+        except DatabaseError:
+            if not self.saving:
+                raise error from None
+            self.rejects.keep()
+            raise OutcomeUnknownError(UNKNOWN.format(run=self.run)) from error
+        if ended is None:
+            raise error
+        self.run = ended
+        self.rejects.keep()
+        return self._outcome()
 
-    def _count_rows(self, rejects: Rejects) -> None:
+    def _outcome(self) -> Outcome:
+        refusal = self.run.outcome if self.run.state in REJECTED else None
+        return Outcome(self.run, self.rejects.errors, self.table.place, refusal, self.new_categories, self.by_id)
+
+    def _write_all(self) -> None:
+        self._read_and_check(self.rejects)
+        self._reject_errors()
+        staging.set_ids_aside(self.run)
+        with self.progress.working(f"Writing {self.progress.rows - self.rejects.count:,} rows"):
+            write_at_once(self._write, dry_run=self.options.dry_run)
+        self.rejects.keep()
+        if self.options.dry_run:
+            self.run.save()  # which was rolled back too
+
+    def _record_rejection(self, error: ImportRefusedError) -> None:
+        self._count_rows()
+        if not self.rejects.kept:
+            self.run.rejects = ""
+        self.run.created = self.run.updated = self.run.unchanged = 0
+        self.run.new_categories = []
+        self.run.state = ImportState.ALREADY if isinstance(error, AlreadyImportedError) else ImportState.REJECTED
+        self.run.outcome, self.run.finished_at = str(error), timezone.now()
+        self.run.save()
+
+    def _count_rows(self) -> None:
         self.run.rows = self.progress.rows
-        self.run.refused = rejects.count
-        self.run.rejects = str(rejects.path or "")
+        self.run.refused = self.rejects.count
+        self.run.rejects = str(self.rejects.path or "")
 
-    def _refuse_errors(self, rejects: Rejects) -> None:
-        if rejects.count and not self.options.skip_errors:
-            rejects.keep()
-            message = f"{rejects.count:,} of {self.progress.rows:,} rows have errors."
+    def _reject_errors(self) -> None:
+        if self.rejects.count and not self.options.skip_errors:
+            self.rejects.publish()
+            self.rejects.keep()
+            message = f"{self.rejects.count:,} of {self.progress.rows:,} rows have errors."
             raise ImportRefusedError(message)
-
-    def _rejects(self) -> Rejects:
-        options = self.options
-        at_most = options.max_errors if options.skip_errors else None
-        return Rejects(
-            self.table,
-            options.rejects,
-            at_most=at_most,
-            told=options.most_rows or SHOWN,
-            formula_safe=options.reading.formula_safe,
-        )
 
     def _read_and_check(self, rejects: Rejects) -> None:
         with self.progress.reading(self.source.raw.tell, self.source.size):
             staging.stage(self._rows(rejects))
-        with self.progress.working("Looking for duplicates"):
-            for row, first in staging.duplicates():
-                error = RowError(
-                    row.line, "external_reference", SAME_REFERENCE.format(place=self.table.place, first=first)
-                )
-                rejects.add([error], self._cells(row))
-        with self.progress.working("Looking for what is missing"):
-            for row in staging.incomplete():
-                there = {column.header for column in COLUMNS if getattr(row, column.name) is not None}
-                rejects.add(missing(row.line, there), self._cells(row))
+        with self.progress.working("Checking against the catalogue"):
+            for row, kind, other in staging.take_out_wrong():
+                rejects.add(self._errors(row, kind, other), self._cells(row))
+
+    def _errors(self, row: Checked, kind: staging.Kind, other: int) -> list[RowError]:
+        """Return what is wrong with a staged row, in words."""
+        if kind is staging.Kind.INCOMPLETE:
+            there = {column.header for column in COLUMNS if getattr(row, column.name) is not None}
+            return self.check.missing(row.line, there)
+        by_id = kind is staging.Kind.UNKNOWN_ID or (kind is staging.Kind.SAME_ANIMAL and row.id is not None)
+        field, value = (ID, row.id) if by_id else (REFERENCE.header, row.external_reference)
+        message = MESSAGES[kind]
+        return [RowError(row.line, field, message.format(place=self.table.place, other=other), value=value)]
 
     def _rows(self, rejects: Rejects) -> Iterator[Checked]:
-        check = Check(self.categories, keep_blanks=self.options.keep_blanks)
+        check = self.check
         rows = self.table.rows if self.options.most_rows is None else _at_most(self.table.rows, self.options.most_rows)
         for line, cells in rows:
             self.progress.rows += 1
@@ -233,24 +281,43 @@ class _Import:
                 yield row
             else:
                 rejects.add(row, cells)
-                if (reference := check.reference(cells)) is not None:
-                    yield Checked(line, external_reference=reference, rejected=True)
+                if (about := check.about(line, cells)) is not None:
+                    yield about
 
-    def _write(self, rejects: Rejects) -> None:
-        self._count_rows(rejects)
+    def _write(self) -> None:
+        self.saving = False  # the transaction may have started again
+        self._count_rows()
         self.run.new_categories = staging.add_categories(self.categories.added)
-        sender = self.sender
-        written = staging.write(self.run, timezone.now(), request_id=sender.request_id, watch=sender.watch)
+        self.new_categories = list(
+            Category.objects.filter(pk__in=self.run.new_categories).values_list("name", flat=True)
+        )
+        written = staging.write(
+            self.run, timezone.now(), request_id=self.sender.request_id, watch=self._look_before_writing
+        )
         self.run.created, self.run.updated, self.run.unchanged = written.created, written.updated, written.unchanged
+        self.by_id = written.by_id
         self.run.state = ImportState.DRY_RUN if self.options.dry_run else ImportState.DONE
         self.run.finished_at = timezone.now()
         self.run.save()
+        self.rejects.publish()
+        self.saving = not self.options.dry_run
+
+    def _look_before_writing(self) -> None:
+        if not self.options.again and (earlier := import_of(self.run.sha256)) and staging.adds_without_reference():
+            message = SAME_FILE.format(
+                earlier=earlier, who=earlier.who, at=f"{earlier.started_at:%Y-%m-%d %H:%M}", name=earlier.file_name
+            )
+            raise AlreadyImportedError(message)
+        if self.sender.watch is not None:
+            self.sender.watch(self.run, planned())
+
+    def _names_categories(self) -> bool:
+        return self.table.header is not None and CATEGORY.header in self.table.header
 
     def _cells(self, row: Checked) -> Cells:
         """Return a staged row as the file had it."""
-        cells: Cells = {column.header: getattr(row, column.name) for column in COLUMNS}
-        by_name = self.table.header is not None and CATEGORY.header in self.table.header
-        if row.category_id is not None and (by_name or row.category_id < 0):
+        cells: Cells = {ID: row.id} | {column.header: getattr(row, column.name) for column in COLUMNS}
+        if row.category_id is not None and (self._names_categories() or row.category_id < 0):
             cells[CATEGORY.header] = self.categories.name(row.category_id)
         else:
             cells[CATEGORY_ID] = cells.pop(CATEGORY.header)

@@ -4,9 +4,10 @@ The statements are the same for PostgreSQL and SQLite; only how rows get into th
 begin, differs. The temporary tables belong to the connection, and nobody else sees them.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
+from enum import StrEnum
 from itertools import islice
 from typing import Any
 
@@ -14,12 +15,13 @@ from django.db import connection
 
 from categories.models import Category
 from pets.columns import COLUMNS, TABLE, Checked, each
-from pets.importing.preview import Watch, planned
+from pets.importing.errors import ImportRefusedError
 from pets.importing.sql import BATCH, execute, stream
+from pets.importing.transactions import CATALOGUE_CHANGED
 from pets.models import ImportRun
 
 FIELDS = ", ".join(Checked._fields)
-TABLES = ("import_rows", "import_duplicates", "import_categories", "import_known")
+TABLES = ("import_rows", "import_wrong", "import_categories", "import_known")
 BLOCK_LINES = 2_000
 
 MARGIN = 100
@@ -33,13 +35,15 @@ class Written:
     created: int
     updated: int
     unchanged: int
+    by_id: int
+    """Rows whose animal was found by its id; the others that are not added were found by their reference."""
 
 
 def stage(rows: Iterable[Checked]) -> None:
     """Fill the temporary table with `rows`, holding a few of them at a time."""
     clear()
     execute(f"CREATE TEMPORARY TABLE import_rows {TABLE}")
-    execute("CREATE TEMPORARY TABLE import_duplicates (line bigint, first_line bigint)")
+    execute("CREATE TEMPORARY TABLE import_wrong (line bigint, kind text, other bigint)")
     execute("CREATE TEMPORARY TABLE import_categories (number bigint, id bigint)")
     if connection.vendor == "postgresql":
         _copy(rows)
@@ -54,34 +58,72 @@ def clear() -> None:
         execute(f"DROP TABLE IF EXISTS {table}")
 
 
-def duplicates() -> Iterator[tuple[Checked, int]]:
-    """Take out the rows whose reference an earlier row has, rejected or not; yield each with the earlier one's line."""
-    execute(
-        "INSERT INTO import_duplicates SELECT r.line, first.line FROM import_rows r JOIN ("
-        "  SELECT external_reference, min(line) AS line FROM import_rows"
-        "  WHERE external_reference IS NOT NULL GROUP BY external_reference HAVING count(*) > 1"
-        ") first ON first.external_reference = r.external_reference WHERE r.line > first.line AND NOT r.rejected"
-    )
-    for *row, first in stream(
-        f"SELECT {ROW}, d.first_line FROM import_duplicates d JOIN import_rows r ON r.line = d.line ORDER BY r.line"
-    ):
-        yield Checked(*row), first
-    execute("DELETE FROM import_rows WHERE rejected OR line IN (SELECT line FROM import_duplicates)")
+class Kind(StrEnum):
+    """What only the database can see to be wrong with a row."""
+
+    UNKNOWN_ID = "unknown id"
+    SAME_ANIMAL = "same animal"
+    SAME_REFERENCE = "same reference"
+    TAKEN_REFERENCE = "taken reference"
+    INCOMPLETE = "incomplete"
 
 
+MATCHED = (
+    "SELECT line, rejected, id FROM import_rows WHERE id IS NOT NULL UNION ALL"
+    " SELECT r.line, r.rejected, p.id FROM import_rows r JOIN pets_pet p ON p.external_reference = r.external_reference"
+    " WHERE r.id IS NULL"
+)
+WRONG_IDS = {
+    Kind.UNKNOWN_ID: (
+        "SELECT r.line, 0 AS other FROM import_rows r"
+        " WHERE r.id IS NOT NULL AND NOT r.rejected AND NOT EXISTS (SELECT 1 FROM pets_pet p WHERE p.id = r.id)"
+    ),
+    Kind.SAME_ANIMAL: (
+        f"SELECT r.line, first.line AS other FROM ({MATCHED}) r JOIN"
+        f" (SELECT id, min(line) AS line FROM ({MATCHED}) m GROUP BY id HAVING count(*) > 1) first"
+        " ON first.id = r.id WHERE r.line > first.line AND NOT r.rejected"
+    ),
+    Kind.TAKEN_REFERENCE: (
+        "SELECT r.line, p.id AS other FROM import_rows r JOIN pets_pet p"
+        " ON p.external_reference = r.external_reference AND p.id <> r.id WHERE NOT r.rejected"
+    ),
+}
+WRONG = {
+    Kind.SAME_REFERENCE: (
+        "SELECT r.line, first.line AS other FROM import_rows r JOIN"
+        " (SELECT external_reference, min(line) AS line FROM import_rows"
+        "  WHERE external_reference IS NOT NULL GROUP BY external_reference HAVING count(*) > 1) first"
+        " ON first.external_reference = r.external_reference WHERE r.line > first.line AND NOT r.rejected"
+    ),
+    Kind.INCOMPLETE: (
+        "SELECT r.line, 0 AS other FROM import_rows r WHERE r.id IS NULL AND NOT r.rejected"
+        f" AND ({' OR '.join(f'r.{column.name} IS NULL' for column in COLUMNS if column.required)})"
+        " AND NOT EXISTS (SELECT 1 FROM pets_pet p WHERE p.external_reference = r.external_reference)"
+    ),
+}
 ROW = ", ".join(f"r.{field}" for field in Checked._fields)
 
-INCOMPLETE = (
-    f"FROM import_rows r WHERE ({' OR '.join(f'r.{column.name} IS NULL' for column in COLUMNS if column.required)})"
-    " AND NOT EXISTS (SELECT 1 FROM pets_pet p WHERE p.external_reference = r.external_reference)"
-)
+
+def take_out_wrong() -> Iterator[tuple[Checked, Kind, int]]:
+    """Take out the rows that do not go with the catalogue or with earlier rows; yield them by line, with what is wrong.
+
+    The number is the line of the earlier row about the same animal, or the id of the animal that has the reference.
+    A row counts as earlier whether it is wrong itself or not.
+    """
+    for kind, statement in ((WRONG_IDS if _has_ids() else {}) | WRONG).items():
+        execute(
+            f"INSERT INTO import_wrong SELECT w.line, '{kind}', w.other FROM ({statement}) w"
+            " WHERE NOT EXISTS (SELECT 1 FROM import_wrong e WHERE e.line = w.line)"
+        )
+    for *row, kind, other in stream(
+        f"SELECT {ROW}, w.kind, w.other FROM import_wrong w JOIN import_rows r ON r.line = w.line ORDER BY r.line"
+    ):
+        yield Checked(*row), Kind(kind), other
+    execute("DELETE FROM import_rows WHERE rejected OR line IN (SELECT line FROM import_wrong)")
 
 
-def incomplete() -> Iterator[Checked]:
-    """Take out the rows that add an animal and leave blank what it must have; yield them."""
-    for row in stream(f"SELECT {ROW} {INCOMPLETE} ORDER BY r.line"):
-        yield Checked(*row)
-    execute(f"DELETE FROM import_rows WHERE line IN (SELECT r.line {INCOMPLETE})")
+def _has_ids() -> bool:
+    return bool(_count("SELECT count(id) FROM import_rows"))
 
 
 def add_categories(names: dict[str, int]) -> list[int]:
@@ -118,11 +160,13 @@ def set_ids_aside(run: ImportRun) -> None:
     run.save(update_fields=["first_id", "last_id"])
 
 
-def write(run: ImportRun, now: datetime, *, request_id: str = "", watch: Watch | None = None) -> Written:
-    """Write the staged rows and their history; the caller's transaction makes it all or nothing."""
+def write(run: ImportRun, now: datetime, *, request_id: str, watch: Callable[[], None]) -> Written:
+    """Write the staged rows and their history; the caller's transaction makes it all or nothing.
+
+    `watch` is called once it is known what will be written; what it raises ends the import.
+    """
     _compare()
-    if watch is not None:
-        watch(planned())
+    watch()
     at = connection.ops.adapt_datetimefield_value(now)
     said = [at, str(run), request_id, run.pk]
     changed = _count("SELECT count(*) FROM import_known WHERE differs")
@@ -132,20 +176,36 @@ def write(run: ImportRun, now: datetime, *, request_id: str = "", watch: Watch |
     before = run.first_id - 1 if run.first_id else _count(LAST_ID_OF_SQLITE)
     created = execute(ADD, [before, at, at])
     execute(HISTORY_OF_ADDED, [before, *said])
-    return Written(created, changed, _count("SELECT count(*) FROM import_known WHERE NOT differs"))
+    unchanged = _count("SELECT count(*) FROM import_known WHERE NOT differs")
+    return Written(created, changed, unchanged, by_id=_count("SELECT count(*) FROM import_known WHERE by_id"))
+
+
+def adds_without_reference() -> bool:
+    """Whether what is staged adds animals that have no reference: a second time they would be there twice."""
+    return bool(_count(f"SELECT count(*) {ADDED} AND r.external_reference IS NULL"))
 
 
 def _compare() -> None:
-    """Note the rows whose animal is there, and whether they say anything new of it."""
+    """Note the rows whose animal is there, and whether they say anything new of it.
+
+    Raises `ImportRefusedError` if an animal of an id was deleted, or given a reference of the file, a moment ago.
+    """
+    compared = f"{DIFFERS} AS differs FROM import_rows r JOIN pets_pet p"
     execute(
-        f"CREATE TEMPORARY TABLE import_known AS SELECT r.line, p.id, {DIFFERS} AS differs"
-        " FROM import_rows r JOIN pets_pet p ON p.external_reference = r.external_reference"
+        f"CREATE TEMPORARY TABLE import_known AS SELECT r.line, p.id, TRUE AS by_id, {compared} ON p.id = r.id"
+        f" UNION ALL SELECT r.line, p.id, FALSE, {compared} ON p.external_reference = r.external_reference"
+        " WHERE r.id IS NULL"
     )
     if connection.vendor == "postgresql":
         execute("ANALYZE import_known")
+    if ids := _count("SELECT count(id) FROM import_rows"):
+        found = _count("SELECT count(*) FROM import_known WHERE by_id")
+        twice = _count("SELECT count(*) - count(DISTINCT id) FROM import_known")
+        if found < ids or twice:
+            raise ImportRefusedError(CATALOGUE_CHANGED)
 
 
-DIFFERS = each("COALESCE(r.{c} <> p.{c}, FALSE)", " OR ")
+DIFFERS = each("(r.{c} IS NOT NULL AND (p.{c} IS NULL OR r.{c} <> p.{c}))", " OR ")
 
 CHANGE = f"""
     UPDATE pets_pet SET {each("{c} = COALESCE(r.{c}, pets_pet.{c})")}, updated_at = %s

@@ -1,26 +1,32 @@
 """The one transaction in which an import, or its undoing, writes."""
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TypeVar
 
 from django.db import DatabaseError, IntegrityError, OperationalError, connection, transaction
 
 from pets.importing.errors import ImportRefusedError
+from pets.importing.stopping import too_late
 
 T = TypeVar("T")
 
 ATTEMPTS = 3
 SERIALIZATION_FAILURE, DEADLOCK, UNIQUE_VIOLATION, LOCK_NOT_AVAILABLE = "40001", "40P01", "23505", "55P03"
 RETRYABLE = {SERIALIZATION_FAILURE, DEADLOCK, UNIQUE_VIOLATION}
-LOCKED = "Somebody else kept what this needs locked, and nothing was written. Run it again."
-CATALOGUE_CHANGED = "The catalogue was changed by others while this ran, and nothing was written. Run it again."
+LOCKED = "Nothing changed. Something else kept the database locked. Try again."
+READ_ONLY = "Nothing changed. The database is read-only: check the permissions of its file and of its folder."
+CATALOGUE_CHANGED = "Nothing changed. The catalogue was changed while this ran. Try again."
+REJECTIONS = {
+    "database is locked": LOCKED,
+    "attempt to write a readonly database": READ_ONLY,
+}
 
 
 def write_at_once(work: Callable[[], T], *, dry_run: bool) -> T:
     """Run `work` in one transaction and return what it returns; with `dry_run` nothing of it stays.
 
-    It sees one state of the catalogue and begins anew if someone else changed the same animals meanwhile. Raises
+    It sees one state of the catalogue and starts again if someone else changed the same animals meanwhile. Raises
     `ImportRefusedError` if that goes on.
     """
     for attempt in range(1, ATTEMPTS + 1):
@@ -35,12 +41,23 @@ def write_at_once(work: Callable[[], T], *, dry_run: bool) -> T:
                 continue
             if isinstance(error, IntegrityError) or _state(error) in RETRYABLE:
                 raise ImportRefusedError(CATALOGUE_CHANGED) from error
-            if _state(error) == LOCK_NOT_AVAILABLE or str(error) == "database is locked":
-                raise ImportRefusedError(LOCKED) from error
             raise
         else:
+            too_late()
             return result
     raise AssertionError
+
+
+@contextmanager
+def clear_rejections() -> Iterator[None]:
+    """Turn a database that is locked, or cannot be written, into an `ImportRefusedError`."""
+    try:
+        yield
+    except OperationalError as error:
+        message = LOCKED if _state(error) == LOCK_NOT_AVAILABLE else REJECTIONS.get(str(error))
+        if message is None:
+            raise
+        raise ImportRefusedError(message) from error
 
 
 def _see_one_state() -> None:
@@ -57,33 +74,36 @@ SETTINGS = {"work_mem": "256MB", "statement_timeout": "0", "idle_in_transaction_
 
 
 @contextmanager
-def roomy() -> Iterator[None]:
-    """Give the statements in this block the memory and the time that work on a whole file needs, and heed Ctrl-C.
+def long_statements() -> Iterator[None]:
+    """Give the statements in this block the memory and the time that a whole file needs, and let signals stop them.
 
     If the block is left by an exception the connection is closed, as a statement may be half way: with it go its
-    transaction, its temporary tables and its locks.
+    transaction and its temporary tables.
     """
     _set_up()
     try:
         yield
     except BaseException as error:
-        hang_up()
+        disconnect()
         if isinstance(error, OperationalError) and str(error) == "interrupted":  # SQLite's word for Ctrl-C
             raise KeyboardInterrupt from None
         raise
-    _set_back()
+    _reset()
 
 
-def hang_up() -> None:
-    """Close the connection itself, which a pool would keep."""
-    if connection.connection is not None:
-        connection.connection.close()
-    connection.close()
+def disconnect() -> None:
+    """Close the connection itself, which a pool would keep; that cannot fail."""
+    with suppress(DatabaseError):
+        if connection.connection is not None:
+            connection.connection.close()
+        connection.close()
 
 
 def _set_up() -> None:
     if connection.vendor == "postgresql":
         with connection.cursor() as cursor:
+            # So that the server ends a long statement within a second when this process is killed.
+            cursor.execute("SET client_connection_check_interval = '1s'")
             for name, value in SETTINGS.items():
                 cursor.execute(f"SET {name} = '{value}'")
     else:
@@ -92,7 +112,7 @@ def _set_up() -> None:
         connection.connection.set_progress_handler(lambda: 0, 100_000)
 
 
-def _set_back() -> None:
+def _reset() -> None:
     if connection.vendor == "postgresql":
         with connection.cursor() as cursor:
             for name in SETTINGS:

@@ -34,8 +34,8 @@ KEPT = timedelta(days=1)
 
 TOO_LARGE = "The file has {bytes:,} bytes; {most:,} are the most here."
 COMPRESSED = "The file is compressed with gzip; send it as it was before."
-CHANGED_SINCE = "The catalogue was changed since this was shown, and nothing was imported. Look again."
-SENT_TWICE = "This file was imported from this page already, or is being imported right now."
+CHANGED_SINCE = "Nothing changed. The catalogue has changed since this page was shown. Look again."
+SENT_TWICE = "Nothing changed. This file was already imported from this page."
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Preview:
     outcome: Outcome
     rows: list[Planned]
     earlier: ImportRun | None
-    """An import of the very same file."""
+    """An import of the very same file, if importing it again would add animals twice."""
 
     @property
     def digest(self) -> str:
@@ -72,22 +72,24 @@ def keep(file: "UploadedFile[Any]", *, chosen: dict[str, Any], member: Any) -> I
 
 
 def preview(upload: ImportUpload, sender: Sender) -> Preview:
-    """Do all of the import and take it back; keep the refused rows. Raises `ImportRefusedError`."""
+    """Do all of the import and roll it back; keep the rejected rows. Raises `ImportRefusedError`."""
     rows: list[Planned] = []
 
-    def see(planned: list[Planned]) -> None:
-        rows[:] = planned  # the transaction may have begun anew
+    def see(_run: ImportRun, planned: list[Planned]) -> None:
+        rows[:] = planned  # the transaction may have started again
 
     with _source(upload) as source, tempfile.TemporaryDirectory() as folder:
         earlier = import_of(source.sha256())
         rejects = Path(folder) / "rejects"
-        options = replace(_options(upload), dry_run=True, rejects=rejects)
+        options = replace(_options(upload), dry_run=True, again=True, rejects=rejects)
         outcome = _done(import_source(source, options, replace(sender, watch=see)))
         upload.rejects = rejects.read_bytes() if rejects.exists() else b""
     upload.save(update_fields=["rejects"])
-    outcome.run.rejects, outcome.run.options["rejects"] = "", None  # there is no such file any more
+    outcome.run.rejects = ""  # there is no such file any more
+    outcome.run.options |= {"rejects": None, "again": False}
     outcome.run.save(update_fields=["rejects", "options"])
-    return Preview(outcome, rows, earlier)
+    twice = any(row.pet_id is None and not row.cells["external_reference"].after for row in rows)
+    return Preview(outcome, rows, earlier if twice else None)
 
 
 def confirm(upload: ImportUpload, seen: str, sender: Sender, *, again: bool) -> ImportRun:
@@ -96,22 +98,15 @@ def confirm(upload: ImportUpload, seen: str, sender: Sender, *, again: bool) -> 
     Raises `ImportRefusedError` if it does not, and as an import does.
     """
 
-    def compare(rows: list[Planned]) -> None:
+    def compare(run: ImportRun, rows: list[Planned]) -> None:
         if digest(rows) != seen:
             raise ImportRefusedError(CHANGED_SINCE)
+        if not ImportUpload.objects.filter(pk=upload.pk, run=None).update(run=run):
+            raise ImportRefusedError(SENT_TWICE)
 
-    waiting = ImportUpload.objects.filter(pk=upload.pk, confirmed_at=None)
-    if not waiting.update(confirmed_at=timezone.now()):
-        raise ImportRefusedError(SENT_TWICE)
-    try:
-        with _source(upload) as source:
-            options = replace(_options(upload), again=again)
-            upload.run = _done(import_source(source, options, replace(sender, watch=compare))).run
-    except BaseException:
-        ImportUpload.objects.filter(pk=upload.pk).update(confirmed_at=None)
-        raise
-    upload.save(update_fields=["run"])
-    return upload.run
+    with _source(upload) as source:
+        options = replace(_options(upload), again=again)
+        return _done(import_source(source, options, replace(sender, watch=compare))).run
 
 
 def _done(outcome: Outcome) -> Outcome:

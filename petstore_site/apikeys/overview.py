@@ -12,7 +12,7 @@ from django.utils.timesince import timesince
 
 from petstore_site.apikeys.models import APIKey, KeyState, KeyUsage, Scope
 from petstore_site.apikeys.routes import operation
-from petstore_site.charts import Chart, Figure, Row, Series
+from petstore_site.back_office.charts import Chart, Figure, Row, Series
 
 DAYS = 30
 """Days of use that are shown, today included."""

@@ -13,8 +13,8 @@ from django.utils.cache import add_never_cache_headers
 from redis.exceptions import RedisError
 
 from history.acting import identify
-from petstore_site import error_pages
-from petstore_site.error_pages import PEOPLE
+from petstore_site.public import error_pages
+from petstore_site.public.error_pages import PEOPLE
 from petstore_site.staff import sessions
 
 logger = logging.getLogger(__name__)

@@ -246,6 +246,20 @@ def test_a_body_that_ends_early_is_a_400(api: ApiClient, body: Any) -> None:
     assert (answer.status_code, answer.json()) == (400, error("bad_request", "The request body ended early.", 400))
 
 
+@pytest.mark.parametrize(
+    ("terminated", "expected"),
+    [
+        (True, error("bad_request", "The chunks of the request body are malformed.", 400)),
+        (False, error("length_required", "The length of the request body is missing.", 411)),
+    ],
+)
+def test_chunks_that_cannot_be_read(api: ApiClient, terminated: bool, expected: dict[str, Any]) -> None:
+    sent = {"wsgi.input": Broken(), "wsgi.input_terminated": terminated, "CONTENT_TYPE": "application/json"}
+    headers = {"Authorization": f"Bearer {api.key}", "Transfer-Encoding": "chunked"}
+    answer = api.client.generic("POST", "/v1/pets", headers=headers, **sent)
+    assert (answer.status_code, answer.json()) == (expected["status"], expected)
+
+
 def test_three_statements_with_a_warm_key(api: ApiClient, category: Category, django_assert_num_queries: Any) -> None:
     api.get("/v1/categories")
     with django_assert_num_queries(

@@ -13,6 +13,8 @@ from django.utils.html import escape
 
 from categories.models import Category
 from pets.importing import uploads
+from pets.importing.errors import ImportRefusedError
+from pets.importing.run import Sender
 from pets.models import ImportRun, ImportUpload, Pet
 from tests.pets.importing.conftest import catalogue
 
@@ -71,19 +73,19 @@ def test_a_file_is_shown_then_imported(staff: Client, dogs: Category) -> None:
     maximus = Pet.objects.get(external_reference="A-1")
     assert cells(shown, "plan") == [
         ["2", "new", "", "Rex", "Dogs", "available"],
-        ["3", str(maximus.pk), "A-1", "Max → Maximus", "Dogs", "available → sold"],
+        ["3", f"{maximus.pk} by reference", "A-1", "Max → Maximus", "Dogs", "available → sold"],
     ]
     assert cells(shown, "errors") == [
-        ["5", "category must be the name of an existing category, unless missing ones are to be created."],
+        ["5", "category &quot;Fish&quot; does not exist."],
         ["6", "name is required."],
-        ["6", "status must be one of available, pending, sold."],
+        ["6", "status &quot;gone&quot; must be one of available, pending, sold."],
     ]
     assert catalogue() == [("Max", "Dogs", "available", "A-1"), ("Same", "Dogs", "sold", "A-2")]
 
     done = confirm(staff, shown)
     run = ImportRun.objects.get(state="done")
     assert done.redirect_chain == [(f"/admin/pets/importrun/{run.pk}/change/", 302)]
-    assert messages(done) == [f"Done, import {run.pk}: 1 added, 1 changed, 1 unchanged, 2 refused."]
+    assert messages(done) == [f"Done, import {run.pk}: 1 added, 1 changed, 1 unchanged, 2 rejected."]
     assert catalogue() == [
         ("Maximus", "Dogs", "sold", "A-1"),
         ("Same", "Dogs", "sold", "A-2"),
@@ -105,8 +107,7 @@ def test_the_refused_rows_can_be_mended_and_sent_again(staff: Client, dogs: Cate
     assert file["Content-Disposition"] == 'attachment; filename="friday-refused.csv"'
     assert file.content.decode("utf-8-sig") == (
         "_line,_code,_message,name,category,status,external_reference\r\n"
-        '3,validation_failed,"category must be the name of an existing category, unless missing ones are to be '
-        'created.",Nemo,Fish,,\r\n'
+        "3,validation_failed,category does not exist.,Nemo,Fish,,\r\n"
     )
     again = send(staff, file.content.replace(b"Fish", b"Dogs"), "friday-refused.csv")
     assert cells(again, "plan") == [["2", "new", "", "Nemo", "Dogs", "available"]]
@@ -140,7 +141,7 @@ def test_what_is_done_is_what_was_shown(staff: Client, dogs: Category) -> None:
     Pet.objects.filter(pk=pet.pk).update(name="Maxi")
     anew = confirm(staff, shown)
     assert messages(anew) == [uploads.CHANGED_SINCE]
-    assert cells(anew, "plan")[1] == ["3", str(pet.pk), "A-1", "Maxi → Maximus", "Dogs", "available"]
+    assert cells(anew, "plan")[1] == ["3", f"{pet.pk} by reference", "A-1", "Maxi → Maximus", "Dogs", "available"]
     assert catalogue() == [("Maxi", "Dogs", "available", "A-1")]
     confirm(staff, anew)
     assert catalogue() == [("Maximus", "Dogs", "available", "A-1"), ("Rex", "Dogs", "available", None)]
@@ -154,17 +155,32 @@ def test_a_file_is_imported_once(staff: Client, dogs: Category) -> None:
 
     same = send(staff, f"{HEADER}Rex,Dogs,,\n")
     assert f"This very file was imported already: import {run.pk} by staff keeper" in same.content.decode()
-    assert "imported already" in messages(confirm(staff, same))[0]
+    assert "already imported" in messages(confirm(staff, same))[0]
     assert Pet.objects.count() == 1
     confirm(staff, same, again="on")
     assert Pet.objects.count() == 2
 
 
 def test_two_answers_to_one_preview_at_once(staff: Client, dogs: Category) -> None:
+    """The second answer was on its way when the first was imported."""
     shown = send(staff, f"{HEADER}Rex,Dogs,,\n")
-    ImportUpload.objects.update(confirmed_at="2026-11-21T12:00:00Z")
-    assert messages(confirm(staff, shown, again="on")) == [uploads.SENT_TWICE]
-    assert not Pet.objects.exists()
+    upload, digest = ImportUpload.objects.get(), shown.context["preview"].digest
+    sender = Sender(who="staff keeper")
+    run = uploads.confirm(upload, digest, sender, again=True)
+    with pytest.raises(ImportRefusedError, match="already imported from this page"):
+        uploads.confirm(upload, digest, sender, again=True)
+    assert ImportUpload.objects.get().run == run
+    assert Pet.objects.count() == 1
+
+
+def test_the_same_file_that_adds_nothing_twice_is_not_asked_about(staff: Client, dogs: Category) -> None:
+    content = f"{HEADER}Rex,Dogs,,A-1\n"
+    confirm(staff, send(staff, content))
+    Pet.objects.update(name="Max")
+    same = send(staff, content)
+    assert "This very file" not in same.content.decode()
+    assert messages(confirm(staff, same))[0].startswith("Done")
+    assert catalogue() == [("Rex", "Dogs", "available", "A-1")]
 
 
 def workbook(*rows: tuple[str, ...]) -> bytes:
@@ -296,9 +312,12 @@ def test_an_import_is_undone(staff: Client, dogs: Category) -> None:
     assert catalogue() == [("Max", "Dogs", "sold", None)]
     told = Pet.history.get(name="Rex", history_type="-")
     assert (told.actor, told.request_id) == (f"undo of {run} by staff keeper", undone["X-Request-ID"])
-    assert ImportRun.objects.get(pk=run.pk).outcome == "It was undone by staff keeper; 1 animals were left as they are."
+    assert ImportRun.objects.get(pk=run.pk).outcome == "It was undone by staff keeper. 1 animal was left as it is."
+    Pet.objects.update(status="available")
+    staff.post(address)
+    assert catalogue() == []
     again = staff.post(address, follow=True)
-    assert "was undone already" in messages(again)[0]
+    assert "was already undone" in messages(again)[0]
 
 
 def test_a_large_import_is_not_undone_here(staff: Client, dogs: Category) -> None:
@@ -319,3 +338,24 @@ def test_the_record_is_in_words(staff: Client, dogs: Category) -> None:
     )
     assert "keep_blanks" not in page
     assert "Refused rows" in page
+
+
+@pytest.mark.parametrize(
+    ("file_format", "starts"), [("csv", b"external_reference,name,category,status\n"), ("xlsx", b"PK")]
+)
+def test_a_template_can_be_downloaded(staff: Client, file_format: str, starts: bytes) -> None:
+    assert f'href="?template={file_format}"' in staff.get(ADD).content.decode()
+    file = staff.get(f"{ADD}?template={file_format}")
+    assert file["Content-Disposition"] == f'attachment; filename="new-animals.{file_format}"'
+    assert file.content.startswith(starts)
+    filled = file.content + b",Rex,Dogs,sold\n" if file_format == "csv" else file.content
+    assert send(staff, filled, f"new.{file_format}", create_categories="on").status_code == 200
+
+
+def test_an_exported_list_is_sent_back(staff: Client, dogs: Category) -> None:
+    pet = Pet.objects.create(name="=1+1", category=dogs)
+    exported = b"".join(staff.get("/admin/pets/pet/export/csv/").streaming_content)  # type: ignore[attr-defined]
+    shown = send(staff, exported.replace(b"available", b"sold"))
+    assert cells(shown, "plan") == [["2", f"{pet.pk} by id", "", "=1+1", "Dogs", "available → sold"]]
+    confirm(staff, shown)
+    assert catalogue() == [("=1+1", "Dogs", "sold", None)]

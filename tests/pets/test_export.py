@@ -57,11 +57,11 @@ ROWS: list[Row] = [
     (None, "\U0010fffd🐶", "Dogs", "available"),
 ]  # fmt: skip
 FORMS = [
-    Form(file_format=FileFormat.CSV),
-    Form(file_format=FileFormat.JSONL),
-    Form(file_format=FileFormat.XLSX),
-    Form(file_format=FileFormat.CSV, compressed=True),
-    Form(file_format=FileFormat.JSONL, compressed=True),
+    Form(ids=False, file_format=FileFormat.CSV),
+    Form(ids=False, file_format=FileFormat.JSONL),
+    Form(ids=False, file_format=FileFormat.XLSX),
+    Form(ids=False, file_format=FileFormat.CSV, compressed=True),
+    Form(ids=False, file_format=FileFormat.JSONL, compressed=True),
 ]
 NAMES = [f"pets.{form}" for form in FORMS]
 
@@ -93,7 +93,7 @@ def many(transactional_db: None) -> list[Row]:
 def export(file: Path, *arguments: str) -> bytes:
     """Return what the file holds; nothing else may be printed than that it was written."""
     out, told = StringIO(), StringIO()
-    call_command("export_pets", str(file), *arguments, stdout=out, stderr=told)
+    call_command("export_pets", str(file), "--no-ids", *arguments, stdout=out, stderr=told)
     assert out.getvalue() == ""
     assert told.getvalue().startswith("Wrote ")
     return file.read_bytes()
@@ -103,7 +103,7 @@ def refusal(file: Path | str, *arguments: str) -> str:
     """Return the sentence."""
     out, told = StringIO(), StringIO()
     with pytest.raises(CommandError) as caught:
-        call_command("export_pets", str(file), *arguments, stdout=out, stderr=told)
+        call_command("export_pets", str(file), "--no-ids", *arguments, stdout=out, stderr=told)
     assert (out.getvalue(), told.getvalue()) == ("", "")
     assert caught.value.returncode != 0
     return str(caught.value)
@@ -113,7 +113,7 @@ def printed(file: Path, *arguments: str) -> bytes:
     """Return what comes out of standard output."""
     told = StringIO()
     with file.open("w") as out:
-        call_command("export_pets", "-", *arguments, stdout=out, stderr=told)
+        call_command("export_pets", "-", "--no-ids", *arguments, stdout=out, stderr=told)
     assert told.getvalue().endswith(" to standard output.\n")
     return file.read_bytes()
 
@@ -277,20 +277,20 @@ class TestStandardOutput:
         receiver, sender = os.pipe()
         with open(receiver, "rb") as end:  # noqa: PTH123
             with open(sender, "w") as out:  # noqa: PTH123
-                call_command("export_pets", "-", "--format", "xlsx", stdout=out, stderr=StringIO())
+                call_command("export_pets", "-", "--no-ids", "--format", "xlsx", stdout=out, stderr=StringIO())
             assert read_sheet(end.read()) == animals
 
     @pytest.mark.parametrize("arguments", [["--format", "xlsx"], ["--gzip"], ["--format", "jsonl", "--gzip"]])
     @pytest.mark.usefixtures("animals")
     def test_never_bytes_to_a_terminal(self, arguments: list[str]) -> None:
         with terminal() as out, pytest.raises(CommandError) as caught:
-            call_command("export_pets", "-", *arguments, stdout=out)
+            call_command("export_pets", "-", "--no-ids", *arguments, stdout=out)
         assert str(caught.value) == "A terminal cannot show XLSX or gzip. Name a file, or send standard output to one."
 
     @pytest.mark.usefixtures("animals")
     def test_text_to_a_terminal(self) -> None:
         with terminal() as out:
-            call_command("export_pets", "-", "--status", "pending", stdout=out, stderr=StringIO())
+            call_command("export_pets", "-", "--no-ids", "--status", "pending", stdout=out, stderr=StringIO())
 
     @pytest.mark.parametrize("form", FORMS, ids=str)
     def test_a_reader_that_has_read_enough(self, many: list[Row], form: Form) -> None:
@@ -299,7 +299,7 @@ class TestStandardOutput:
         told = StringIO()
         arguments = ["--format", form.file_format.value, *(["--gzip"] if form.compressed else [])]
         with open(sender, "w") as out, pytest.raises(SystemExit) as caught:  # noqa: PTH123
-            call_command("export_pets", "-", *arguments, stdout=out, stderr=told)
+            call_command("export_pets", "-", "--no-ids", *arguments, stdout=out, stderr=told)
         assert (caught.value.code, told.getvalue()) == (141, "")
         assert Pet.objects.count() == len(many)  # and the connection works
 
@@ -307,7 +307,7 @@ class TestStandardOutput:
     def test_a_full_disk(self, many: list[Row], form: Form) -> None:
         arguments = ["--format", form.file_format.value, *(["--gzip"] if form.compressed else [])]
         with open("/dev/full", "w") as out, pytest.raises(CommandError) as caught:  # noqa: PTH123
-            call_command("export_pets", "-", *arguments, stdout=out)
+            call_command("export_pets", "-", "--no-ids", *arguments, stdout=out)
         assert str(caught.value) == "Standard output cannot be written: No space left on device."
         assert Pet.objects.count() == len(many)
 
@@ -517,7 +517,7 @@ class TestWholeOrNotAtAll:
     @pytest.mark.parametrize("error", [KeyboardInterrupt(), OSError(errno.ENOSPC, "full"), ValueError("defect")])
     def test_stopped_midway(self, many: list[Row], tmp_path: Path, form: Form, error: BaseException) -> None:
         def stop(more: int) -> None:
-            assert [path.suffix for path in tmp_path.iterdir()] == [".part"]
+            assert [path.suffix for path in tmp_path.iterdir()] in ([], [".part"])
             raise error
 
         with pytest.raises(type(error)), whole_file(tmp_path / "pets", replace=False) as out:

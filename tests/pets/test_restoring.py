@@ -1,6 +1,6 @@
 """Deleting animals asks and records; an authorised person brings one back as it was."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -11,7 +11,7 @@ from django.test.utils import CaptureQueriesContext
 from categories.models import Category
 from pets import restoring
 from pets.admin import animals, deleted
-from pets.models import Pet
+from pets.models import Pet, Sale
 from tests.factories import PetFactory
 from tests.pets.office import PETS, ask, history_disagrees, member, told
 
@@ -69,6 +69,17 @@ def test_deleted_and_restored_twice(staff: Client, rex: Pet) -> None:
     restore(staff, number)
     assert Pet.objects.get().created_at == created
     assert listed(staff) == []
+
+
+def test_a_sold_animal_keeps_the_day_of_its_sale(staff: Client, rex: Pet) -> None:
+    rex.status = "sold"
+    rex.save()
+    Sale.objects.update(day=date(2026, 1, 5))
+    for _ in range(2):
+        number = delete(staff, Pet.objects.get())
+        assert not Sale.objects.exists()
+        restore(staff, number)
+        assert list(Sale.objects.values_list("pet", "day")) == [(number, date(2026, 1, 5))]
 
 
 def test_only_what_is_deleted_can_be_restored(staff: Client, rex: Pet) -> None:

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from difflib import get_close_matches
 
-from pets.columns import HEADERS
-from pets.importing.errors import FileError
+from pets.columns import CATEGORY_ID, HEADERS, ID
+from pets.importing.errors import FileError, quoted
 from pets.importing.readers.numbers import number
 from pets.importing.readers.rows import Cells, Damaged, Reading
 
@@ -14,6 +14,7 @@ REMARKS = ("_line", "_code", "_message")
 KNOWN = {column.lower(): column for column in (*HEADERS, *REMARKS)}
 """The columns by what they are found by: case does not matter."""
 
+NUMBERS = (ID, CATEGORY_ID)
 NAMED = 5
 """Unknown columns that a message names."""
 
@@ -53,12 +54,7 @@ def unknown_columns(names: Sequence[str]) -> str:
 def named(names: Sequence[str]) -> str:
     """Return the first of the names in quotes, as they can be printed."""
     more = f" and {len(names) - NAMED:,} more" if len(names) > NAMED else ""
-    return ", ".join(f'"{_shown(name)}"' for name in names[:NAMED]) + more
-
-
-def _shown(name: str) -> str:
-    printable = "".join(each if each.isprintable() else "\N{REPLACEMENT CHARACTER}" for each in name[:40])
-    return f"{printable}…" if len(name) > 40 else printable
+    return ", ".join(map(quoted, names[:NAMED])) + more
 
 
 def cells_of(columns: Sequence[str], row: Sequence[str], *, formula_safe: bool) -> Cells | Damaged:
@@ -71,6 +67,7 @@ def cells_of(columns: Sequence[str], row: Sequence[str], *, formula_safe: bool) 
     cells.pop("", None)  # columns to ignore
     if "" in row:
         cells = {column: cell for column, cell in cells.items() if cell}
-    if "categoryId" in cells:
-        cells["categoryId"] = number(cells["categoryId"])
+    for column in NUMBERS:
+        if column in cells:
+            cells[column] = number(cells[column])
     return cells

@@ -17,16 +17,14 @@ from tqdm import tqdm
 
 from categories.models import Category
 from categories.names import validate_name
+from commands.exits import Exit
 from pets.exporting import FileFormat, Form, form_named, write_pets
 from pets.exporting.rows import Progress, unheard
 from pets.exporting.sheet import TooManyAnimalsError
 from pets.files import BLOCK, FileInTheWayError, whole_file
-from pets.management.telling import STOPPED
 from pets.models import Pet, PetStatus
 
 STANDARD_OUTPUT = "-"
-BROKEN_PIPE = 141
-"""The exit status that a shell has for what SIGPIPE ended."""
 SECONDS_BETWEEN_LINES = 10.0
 
 
@@ -45,7 +43,7 @@ class Command(BaseCommand):
 
     help = (
         "Write the catalogue, or a part of it, to a file that import_pets reads back: CSV, JSON lines or XLSX, with the"
-        " columns external_reference, name, category and status. The file appears whole or not at all."
+        " columns id, external_reference, name, category and status. The file appears whole or not at all."
     )
 
     requires_system_checks = ()  # they take as long as half a million rows, and are about serving
@@ -71,6 +69,17 @@ class Command(BaseCommand):
             help="Put a ' before every cell that begins with = + - @ ' or a tab, which a spreadsheet program may take"
             " for a formula; import_pets --formula-safe takes it away again. For CSV and XLSX.",
         )
+        parser.add_argument(
+            "--no-ids",
+            action="store_false",
+            dest="ids",
+            help="Leave out the column id, for another catalogue: import_pets finds animals by it.",
+        )
+        parser.add_argument(
+            "--template",
+            action="store_true",
+            help="Write only the header, for new animals: a file to fill in and import. For CSV and XLSX.",
+        )
         parser.add_argument("--json", action="store_true", help="Print one JSON object when done.")
         _add_selection(parser)
 
@@ -92,7 +101,8 @@ class Command(BaseCommand):
             self.stdout.write(json.dumps(summary))
         elif options["verbosity"]:
             place = "standard output" if file == STANDARD_OUTPUT else file
-            self._say(f"Wrote {animals} {'animal' if animals == 1 else 'animals'} to {place}.")
+            what = "a template" if options["template"] else f"{animals} {'animal' if animals == 1 else 'animals'}"
+            self._say(f"Wrote {what} to {place}.")
 
     def _check_standard_output(self, form: Form, options: dict[str, Any]) -> None:
         if options["json"]:
@@ -108,7 +118,7 @@ class Command(BaseCommand):
             with open(self.stdout.fileno(), "wb", buffering=BLOCK, closefd=False) as out:
                 return write_pets(pets, out, form=form, progress=progress)
         except BrokenPipeError:  # whoever read has read enough
-            raise SystemExit(BROKEN_PIPE) from None
+            raise SystemExit(Exit.BROKEN_PIPE) from None
 
     @contextmanager
     def _progress(self, pets: QuerySet[Pet], verbosity: int) -> Iterator[Progress]:
@@ -170,7 +180,7 @@ def _told_errors(file: str) -> Iterator[None]:
     except KeyboardInterrupt:
         message, status = (
             f"Stopped. {place} was not {'finished' if file == STANDARD_OUTPUT else 'written'}.",
-            STOPPED,
+            Exit.STOPPED,
         )
     else:
         return
@@ -184,7 +194,12 @@ def _add_selection(parser: CommandParser) -> None:
         choices=PetStatus.values,
         help="Write only animals with this status. Can be given more than once.",
     )
-    parser.add_argument("--category", metavar="NAME", help="Write only animals of the category with this name.")
+    parser.add_argument(
+        "--category",
+        action="append",
+        metavar="NAME",
+        help="Write only animals of the category with this name. Can be given more than once.",
+    )
     parser.add_argument(
         "--changed-since",
         type=moment,
@@ -209,19 +224,27 @@ def _form(options: dict[str, Any]) -> Form:
     if named and said and named != said:
         message = f"The name {file} says {named}, --format says {said}."
         raise CommandError(message)
+    if options["template"] and FileFormat.JSONL in {named, said}:
+        message = "A template is CSV or XLSX: JSON lines have no header."
+        raise CommandError(message)
     try:
-        return Form(file_format=named or FileFormat(said), compressed=compressed, formula_safe=options["formula_safe"])
+        return Form(
+            file_format=named or FileFormat(said),
+            compressed=compressed,
+            ids=options["ids"] and not options["template"],
+            formula_safe=options["formula_safe"],
+        )
     except ValueError as error:
         raise CommandError(str(error)) from None
 
 
 def _selected(options: dict[str, Any]) -> QuerySet[Pet]:
     """Return the animals that the options choose; raises `CommandError` if there is no such category."""
-    pets = Pet.objects.all()
+    pets = Pet.objects.filter(pk__lt=0) if options["template"] else Pet.objects.all()  # none() has no statement
     if options["status"]:
         pets = pets.filter(status__in=options["status"])
-    if options["category"] is not None:
-        pets = pets.filter(category=_category(options["category"]))
+    if options["category"]:
+        pets = pets.filter(category__in=[_category(name) for name in options["category"]])
     if options["changed_since"]:
         pets = pets.filter(updated_at__gte=options["changed_since"])
     return pets

@@ -1,37 +1,36 @@
 """`manage.py import_pets`: a file of animals into the catalogue."""
 
-import json
 import sys
 from argparse import ArgumentTypeError
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandParser
 
+from commands.base import StoreCommand
+from commands.exits import Exit, ExitError
 from pets.columns import HEADERS
-from pets.importing.errors import ImportRefusedError
 from pets.importing.progress import Progress
 from pets.importing.readers.rows import Reading
 from pets.importing.readers.separated import DELIMITERS
 from pets.importing.report import as_json, report
 from pets.importing.run import Options, Outcome, import_file
 from pets.importing.source import ENCODINGS, FORMATS
-from pets.management.stopping import sigterm_as_ctrl_c
-from pets.management.telling import refusals, tell
+from pets.management.ending import ending
+from pets.models import ImportState
 
-TOLD = 20
-"""Faults that are printed; `--json` and `--rejects` have more."""
+NOTHING = "Nothing changed."
+SHOWN = 20
+"""Errors that are printed; `--json` and `--rejects` have more."""
 
 
-class Command(BaseCommand):
+class Command(StoreCommand):
     """Imports one file, all or nothing."""
 
     help = (
         "Import animals from a file: CSV, JSON, JSON lines or XLSX, also in gzip. A row whose external_reference an "
         "animal has changes that animal; every other row adds one. All or nothing: docs/importing.md."
     )
-
-    requires_system_checks = ()  # they take as long as ten thousand rows, and are about serving
 
     def add_arguments(self, parser: CommandParser) -> None:
         """Add the file, how to read it, and what to do with its rows."""
@@ -64,7 +63,20 @@ class Command(BaseCommand):
         rows.add_argument(
             "--create-categories",
             action="store_true",
-            help="Add the categories that do not exist; else they are errors.",
+            help="Create the categories that do not exist, and list them; without it they are errors. A name that "
+            "looks like a typo of another stays an error.",
+        )
+        # An option of its own, as one with an optional value would take FILE for it.
+        rows.add_argument(
+            "--create-categories=force",
+            action="store_true",
+            dest="force_categories",
+            help="Create also those whose names look like typos of others.",
+        )
+        rows.add_argument(
+            "--ignore-ids",
+            action="store_true",
+            help="Skip the column id, for a file from another catalogue. Without this, id says which animal to change.",
         )
         rows.add_argument(
             "--blank",
@@ -93,29 +105,33 @@ class Command(BaseCommand):
         )
         parser.add_argument("--dry-run", action="store_true", help="Do all of the work, say what it did, take it back.")
         parser.add_argument("--again", action="store_true", help="Import a file that was imported before.")
-        parser.add_argument("--json", action="store_true", help="Print one JSON object at the end.")
 
     def handle(self, **options: Any) -> None:
-        """Import and report; exit status 0 only if the import, or the dry run, is done."""
+        """Import and report."""
+        chosen = _options(options)
         progress = Progress(sys.stderr, shown=options["verbosity"] > 0)
-        stopped = "Stopped: nothing was written."
-        with refusals(self, as_json=options["json"], stopped=stopped), sigterm_as_ctrl_c():
-            outcome = import_file(options["file"], _options(options), progress)
-        self._tell(outcome, as_object=options["json"])
+        with ending():
+            outcome = import_file(options["file"], chosen, progress)
+            self._report(outcome)
+        if outcome.run.refused:
+            raise SystemExit(Exit.DONE_WITH_REJECTED_ROWS)
 
-    def _tell(self, outcome: Outcome, *, as_object: bool) -> None:
-        if as_object:
-            tell(self, json.dumps(as_json(outcome)))
+    def _report(self, outcome: Outcome) -> None:
+        run = outcome.run
+        if not self.as_json:
+            for error in outcome.errors[:SHOWN]:
+                self.complain(f"{outcome.place} {error.line:,}: {error.text}")
+            if run.refused > SHOWN:
+                self.complain("There are more; --rejects FILE keeps all of them.")
+        if outcome.refusal is None:
+            self.report(report(outcome), as_json(outcome))
+        elif run.state == ImportState.ALREADY:
+            message = f"{outcome.refusal} To import it all the same, use --again ({run})."
+            raise ExitError(message, status=Exit.ALREADY_IMPORTED, result=as_json(outcome))
         else:
-            for error in outcome.errors[:TOLD]:
-                self.stderr.write(f"{outcome.place} {error.line:,}: {error.sentence}")
-            if outcome.run.refused > TOLD:
-                self.stderr.write("There are more; --rejects FILE keeps all of them.")
-        if outcome.refusal is not None:
-            message = f"{outcome.refusal} Nothing was written ({outcome.run})."
-            raise CommandError(message)
-        if not as_object:
-            tell(self, report(outcome.run))
+            said = outcome.refusal if outcome.refusal.startswith(NOTHING) else f"{outcome.refusal} {NOTHING}"
+            message = f"{said} ({run})"
+            raise ExitError(message, status=Exit.REJECTED, result=as_json(outcome))
 
 
 def _count(text: str) -> int:
@@ -136,7 +152,7 @@ def _mapping(text: str) -> tuple[str, str]:
 def _options(given: dict[str, Any]) -> Options:
     if given["max_errors"] is not None and given["on_error"] == "abort":
         message = "--max-errors is for --on-error skip: without it no row with an error is let pass."
-        raise ImportRefusedError(message)
+        raise ExitError(message, status=Exit.USAGE)
     reading = Reading(
         format=given["format"],
         encoding=given["encoding"],
@@ -148,7 +164,9 @@ def _options(given: dict[str, Any]) -> Options:
     )
     return Options(
         reading=reading,
-        create_categories=given["create_categories"],
+        create_categories=given["create_categories"] or given["force_categories"],
+        force_categories=given["force_categories"],
+        ignore_ids=given["ignore_ids"],
         keep_blanks=given["blank"] == "keep",
         skip_errors=given["on_error"] == "skip",
         max_errors=given["max_errors"],

@@ -1,39 +1,41 @@
 """`manage.py list_imports`: what was imported, newest first."""
 
-import json
+from argparse import ArgumentTypeError
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandParser
+from django.core.management.base import CommandParser
 
+from commands.base import StoreCommand
 from pets.importing.lock import mark_killed
 from pets.importing.report import run_as_json, seconds
-from pets.management.telling import tell
 from pets.models import ImportRun
 
-LAYOUT = "{:>6}  {:16}  {:8}  {:>11}  {:>11}  {:>11}  {:>9}  {:>8}  {:12}  {}"
-TITLES = ("import", "started (UTC)", "state", "added", "changed", "unchanged", "refused", "seconds", "who", "file")
+LAYOUT = "{:>6}  {:16}  {:16}  {:>11}  {:>11}  {:>11}  {:>9}  {:>8}  {:12}  {}"
+TITLES = ("import", "started (UTC)", "state", "added", "changed", "unchanged", "rejected", "seconds", "who", "file")
 
 
-class Command(BaseCommand):
+class Command(StoreCommand):
     """Lists imports."""
 
     help = "List the imports, newest first: when, by whom, which file, how many animals, and what became of it."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Add how many, and how to print."""
-        parser.add_argument("--limit", type=int, default=20, metavar="N", help="How many to list; default 20.")
-        parser.add_argument("--json", action="store_true", help="Print a JSON array.")
+        """Add how many."""
+        parser.add_argument("--limit", type=_count, default=20, metavar="N", help="How many to list; default 20.")
 
     def handle(self, **options: Any) -> None:
         """List them; what is recorded as running and is not is recorded as killed first."""
         mark_killed()
-        runs = ImportRun.objects.all()[: max(0, options["limit"])]
-        if options["json"]:
-            tell(self, json.dumps([run_as_json(run) for run in runs]))
-        elif not runs:
-            tell(self, "Nothing was imported yet.")
-        else:
-            tell(self, "\n".join([LAYOUT.format(*TITLES), *(_line(run) for run in runs)]))
+        runs = ImportRun.objects.all()[: options["limit"]]
+        lines = [LAYOUT.format(*TITLES), *map(_line, runs)] if runs else ["Nothing was imported yet."]
+        self.show("\n".join(lines), [run_as_json(run) for run in runs])
+
+
+def _count(text: str) -> int:
+    if not (text.isascii() and text.isdecimal() and 0 < int(text) < 2**31):
+        message = "must be a number from 1 on."
+        raise ArgumentTypeError(message)
+    return int(text)
 
 
 def _line(run: ImportRun) -> str:

@@ -1,63 +1,98 @@
 """`manage.py undo_import`: the catalogue as if a file had not been imported."""
 
-import json
 import sys
-from typing import Any
+import tempfile
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from typing import IO, Any
 
-from django.core.management.base import BaseCommand, CommandParser
+from django.core.management.base import CommandParser
 
+from commands.arguments import add_safety_options
+from commands.base import StoreCommand
+from commands.exits import Exit
+from commands.output import to_json
 from pets.importing.progress import Progress
-from pets.importing.undo import Undone, undo_import
-from pets.management.stopping import sigterm_as_ctrl_c
-from pets.management.telling import refusals, tell
+from pets.importing.undo import Left, Undone, undo_import
+from pets.management.ending import ending
 
-TOLD = 20
+SHOWN = 20
+BLOCK = 10_000
+"""Animals that were left, of those printed at once."""
 
 
-class Command(BaseCommand):
-    """Takes one import back."""
+class Command(StoreCommand):
+    """Undoes one import."""
 
     help = (
-        "Take back an import: delete the animals it added and give those it changed their former values. "
-        "Animals that were changed since are left as they are, and listed."
+        "Undo an import: delete the animals it added and give those it changed their former values. "
+        "Animals that were changed since are left as they are, and listed; undo it again once they are as before."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Add which, and how to print."""
+        """Add which."""
         parser.add_argument("run", type=int, metavar="RUN", help="The number of the import, as list_imports shows it.")
-        parser.add_argument("--dry-run", action="store_true", help="Say what would be done, and do nothing.")
-        parser.add_argument("--json", action="store_true", help="Print one JSON object, which lists all that is left.")
+        add_safety_options(parser)
 
     def handle(self, **options: Any) -> None:
-        """Undo and tell."""
+        """Undo and report; JSON lists all animals that were left, through a file as they may be a million."""
+        dry_run = options["dry_run"]
+        if not dry_run:
+            self.confirm(f"Undo import {options['run']}?", yes=options["yes"])
         progress = Progress(sys.stderr, shown=options["verbosity"] > 0)
-        stopped = "Stopped: nothing was taken back."
-        with refusals(self, as_json=options["json"], stopped=stopped), sigterm_as_ctrl_c():
-            undone = undo_import(options["run"], progress, dry_run=options["dry_run"])
-        tell(self, json.dumps(_as_json(undone, options)) if options["json"] else _text(undone, options))
+        with ending(), tempfile.TemporaryFile("w+") as left:
+
+            def see_left(animals: Iterator[Left]) -> None:
+                left.seek(0)
+                left.truncate()
+                if options["json"]:
+                    left.writelines(_lines(animals))
+
+            undone = undo_import(options["run"], progress, dry_run=dry_run, see_left=see_left)
+            if options["json"]:
+                self.report_in_parts(_json(undone, left, dry_run=dry_run))
+            else:
+                self.report(_text(undone, dry_run=dry_run), None)
+        if undone.left_count:
+            raise SystemExit(Exit.DONE_WITH_REJECTED_ROWS)
 
 
-def _as_json(undone: Undone, options: dict[str, Any]) -> dict[str, Any]:
-    return {
+def _lines(animals: Iterable[Left]) -> Iterator[str]:
+    for number, animal in enumerate(animals):
+        comma = "," if number else ""
+        yield f"{comma}{to_json({'id': animal.pet_id, 'reason': animal.reason})}\n"
+
+
+def _json(undone: Undone, left: IO[str], *, dry_run: bool) -> Iterator[str]:
+    """Yield one JSON object in parts, each of which ends between two values."""
+    head = {
         "import": undone.run.pk,
-        "dry_run": options["dry_run"],
+        "state": "dry run" if dry_run else undone.run.state,
+        "dry_run": dry_run,
         "deleted": undone.deleted,
         "restored": undone.restored,
         "categories_deleted": undone.categories,
-        "left": [{"id": left.pet_id, "reason": left.reason} for left in undone.left],
+        "left_count": undone.left_count,
     }
+    yield f'{to_json(head)[:-1]}, "left": ['
+    left.seek(0)
+    while lines := "".join(islice(left, BLOCK)):
+        yield lines
+    yield "]}"
 
 
-def _text(undone: Undone, options: dict[str, Any]) -> str:
-    left = f"{len(undone.left):,} left as {'it is' if len(undone.left) == 1 else 'they are'}"
-    did = "Dry run of undoing" if options["dry_run"] else "Undone,"
+def _text(undone: Undone, *, dry_run: bool) -> str:
+    left = f"{undone.left_count:,} left as {'it is' if undone.left_count == 1 else 'they are'}"
+    did = "Dry run of undoing" if dry_run else "Undone,"
     lines = [
         f"{did} {undone.run}: {undone.deleted:,} animals deleted, {undone.restored:,} given their former values, "
         f"{undone.categories:,} categories deleted, {left}."
     ]
-    lines += [f"  animal {left.pet_id}: {left.reason}" for left in undone.left[:TOLD]]
-    if len(undone.left) > TOLD:
-        lines.append(f"  … and {len(undone.left) - TOLD:,} more; --json lists all.")
-    if options["dry_run"]:
-        lines.append("All of it was taken back; nothing was changed.")
+    lines += [f"  animal {left.pet_id}: {left.reason}" for left in undone.left[:SHOWN]]
+    if undone.left_count > SHOWN:
+        lines.append(f"  … and {undone.left_count - SHOWN:,} more; --json lists all.")
+    if dry_run:
+        lines.append("Dry run: nothing was saved.")
+    elif undone.left_count:
+        lines.append(f"Once they are as the import left them: manage.py undo_import {undone.run.pk}")
     return "\n".join(lines)

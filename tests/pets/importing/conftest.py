@@ -48,6 +48,8 @@ def command(*arguments: str) -> Result:
         call_command(*arguments, stdout=out, stderr=err)
     except CommandError as error:
         return Result(error.returncode, out.getvalue(), f"{err.getvalue()}{error}")
+    except SystemExit as ended:
+        return Result(int(ended.code or 0), out.getvalue(), err.getvalue())
     return Result(0, out.getvalue(), err.getvalue())
 
 

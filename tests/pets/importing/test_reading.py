@@ -230,7 +230,7 @@ def test_a_cell_too_many_is_an_error_if_the_header_has_none() -> None:
     assert isinstance(cells, Damaged)
 
 
-COLUMNS = "Columns: external_reference, name, category, categoryId, status."
+COLUMNS = "Columns: id, external_reference, name, category, categoryId, status."
 TIERS = "Tier;Art;Farbe\nRex;Dogs;braun\n"
 NAMES = {"Tier": "name", "Art": "category"}
 

@@ -10,6 +10,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from django.db import connection
 from categories.models import Category
 from pets.importing import sql, staging, transactions
 from pets.importing.lock import only_import
+from pets.importing.readers.rows import Reading
 from pets.models import ImportRun, Pet
 from tests.exploring import EXPLORE
 from tests.factories import PetFactory
@@ -41,26 +43,59 @@ def test_the_record_says_everything(run_import: Import, dogs: Category) -> None:
         "again": False,
         "create_categories": False,
         "dry_run": False,
+        "force_categories": False,
+        "ignore_ids": False,
         "keep_blanks": False,
         "max_errors": None,
         "most_rows": None,
-        "reading": {"delimiter": None, "encoding": None, "format": None, "formula_safe": False},
+        "reading": asdict(Reading()),
         "rejects": None,
         "skip_errors": False,
     }
 
 
-def test_the_same_file_is_refused_unless_asked_for(run_import: Import, dogs: Category) -> None:
+def test_the_same_file_is_rejected_unless_asked_for(run_import: Import, dogs: Category) -> None:
     run_import(CONTENT)
     run = ImportRun.objects.get()
-    refused = run_import(CONTENT, name="renamed.csv")
-    assert refused.error == (
-        f'This file was imported already: {run} by {run.who}, {run.started_at:%Y-%m-%d %H:%M} UTC, as "animals.csv". '
-        "Nothing was done; --again imports it all the same."
-    )
-    assert (refused.status, len(catalogue()), ImportRun.objects.count()) == (1, 1, 1)
+    for options in ([], ["--dry-run"]):
+        rejected = run_import(CONTENT, *options, name="renamed.csv")
+        again = ImportRun.objects.latest("pk")
+        assert rejected.error == (
+            f"Nothing changed. This file was already imported: {run} by {run.who}, {run.started_at:%Y-%m-%d %H:%M} UTC, "
+            'as "animals.csv". Importing it again would add its animals without an external reference twice. '
+            f"To import it all the same, use --again ({again})."
+        )
+        assert (rejected.status, len(catalogue()), counts()) == (5, 1, ("already imported", 1, 0, 0, 0, 0))
+    assert run_import(CONTENT, "--json").json["state"] == "already imported"
     assert run_import(CONTENT, "--again").status == 0
     assert len(catalogue()) == 2
+
+
+NIGHTLY = "external_reference,name,category\n"
+A, B = f"{NIGHTLY}A-1,Rex,Dogs\n", f"{NIGHTLY}A-1,Max,Dogs\n"
+
+
+@pytest.mark.parametrize(
+    ("nights", "name"),
+    [([NIGHTLY, NIGHTLY, NIGHTLY], None), ([A, A, A], "Rex"), ([A, B, A], "Rex"), ([A, NIGHTLY, A, B, A, B], "Max")],
+)
+def test_a_nightly_file_succeeds_every_night(
+    run_import: Import, dogs: Category, nights: list[str], name: str | None
+) -> None:
+    for night in nights:
+        result = run_import(night)
+        assert (result.status, counts()[0]) == (0, "done")
+    assert [row[0] for row in catalogue()] == ([] if name is None else [name])
+
+
+def test_what_changed_nothing_is_no_import_of_the_file(run_import: Import, dogs: Category) -> None:
+    """Rows that were left out by the first import can be imported by the second, which is of the same bytes."""
+    content = "name,category\nRex,Dogs\nTom,Cats\n"
+    assert run_import(content.replace("Rex,Dogs\n", ""), "--on-error", "skip").status == 4
+    Category.objects.create(name="Cats")
+    assert run_import(content.replace("Rex,Dogs\n", "")).status == 0
+    assert run_import(content.replace("Rex,Dogs\n", "")).status == 5
+    assert [row[0] for row in catalogue()] == ["Tom"]
 
 
 def test_what_was_not_written_or_was_undone_may_come_again(run_import: Import, dogs: Category) -> None:
@@ -78,14 +113,16 @@ def test_a_second_import_is_refused_at_once(run_import: Import, dogs: Category, 
     file.write_text(CONTENT)
     with only_import():
         result = blocked()
-        assert result.stderr == (
-            "CommandError: Another import or undo is running. Nothing was done; try again when it has ended.\n"
+        assert (result.returncode, result.stderr) == (
+            6,
+            "Nothing changed. Another import or undo is running. Try again when it finishes.\n",
         )
         run = ImportRun.objects.create(who="anna", file_name="first.csv", options={})
         assert blocked().stderr == (
-            f"CommandError: Import {run.pk} is running, started by anna at {run.started_at:%H:%M} UTC. Nothing was done.\n"
+            f"Nothing changed. Import {run.pk} is running, started by anna at {run.started_at:%H:%M} UTC. "
+            "Try again when it finishes.\n"
         )
-        assert manage("undo_import", str(run.pk)).returncode == 1
+        assert manage("undo_import", str(run.pk)).returncode == 6
         manage("list_imports")
         run.refresh_from_db()
         assert run.state == "running"
@@ -98,7 +135,7 @@ def test_the_record_of_a_killed_import_is_put_right_when_somebody_looks(dogs: Ca
     ImportRun.objects.create(who="anna", file_name="first.csv", options={})
     told = json.loads(command("list_imports", "--json").out)
     assert [(run["state"], run["outcome"]) for run in told] == [
-        ("killed", "The process was killed; nothing was written.")
+        ("killed", "It was interrupted before it was saved. Nothing changed.")
     ]
 
 
@@ -180,7 +217,7 @@ def test_a_signal_stops_it_cleanly(dogs: Category, tmp_path: Path, number: signa
         until(lambda: ImportRun.objects.filter(state="running").exists())
         process.send_signal(number)
         _, error = process.communicate(timeout=60)
-    assert (process.returncode, error) == (130, "CommandError: Stopped: nothing was written.\n")
+    assert (process.returncode, error) == (130, "Stopped. Nothing changed.\n")
     assert counts() == ("stopped", 0, 0, 0, 0, 0)
     assert (catalogue(), history()) == ([], [])
 
@@ -197,7 +234,7 @@ def test_a_signal_while_the_database_writes_stops_it_too(
 
     monkeypatch.setattr(staging, "write", write)
     result = command("import_pets", str(many(tmp_path, 3)), "-v0")
-    assert (result.status, result.error) == (130, "Stopped: nothing was written.")
+    assert (result.status, result.error) == (130, "Stopped. Nothing changed.")
     assert counts() == ("stopped", 0, 0, 0, 0, 0)
     assert catalogue() == []
 
@@ -243,18 +280,6 @@ def test_an_undo_that_is_stopped_after_the_commit_is_done(
     assert catalogue() == []
 
 
-def test_nobody_needs_to_listen(dogs: Category, tmp_path: Path) -> None:
-    file = tmp_path / "animals.csv"
-    file.write_text(CONTENT)
-    for closed in ("| true", ">&-", ">/dev/full"):
-        script = f"set -o pipefail; {sys.executable} manage.py import_pets {file} -v0 --again {closed}"
-        done = subprocess.run(
-            ["bash", "-c", script], cwd=ROOT, env=environment(), capture_output=True, text=True, check=False, timeout=60
-        )
-        assert (done.returncode, done.stderr) == (0, "")
-    assert len(catalogue()) == 3
-
-
 def test_a_failure_is_recorded(run_import: Import, dogs: Category, monkeypatch: pytest.MonkeyPatch) -> None:
     def write(*_given: object, **_options: object) -> None:
         raise ZeroDivisionError
@@ -263,7 +288,7 @@ def test_a_failure_is_recorded(run_import: Import, dogs: Category, monkeypatch: 
     with pytest.raises(ZeroDivisionError):
         run_import(CONTENT)
     run = ImportRun.objects.get()
-    assert (run.state, run.outcome) == ("failed", "It failed with ZeroDivisionError; nothing was written.")
+    assert (run.state, run.outcome) == ("failed", "It failed with ZeroDivisionError. Nothing changed.")
     assert run.finished_at is not None
     assert catalogue() == []
 
@@ -276,8 +301,8 @@ def test_list_imports_as_people_read_it(run_import: Import, dogs: Category) -> N
     run = ImportRun.objects.latest("pk")
     started_at = f"{run.started_at:%Y-%m-%d %H:%M}"
     assert lines == [
-        "import started (UTC) state added changed unchanged refused seconds who file",
-        f"{run.pk} {started_at} refused 0 0 0 1 {(run.finished_at - run.started_at).total_seconds():.1f} {run.who} wrong.csv"
+        "import started (UTC) state added changed unchanged rejected seconds who file",
+        f"{run.pk} {started_at} rejected 0 0 0 1 {(run.finished_at - run.started_at).total_seconds():.1f} {run.who} wrong.csv"
         if run.finished_at
         else "",
     ]

@@ -1,6 +1,7 @@
 """Taking an import back: the catalogue as it was, except what others have changed since."""
 
 import json
+from datetime import date
 from typing import Any
 
 import pytest
@@ -8,7 +9,9 @@ from django.db import connection
 
 from categories.models import Category
 from history.accounts import account
-from pets.models import ImportRun, Pet
+from pets import stock
+from pets.models import ImportRun, Pet, Sale
+from pets.restoring import restore
 from tests.factories import PetFactory
 from tests.pets.importing.conftest import Import, catalogue, command, counts, history
 
@@ -40,6 +43,7 @@ def test_everything_is_as_it_was(run: ImportRun) -> None:
     assert [name for name, *_ in catalogue()] == ["Rexy", "Tom", "Pip", "Mia", "Nemo"]
     assert undo(run) == {
         "import": run.pk, "dry_run": False, "deleted": 2, "restored": 1, "categories_deleted": 1, "left": [],
+        "left_count": 0, "state": "undone",
     }  # fmt: skip
     assert catalogue() == OLD
     assert [*Category.objects.values_list("name", flat=True)] == ["Dogs"]
@@ -77,6 +81,7 @@ def test_what_was_changed_since_is_left_and_listed(run: ImportRun) -> None:
         f"  animal {rexy.pk}: changed since",
         f"  animal {mia.pk}: changed since",
         f"  animal {nemo.pk or mia.pk + 1}: deleted since",
+        f"Once they are as the import left them: manage.py undo_import {run.pk}",
     ]
     assert [row[:3] for row in catalogue()] == [
         ("Rexy", "Cats", "available"),
@@ -85,15 +90,19 @@ def test_what_was_changed_since_is_left_and_listed(run: ImportRun) -> None:
         ("Mia the cat", "Cats", "available"),
     ]
     run.refresh_from_db()
-    assert run.outcome == f"It was undone by {account()}; 3 animals were left as they are."
+    assert (run.state, run.outcome) == (
+        "partly undone",
+        f"It was undone by {account()}. 3 animals were left as they are.",
+    )
 
 
-def test_a_change_and_its_reversal_count_as_changed_since(run: ImportRun) -> None:
+def test_a_change_and_its_reversal_leave_nothing_changed(run: ImportRun) -> None:
     mia = Pet.objects.get(name="Mia")
     for status in ("sold", "available"):
         mia.status = status
         mia.save()
-    assert undo(run)["left"] == [{"id": mia.pk, "reason": "changed since"}]
+    assert undo(run)["left"] == []
+    assert catalogue() == OLD
 
 
 def test_a_later_import_is_a_change_too(run: ImportRun, run_import: Import) -> None:
@@ -104,6 +113,78 @@ def test_a_later_import_is_a_change_too(run: ImportRun, run_import: Import) -> N
     assert undo(later)["restored"] == 1
     rexy.refresh_from_db()
     assert (rexy.name, rexy.status) == ("Rexy", "sold")
+
+
+def test_imports_of_the_same_animals_are_undone_in_reverse_order(run: ImportRun, run_import: Import) -> None:
+    run_import(HEADER + "A-1,Roxy,Dogs,pending\nA-3,Mimi,Cats,sold\n", name="later.csv")
+    later = ImportRun.objects.latest("pk")
+    assert undo(run)["left_count"] == 2  # in the wrong order, all but these two
+    assert (undo(later)["state"], undo(run)["state"]) == ("undone", "undone")
+    assert catalogue() == OLD
+
+
+def test_the_same_file_twice_is_undone_twice(run: ImportRun, run_import: Import) -> None:
+    run_import(FILE.replace("sold", "pending"), "--again", name="between.csv")
+    run_import(FILE, "--again")
+    for each in ImportRun.objects.all():
+        assert undo(each)["left"] == []
+    assert catalogue() == OLD
+
+
+def test_what_was_left_can_be_undone_later_and_nothing_else(run: ImportRun) -> None:
+    rexy, mia = Pet.objects.get(name="Rexy"), Pet.objects.get(name="Mia")
+    change(mia, name="Mimi")
+    assert undo(run)["left"] == [{"id": mia.pk, "reason": "changed since"}]
+    change(rexy, name="Rexy", category=Category.objects.get(name="Cats"), status="sold")  # as the import left it
+    assert undo(run, "--dry-run")["left_count"] == 1
+    change(mia, name="Mia")
+    told = undo(run)
+    assert (told["deleted"], told["restored"], told["left"], told["state"]) == (1, 0, [], "undone")
+    assert [row[0] for row in catalogue()] == ["Rexy", "Tom", "Pip"]
+
+
+def test_an_animal_that_was_deleted_and_restored_is_undone_then(run: ImportRun) -> None:
+    rexy, mia = Pet.objects.get(name="Rexy"), Pet.objects.get(name="Mia")
+    numbers = rexy.pk, mia.pk
+    PetFactory(name="Cat", category=mia.category, status="sold")
+    rexy.delete()
+    mia.delete()
+    assert undo(run)["left"] == [{"id": number, "reason": "deleted since"} for number in sorted(numbers)]
+    for number in numbers:
+        restore(number)
+    assert undo(run)["left"] == []
+    assert [row[0] for row in catalogue()] == ["Rex", "Tom", "Pip", "Cat"]
+
+
+def test_what_somebody_has_put_back_is_not_left(run: ImportRun) -> None:
+    rexy = Pet.objects.get(name="Rexy")
+    change(rexy, name="Rex", category=Category.objects.get(name="Dogs"), status="available")
+    assert undo(run)["left"] == []
+    assert catalogue() == OLD
+
+
+def change(pet: Pet, **values: Any) -> None:
+    pet.refresh_from_db()
+    for name, value in values.items():
+        setattr(pet, name, value)
+    pet.save()
+
+
+def test_the_day_of_a_sale_comes_back(run_import: Import, dogs: Category) -> None:
+    rex = PetFactory(name="Rex", category=dogs, external_reference="A-1")
+    PetFactory(name="Pip", category=dogs, external_reference="A-2", status="sold")  # nobody knows when
+    change(rex, status="sold")
+    day = date(2026, 1, 5)
+    Sale.objects.update(day=day)
+    run_import(HEADER + "A-1,,,available\nA-2,,,available\n")
+    run_import(HEADER + "A-1,,,sold\nA-2,,,sold\n", name="later.csv")
+    later, first = ImportRun.objects.all()
+    assert Sale.objects.exclude(day=day).count() == 2
+    undo(later)
+    assert not Sale.objects.exists()
+    undo(first)
+    assert list(Sale.objects.values_list("pet", "day")) == [(rex.pk, day)]
+    assert stock.differences() == []
 
 
 def test_a_former_category_that_is_gone_cannot_come_back(run: ImportRun) -> None:
@@ -128,21 +209,21 @@ def test_only_what_wrote_can_be_undone_and_only_once(run: ImportRun, run_import:
     undo(run)
     again = command("undo_import", str(run.pk))
     run.refresh_from_db()
-    assert again.error == f"Import {run.pk} was undone already, at {run.undone_at:%Y-%m-%d %H:%M} UTC."
+    assert again.error == f"Nothing changed. Import {run.pk} was already undone, at {run.undone_at:%Y-%m-%d %H:%M} UTC."
     run_import("name,category\n,Dogs\n", name="wrong.csv")
     refused = ImportRun.objects.latest("pk")
     assert command("undo_import", str(refused.pk)).error == (
-        f"Import {refused.pk} wrote nothing (refused), so there is nothing to take back."
+        f"Nothing changed. Import {refused.pk} wrote nothing (rejected), so there is nothing to undo."
     )
-    assert command("undo_import", "999").error == "There is no import 999; list_imports shows them."
+    assert command("undo_import", "999").error == "There is no import 999. list_imports shows them."
 
 
 def test_many_that_are_left_are_counted(run_import: Import, dogs: Category) -> None:
     run_import("name,category\n" + "Rex,Dogs\n" * 25)
-    for pet in Pet.objects.all():
-        pet.save()
-    lines = command("undo_import", str(ImportRun.objects.get().pk)).out.splitlines()
-    assert (len(lines), lines[-1]) == (22, "  … and 5 more; --json lists all.")
+    Pet.objects.update(status="sold")
+    result = command("undo_import", str(ImportRun.objects.get().pk))
+    lines = result.out.splitlines()
+    assert (result.status, len(lines), lines[-2]) == (4, 23, "  … and 5 more; --json lists all.")
 
 
 @pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite has one writer")

@@ -3,7 +3,7 @@
 from typing import Any
 
 from pets.models import ImportRun
-from petstore_site.dashboard.addresses import listed
+from petstore_site.back_office.dashboard.addresses import listed
 
 MOST = 5
 

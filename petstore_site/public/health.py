@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Callable
+from functools import cache
 from uuid import uuid4
 
 from django.core.cache import cache as shared_cache
@@ -11,8 +12,7 @@ from django.db.migrations.recorder import MigrationRecorder
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.views.decorators.cache import never_cache
 
-from petstore_site.error_pages import read_only
-from petstore_site.once import once
+from petstore_site.public.error_pages import read_only
 from rest.errors import ErrorCode, error_response
 
 logger = logging.getLogger(__name__)
@@ -56,7 +56,7 @@ def _migrations() -> bool:
     return _known_migrations() <= set(MigrationRecorder(connection).applied_migrations())
 
 
-@once
+@cache
 def _known_migrations() -> set[tuple[str, str]]:
     return set(MigrationLoader(None).disk_migrations)
 

@@ -9,9 +9,9 @@ from django.db.models import Max, Q, Sum
 
 from petstore_site.apikeys.models import SOON, APIKey, KeyUsage
 from petstore_site.apikeys.overview import ANSWERS
-from petstore_site.charts import Chart, Figure, Row
-from petstore_site.dashboard.addresses import listed, page_of
-from petstore_site.dashboard.days import last_days, name
+from petstore_site.back_office.charts import Chart, Figure, Row
+from petstore_site.back_office.dashboard.addresses import listed, page_of
+from petstore_site.back_office.dashboard.days import last_days, name
 
 MOST = 10
 """Keys that are shown; the list behind has all."""

@@ -1,12 +1,14 @@
 """What is open to everybody: what this is, the API's description, and a page to read and try it."""
 
+from functools import cache
+from threading import Lock
+
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from drf_spectacular.generators import SchemaGenerator
 
-from petstore_site.error_pages import open_to_every_origin, read_only
-from petstore_site.once import once
+from petstore_site.public.error_pages import open_to_every_origin, read_only
 from rest.errors import ErrorCode
 from rest.media_type import render_json
 from rest.middleware import revalidate
@@ -39,8 +41,16 @@ def description(request: HttpRequest) -> HttpResponse:
     return response
 
 
-@once  # drf-spectacular loads its extensions at the first use, which threads must not do side by side
+_one_draws = Lock()  # drf-spectacular loads its extensions at the first use, which threads must not do side by side
+
+
 def _description() -> bytes:
+    with _one_draws:
+        return _drawn()
+
+
+@cache
+def _drawn() -> bytes:
     generator = SchemaGenerator()  # type: ignore[no-untyped-call]
     return render_json(generator.get_schema(request=None, public=True))  # type: ignore[no-untyped-call]
 

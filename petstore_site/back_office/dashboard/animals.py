@@ -5,9 +5,9 @@ from typing import Any
 
 from pets import stock
 from pets.models import PetStatus
-from petstore_site.charts import Chart, Figure, Row, Series
-from petstore_site.dashboard.addresses import listed, sold_on, within
-from petstore_site.dashboard.days import last_days, name
+from petstore_site.back_office.charts import Chart, Figure, Row, Series
+from petstore_site.back_office.dashboard.addresses import listed, sold_on, within
+from petstore_site.back_office.dashboard.days import last_days, name
 
 MOST = 20
 """Categories that are shown by themselves, the largest; the others are one row."""

@@ -28,6 +28,6 @@ class BackOffice(AdminSite):
 
     def index(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> TemplateResponse:
         """Show the dashboard above the list of what there is."""
-        from petstore_site.dashboard.panels import panels_for  # noqa: PLC0415 - it needs the models
+        from petstore_site.back_office.dashboard.panels import panels_for  # noqa: PLC0415 - it needs the models
 
         return super().index(request, {"panels": panels_for(request.user)} | (extra_context or {}))

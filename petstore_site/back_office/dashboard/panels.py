@@ -6,7 +6,7 @@ from typing import Any
 
 from django.contrib.auth.models import AnonymousUser, User
 
-from petstore_site.dashboard import animals, imports, keys
+from petstore_site.back_office.dashboard import animals, imports, keys
 
 
 @dataclass(frozen=True)

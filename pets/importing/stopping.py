@@ -1,0 +1,46 @@
+"""Ctrl-C and SIGTERM (a service manager sends it) stop an import until it is saved, and never after that."""
+
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+
+class _Stop:
+    """A signal handler that raises KeyboardInterrupt once at most."""
+
+    def __init__(self) -> None:
+        self.too_late = False
+
+    def __call__(self, *_signal: object) -> None:
+        if not self.too_late:
+            self.too_late = True
+            raise KeyboardInterrupt
+
+
+_stop: ContextVar[_Stop | None] = ContextVar("_stop", default=None)
+
+
+@contextmanager
+def stoppable() -> Iterator[None]:
+    """In this block the first SIGINT or SIGTERM raises KeyboardInterrupt, unless `too_late` was called.
+
+    Must be entered by the main thread.
+    """
+    stop = _Stop()
+    before = {number: signal.signal(number, stop) for number in SIGNALS}
+    token = _stop.set(stop)
+    try:
+        yield
+    finally:
+        _stop.reset(token)
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def too_late() -> None:
+    """Ignore signals from here to the end of the block: the work is saved, or its end is being recorded."""
+    if (stop := _stop.get()) is not None:
+        stop.too_late = True

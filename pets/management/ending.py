@@ -1,0 +1,28 @@
+"""How an import or an undo ends its command, whatever ended it."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from commands.exits import Exit, ExitError
+from pets.importing.errors import BusyError, ImportRefusedError, OutcomeUnknownError
+from pets.importing.stopping import stoppable, too_late
+
+STOPPED = "Stopped. Nothing changed."
+
+
+@contextmanager
+def ending() -> Iterator[None]:
+    """Let signals stop the block until its work is saved, and turn what ends it early into an `ExitError`."""
+    with stoppable():
+        try:
+            yield
+        except BusyError as error:
+            raise ExitError(str(error), status=Exit.BUSY) from None
+        except ImportRefusedError as error:
+            raise ExitError(str(error), status=Exit.REJECTED) from None
+        except OutcomeUnknownError as error:
+            raise ExitError(str(error), status=Exit.FAILED, result={"state": "unknown"}) from None
+        except KeyboardInterrupt:
+            raise ExitError(STOPPED, status=Exit.STOPPED) from None
+        finally:
+            too_late()

@@ -1,0 +1,208 @@
+"""Which animal a row is about: by its id, by its reference, or a new one."""
+
+from pathlib import Path
+
+import pytest
+
+from categories.models import Category
+from pets.columns import COLUMNS, Checked
+from pets.models import ImportRun, Pet
+from tests.factories import PetFactory
+from tests.pets.importing.conftest import Import, catalogue, command, counts, history
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+HEADER = "id,external_reference,name,category,status\n"
+
+
+@pytest.fixture
+def rex(dogs: Category) -> Pet:
+    """An animal that came through the API: without a reference."""
+    return PetFactory(name="Rex", category=dogs)
+
+
+@pytest.fixture
+def tom(dogs: Category) -> Pet:
+    return PetFactory(name="Tom", category=dogs, external_reference="A-1")
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.jsonl", "a.xlsx", "a.csv.gz"])
+def test_an_export_is_imported_without_adding_anything(tmp_path: Path, rex: Pet, tom: Pet, name: str) -> None:
+    before = catalogue(), history()
+    command("export_pets", str(tmp_path / name), "-v0")
+    result = command("import_pets", str(tmp_path / name), "-v0")
+    assert result.out.splitlines()[1] == "Matched 2 by id and 0 by external_reference."
+    assert (catalogue(), history()) == before
+    assert counts()[1:] == (2, 0, 0, 2, 0)
+
+
+def test_export_edit_import_changes_the_animal_and_undo_brings_it_back(
+    tmp_path: Path, run_import: Import, rex: Pet, tom: Pet
+) -> None:
+    before = catalogue()
+    command("export_pets", str(tmp_path / "a.csv"), "-v0")
+    edited = (tmp_path / "a.csv").read_text().replace(f"{rex.pk},,Rex", f"{rex.pk},B-1,Rexy").replace("A-1", "A-2")
+    told = run_import(edited, "--json").json
+    assert (told["created"], told["updated"], told["matched_by_id"], told["matched_by_reference"]) == (0, 2, 2, 0)
+    assert catalogue() == [("Rexy", "Dogs", "available", "B-1"), ("Tom", "Dogs", "available", "A-2")]
+    assert Pet.history.filter(import_run_id=told["import"]).count() == 2
+    command("undo_import", str(told["import"]), "-v0")
+    assert catalogue() == before
+
+
+def test_each_row_is_counted_by_how_it_was_matched(run_import: Import, rex: Pet, tom: Pet) -> None:
+    content = f"{HEADER}{rex.pk},,Rexy,Dogs,sold\n,A-1,Tommy,Dogs,sold\n,A-2,Mia,Dogs,sold\n"
+    told = run_import(content, "--json").json
+    assert (told["matched_by_id"], told["matched_by_reference"], told["created"]) == (1, 1, 1)
+
+
+def test_blank_cells_keep_what_the_animal_of_an_id_has(run_import: Import, tom: Pet) -> None:
+    assert run_import(f"{HEADER}{tom.pk},,,,sold\n").status == 0
+    assert catalogue() == [("Tom", "Dogs", "sold", "A-1")]
+
+
+@pytest.mark.parametrize(
+    ("rows", "errors"),
+    [
+        ("999,,X,Dogs,\n", ["line 2: id 999 is not the ID of an animal. Leave it blank to add one."]),
+        ("0,,X,Dogs,\n", ["line 2: id 0 is not the ID of an animal. Leave it blank to add one."]),
+        ("x1,,X,Dogs,\n", ['line 2: id "x1" must be a 64-bit integer.']),
+        ("9223372036854775808,,X,Dogs,\n", ["line 2: id 9223372036854775808 must be a 64-bit integer."]),
+        ("{rex},A-1,X,Dogs,\n", ['line 2: external_reference "A-1" belongs to animal {tom}.']),
+        (
+            "{rex},,X,Dogs,\n{rex},,Y,Dogs,\n",
+            ["line 3: id {rex} is the same animal as line 2. An animal can be in a file only once."],
+        ),
+        (
+            "{tom},,X,Dogs,\n,A-1,Y,Dogs,\n",
+            ['line 3: external_reference "A-1" is the same animal as line 2. An animal can be in a file only once.'],
+        ),
+        (
+            ",A-1,X,Dogs,\n{tom},,Y,Dogs,\n",
+            ["line 3: id {tom} is the same animal as line 2. An animal can be in a file only once."],
+        ),
+        (
+            "{tom},A-2,X,Dogs,\n,A-1,Y,Dogs,\n",
+            ['line 3: external_reference "A-1" is the same animal as line 2. An animal can be in a file only once.'],
+        ),
+        (
+            "{tom},A-2,X,Dogs,\n,A-2,Y,Dogs,\n",
+            ['line 3: external_reference "A-2" is the same animal as line 2. An animal can be in a file only once.'],
+        ),
+        (
+            "{tom},,X,Dogs,lost\n,A-1,Y,Dogs,\n",
+            [
+                'line 2: status "lost" must be one of available, pending, sold.',
+                'line 3: external_reference "A-1" is the same animal as line 2. An animal can be in a file only once.',
+            ],
+        ),
+    ],
+)
+def test_a_row_that_is_about_no_animal_or_about_one_twice_is_an_error(
+    run_import: Import, rex: Pet, tom: Pet, rows: str, errors: list[str]
+) -> None:
+    before = catalogue(), history()
+    names = {"rex": rex.pk, "tom": tom.pk}
+    result = run_import(HEADER + rows.format(**names))
+    assert result.error.splitlines()[:-1] == [error.format(**names) for error in errors]
+    assert (catalogue(), history()) == before
+
+
+def test_ids_are_never_taken_from_a_file(run_import: Import, dogs: Category) -> None:
+    content = f"{HEADER}7000000,,Rex,Dogs,\nx,,Tom,Dogs,\n"
+    assert run_import(content, "--ignore-ids").status == 0
+    assert [name for name, *_ in catalogue()] == ["Rex", "Tom"]
+    assert not Pet.objects.filter(pk=7_000_000).exists()
+
+
+def test_a_rejected_row_keeps_its_id(run_import: Import, rex: Pet, tmp_path: Path) -> None:
+    rejects = tmp_path / "rejects.csv"
+    run_import(f"{HEADER}{rex.pk},,Rexy,Dogs,lost\n", "--rejects", str(rejects))
+    run_import(rejects.read_text().replace("lost", "sold"))
+    assert catalogue() == [("Rexy", "Dogs", "sold", None)]
+
+
+def test_an_animal_deleted_meanwhile_is_not_added_again(
+    run_import: Import, rex: Pet, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from pets.importing import staging  # noqa: PLC0415
+
+    set_ids_aside = staging.set_ids_aside
+
+    def delete_meanwhile(run: ImportRun) -> None:
+        Pet.objects.all().delete()
+        set_ids_aside(run)
+
+    monkeypatch.setattr(staging, "set_ids_aside", delete_meanwhile)
+    assert run_import(f"{HEADER}{rex.pk},,Rexy,Dogs,sold\n").status == 1
+    assert catalogue() == []
+
+
+def test_the_row_of_an_import_has_the_columns_of_an_animal() -> None:
+    assert Checked._fields == ("line", "id", *[column.name for column in COLUMNS], "rejected")
+    stored = {field.column for field in Pet._meta.concrete_fields}
+    assert stored - {"id", "created_at", "updated_at"} == {column.name for column in COLUMNS}
+
+
+@pytest.mark.parametrize("status", ["Available", " available ", "AVAILABLE", "available\u00a0"])
+def test_case_and_blanks_do_not_matter_in_a_status(run_import: Import, dogs: Category, status: str) -> None:
+    assert run_import(f"name,category,status\nRex,Dogs,{status}\n").status == 0
+    assert catalogue() == [("Rex", "Dogs", "available", None)]
+
+
+@pytest.mark.parametrize(
+    ("name", "similar"),
+    [("dogs", "Dogs"), ("Dgos", "Dogs"), ("Dogs ", "Dogs"), ("Dog", "Dogs"), ("Doggs", "Dogs"), ("Dofs", "Dogs")],
+)
+def test_a_category_that_looks_like_a_typo_is_created_by_force_only(
+    run_import: Import, dogs: Category, name: str, similar: str
+) -> None:
+    content = f"name,category\nRex,{name}\n"
+    assert run_import(content).error.splitlines()[0] == (
+        f'line 2: category "{name}" does not exist. Did you mean "{similar}"?'
+    )
+    assert run_import(content, "--create-categories").error.splitlines()[0] == (
+        f'line 2: category "{name}" is too similar to "{similar}" to be created.'
+    )
+    told = run_import(content, "--create-categories=force", "--dry-run", "--json").json
+    assert told["new_category_names"] == [name]
+    assert run_import(content, "--create-categories=force").out.splitlines()[1] == f'New categories: "{name}".'
+
+
+@pytest.mark.parametrize("name", ["Logs", "Cats", "Dodos", "Wolves", "Dogs 2", "犬"])
+def test_another_category_is_no_typo(run_import: Import, dogs: Category, name: str) -> None:
+    assert run_import(f"name,category\nRex,{name}\n", "--create-categories").status == 0
+
+
+def test_new_categories_can_be_typos_of_each_other(run_import: Import) -> None:
+    result = run_import("name,category\nRex,Kennel 1\nTom,Kennel 2\nMia,kennel 1\n", "--create-categories")
+    assert result.error.splitlines()[0] == 'line 4: category "kennel 1" is too similar to "Kennel 1" to be created.'
+
+
+def test_a_column_with_a_typo_is_named(run_import: Import) -> None:
+    assert 'Unknown column: "Nmae". Did you mean name?' in run_import("Nmae,category\n").error
+
+
+def test_a_value_is_shown_shortened_and_printable(run_import: Import, dogs: Category) -> None:
+    content = f"name,category,status\nRex,Dogs,{'x' * 100}\nRex,\u202eDogs\u2028,\n"
+    assert run_import(content).error.splitlines()[:2] == [
+        f'line 2: status "{"x" * 40}…" must be one of available, pending, sold.',
+        'line 3: category "\N{REPLACEMENT CHARACTER}Dogs\N{REPLACEMENT CHARACTER}" does not exist. Did you mean "Dogs"?',
+    ]
+
+
+def test_a_template_is_a_file_to_fill_in(tmp_path: Path, run_import: Import, rex: Pet) -> None:
+    file = tmp_path / "template.csv"
+    assert command("export_pets", str(file), "--template").error == f"Wrote a template to {file}.\n"
+    assert file.read_text() == "external_reference,name,category,status\n"
+    assert command("export_pets", str(tmp_path / "t.jsonl"), "--template").error == (
+        "A template is CSV or XLSX: JSON lines have no header."
+    )
+
+
+def test_animals_of_several_categories_are_exported(tmp_path: Path, rex: Pet) -> None:
+    for name in ("Cats", "Fish"):
+        PetFactory(name=name, category=Category.objects.create(name=name))
+    file = tmp_path / "a.csv"
+    command("export_pets", str(file), "--no-ids", "--category", "Dogs", "--category", "Fish", "-v0")
+    assert file.read_text().splitlines()[1:] == [",Rex,Dogs,available", ",Fish,Fish,available"]
