@@ -80,7 +80,7 @@ bind = f"[{HOST}]:{PORT}" if ":" in HOST else f"{HOST}:{PORT}"
 
 
 class ErrorWorker(ThreadWorker):  # type: ignore[misc]  # gunicorn has no types
-    """A thread worker whose own errors are Errors (docs/decisions/0027), where gunicorn sends a page of HTML."""
+    """A thread worker whose own errors are Errors (docs/decisions/0032), where gunicorn sends a page of HTML."""
 
     def handle_error(self, _req: Request | None, client: socket.socket, addr: Any, exc: Exception) -> None:
         """Log what was wrong, and send an Error: 400 for a request that is not HTTP, else 500."""
@@ -231,7 +231,7 @@ def pre_request(_worker: Worker, request: Request) -> None:
 
 
 def _spoil_repeated_keys(request: Request) -> None:
-    """Give two `Idempotency-Key` headers a value that no key has: WSGI joins them to a valid one (decision 25)."""
+    """Give two `Idempotency-Key` headers a value that no key has: WSGI joins them to a valid one (decision 29)."""
     if [name for name, _ in request.headers].count("IDEMPOTENCY-KEY") > 1:
         others = [field for field in request.headers if field[0] != "IDEMPOTENCY-KEY"]
         request.headers = [*others, ("IDEMPOTENCY-KEY", "sent twice")]
