@@ -76,13 +76,13 @@ class ErrorCode(StrEnum):
         "api_key_expired",
         401,
         "The API key has expired.",
-        "Use the key that replaced it, or ask us for a new one.",
+        "Use the key that replaced it, or ask the store for a new one.",
     )
     API_KEY_REVOKED = (
         "api_key_revoked",
         401,
         "The API key was revoked.",
-        "Ask us for a new key.",
+        "Ask the store for a new key.",
     )
     INSUFFICIENT_SCOPE = (
         "insufficient_scope",

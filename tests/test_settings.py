@@ -95,7 +95,7 @@ def test_everything_that_is_missing_at_once(environment: str) -> None:
         "with them.",
         f"ALLOWED_HOSTS: is required in {environment}: the host names of this service, separated by commas.",
         f"DATABASE_URL: is required in {environment}: postgres://USER:PASSWORD@HOST:5432/NAME, or sqlite:////path for "
-        "a small shop.",
+        "a small store.",
     ]
 
 

@@ -99,6 +99,6 @@ def test_an_animal_added_at_the_same_moment_is_reported(
         answer = staff.post(CATEGORIES, data, follow=True)
     else:
         answer = staff.post(f"{CATEGORIES}{dogs.pk}/delete/", {"post": "yes"}, follow=True)
-    assert told(answer) == ["An animal was put into the category at the same moment. Nothing was deleted."]
+    assert told(answer) == ["Nothing was deleted. Someone just added an animal to the category. Reload the page."]
     assert Category.objects.exists()
     assert not Category.history.filter(history_type="-").exists()
