@@ -59,7 +59,7 @@ def test_metrics_on_the_public_port_end_the_start(start: Start) -> None:
     gunicorn = start(PORT="8000", METRICS_PORT="8000")
     assert gunicorn.process.wait(SECONDS) == 1
     assert gunicorn.log.read_text().splitlines()[1:] == [
-        "  - METRICS_PORT: must differ from PORT: the metrics are not for the public."
+        "  - METRICS_PORT: must differ from PORT, because metrics are not public."
     ]
 
 
