@@ -18,7 +18,7 @@ WRITING = {"POST", "PUT", "PATCH", "DELETE"}
 
 
 class KeyExpiryMiddleware:
-    """Say when a key expires, on every response to a key that expires soon (docs/decisions/0026)."""
+    """Say when a key expires, on every response to a key that expires soon (docs/decisions/0031)."""
 
     def __init__(self, get_response: GetResponse) -> None:
         """Wrap every layer that may replace a response."""

@@ -3,7 +3,7 @@
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 
-import regex
+import regex  # type: ignore[import-untyped]  # it has no types
 
 FORMATS = "\N{BRAILLE PATTERN BLANK}\ufff9-\ufffb\U00013430-\U0001343f"
 """Default-ignorable in all but name: the blank cell, annotations, joiners of hieroglyphs."""
