@@ -1,4 +1,4 @@
-"""Mistakes that the back office makes good: a bulk change undone, a conflict told, a deleted animal restored."""
+"""Mistakes that the back office corrects: a bulk change undone, a conflict reported, a deleted animal restored."""
 
 import itertools
 import re
