@@ -1,4 +1,4 @@
-"""Standard output that can be closed, full or a pipe nobody reads; and standard error, which can be closed."""
+"""Write to a standard output that may be closed, full or an unread pipe."""
 
 import json
 import os
@@ -40,7 +40,7 @@ def _opened(flags: int, descriptor: int) -> TextIO:
 
 @contextmanager
 def printed() -> Iterator[None]:
-    """End the process as a shell tool ends if nobody reads what this block prints."""
+    """End the process like a shell tool if the pipe that this block prints to is closed."""
     try:
         try:
             yield
@@ -82,6 +82,6 @@ def _sync(out: OutputWrapper) -> None:
 
 
 def _silence(out: OutputWrapper | TextIO) -> None:
-    """Throw away what Python still holds, or it fails again when the process ends."""
+    """Discard what Python has buffered, or it fails again when the process ends."""
     with suppress(AttributeError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), out.fileno())
