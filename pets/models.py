@@ -69,12 +69,12 @@ class ImportRun(models.Model):
     created = models.BigIntegerField(default=0, help_text="Animals that were added.")
     updated = models.BigIntegerField(default=0, help_text="Animals that were changed.")
     unchanged = models.BigIntegerField(default=0, help_text="Rows that say what the catalogue already said.")
-    refused = models.BigIntegerField(default=0, help_text="Rows with a fault.")
+    rejected = models.BigIntegerField(default=0, help_text="Rows with an error.")
     new_categories = models.JSONField(default=list, help_text="The ids of the categories that were added.")
     first_id = models.BigIntegerField(null=True, help_text="The first of the ids set aside for what it adds.")
     last_id = models.BigIntegerField(null=True, help_text="The last of them.")
-    rejects = models.TextField(blank=True, help_text="The file with the refused rows.")
-    outcome = models.TextField(blank=True, help_text="Why it was refused, stopped or failed; how it was undone.")
+    rejects = models.TextField(blank=True, help_text="The file with the rejected rows.")
+    outcome = models.TextField(blank=True, help_text="Why it was rejected, stopped or failed; how it was undone.")
     started_at = models.DateTimeField(auto_now_add=True)
     finished_at = models.DateTimeField(null=True)
     undone_at = models.DateTimeField(null=True)
@@ -98,13 +98,13 @@ class ImportRun(models.Model):
 
 
 class ImportUpload(models.Model):
-    """A small file that waits in the back office until whoever sent it has seen what it would do."""
+    """A small file in the back office, kept until its sender has seen what it would do and decided."""
 
     uploaded_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
     file_name = models.CharField(max_length=255)
     content = models.BinaryField()
     options = models.JSONField(help_text="What was chosen in the form.")
-    rejects = models.BinaryField(default=b"", help_text="The refused rows, as import_pets --rejects writes them.")
+    rejects = models.BinaryField(default=b"", help_text="The rejected rows, as import_pets --rejects writes them.")
     run = models.ForeignKey(ImportRun, on_delete=models.SET_NULL, null=True, related_name="uploads")
     created_at = models.DateTimeField(auto_now_add=True, db_index=True)
 
@@ -226,7 +226,7 @@ class StockMovement(models.Model):
     """So many animals more, or fewer. Triggers of the database write it, whichever way an animal is changed.
 
     The sum by category and status is the stock; the sum by day is how many animals of the catalogue were added then.
-    `pets.stock` sums, and compacts: what was counted anew has a day, or a category and a status, and not all three.
+    `pets.stock` sums, and compacts: what was counted again has a day, or a category and a status, and not all three.
     """
 
     day = models.DateField(null=True, help_text="When the animals were added, in UTC.")

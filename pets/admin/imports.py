@@ -74,12 +74,12 @@ class UploadForm(forms.Form):
 class ImportRunAdmin(RecordAdmin):
     """Who may add an import may send a small file, see what it would do, import it, and take it back."""
 
-    list_display = ["id", "file_name", "state", "created", "updated", "unchanged", "refused", "who", "started"]
+    list_display = ["id", "file_name", "state", "created", "updated", "unchanged", "rejected", "who", "started"]
     list_filter = ["state", "started_at"]
     search_fields = ["file_name", "=sha256"]
     change_form_template = "admin/pets/importrun/record.html"
     fields = [
-        *("file_name", "who", "state", "outcome", "rows", "created", "updated", "unchanged", "refused", "rejects"),
+        *("file_name", "who", "state", "outcome", "rows", "created", "updated", "unchanged", "rejected", "rejects"),
         *("asked_for", "started_at", "finished_at", "undone_at", "sha256"),
     ]
     readonly_fields = ["asked_for"]

@@ -43,7 +43,7 @@ def _listed(names: Sequence[str]) -> str:
 
 def counts(run: ImportRun) -> str:
     """Return what became of its rows."""
-    return f"{run.created:,} added, {run.updated:,} changed, {run.unchanged:,} unchanged, {run.refused:,} rejected"
+    return f"{run.created:,} added, {run.updated:,} changed, {run.unchanged:,} unchanged, {run.rejected:,} rejected"
 
 
 def seconds(run: ImportRun) -> float:
@@ -76,7 +76,7 @@ def run_as_json(run: ImportRun) -> dict[str, Any]:
         "created": run.created,
         "updated": run.updated,
         "unchanged": run.unchanged,
-        "refused": run.refused,
+        "rejected": run.rejected,
         "new_categories": len(run.new_categories),
         "rejects": run.rejects,
         "outcome": run.outcome,

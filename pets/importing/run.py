@@ -244,7 +244,7 @@ class _Import:
 
     def _count_rows(self) -> None:
         self.run.rows = self.progress.rows
-        self.run.refused = self.rejects.count
+        self.run.rejected = self.rejects.count
         self.run.rejects = str(self.rejects.path or "")
 
     def _reject_errors(self) -> None:

@@ -77,7 +77,7 @@ def test_a_file_with_a_wrong_row_is_mended_imported_and_taken_back(
     office.wait_for_url("**/change/")
     expect(office.locator(".messagelist")).to_contain_text("1 added, 1 changed, 0 unchanged, 1 refused.")
     expect(office.locator(".field-file_name")).to_contain_text("friday.csv")
-    assert downloaded(office, "Refused rows", tmp_path)[0] == "friday-refused.csv"
+    assert downloaded(office, "Rejected rows", tmp_path)[0] == "friday-refused.csv"
     record = office.url
 
     send(office, [["FRIDAY-12", "Thistle", "Rabbits", "pending"]], name="friday-refused.csv")

@@ -81,7 +81,7 @@ def test_what_is_exported_is_imported_unchanged(staff: Client, animals: list[Pet
     file = SimpleUploadedFile(f"animals.{ending}", content(staff.get(f"{LIST}export/{ending}/?q=A-")))
     shown = staff.post("/admin/pets/importrun/add/", {"blank": "keep", "formula_safe": "on", "file": file})
     run = shown.context["preview"].outcome.run
-    assert (run.created, run.updated, run.unchanged, run.refused) == (0, 0, 2, 0)
+    assert (run.created, run.updated, run.unchanged, run.rejected) == (0, 0, 2, 0)
 
 
 @pytest.mark.parametrize("ending", ["csv", "xlsx"])

@@ -337,7 +337,7 @@ def test_the_record_is_in_words(staff: Client, dogs: Category) -> None:
         "missing categories added, rows with errors left out, a &#x27; before cells dropped, blank cells clear" in page
     )
     assert "keep_blanks" not in page
-    assert "Refused rows" in page
+    assert "Rejected rows" in page
 
 
 @pytest.mark.parametrize(

@@ -113,7 +113,7 @@ class Command(StoreCommand):
         with ending():
             outcome = import_file(options["file"], chosen, progress)
             self._report(outcome)
-        if outcome.run.refused:
+        if outcome.run.rejected:
             raise SystemExit(Exit.DONE_WITH_REJECTED_ROWS)
 
     def _report(self, outcome: Outcome) -> None:
@@ -121,7 +121,7 @@ class Command(StoreCommand):
         if not self.as_json:
             for error in outcome.errors[:SHOWN]:
                 self.complain(f"{outcome.place} {error.line:,}: {error.text}")
-            if run.refused > SHOWN:
+            if run.rejected > SHOWN:
                 self.complain("There are more; --rejects FILE keeps all of them.")
         if outcome.refusal is None:
             self.report(report(outcome), as_json(outcome))
