@@ -39,11 +39,11 @@ Row: TypeAlias = tuple[Any, ...]
 """The id, if it is exported, and a text or None for each of `COLUMNS`."""
 Rows: TypeAlias = QuerySet[Pet, Any]
 Progress: TypeAlias = Callable[[int], object]
-"""Is told how many more animals are written, every now and then."""
+"""Gets how many more animals are written, every now and then."""
 
 
-def unheard(more: int) -> None:
-    """Be a `Progress` that tells nobody."""
+def no_progress(more: int) -> None:
+    """Be a `Progress` that shows nothing."""
 
 
 def rows(pets: QuerySet[Pet], *, ids: bool, formula_safe: bool) -> Rows:
