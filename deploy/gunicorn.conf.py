@@ -79,16 +79,16 @@ chdir = str(ROOT)
 bind = f"[{HOST}]:{PORT}" if ":" in HOST else f"{HOST}:{PORT}"
 
 
-class ErrorWorker(ThreadWorker):
+class ErrorWorker(ThreadWorker):  # type: ignore[misc]  # gunicorn has no types
     """A thread worker whose own errors are Errors (docs/decisions/0027), where gunicorn sends a page of HTML."""
 
     def handle_error(self, _req: Request | None, client: socket.socket, addr: Any, exc: Exception) -> None:
         """Log what was wrong, and send an Error: 400 for a request that is not HTTP, else 500."""
-        from history.acting import request_id  # noqa: PLC0415 - the master must not keep it
+        from history.acting import begin_request, end_request  # noqa: PLC0415 - the master must not keep it
         from rest.errors import ErrorCode  # noqa: PLC0415
 
         name = uuid4().hex
-        token = request_id.set(name)
+        begin_request(name)
         ours = (InvalidResponseHeader, InvalidResponseHeaderName)
         if isinstance(exc, ParseException) and not isinstance(exc, ours):
             self.log.warning("Rejected a request from %s: %s", addr[0] if addr else "a socket", exc)
@@ -96,7 +96,7 @@ class ErrorWorker(ThreadWorker):
         else:
             self.log.error("Failed to answer a request", exc_info=exc)
             error = _error(ErrorCode.INTERNAL_ERROR, name)
-        request_id.reset(token)
+        end_request()
         with contextlib.suppress(OSError):  # the client may be gone
             client.sendall(error)
 

@@ -8,7 +8,6 @@ from typing import Any
 
 from django.db import OperationalError, transaction
 from rest_framework.exceptions import ValidationError
-from rest_framework.fields import Field
 from rest_framework.mixins import CreateModelMixin
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -33,11 +32,12 @@ class IdempotentCreateMixin(CreateModelMixin):
 
     def create(self, request: Request, *args: Any, **kwargs: Any) -> Response:
         """Create once per key; without the header, as the viewset does."""
-        sent = request.data  # first: a body that cannot be read is rejected before a malformed header
+        sent: Any = request.data  # first: a body that cannot be read is rejected before a malformed header
         key = _idempotency_key(request)
         if key is None:
             return super().create(request, *args, **kwargs)
-        fingerprint = _fingerprint(request.path, _meaning(self.get_serializer().fields, sent))
+        view: Any = self  # the viewset has the serializer
+        fingerprint = _fingerprint(request.path, _meaning(view.get_serializer().fields, sent))
         with transaction.atomic():
             earlier, is_new = _claim(request.auth.pk, key, fingerprint)
             if not is_new:
@@ -71,7 +71,7 @@ def _idempotency_key(request: Request) -> str | None:
     return match[1] or match[2]
 
 
-def _meaning(fields: Mapping[str, Field], sent: dict[str, Any]) -> dict[str, Any]:
+def _meaning(fields: Mapping[str, Any], sent: dict[str, Any]) -> dict[str, Any]:
     """Return the fields as they are understood, however they were written, and an invalid one as it was sent."""
     meaning = {}
     for name, field in fields.items():

@@ -4,14 +4,20 @@ from collections.abc import Callable
 from typing import Any, ClassVar, TypeVar
 
 from django.core.exceptions import ValidationError
+from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from categories.models import Category
-from categories.names import NAME_LENGTH
+from categories.names import NAME_LENGTH, PATTERN
 from pets import rules
 from pets.models import Pet, PetStatus
 
 T = TypeVar("T")
+
+NAME_IN_WORDS = (
+    f"The animal's name: 1 to {NAME_LENGTH} Unicode characters, with at least one visible character, without control "
+    "characters and lone surrogates. It is stored exactly as sent."
+)
 
 
 def _read(rule: Callable[[Any], T], data: Any) -> T:
@@ -23,6 +29,7 @@ def _read(rule: Callable[[Any], T], data: Any) -> T:
         raise serializers.ValidationError(error.messages) from None
 
 
+@extend_schema_field({"type": "string", "minLength": 1, "maxLength": NAME_LENGTH, "pattern": PATTERN})
 class NameField(serializers.CharField):
     """A JSON string that is a valid name, kept exactly as sent."""
 
@@ -50,7 +57,7 @@ class StatusField(serializers.ChoiceField):
 class NewPetSerializer(serializers.ModelSerializer[Pet]):
     """NewPet: the request body that adds an animal."""
 
-    name = NameField(help_text="The animal's name", min_length=1, max_length=NAME_LENGTH)
+    name = NameField(help_text=NAME_IN_WORDS)
     categoryId = CategoryIdField(  # noqa: N815 - the interface document's name
         source="category_id",
         help_text="Identifier of the category the animal belongs to",
@@ -85,7 +92,7 @@ class PetSerializer(serializers.ModelSerializer[Pet]):
     id = serializers.IntegerField(
         help_text="Unique identifier assigned by the service on creation", min_value=1, max_value=rules.INT64_MAX
     )
-    name = serializers.CharField(help_text="The animal's name", min_length=1, max_length=NAME_LENGTH)
+    name = NameField(help_text=NAME_IN_WORDS)
     categoryId = serializers.IntegerField(  # noqa: N815 - the interface document's name
         source="category_id",
         help_text="Identifier of the category the animal belongs to",

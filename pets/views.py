@@ -34,16 +34,16 @@ class PetPagination(KeysetPagination):
         operation_id="listPets",
         tags=["pets"],
         summary="List animals",
-        description="Returns a page of animals, newest first. The `Link` header carries the next page's address "
-        "as long as there is one.",
+        description="Returns a page of animals, newest first. The `Link` header has the URL of the next page, if "
+        "there is one.",
         responses={200: OpenApiResponse(PetSerializer(many=True), "A page of animals, newest first.")},
     ),
     create=extend_schema(
         operation_id="createPet",
         tags=["pets"],
         summary="Add an animal",
-        description="Adds an animal and returns it; without `status` it is `available`. Members that NewPet does not "
-        "have are ignored. With an `Idempotency-Key` the request can be repeated safely for 24 hours.",
+        description="Adds an animal and returns it. Without `status` it is `available`. Fields that NewPet does not "
+        "have are ignored. With an `Idempotency-Key` you can safely retry the request for 24 hours.",
         request=NewPetSerializer,
         responses={201: OpenApiResponse(PetSerializer, "The animal that was added, with its id.")},
     ),
@@ -51,8 +51,8 @@ class PetPagination(KeysetPagination):
         operation_id="getPet",
         tags=["pets"],
         summary="Get an animal",
-        description="Returns one animal. Deprecated, to be removed on 5 December 2030: use `GET /pets` with the "
-        "`status` filter.",
+        description="Returns one animal. Deprecated: it will be removed on 5 December 2030. Use `GET /pets` with "
+        "the `status` filter.",
         deprecated=True,
         responses={200: OpenApiResponse(PetSerializer, "The animal.")},
         parameters=[OpenApiParameter("petId", OpenApiTypes.INT64, "path", description="Identifier of the animal.")],

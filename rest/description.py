@@ -31,38 +31,41 @@ def _text_header(description: str, **schema: Any) -> Schema:
 
 HEADERS: dict[str, Schema] = {
     "X-Request-ID": _text_header(
-        "The request's name in our logs: the caller's own if it sent a valid one.", pattern="^[A-Za-z0-9._-]{1,128}$"
+        "The request ID in our logs. It is your own if you sent a valid one.", pattern="^[A-Za-z0-9._-]{1,128}$"
     ),
-    "ETag": _text_header("Changes when the answer changes, its `Link` included (RFC 9110)."),
-    "Cache-Control": _text_header("Private to the caller, to be revalidated at every use.", const="private, no-cache"),
-    "Next": _text_header('Only if there is more: `<address of the next page>; rel="next"` (RFC 8288).'),
-    "Location": _text_header("The new animal's address.", format="uri"),
-    "Idempotency-Replayed": _text_header("Sent when the answer was given before.", const="true"),
+    "ETag": _text_header("Changes when the response changes, including its `Link` (RFC 9110)."),
+    "Cache-Control": _text_header("The response is private. Revalidate it before each use.", const="private, no-cache"),
+    "Next": _text_header('Sent if there are more: `<URL of the next page>; rel="next"` (RFC 8288).'),
+    "Location": _text_header("The URL of the new animal.", format="uri"),
+    "Idempotency-Replayed": _text_header("Sent when this is the stored response to an earlier request.", const="true"),
     "Deprecation": _text_header("Since when the operation is deprecated (RFC 9745).", pattern="^@[0-9]+$"),
-    "Sunset": _text_header("When the operation is to be removed (RFC 8594).", const="Thu, 05 Dec 2030 00:00:00 GMT"),
-    "Successor": _text_header('`<address of GET /pets>; rel="successor-version"` (RFC 5829).'),
+    "Sunset": _text_header("When the operation will be removed (RFC 8594).", const="Thu, 05 Dec 2030 00:00:00 GMT"),
+    "Successor": _text_header('`<URL of GET /pets>; rel="successor-version"` (RFC 5829).'),
     "WWW-Authenticate": _text_header(
         "The challenge (RFC 6750); `error` only if a bearer token was sent.",
         pattern='^Bearer realm="petstore"(, error="invalid_token")?$',
     ),
     "Retry-After": {"description": "Seconds to wait.", "schema": {"type": "integer", "minimum": 1}},
-    "RateLimit-Policy": _text_header("Only if a limit is set: requests `q` in `w` seconds (IETF draft)."),
-    "RateLimit": _text_header("Only if a limit is set: `r` requests left, room again in `t` seconds (IETF draft)."),
+    "RateLimit-Policy": _text_header("Sent if a limit is set: `q` requests in `w` seconds (IETF draft)."),
+    "RateLimit": _text_header("Sent if a limit is set: `r` requests left, more in `t` seconds (IETF draft)."),
+    "API-Key-Expiration": _text_header(
+        "Sent if your API key expires within 30 days: when it expires, as an HTTP-date (RFC 9110)."
+    ),
 }
 
 REQUEST_HEADERS: dict[str, Schema] = {
     "X-Request-ID": {
-        "description": "A name for this request, to be found in our logs and repeated in the answer. An invalid one "
-        "is replaced.",
+        "description": "An ID for this request. It appears in our logs and in the response. An invalid one is "
+        "replaced.",
         "schema": {"type": "string"},
     },
     "If-None-Match": {
-        "description": "The `ETag` of an answer the caller has: if it is still right the answer is 304.",
+        "description": "The `ETag` of a response that you have. If it is still current, the response is 304.",
         "schema": {"type": "string"},
     },
     "Idempotency-Key": {
-        "description": "A name for this addition, chosen by the caller, unique for 24 hours: repeating the request "
-        "with it gives the first answer and adds nothing.",
+        "description": "A unique key that you choose, valid for 24 hours. A retry with the same key returns the first "
+        "response and adds nothing. Send the header once.",
         "schema": {"type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[!-~]+$"},
     },
 }
@@ -104,7 +107,7 @@ def _complete(operation: Schema, method: str, action: str, errors: list[ErrorCod
         codes = [code for code in ErrorCode if code in errors and code.status == status]
         responses[str(int(status))] = _error_answer(codes)
     if method == "get":
-        responses["304"] = {"description": "Not modified: the caller's copy is still right."}
+        responses["304"] = {"description": "Not modified. Your copy is still current."}
     for status, response in responses.items():
         headers = _headers_of(status, action=action, deprecated=operation.get("deprecated", False))
         response["headers"] = {shown: _header(kept) for shown, kept in headers.items()}
@@ -116,13 +119,14 @@ def _complete(operation: Schema, method: str, action: str, errors: list[ErrorCod
 
 
 def _headers_of(status: str, *, action: str, deprecated: bool) -> dict[str, str]:
-    """Return the headers of an answer: name as sent → name in the components."""
+    """Return the headers of a response: name as sent → name in the components."""
     names = ["X-Request-ID", "Cache-Control"]
     names += ["ETag"] if status in {"200", "304"} else []
     names += ["Location", "Idempotency-Replayed"] if status == "201" else []
     names += ["WWW-Authenticate"] if status == "401" else []
-    names += ["Retry-After"] if status in {"429", "503"} else []
+    names += ["Retry-After"] if status in {"409", "429", "503"} else []
     names += ["RateLimit-Policy", "RateLimit"] if status not in {"401", "403", "500", "503"} else []
+    names += ["API-Key-Expiration"] if status != "401" else []
     names += ["Deprecation", "Sunset"] if deprecated else []
     headers = {name: name for name in names}
     if deprecated:

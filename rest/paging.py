@@ -92,15 +92,15 @@ class KeysetPagination(BasePagination):
                 "name": "limit",
                 "in": "query",
                 "required": False,
-                "description": "How many to return at most.",
+                "description": "The maximum number of items in the response.",
                 "schema": {"type": "integer", "minimum": 1, "maximum": MOST, "default": DEFAULT_LIMIT},
             },
             {
                 "name": "cursor",
                 "in": "query",
                 "required": False,
-                "description": "Where the page begins, as the `next` link of the page before it says. Opaque: "
-                "follow the link, do not make one.",
+                "description": "Where the page starts. Opaque: take it from the `next` link of the page before. "
+                "Use it unchanged.",
                 "schema": {"type": "string"},
             },
         ]

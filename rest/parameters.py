@@ -64,7 +64,7 @@ def filter_parameters(filters: Filters) -> list[dict[str, Any]]:
             "name": name,
             "in": "query",
             "required": False,
-            "description": f"Only those with this {name}. Without it, all of them.",
+            "description": f"List only those with this {name}. Without it, list all.",
             "schema": {"$ref": f"#/components/schemas/{choices.__name__}"},
         }
         for name, choices in filters.items()

@@ -1,6 +1,6 @@
 """The list of animals: pages, search and filters that take as long for a million as for a thousand."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Any, ClassVar
 
@@ -38,9 +38,10 @@ class Words(Func):
         """Join the two columns."""
         super().__init__(F("name"), Coalesce("external_reference", Value("")))
 
-    def as_sqlite(self, compiler: Any, connection: Any, **context: Any) -> tuple[str, Sequence[Any]]:
+    def as_sqlite(self, compiler: Any, connection: Any, **context: Any) -> tuple[str, tuple[Any, ...]]:
         """Name the line feed as SQLite does."""
-        return self.as_sql(compiler, connection, arg_joiner=" || char(10) || ", **context)
+        sql, parameters = self.as_sql(compiler, connection, arg_joiner=" || char(10) || ", **context)
+        return sql, tuple(parameters)
 
 
 def matching(animals: QuerySet[Pet], needle: str) -> QuerySet[Pet]:

@@ -254,9 +254,13 @@ def test_a_body_that_ends_early_is_a_400(api: ApiClient, body: Any) -> None:
     ],
 )
 def test_chunks_that_cannot_be_read(api: ApiClient, terminated: bool, expected: dict[str, Any]) -> None:
-    sent = {"wsgi.input": Broken(), "wsgi.input_terminated": terminated, "CONTENT_TYPE": "application/json"}
-    headers = {"Authorization": f"Bearer {api.key}", "Transfer-Encoding": "chunked"}
-    answer = api.client.generic("POST", "/v1/pets", headers=headers, **sent)
+    sent: dict[str, Any] = {
+        "wsgi.input": Broken(),
+        "wsgi.input_terminated": terminated,
+        "CONTENT_TYPE": "application/json",
+    }
+    sent["headers"] = {"Authorization": f"Bearer {api.key}", "Transfer-Encoding": "chunked"}
+    answer = api.client.generic("POST", "/v1/pets", **sent)
     assert (answer.status_code, answer.json()) == (expected["status"], expected)
 
 

@@ -262,5 +262,5 @@ def test_an_empty_body_comes_after_the_key_and_its_scope(stranger: ApiClient, re
 
 def send_nothing(client: ApiClient, **environ: str) -> Any:
     """POST an empty body; Django's client leaves its type out unless it is part of the environment."""
-    headers = {} if client.key is None else {"Authorization": f"Bearer {client.key}"}
-    return client.client.generic("POST", "/v1/pets", headers=headers, **environ)
+    headers: Any = {} if client.key is None else {"Authorization": f"Bearer {client.key}"}
+    return client.client.generic("POST", "/v1/pets", **{"headers": headers, **environ})

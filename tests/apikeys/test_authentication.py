@@ -287,6 +287,6 @@ def test_an_expired_key_and_no_key_are_told_nothing(stranger: ApiClient) -> None
 
 
 def client_with_key(left: timedelta | None) -> tuple[ApiClient, Any]:
-    expires_at = left and timezone.now() + left
+    expires_at = timezone.now() + left if left else None
     key, secret = APIKey.objects.issue(name="Test", expires_at=expires_at)
     return ApiClient(secret), key.expires_at

@@ -142,10 +142,11 @@ SILENT = re.compile(
 """What writes animals, or anything, without asking django-simple-history."""
 
 KNOWN = {
-    "pets/bulk.py": 1,  # beside `bulk_history_create`; above as "bulk change" and its undo
+    "pets/bulk.py": 2,  # beside `bulk_history_create`, above as "bulk change" and its undo; the day of a sale
     "pets/restoring.py": 1,  # `created_at`, which history does not hold
     "pets/importing/lock.py": 1,  # the record of an import
-    "pets/importing/uploads.py": 2,  # a file that waits to be imported
+    "pets/importing/run.py": 1,  # the record of an import
+    "pets/importing/uploads.py": 1,  # a file that waits to be imported
     "pets/importing/staging.py": 2,  # above as "import"
     "pets/importing/undo.py": 2,  # above as "undo of an import"
 }

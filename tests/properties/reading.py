@@ -1,8 +1,12 @@
 """A second, naive reading of the rules for NewPet: what must be accepted, written without looking at the code."""
 
-import unicodedata
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
+
+import regex  # type: ignore[import-untyped]  # it has no types
+
+FORMATS = "\N{BRAILLE PATTERN BLANK}\ufff9-\ufffb\U00013430-\U0001343f"
+"""Default-ignorable in all but name: the blank cell, annotations, joiners of hieroglyphs."""
 
 DRAWN_AS_NOTHING = "\N{HANGUL CHOSEONG FILLER}\N{HANGUL JUNGSEONG FILLER}\N{HANGUL FILLER}\N{HALFWIDTH HANGUL FILLER}\N{BRAILLE PATTERN BLANK}"
 
@@ -18,9 +22,8 @@ def is_name(text: str) -> bool:
 
 
 def shows(character: str) -> bool:
-    """Letters, digits, punctuation, symbols, spacing marks and what Unicode leaves to others show something."""
-    kind = unicodedata.category(character)
-    return (kind[0] in "LNPS" or kind in {"Mc", "Co", "Cn"}) and character not in DRAWN_AS_NOTHING
+    """Spaces, controls, and what is drawn as nothing unless a font does otherwise, do not."""
+    return not regex.fullmatch(rf"[\p{{Z}}\p{{Cc}}\p{{Cs}}\p{{Default_Ignorable_Code_Point}}{FORMATS}]", character)
 
 
 def int64(literal: str) -> int | None:

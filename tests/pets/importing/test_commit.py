@@ -276,8 +276,8 @@ def test_a_read_only_database_is_a_clear_rejection(
     run_import(CONTENT, *SKIP)
     with connection.cursor() as cursor:
         cursor.execute("PRAGMA query_only = 1")
-    for run in (lambda: run_import("name,category\nMax,Dogs\n"), undo_last):
-        result = run()
+    for run, *arguments in ((run_import, "name,category\nMax,Dogs\n"), (undo_last,)):
+        result = run(*arguments)
         assert (result.status, result.error) == (3, READ_ONLY)
     with connection.cursor() as cursor:
         cursor.execute("PRAGMA query_only = 0")
