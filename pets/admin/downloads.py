@@ -16,7 +16,7 @@ from pets.exporting import FileFormat, Form, write_pets
 from pets.models import Pet
 
 MOST_ANIMALS = {FileFormat.CSV: 100_000, FileFormat.XLSX: 20_000}
-"""That a page sends, for it writes the file before it answers; the command `export_pets` has no bound."""
+"""The most that a page sends, as it writes the file before it responds. The command `export_pets` has no limit."""
 
 MEMORY = 8 * 1024 * 1024
 CONTENT_TYPES = {
@@ -26,7 +26,7 @@ CONTENT_TYPES = {
 
 
 class TooManyError(ValueError):
-    """More animals than a page sends; the text is for whoever asked."""
+    """More animals than a page sends; the text is for the person who asked."""
 
 
 def download(pets: QuerySet[Pet], file_format: FileFormat) -> FileResponse:
@@ -37,11 +37,11 @@ def download(pets: QuerySet[Pet], file_format: FileFormat) -> FileResponse:
         if len(pets.order_by().values_list("pk")[: most + 1]) > most:
             message = (
                 f"These are more than {most:,} animals. Filter for fewer"
-                f"{'; as CSV more can be had' if file_format is FileFormat.XLSX else ''}; whoever runs the service can "
+                f"{', or choose CSV, which can hold more' if file_format is FileFormat.XLSX else ''}. An operator can "
                 "export all of them with manage.py export_pets."
             )
             raise TooManyError(message)
-        file = tempfile.SpooledTemporaryFile(MEMORY)  # noqa: SIM115 - the answer closes it
+        file = tempfile.SpooledTemporaryFile(MEMORY)  # noqa: SIM115 - the response closes it
         write_pets(pets, cast("BinaryIO", file), form=Form(file_format=file_format, formula_safe=True))
     file.seek(0)
     name = f"animals-{timezone.now():%Y-%m-%d-%H%M}.{file_format}"

@@ -76,7 +76,7 @@ def csv_lines(batch: Sequence[Sequence[str | None]]) -> bytes:
 def write_batches(
     rows: Rows, out: Output, encode: Callable[[list[Row]], bytes], progress: Progress, *, before: bytes = b""
 ) -> int:
-    """Write `before`, if the database answers, and what `encode` makes of some rows at a time; return how many rows."""
+    """Write `before`, if the database responds, and what `encode` makes of some rows at a time; return how many."""
     written = 0
     with _batches(rows) as batches:
         out.write(before)

@@ -470,7 +470,7 @@ class TestRejections:
 
 @contextmanager
 def as_nobody() -> Iterator[None]:
-    """Be another user if we are root, who may do everything."""
+    """Be another user if we are root, who can do everything."""
     if os.geteuid() != 0:
         yield
         return

@@ -39,7 +39,7 @@ def _count(text: str) -> int:
 
 
 def _line(run: ImportRun) -> str:
-    counts = (f"{count:,}" for count in (run.created, run.updated, run.unchanged, run.refused))
+    counts = (f"{count:,}" for count in (run.created, run.updated, run.unchanged, run.rejected))
     return LAYOUT.format(
         run.pk, f"{run.started_at:%Y-%m-%d %H:%M}", run.state, *counts, f"{seconds(run):.1f}", run.who, run.file_name
     )

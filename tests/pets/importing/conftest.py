@@ -71,6 +71,6 @@ def history() -> list[tuple[str, str, str, str, int | None]]:
 
 
 def counts(run: ImportRun | None = None) -> tuple[str, int, int, int, int, int]:
-    """Return the newest record's state, rows, created, updated, unchanged, refused."""
+    """Return the newest record's state, rows, created, updated, unchanged, rejected."""
     run = run or ImportRun.objects.latest("pk")
-    return run.state, run.rows, run.created, run.updated, run.unchanged, run.refused
+    return run.state, run.rows, run.created, run.updated, run.unchanged, run.rejected

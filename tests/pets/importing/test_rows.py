@@ -175,7 +175,7 @@ def told(result: Result) -> list[tuple[int, str, str, str]]:
     return [(each["line"], each["field"], each["code"], each["message"]) for each in result.json["errors"]]
 
 
-MEMBERS = "Members: id, external_reference, name, category, categoryId, status."
+COLUMNS = "Columns: id, external_reference, name, category, categoryId, status."
 
 
 def test_rows_that_are_no_rows_are_errors(run_import: Import, dogs: Category) -> None:
@@ -196,7 +196,7 @@ def test_rows_that_are_no_rows_are_errors(run_import: Import, dogs: Category) ->
     assert told(lines) == [
         (1, "", "malformed_json", "The line must be one JSON object."),
         (2, "", "validation_failed", "The row must be a JSON object."),
-        (3, "", "validation_failed", f'"nmae": no member of an import. {MEMBERS}'),
+        (3, "", "validation_failed", f'Unknown column: "nmae". Did you mean name? {COLUMNS}'),
         (4, "", "malformed_json", "The line must be one JSON object."),
         (5, "external_reference", "validation_failed", "external_reference must be a string."),
         (5, "name", "validation_failed", "name is required."),
