@@ -1,5 +1,5 @@
-# What a person does with this checkout; `make` alone lists it. Needs GNU make, a POSIX shell and Python, nothing else.
-# Everything made here lies in .venv, .venv-*, mutants and var; each target installs the Python packages that it needs.
+# The commands for this checkout; `make` alone lists them. Needs GNU make, a POSIX shell and Python, nothing else.
+# Everything created here is in .venv, .venv-*, mutants and var. Each target installs the Python packages that it needs.
 
 PYTHON ?= python3
 PYTHON_313 ?= python3.13
@@ -26,24 +26,24 @@ MAKEFLAGS += --no-print-directory
 .PHONY: python port always
 
 help:
-	@echo 'make run      serve on http://$(HOST):$(PORT), with a demonstration catalogue and a key the first time'
-	@echo '              (HOST, PORT, DATABASE_URL and the other settings come from the environment)'
+	@echo 'make run      serve on http://$(HOST):$(PORT); the first run creates a demonstration catalogue and a key'
+	@echo '              (set HOST, PORT, DATABASE_URL and other settings in the environment)'
 	@echo 'make test     run the fast tests on SQLite and PostgreSQL, in less than five minutes'
-	@echo '              (PYTEST_ARGS="-k name" runs the tests of that name instead, slow ones too)'
+	@echo '              (PYTEST_ARGS="-k name" runs the tests with that name instead, slow ones too)'
 	@echo 'make test-all run all tests on SQLite with coverage, most of them on PostgreSQL, the fast ones on Django 6.1'
 	@echo 'make test-nightly'
-	@echo '              look for what is not found yet: many more examples, kills and requests, and mutants'
-	@echo 'make e2e      run the browser tests alone'
+	@echo '              search for bugs with many more examples, kills and requests, and with mutants'
+	@echo 'make e2e      run only the browser tests'
 	@echo 'make fuzz     test a new service against its description (FUZZ_ARGS="--cases 100000 --base URL --key KEY")'
-	@echo 'make mutants  change the code in many places, one at a time, and count the changes that no test notices'
+	@echo 'make mutants  change the code in many places, one at a time, and list the changes that no test notices'
 	@echo 'make bench-import'
-	@echo '              measure the import against what else could be used (BENCH_ARGS="--rows 20000")'
+	@echo '              compare the import with alternatives (BENCH_ARGS="--rows 20000")'
 	@echo 'make lint     check style, types, layers, templates, migrations, the API description, production settings'
 	@echo 'make words    list the words that the house style avoids'
 	@echo 'make openapi  regenerate docs/openapi.yaml'
 	@echo 'make lock     regenerate requirements/*.txt (LOCK_ARGS=--upgrade for newer versions)'
-	@echo 'make audit    check the locked versions for known vulnerabilities (needs the network)'
-	@echo 'make clean    remove everything made here, but not var, which holds the development database'
+	@echo 'make audit    check the locked versions for known vulnerabilities (uses the network)'
+	@echo 'make clean    remove everything created here, except var with the development database'
 
 # --- Serving ---------------------------------------------------------------------------------------------------------
 
@@ -57,10 +57,10 @@ host, port = os.environ["HOST"], os.environ["PORT"]
 try:
     socket.create_server((host, int(port)), family=socket.AF_INET6 if ":" in host else socket.AF_INET).close()
 except (ValueError, OverflowError):
-    sys.exit(f"PORT must be a number from 1 to 65535, and is {port!r}.")
+    sys.exit(f"PORT must be a number from 1 to 65535, not {port!r}.")
 except OSError as error:
     if error.errno == errno.EADDRINUSE:
-        sys.exit(f"Port {port} of {host} is in use. Stop what uses it, or take another: make run PORT=8001")
+        sys.exit(f"Port {port} of {host} is in use. Stop the program that uses it, or choose another port: make run PORT=8001")
     sys.exit(f"Cannot listen on port {port} of {host}: {os.strerror(error.errno) if error.errno > 0 else error.strerror}.")
 endef
 export PORT_CHECK
@@ -68,33 +68,33 @@ export PORT_CHECK
 port:
 	@$(PYTHON) -c "$$PORT_CHECK"
 
-# --- Installing: what a lock names, by hash, once --------------------------------------------------------------------
+# --- Installing: once, from a lock, by hash ---------------------------------------------------------------------------
 
 define PYTHON_CHECK
 import sys
 if sys.version_info < (3, 11):
-    sys.exit("Python 3.11 or newer is needed; $(PYTHON) is %d.%d. Name another: make … PYTHON=python3.12" % sys.version_info[:2])
+    sys.exit("$(PYTHON) is Python %d.%d. Python 3.11 or newer is required: make … PYTHON=python3.12" % sys.version_info[:2])
 try:
     import ensurepip, venv
 except ImportError:
-    sys.exit("$(PYTHON) has no venv. On Debian: apt-get install python3-venv")
+    sys.exit("$(PYTHON) has no venv. On Debian, run: apt-get install python3-venv")
 endef
 export PYTHON_CHECK
 
 python:
-	@command -v $(PYTHON) >/dev/null || { echo '$(PYTHON) was not found. Name a Python 3.11 or newer: make … PYTHON=python3.12' >&2; exit 1; }
+	@command -v $(PYTHON) >/dev/null || { echo '$(PYTHON) was not found. Python 3.11 or newer is required: make … PYTHON=python3.12' >&2; exit 1; }
 	@$(PYTHON) -c "$$PYTHON_CHECK"
 
-# install FOLDER PYTHON LOCK: an install that was cut short, or whose Python has gone, begins again from nothing.
-# `unfinished` holds the number of the make that installs.
+# install FOLDER PYTHON LOCK: start over after an interrupted install, or if its Python is gone.
+# `unfinished` has the process ID of the make that installs.
 define install
 	@if [ -e $(1)/unfinished ] && kill -0 "$$(cat $(1)/unfinished)" 2>/dev/null; then \
-		echo 'Another make is installing into $(1): wait for it, or remove $(1).' >&2; exit 1; \
+		echo 'Another make is installing into $(1). Wait for it, or remove $(1).' >&2; exit 1; \
 	fi
 	@if [ -e $(1)/unfinished ] || ! $(1)/bin/python -c 'import pip' 2>/dev/null; then rm -rf $(1); fi
 	@mkdir -p $(1) && echo $$PPID >$(1)/unfinished
 	@[ -e $(1)/bin/python ] || $(2) -m venv $(1)
-	@echo 'Installing requirements/$(3).txt into $(1); this is done once.'
+	@echo 'Installing requirements/$(3).txt into $(1) (only once).'
 	@$(1)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/$(3).txt
 	@rm $(1)/unfinished && touch $@
 endef
@@ -120,16 +120,16 @@ endif
 
 # --- Testing ---------------------------------------------------------------------------------------------------------
 
-# The tests must never reach the store that these name.
+# The tests must never use the store that these variables name.
 APART := env -u DATABASE_URL -u DATABASE_URL_FILE -u CACHE_URL -u CACHE_URL_FILE -u PETSTORE_ENVIRONMENT
 COVERAGE := --cov --cov-report=
-# Which tests are slow, and which of these depend on the database, is written in tests/conftest.py.
+# tests/conftest.py lists the slow tests, and those of them that depend on the database.
 FAST = $(if $(PYTEST_ARGS),,-m 'not slow')
 ON_EACH_DATABASE = $(if $(PYTEST_ARGS),,-m 'not slow or each_database')
 ON_POSTGRESQL = $(APART) $(PY) tests/with_postgresql.py
 WITHOUT_POSTGRESQL = { [ $$? -eq 77 ] && ! $(PY) tests/with_postgresql.py true 2>$(REPORTS)/postgresql.txt; }
 
-# parts PART...: run all the parts, whichever of them fail, and say what was left out.
+# parts PART...: run all parts, even if some fail, and list what was left out.
 define parts
 	@rm -rf $(REPORTS) && mkdir $(REPORTS)
 	@failed=; \
@@ -171,15 +171,15 @@ all-postgresql:
 coverage:
 	@echo '== Coverage'
 	@if [ -n "$$PYTEST_ARGS" ]; then \
-		echo 'the least coverage (PYTEST_ARGS chose the tests)' >$(REPORTS)/coverage.txt; \
+		echo 'the minimum coverage (PYTEST_ARGS selects tests)' >$(REPORTS)/coverage.txt; \
 	elif [ -e $(REPORTS)/postgresql.txt ]; then \
-		echo 'the least coverage (it needs both databases)' >$(REPORTS)/coverage.txt; \
+		echo 'the minimum coverage (it needs both databases)' >$(REPORTS)/coverage.txt; \
 		$(PY) -m coverage report; \
 	else \
 		$(PY) -m coverage report --fail-under=$(LEAST_COVERAGE); \
 	fi
 
-# The `python3.13` of pyenv is a script that fails while another version is chosen; then the newest 3.13 it has is taken.
+# The `python3.13` of pyenv fails while another version is selected. Then this uses the newest 3.13 of pyenv.
 django61:
 	@echo '== Django 6.1'
 	@for python in $(PYTHON_313) $(lastword $(wildcard $(shell pyenv root 2>/dev/null)/versions/3.13.*/bin/python)); do \
@@ -189,7 +189,7 @@ django61:
 			exit; \
 		fi; \
 	done; \
-	echo 'Django 6.1 (no working $(PYTHON_313); name one: make test-all PYTHON_313=/path)' >$(REPORTS)/django61.txt
+	echo 'Django 6.1 (no working $(PYTHON_313); set it: make test-all PYTHON_313=/path)' >$(REPORTS)/django61.txt
 
 EXPLORE := HYPOTHESIS_PROFILE=explore
 EXPLORING := tests/properties tests/contract tests/pets/importing/test_runs.py
@@ -203,7 +203,7 @@ explore-postgresql:
 	@$(EXPLORE) $(ON_POSTGRESQL) $(PY) -m pytest -n auto --junit-xml=$(REPORTS)/postgresql.xml $(EXPLORING) $(PYTEST_ARGS) \
 		|| $(WITHOUT_POSTGRESQL)
 
-# A test is left out when no part of the run ran it.
+# A test is left out if no part ran it.
 define LEFT_OUT
 import sys
 from collections import Counter
@@ -230,7 +230,7 @@ e2e: $(DEV)
 fuzz: $(DEV)
 	@$(APART) $(PY) -m tests.contract.fuzz $(FUZZ_ARGS)
 
-# The sample is the same in each run: of every function the mutants whose number ends in 7.
+# The sample is the same in each run: the mutants of each function whose number ends in 7.
 MUTANTS_OF := '*__mutmut_*7'
 LEAST_KILLED := 92
 
@@ -256,7 +256,7 @@ mutants: $(DEV) $(MUTANTS)
 # --- Measuring -------------------------------------------------------------------------------------------------------
 
 bench-import: $(DEV)
-	@$(MAKE) $(BENCHMARKS) || echo 'django-import-export cannot be installed and is left out.' >&2
+	@$(MAKE) $(BENCHMARKS) || echo 'Left out: django-import-export cannot be installed.' >&2
 	@$(APART) $(PY) tests/with_postgresql.py $(PY) -m benchmarks.imports $(BENCH_ARGS)
 
 # --- Checking --------------------------------------------------------------------------------------------------------
@@ -282,7 +282,7 @@ lint: $(DEV)
 	@$(IN_FOLDER) && $(DEVELOPMENT) $(PY) manage.py makemigrations --check --dry-run
 	@echo '== the API description'
 	@$(IN_FOLDER) && $(DEVELOPMENT) $(PY) $(SPECTACULAR) "$$tmp/openapi.yaml" && \
-		{ diff -u docs/openapi.yaml "$$tmp/openapi.yaml" || { echo 'docs/openapi.yaml is old: make openapi' >&2; exit 1; }; }
+		{ diff -u docs/openapi.yaml "$$tmp/openapi.yaml" || { echo 'docs/openapi.yaml is out of date. Run: make openapi' >&2; exit 1; }; }
 	@echo '== production settings'
 	@SECRET_KEY=$$($(PY) -c 'import secrets; print(secrets.token_urlsafe(64))') \
 		$(PRODUCTION) $(PY) manage.py check --deploy --fail-level WARNING

@@ -1,1 +1,1 @@
-"""Measurements of the service; each prints a table and keeps it in results/."""
+"""Measurements of the service. Each prints a table and writes it to results/."""

@@ -1,4 +1,4 @@
-"""Makes files of animals that are the same every time, and the categories that they name."""
+"""Generate files of animals that are the same every time."""
 
 import csv
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ NAMES = (
 
 @dataclass(frozen=True)
 class Content:
-    """What a catalogue must hold if it holds a file's animals; sums of things that a mistake would change."""
+    """The content of a catalogue, as sums that any mistake would change."""
 
     animals: int
     name_characters: int
@@ -26,7 +26,7 @@ class Content:
 
 
 def write_animals(path: Path, animals: int, *, series: str = "A") -> Content:
-    """Write a CSV file of so many animals, whose references begin with `series`; the categories have the ids from 1."""
+    """Write a CSV file of animals whose references begin with `series`. Category IDs count from 1."""
     names = categories = statuses = 0
     with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
@@ -40,7 +40,7 @@ def write_animals(path: Path, animals: int, *, series: str = "A") -> Content:
 
 
 def _status(number: int, animals: int) -> str:
-    """As a shop's catalogue is: what is sold is old."""
+    """Return the status: old animals are sold, as in a shop."""
     if number * 10 <= animals * 4:
         return "sold"
     return "pending" if number % 20 == 0 else "available"

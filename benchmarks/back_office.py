@@ -1,10 +1,10 @@
-"""Measures the pages of the back office with a million animals and their history.
+"""Measure the pages of the back office with a million animals and their history.
 
-`python -m benchmarks.back_office` measures on SQLite;
-`python tests/with_postgresql.py python -m benchmarks.back_office` on PostgreSQL.
-Takes some minutes and an empty database, which it fills; `--animals` makes it shorter. Each page is asked for in
-process, as a member of the staff. What is kept is the median of several, and beside it how much of
-that the database took.
+    python -m benchmarks.back_office                                     on SQLite
+    python tests/with_postgresql.py python -m benchmarks.back_office     on PostgreSQL
+
+Takes some minutes. Needs an empty database, which it fills; `--animals` takes fewer. Each page is requested in process
+by a staff user. The result is the median time, and the part of it that the database took.
 """
 
 import argparse
@@ -30,13 +30,13 @@ DELETED = 10_000
 NUMBERS = "WITH RECURSIVE numbers(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < {animals})"
 NAME = "CASE n % {count} " + " ".join(f"WHEN {i} THEN '{name}'" for i, name in enumerate(NAMES)) + " END || ' ' || n"
 STATUS = "CASE WHEN n <= {animals} * 4 / 10 THEN 'sold' WHEN n % 20 = 0 THEN 'pending' ELSE 'available' END"
-"""As a shop's catalogue is: what is sold is old, so the newest page of `sold` lies far from the newest animal."""
+"""Old animals are sold, as in a shop. So the newest page of `sold` is far from the newest animal."""
 
 ADDED = {
     "postgresql": "now() - ({animals} - n) * interval '31 seconds'",
     "sqlite": "strftime('%Y-%m-%d %H:%M:%S', 'now', '-' || (({animals} - n) * 31) || ' seconds')",
 }
-"""A year's additions, evenly."""
+"""Animals were added evenly over a year."""
 
 FILL_CATEGORIES = """
     INSERT INTO categories_category (id, name, created_at, updated_at)
@@ -64,9 +64,9 @@ Page = Callable[[Any], Any]
 
 
 def main() -> None:
-    """Fill, measure each page, print the table and keep it."""
+    """Fill the database, measure each page, print the table and write it to results/."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.back_office")
-    parser.add_argument("--animals", type=int, default=1_000_000, help="How many animals; 1000000 by default.")
+    parser.add_argument("--animals", type=int, default=1_000_000, help="Set the number of animals (default: 1000000).")
     animals = parser.parse_args().animals
     with tempfile.TemporaryDirectory() as folder:
         os.environ.setdefault("DATABASE_URL", f"sqlite:///{folder}/back-office.sqlite3")
@@ -88,7 +88,7 @@ def main() -> None:
 
 
 def prepare(animals: int) -> str:
-    """Make the catalogue and its history; returns the database's name."""
+    """Create the catalogue and its history. Return the name of the database."""
     from django.core.management import call_command
     from django.db import connection
 
@@ -110,7 +110,7 @@ def prepare(animals: int) -> str:
 
 
 def pages(animals: int) -> dict[str, Page]:
-    """Return what is measured: a name, and what a signed-in client does."""
+    """Return the measurements: a name, and what a signed-in client does."""
     listed = "/admin/pets/pet/"
 
     def get(address: str) -> Page:
@@ -150,8 +150,8 @@ def pages(animals: int) -> dict[str, Page]:
         "history of an animal": get(f"{listed}{animals // 2}/history/"),
         "deleted animals": get(f"{listed}deleted/"),
         "deleted animals, search": get(f"{listed}deleted/?q=zzzz"),
-        "bulk change of 1,000: the page that asks": ask(f"{listed}?import_run=2"),
-        "deleting a category in use: the page that says why": get("/admin/categories/category/7/delete/"),
+        "bulk change of 1,000: the preview": ask(f"{listed}?import_run=2"),
+        "delete a category in use: the page that says why not": get("/admin/categories/category/7/delete/"),
     }
 
 
@@ -160,7 +160,7 @@ def _old_day(animals: int) -> str:
 
 
 def measure(name: str, page: Page) -> dict[str, float]:
-    """Return the median milliseconds of a page, and of its statements alone; ends this program if it is no page."""
+    """Return the median milliseconds of a page and of its statements. Exit if the page is not a 200."""
     from django.contrib.auth import get_user_model
     from django.db import connection
     from django.test import Client
@@ -172,11 +172,11 @@ def measure(name: str, page: Page) -> dict[str, float]:
         statements: list[float] = []
         with connection.execute_wrapper(_timing(statements)):
             started = time.perf_counter()
-            answer = page(client)
+            response = page(client)
             taken.append(time.perf_counter() - started)
         in_database.append(sum(statements))
-        if answer.status_code != 200:
-            sys.exit(f"{name}: {answer.status_code}")
+        if response.status_code != 200:
+            sys.exit(f"{name}: {response.status_code}")
     result = {"page": _milliseconds(taken), "database": _milliseconds(in_database)}
     print(f"{name:<60} {result['page']:>8} {result['database']:>8}", flush=True)
     return result

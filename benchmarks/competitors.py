@@ -1,7 +1,7 @@
-"""The other ways to bring a file of animals into the catalogue, each run as a program of its own.
+"""The other ways to import a file of animals, each run as its own program.
 
-`python -m benchmarks.competitors HOW FILE`: HOW is a key of `WAYS`, DATABASE_URL names the catalogue, which has no
-animals yet. None of them checks a row.
+`python -m benchmarks.competitors HOW FILE`: HOW is a key of `WAYS`. DATABASE_URL names a catalogue without animals.
+None of them validates rows.
 """
 
 import csv
@@ -22,12 +22,12 @@ BATCH = 5000
 
 
 def main(how: str, file: str) -> None:
-    """Bring the animals of `file` in."""
+    """Import the animals of `file`."""
     WAYS[how](Path(file))
 
 
 def floor(file: Path) -> None:
-    """Write with sqlite3 alone, in one transaction, as the service's connections are."""
+    """Write with sqlite3 alone, in one transaction, on a connection set up like the service's."""
     with closing(sqlite3.connect(os.environ["DATABASE_URL"].removeprefix("sqlite:///"))) as connection:
         for pragma in ("journal_mode=WAL", "synchronous=NORMAL", "foreign_keys=ON"):
             connection.execute(f"PRAGMA {pragma}")
@@ -100,7 +100,7 @@ def _batches(file: Path) -> Iterator[list["Pet"]]:
 
 
 def import_export(file: Path) -> None:
-    """Write with django-import-export as fast as its options make it, without history."""
+    """Write with django-import-export and its fastest options, without history."""
     _set_up()
     from import_export.fields import Field
     from import_export.instance_loaders import CachedInstanceLoader

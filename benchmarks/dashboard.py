@@ -1,7 +1,9 @@
-"""How long the first page of the back office takes at a million animals, all of them imported today.
+"""Measure the first page of the back office with a million animals, all imported today.
 
-`python -m benchmarks.dashboard` measures on SQLite; `python tests/with_postgresql.py python -m benchmarks.dashboard`
-on PostgreSQL. In process, without the network. Takes about a minute and a database of its own, which must be empty.
+    python -m benchmarks.dashboard                                     on SQLite
+    python tests/with_postgresql.py python -m benchmarks.dashboard     on PostgreSQL
+
+Takes about a minute, in process and without the network. Needs an empty database.
 """
 
 import os
@@ -25,7 +27,7 @@ KEYS, DAYS = 50, 400
 
 
 def main() -> None:
-    """Fill, measure, print the table and keep it."""
+    """Fill the database, measure, print the table and write it to results/."""
     with tempfile.TemporaryDirectory() as folder:
         os.environ.setdefault("DATABASE_URL", f"sqlite:///{folder}/dashboard.sqlite3")
         os.environ |= {"DJANGO_SETTINGS_MODULE": "petstore_site.settings", "LOG_LEVEL": "ERROR"}
@@ -57,7 +59,7 @@ def main() -> None:
 
 
 def prepare(folder: Path) -> None:
-    """Import the animals, and make keys with use and staff."""
+    """Import the animals, and create keys with use and a staff user."""
     from django.contrib.auth.models import User
     from django.core.management import call_command
     from django.utils import timezone
@@ -81,7 +83,7 @@ def prepare(folder: Path) -> None:
 
 
 def client() -> Callable[[], object]:
-    """Return what visits the page as an administrator, and fails if it does not answer."""
+    """Return a function that visits the page as an administrator, and exits if it is not a 200."""
     from django.contrib.auth.models import User
     from django.test import Client
 
@@ -90,20 +92,20 @@ def client() -> Callable[[], object]:
 
     def get() -> None:
         if office.get("/admin/").status_code != 200:
-            sys.exit("The page did not answer.")
+            sys.exit("The page was not a 200.")
 
     return get
 
 
 class Taken(NamedTuple):
-    """Milliseconds by the clock, and of the CPU."""
+    """Milliseconds of clock time and of CPU time."""
 
     clock: float
     cpu: float
 
 
 def visit(get: Callable[[], object]) -> list[Taken]:
-    """Return what each visit but the first took."""
+    """Return the time of each visit except the first."""
     get()
     return [taken(get) for _ in range(VISITS)]
 
@@ -120,15 +122,15 @@ def write_some() -> None:
 
 
 def recount() -> None:
-    """Recount; fails if what was kept is wrong."""
+    """Recount the stock. Exit if the stored figures were wrong."""
     from pets import stock
 
     if stock.recount():
-        sys.exit("What was kept was wrong.")
+        sys.exit("The stored figures were wrong.")
 
 
 def count() -> None:
-    """Count as the page would without kept figures."""
+    """Count as the page would without stored figures."""
     from django.db.models import Count
 
     from pets.models import Pet
@@ -137,7 +139,7 @@ def count() -> None:
 
 
 def taken(work: Callable[[], object]) -> Taken:
-    """Return what `work` takes."""
+    """Return the time that `work` takes."""
     clock, cpu = time.perf_counter(), time.process_time()
     work()
     return Taken((time.perf_counter() - clock) * 1000, (time.process_time() - cpu) * 1000)

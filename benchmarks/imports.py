@@ -1,12 +1,12 @@
-"""Compares the import and the export with what else could be used, and with the least that the database needs.
+"""Compare the import and the export with alternatives, and with the least that the database needs.
 
     python tests/with_postgresql.py python -m benchmarks.imports [--rows 1000000] [--rounds 3]
     python tests/with_postgresql.py python -m benchmarks.imports --memory [100000 1000000 5000000]
     python tests/with_postgresql.py python -m benchmarks.imports --serving [--rows 1000000]
 
-or `make bench-import BENCH_ARGS=…`. The first measures the time, on PostgreSQL and on SQLite; the second the memory of
-the import by the length of the file; the third what a client of the service notices of an import. DATABASE_URL must
-name an empty database of PostgreSQL. The measurements take from some minutes to half an hour.
+or `make bench-import BENCH_ARGS=…`. The first measures time, on PostgreSQL and SQLite. The second measures the memory
+of the import by the size of the file. The third measures what clients notice of a running import. DATABASE_URL must
+name an empty PostgreSQL database. They take from some minutes to half an hour.
 """
 
 import argparse
@@ -26,11 +26,11 @@ SIZES = [100_000, 1_000_000, 5_000_000]
 
 
 def main() -> None:
-    """Measure what is asked for, print the table and keep it."""
+    """Measure, print the table and write it to results/."""
     asked = _arguments()
     url = os.environ.get("DATABASE_URL", "")
     if not url.startswith("postgres"):
-        sys.exit("DATABASE_URL must name an empty database of PostgreSQL; tests/with_postgresql.py makes one.")
+        sys.exit("DATABASE_URL must name an empty PostgreSQL database. tests/with_postgresql.py creates one.")
     with tempfile.TemporaryDirectory(prefix="petstore-benchmark-") as name:
         folder, postgresql = Path(name), PostgreSQL(url)
         if asked.serving:
@@ -40,15 +40,15 @@ def main() -> None:
         else:
             stores = postgresql, SQLite(folder)
             kept, lines = "imports", speed.measure(*stores, folder, rows=asked.rows, rounds=asked.rounds)
-        text = "\n".join((_machine(postgresql), *lines)) + "\n"  # they are measured as they are taken
+        text = "\n".join((_machine(postgresql), *lines)) + "\n"  # the lines are measured while they are joined
     print(text, end="")
     (RESULTS / f"{kept}.txt").write_text(text, encoding="utf-8")
 
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.imports")
-    parser.add_argument("--rows", type=int, default=1_000_000, help="How many animals; 1000000 by default.")
-    parser.add_argument("--rounds", type=int, default=3, help="How often each competitor runs; 3 by default.")
+    parser.add_argument("--rows", type=int, default=1_000_000, help="Set the number of animals (default: 1000000).")
+    parser.add_argument("--rounds", type=int, default=3, help="Set how often each competitor runs (default: 3).")
     parser.add_argument(
         "--memory", type=int, nargs="*", metavar="ROWS", help="Measure memory for files of such lengths."
     )

@@ -1,4 +1,4 @@
-"""How much memory the import needs, by the length of the file: it should not matter."""
+"""Measure the memory of the import by the size of the file. It should stay the same."""
 
 import sys
 from collections.abc import Iterator, Sequence
@@ -11,7 +11,7 @@ from benchmarks.stores import Store, content
 
 def measure(stores: Sequence[Store], folder: Path, *, sizes: Sequence[int]) -> Iterator[str]:
     """Import a file of each size into each database, and yield the lines of the table."""
-    yield "Peak of the resident memory of the client's process, and what it took.\n"
+    yield "Peak resident memory of the client process, and its time.\n"
     yield f"{'':<28} {'rows':>9} {'peak MB':>8} {'seconds':>8}"
     for store in stores:
         idle = run(*manage("check"), environment=store.environment)

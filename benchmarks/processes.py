@@ -1,4 +1,4 @@
-"""Runs a command to its end and says how long it took and how much memory it had."""
+"""Run commands, and measure their time and memory."""
 
 import os
 import resource
@@ -12,11 +12,11 @@ from typing import NamedTuple
 
 ROOT = Path(__file__).parent.parent
 MAXRSS_UNIT = 1 if sys.platform == "darwin" else 1024
-"""Bytes in which getrusage(2) counts memory: those of macOS differ."""
+"""The unit of memory in getrusage(2), in bytes. macOS has its own."""
 
 
 class Ran(NamedTuple):
-    """A command that ended well; `peak` is the most resident memory that its process had, in bytes."""
+    """A command that succeeded. `peak` is its peak resident memory, in bytes."""
 
     seconds: float
     peak: int
@@ -24,7 +24,7 @@ class Ran(NamedTuple):
 
 
 def run(*command: str, environment: Mapping[str, str] | None = None) -> Ran:
-    """Run `command` with `environment` beside our own; ends this program if the command fails."""
+    """Run `command` with `environment` added to ours. Exit if the command fails."""
     with tempfile.TemporaryFile("w+", encoding="utf-8") as output:
         began = time.perf_counter()
         process = subprocess.Popen(command, cwd=ROOT, env=os.environ | (environment or {}), stdout=output)
@@ -38,7 +38,7 @@ def run(*command: str, environment: Mapping[str, str] | None = None) -> Ran:
 
 
 def least_peak() -> int:
-    """Return our own peak, in bytes: a process that we start is counted with no less, though it may need less."""
+    """Return our own peak, in bytes. The peak of a process that we start is never reported as less."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * MAXRSS_UNIT
 
 

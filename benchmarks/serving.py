@@ -1,4 +1,4 @@
-"""What a client notices of an import: how fast lists are answered meanwhile, and that they show all of it at once."""
+"""Measure what clients notice of an import: how fast lists are, and that they show all of it at once."""
 
 import http.client
 import json
@@ -19,18 +19,18 @@ from benchmarks.stores import PostgreSQL
 
 PATH = "/v1/pets?limit=20"
 RATE = 50
-"""Requests a second."""
+"""Requests per second."""
 IDLE_SECONDS = 20
 WARM_UP_SECONDS = 2
 
 
 class Sample(NamedTuple):
-    """One answer."""
+    """One response."""
 
     late: float
-    """Seconds from when it was due until it was asked for: the one connection waited for the answers before it."""
+    """Seconds that the request was sent late, because the connection waited for earlier responses."""
     seconds: float
-    """From when it was asked for until it was there."""
+    """Seconds from request to response."""
     status: int
     ids: tuple[int, ...]
 
@@ -39,7 +39,7 @@ Ask = Callable[[], tuple[int, bytes]]
 
 
 def measure(store: PostgreSQL, folder: Path, *, rows: int) -> Iterator[str]:
-    """Serve a catalogue of so many animals, import as many more, and yield the lines of the table."""
+    """Serve a catalogue of `rows` animals, import as many more, and yield the lines of the table."""
     from tests.server import running_server
 
     there = Animals.written(folder / "there.csv", rows)
@@ -56,12 +56,12 @@ def measure(store: PostgreSQL, folder: Path, *, rows: int) -> Iterator[str]:
     _check(idle, meanwhile, newest, rows)
     yield f"GET {PATH} on one connection, {RATE} a second, of a catalogue of {rows:,} animals, two workers;"
     yield f"the import added {rows:,} more in {seconds:.1f} s. Each list was that of before it or that of after it."
-    yield "late: how far the connection was behind at most, because it waited for slow answers.\n"
+    yield "late: how far the connection was behind at most, because it waited for slow responses.\n"
     yield from _table(idle, meanwhile)
 
 
 def _client(port: int, key: str) -> Ask:
-    """Return what asks for the newest animals, always on the same connection."""
+    """Return a function that requests the newest animals, always on the same connection."""
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
 
     def ask() -> tuple[int, bytes]:
@@ -78,7 +78,7 @@ def _after(seconds: float) -> Callable[[], bool]:
 
 
 def _samples(ask: Ask, is_over: Callable[[], bool]) -> list[Sample]:
-    """Ask `RATE` times a second until it is over."""
+    """Send `RATE` requests per second until `is_over`."""
     samples, due = [], time.perf_counter()
     while not is_over():
         time.sleep(max(0.0, due - time.perf_counter()))
@@ -97,12 +97,12 @@ def _while_importing(store: PostgreSQL, file: Path, ask: Ask) -> list[Sample]:
     process = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.DEVNULL)
     samples = _samples(ask, lambda: process.poll() is not None)
     if process.returncode:
-        sys.exit("The import has failed.")
+        sys.exit("The import failed.")
     return samples
 
 
 def _check(idle: Sequence[Sample], meanwhile: Sequence[Sample], newest: Sample, rows: int) -> None:
-    """End this program if a list showed a part of the import, or went back to what was before it."""
+    """Exit if a list showed part of the import, or went back to the state before it."""
     before = idle[0].ids
     shown = [sample.ids for sample in (*idle, *meanwhile) if sample.status == 200]
     if len(set(newest.ids) - set(before)) != len(before) or newest.ids[-1] <= before[0]:
@@ -124,7 +124,7 @@ def _table(idle: Sequence[Sample], meanwhile: Sequence[Sample]) -> Iterator[str]
 
 
 def _figures(samples: Sequence[Sample]) -> tuple[float, float, float]:
-    """Return the median, the 99th percentile and the most."""
+    """Return the median, the 99th percentile and the maximum."""
     seconds = [sample.seconds for sample in samples]
     percentiles = statistics.quantiles(seconds, n=100, method="inclusive")
     return percentiles[49], percentiles[98], max(seconds)

@@ -1,4 +1,4 @@
-"""How long the import and the export take, beside their floors and what else could be used."""
+"""Measure the time of the import and the export, beside the floor and the alternatives."""
 
 import filecmp
 import json
@@ -14,10 +14,10 @@ from benchmarks.processes import ROOT, Ran, least_peak, manage, run
 from benchmarks.stores import PostgreSQL, SQLite, Store, content, history_rows, psql
 
 SMALLER = 10
-"""django-import-export gets one row of so many: all of them would take longer than the rest together."""
+"""django-import-export gets one row of this many. All rows would take longer than everything else together."""
 
 OURS = ("import_pets", "export_pets")
-"""They say themselves how long they took."""
+"""They report their own time."""
 
 FLOOR = rf"""
 BEGIN;
@@ -31,8 +31,8 @@ INSERT INTO pets_petchange (id, name, category_id, status, external_reference, h
     SELECT id, name, category_id, status, external_reference, now(), '+', '', '' FROM pets_pet;
 COMMIT;
 """
-"""The least that PostgreSQL must do: it checks no row, updates no animal, knows that the catalogue is empty, and its
-history does not say which line of which import each row comes from."""
+"""The least that PostgreSQL must do. It validates no row, updates no animal, relies on an empty catalogue, and its
+history has no import and no lines."""
 
 FLOOR_OF_EXPORT = (
     r"\copy (SELECT p.external_reference, p.name, c.name AS category, p.status FROM pets_pet p"
@@ -42,13 +42,13 @@ FLOOR_OF_EXPORT = (
 
 @dataclass
 class Competitor:
-    """One way to do it, and what it took each time."""
+    """One way to import or export, and its measurements."""
 
     name: str
     command: tuple[str, ...]
     prepare: Callable[[], None]
     check: Callable[[], str]
-    """Returns what it left, in the words of the table; ends this program if that is wrong."""
+    """Return the result as columns of the table. Exit if it is wrong."""
     rows: int
     environment: dict[str, str]
     ran: list[Ran] = field(default_factory=list)
@@ -64,7 +64,7 @@ class Competitor:
 
 @dataclass(frozen=True)
 class Animals:
-    """A file, and what it makes of an empty catalogue."""
+    """A file, and the catalogue after its import."""
 
     file: Path
     content: Content
@@ -76,7 +76,7 @@ class Animals:
 
 
 def measure(postgresql: PostgreSQL, sqlite: SQLite, folder: Path, *, rows: int, rounds: int) -> Iterator[str]:
-    """Run everything `rounds` times, by turns, and yield the lines of the table."""
+    """Run everything `rounds` times, in turn, and yield the lines of the table."""
     animals = Animals.written(folder / "animals.csv", rows)
     groups = {
         "Import on PostgreSQL": [
@@ -88,18 +88,18 @@ def measure(postgresql: PostgreSQL, sqlite: SQLite, folder: Path, *, rows: int, 
     }
     for turn in range(rounds):
         for group in groups.values():
-            first = turn % len(group)  # whoever comes first or last has no advantage from it
+            first = turn % len(group)  # each competitor is first and last in turn
             for competitor in group[first:] + group[:first]:
                 competitor.measure()
-    yield f"Median of {rounds} rounds (the fastest and the slowest), by turns. Each left what its file says."
-    yield "The ratio is of the time for each row, to the first line of the group."
-    yield f"The peak is of the client's process; one below {least_peak() / 1e6:.0f} MB is shown as that."
-    yield "Its own count leaves out the start of Django and, for an import, what follows its record: the commit."
+    yield f"Median of {rounds} rounds (the fastest and the slowest), in turn. Each result was checked against the file."
+    yield "The ratio compares the time per row with the first line of the group."
+    yield f"The peak is of the client process. {least_peak() / 1e6:.0f} MB is the least that can be measured."
+    yield "Its own count leaves out the start of Django and, for an import, the commit."
     for name, group in groups.items():
         yield from _table(name, group)
 
 
-# --- Who takes part --------------------------------------------------------------------------------------------------
+# --- Competitors -----------------------------------------------------------------------------------------------------
 
 
 def _importer(store: Store, name: str, animals: Animals, *command: str, history: bool = True) -> Competitor:
@@ -138,7 +138,7 @@ def _import_export(store: PostgreSQL, animals: Animals) -> Iterator[Competitor]:
         name = f"django-import-export, rows / {SMALLER}, no history"
         yield _importer(store, name, animals, *_way("import-export", animals, str(python)), history=False)
     else:
-        sys.stderr.write("left out: django-import-export (make bench-import installs it)\n")
+        sys.stderr.write("Left out: django-import-export. make bench-import installs it.\n")
 
 
 def _import_pets(animals: Animals) -> tuple[str, ...]:
@@ -154,7 +154,7 @@ def _exports(store: PostgreSQL, animals: Animals, folder: Path) -> Iterator[Comp
 
     def check() -> str:
         if not filecmp.cmp(animals.file, file, shallow=False):
-            sys.exit("What was exported is not, byte for byte, what was imported.")
+            sys.exit("The export differs from the imported file.")
         return f"{rows:>9}"
 
     def competitor(name: str, *command: str) -> Competitor:
@@ -165,7 +165,7 @@ def _exports(store: PostgreSQL, animals: Animals, folder: Path) -> Iterator[Comp
 
 
 def fill(store: PostgreSQL, animals: Animals) -> None:
-    """Bring the animals in, in the order of the file, unless they are there."""
+    """Import the animals in the order of the file, unless they are there."""
     if content(store) != animals.content:
         store.empty()
         run(*_floor(store, animals), environment=store.environment)

@@ -1,7 +1,6 @@
-"""The two databases that the import is measured on, each brought back to an empty catalogue before every run.
+"""The two databases of the measurements. Each is reset to an empty catalogue before every run.
 
-What is not measured is done here with psql and sqlite3, so that this process stays small: a process that it starts
-is counted with no less memory than it has itself.
+This uses psql and sqlite3, so that our process stays small: a process that we start is never reported with less memory.
 """
 
 import shutil
@@ -31,60 +30,60 @@ class Store(Protocol):
 
     name: str
     environment: dict[str, str]
-    """What makes manage.py use it."""
+    """The variables that make manage.py use it."""
 
     def empty(self) -> None:
-        """Leave nothing but the categories: no animals, no history, no import runs, nothing for VACUUM to do."""
+        """Delete everything except the categories, and leave nothing for VACUUM to do."""
 
     def numbers(self, query: str) -> list[int]:
-        """Return the row that `query` answers with."""
+        """Return the row that `query` selects."""
 
 
 def content(store: Store) -> Content:
-    """Return what the catalogue holds."""
+    """Return the content of the catalogue."""
     return Content(*store.numbers(CONTENT))
 
 
 def history_rows(store: Store) -> int:
-    """Return how many rows of history there are."""
+    """Return the number of rows of history."""
     return store.numbers(HISTORY)[0]
 
 
 def psql(url: str) -> tuple[str, ...]:
-    """Return the command that runs psql, which stops at the first mistake."""
+    """Return the command that runs psql and stops at the first error."""
     return ("psql", url, "-X", "-q", "-A", "-t", "-F", " ", "-v", "ON_ERROR_STOP=1")
 
 
 class PostgreSQL:
-    """The database of `url`, which must be empty: what is in it would be lost."""
+    """The database of `url`. It must be empty, because its content would be lost."""
 
     name = "PostgreSQL"
 
     def __init__(self, url: str) -> None:
-        """Make the schema and the categories; ends this program if there is anything already."""
+        """Create the schema and the categories. Exit if the database is not empty."""
         self.url = url
         self.environment = {"DATABASE_URL": url, "LOG_LEVEL": "ERROR", "PGCLIENTENCODING": "UTF8"}
         if self.numbers(TABLES) != [0]:
-            sys.exit("The database named by DATABASE_URL is not empty, and a measurement would destroy what it holds.")
+            sys.exit("The database of DATABASE_URL is not empty. A measurement would delete its content.")
         run(*manage("migrate", "-v0"), environment=self.environment)
         self.execute(FILL_CATEGORIES)
 
     def execute(self, *statements: str) -> str:
-        """Run the statements, each by itself, and return what they print."""
+        """Run the statements one by one, and return their output."""
         commands = [argument for statement in statements for argument in ("-c", statement)]
         return run(*psql(self.url), *commands, environment=self.environment).output
 
     def empty(self) -> None:
-        """Leave nothing but the categories."""
+        """Delete everything except the categories."""
         self.execute(EMPTY)
         self.tidy()
 
     def tidy(self) -> None:
-        """Leave nothing for autovacuum to do, which would do it while something is measured."""
+        """Leave nothing for autovacuum to do during a measurement."""
         self.execute(TIDY)
 
     def numbers(self, query: str) -> list[int]:
-        """Return the row that `query` answers with."""
+        """Return the row that `query` selects."""
         return [int(number) for number in self.execute(query).split()]
 
     def version(self) -> str:
@@ -93,12 +92,12 @@ class PostgreSQL:
 
 
 class SQLite:
-    """A file in `folder`, made anew from a copy of an empty catalogue."""
+    """A file in `folder`, reset from a copy of an empty catalogue."""
 
     name = "SQLite"
 
     def __init__(self, folder: Path) -> None:
-        """Make the schema and the categories."""
+        """Create the schema and the categories."""
         self.path = folder / "catalogue.sqlite3"
         self.environment = {"DATABASE_URL": f"sqlite:///{self.path}", "LOG_LEVEL": "ERROR"}
         self._unfilled = folder / "unfilled.sqlite3"
@@ -106,7 +105,7 @@ class SQLite:
         with self._connection() as connection:
             connection.execute(FILL_CATEGORIES)
             connection.commit()
-            connection.execute("PRAGMA journal_mode=DELETE")  # so that the file by itself is all of it
+            connection.execute("PRAGMA journal_mode=DELETE")  # everything must be in the one file
         self.path.rename(self._unfilled)
 
     @contextmanager
@@ -115,12 +114,12 @@ class SQLite:
             yield connection
 
     def empty(self) -> None:
-        """Leave nothing but the categories."""
+        """Delete everything except the categories."""
         for left in self.path.parent.glob(f"{self.path.name}*"):
             left.unlink()
         shutil.copyfile(self._unfilled, self.path)
 
     def numbers(self, query: str) -> list[int]:
-        """Return the row that `query` answers with."""
+        """Return the row that `query` selects."""
         with self._connection() as connection:
             return list(connection.execute(query).fetchone())

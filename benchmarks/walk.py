@@ -1,7 +1,9 @@
-"""Walks every page of a catalogue of a million animals, and compares what the first and the last pages cost.
+"""Walk every page of a million animals, and compare the first pages with the last.
 
-`python -m benchmarks.walk` measures on SQLite; `python tests/with_postgresql.py python -m benchmarks.walk`
-on PostgreSQL. Takes some minutes and a database of its own.
+    python -m benchmarks.walk                                     on SQLite
+    python tests/with_postgresql.py python -m benchmarks.walk     on PostgreSQL
+
+Takes some minutes. Needs an empty database.
 """
 
 import os
@@ -17,7 +19,7 @@ from pathlib import Path
 RESULTS = Path(__file__).parent / "results"
 ANIMALS = 1_000_000
 COMPARED = 200
-"""Pages at either end whose median is compared."""
+"""The number of pages at either end whose medians are compared."""
 
 FILL = """
     INSERT INTO pets_pet (id, name, category_id, status, created_at, updated_at)
@@ -25,11 +27,11 @@ FILL = """
     SELECT n, 'Animal ' || n, {category}, CASE WHEN n <= {animals} * 4 / 10 THEN 'sold' WHEN n % 20 = 0 THEN 'pending'
     ELSE 'available' END, CURRENT_TIMESTAMP, CURRENT_TIMESTAMP FROM numbers
 """
-"""As a shop's catalogue is: what is sold is old, so the newest page of `sold` lies far from the newest animal."""
+"""Old animals are sold, as in a shop. So the newest page of `sold` is far from the newest animal."""
 
 
 def main() -> None:
-    """Fill, walk each list, print the table and keep it."""
+    """Fill the database, walk each list, print the table and write it to results/."""
     with tempfile.TemporaryDirectory() as folder:
         os.environ.setdefault("DATABASE_URL", f"sqlite:///{folder}/walk.sqlite3")
         os.environ |= {"DJANGO_SETTINGS_MODULE": "petstore_site.settings", "LOG_LEVEL": "ERROR"}
@@ -47,7 +49,7 @@ def main() -> None:
 
 
 def prepare() -> tuple[str, str]:
-    """Make the catalogue; returns the database's name and a key."""
+    """Create the catalogue. Return the name of the database and a key."""
     from django.core.management import call_command
     from django.db import connection
 
@@ -63,7 +65,7 @@ def prepare() -> tuple[str, str]:
 
 
 def measure(query: str, key: str) -> str:
-    """Walk the list to its end; returns a row of the table. Fails if an animal is missing or comes twice."""
+    """Walk the list to its end and return a row of the table. Exit if an animal is missing or repeated."""
     from pets.models import Pet
 
     wanted = Pet.objects.order_by("-pk")
@@ -75,30 +77,30 @@ def measure(query: str, key: str) -> str:
         seen += ids
         seconds.append(taken)
     if seen != list(wanted.values_list("pk", flat=True).iterator()):
-        sys.exit(f"The walk of {query or 'all'} is not each animal exactly once, newest first.")
+        sys.exit(f"The list {query or 'all'} did not have each animal exactly once, newest first.")
     first, last = (statistics.median(part) * 1000 for part in (seconds[:COMPARED], seconds[-COMPARED:]))
     return f"{query or 'all':<17} {len(seen):>9} {len(seconds):>7} {first:>9.2f} {last:>8.2f} {last / first:>7.2f}"
 
 
 def pages(path: str, key: str) -> Iterator[tuple[list[int], float]]:
-    """Yield the ids of each page and its seconds, following `next` as a client does."""
+    """Yield the IDs and the seconds of each page, following `next` as a client does."""
     from django.test import Client
 
     client = Client(headers={"Authorization": f"Bearer {key}", "Host": "localhost"})
     following: str | None = path
     while following:
         started = time.perf_counter()
-        answer = client.get(following)
+        response = client.get(following)
         taken = time.perf_counter() - started
-        if answer.status_code != 200:
-            sys.exit(f"{following}: {answer.status_code} {answer.content.decode()}")
-        yield [pet["id"] for pet in answer.json()], taken
-        link = re.fullmatch(r'<https?://[^/]+(.+)>; rel="next"', answer.get("Link", ""))
+        if response.status_code != 200:
+            sys.exit(f"{following}: {response.status_code} {response.content.decode()}")
+        yield [pet["id"] for pet in response.json()], taken
+        link = re.fullmatch(r'<https?://[^/]+(.+)>; rel="next"', response.get("Link", ""))
         following = link[1] if link else None
 
 
 def table_head(vendor: str) -> str:
-    """Return what was measured and where."""
+    """Return what was measured, and on which database."""
     return (
         f"Walk of {ANIMALS:,} animals, 100 a page, in process, each seen exactly once ({vendor}, Python "
         f"{platform.python_version()}).\nMedian milliseconds of the first and the last {COMPARED} pages.\n\n"

@@ -16,7 +16,7 @@ INVISIBLE = (
     r"\u2800\u3000\u3164\uFE00-\uFE0F\uFEFF\uFFA0\uFFF0-\uFFFB"
     "\U00013430-\U0001343f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
 )
-"""Spaces, format characters and fillers, likewise (docs/decisions/0028): separators (Z), default-ignorable code points,
+"""Spaces, format characters and fillers, likewise (docs/decisions/0033): separators (Z), default-ignorable code points,
 the blank Braille cell, annotation and hieroglyph controls. Above U+FFFF no escape is the same in all dialects.
 """
 

@@ -1,4 +1,4 @@
-# Completion of manage.py's commands and options in bash. In the repository's folder:  . deploy/completion.bash
+# Complete the commands and options of manage.py in bash. In the folder of the repository, run: . deploy/completion.bash
 # It works for `./manage.py`, `manage.py` and `.venv/bin/python manage.py`.
 
 _manage_py() {

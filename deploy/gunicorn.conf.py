@@ -1,9 +1,9 @@
-"""How gunicorn runs the service: `gunicorn --config deploy/gunicorn.conf.py`, from any folder.
+"""Configure gunicorn: `gunicorn --config deploy/gunicorn.conf.py`, from any folder.
 
-The master keeps no code of ours, nor Django, so that workers started by SIGHUP load it anew. The figures
-are those of docs/operations.md.
+The master loads neither our code nor Django, so that workers started after a SIGHUP load the new code.
+docs/operations.md has the deadlines.
 """
-# ruff: noqa: INP001, S603 - gunicorn loads this file by its path; it runs only commands of ours
+# ruff: noqa: INP001, S603 - gunicorn loads this file by its path, and it only runs our own commands
 
 import contextlib
 import itertools
@@ -42,11 +42,11 @@ def _forget_our_modules() -> None:
         del sys.modules[name]
 
 
-_forget_our_modules()  # those of the code before a SIGHUP
+_forget_our_modules()  # the code from before a SIGHUP
 sys.path.insert(0, str(ROOT))
-from petstore_site.configuration.env import Env, exit_with  # noqa: E402 - it is found only now
+from petstore_site.configuration.env import Env, exit_with  # noqa: E402 - needs the path above
 
-# --- Environment variables: the first mistake must end the start here, not in workers that come and go ---------------
+# --- Environment variables: a mistake must stop the start here, not in workers that restart forever -----------------
 
 
 def _settings() -> dict[str, Any]:
@@ -54,7 +54,7 @@ def _settings() -> dict[str, Any]:
         [sys.executable, "-c", READ_SETTINGS], cwd=ROOT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, check=False
     )
     if done.returncode:
-        raise SystemExit(done.returncode)  # what is wrong stands on stderr
+        raise SystemExit(done.returncode)  # the message is on stderr
     settings: dict[str, Any] = json.loads(done.stdout)
     return settings
 
@@ -70,7 +70,7 @@ PORT = env.integer("PORT", 8000, least=1, most=65535)
 METRICS_HOST = env.text("METRICS_HOST", "127.0.0.1")
 METRICS_PORT = env.integer("METRICS_PORT", 0, least=0, most=65535)
 if METRICS_PORT == PORT:
-    env.refuse("METRICS_PORT", "must differ from PORT: the metrics are not for the public.")
+    env.refuse("METRICS_PORT", "must differ from PORT, because metrics are not public.")
 
 # --- What gunicorn reads ---------------------------------------------------------------------------------------------
 
@@ -80,10 +80,10 @@ bind = f"[{HOST}]:{PORT}" if ":" in HOST else f"{HOST}:{PORT}"
 
 
 class ErrorWorker(ThreadWorker):  # type: ignore[misc]  # gunicorn has no types
-    """A thread worker whose own errors are Errors (docs/decisions/0027), where gunicorn sends a page of HTML."""
+    """A thread worker that sends Errors (docs/decisions/0032) where gunicorn sends HTML."""
 
     def handle_error(self, _req: Request | None, client: socket.socket, addr: Any, exc: Exception) -> None:
-        """Log what was wrong, and send an Error: 400 for a request that is not HTTP, else 500."""
+        """Log the error and send an Error: 400 for a request that is not HTTP, otherwise 500."""
         from history.acting import begin_request, end_request  # noqa: PLC0415 - the master must not keep it
         from rest.errors import ErrorCode  # noqa: PLC0415
 
@@ -94,7 +94,7 @@ class ErrorWorker(ThreadWorker):  # type: ignore[misc]  # gunicorn has no types
             self.log.warning("Rejected a request from %s: %s", addr[0] if addr else "a socket", exc)
             error = _error(ErrorCode.BAD_REQUEST, name)
         else:
-            self.log.error("Failed to answer a request", exc_info=exc)
+            self.log.error("Failed to handle a request", exc_info=exc)
             error = _error(ErrorCode.INTERNAL_ERROR, name)
         end_request()
         with contextlib.suppress(OSError):  # the client may be gone
@@ -121,21 +121,21 @@ def _error(code: Any, request_id: str) -> bytes:
 worker_class = ErrorWorker
 workers = env.integer("WEB_CONCURRENCY", _cores(), least=1, most=256)
 threads = settings["threads"]
-worker_tmp_dir = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None  # noqa: S108 - a heartbeat must not wait for a disk
+worker_tmp_dir = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None  # noqa: S108 - the heartbeat must not wait for a disk
 max_requests = 10_000
 max_requests_jitter = 1_000
 
 timeout = 30
 graceful_timeout = 10
-keepalive = 75  # longer than a proxy's, which is 60 s by default: it must be the one that closes
+keepalive = 75  # longer than a proxy's (60 s by default): the proxy must be the one that closes
 
 limit_request_line = 4094
 limit_request_fields = 50
 control_socket_disable = True
-forwarded_allow_ips = ""  # Django's BEHIND_TLS_PROXY alone decides whether X-Forwarded-Proto is believed
+forwarded_allow_ips = ""  # only Django's BEHIND_TLS_PROXY decides whether X-Forwarded-Proto is trusted
 forwarder_headers = ""
 
-# The service logs each request itself; gunicorn's own lines get the same form, and no secret either.
+# The service logs requests itself. gunicorn's own lines get the same form, also without secrets.
 accesslog = None
 loglevel = settings["logging"]["root"]["level"].lower()
 logconfig_dict = settings["logging"] | {
@@ -148,8 +148,8 @@ env.exit_on_mistakes()
 
 
 def on_starting(_server: Arbiter) -> None:
-    """Refuse an address for the metrics that cannot be had."""
-    if not METRICS_PORT or "GUNICORN_PID" in os.environ:  # a binary upgrade waits until the old master gives it up
+    """Stop if the address of the metrics is not available."""
+    if not METRICS_PORT or "GUNICORN_PID" in os.environ:  # a binary upgrade waits until the old master frees it
         return
     try:
         family = socket.AF_INET6 if ":" in METRICS_HOST else socket.AF_INET
@@ -159,7 +159,7 @@ def on_starting(_server: Arbiter) -> None:
 
 
 def when_ready(server: Arbiter) -> None:
-    """Serve the metrics, and from now on reload only what would start."""
+    """Serve the metrics. From now on, only reload code that would start."""
     server.metrics_process = None
     if METRICS_PORT:
         os.environ["PROMETHEUS_MULTIPROC_DIR"] = tempfile.mkdtemp(prefix="petstore-metrics-", dir=worker_tmp_dir)
@@ -168,7 +168,7 @@ def when_ready(server: Arbiter) -> None:
 
 
 def _reload(server: Arbiter, reload: Callable[[], None]) -> None:
-    # gunicorn stops the old workers, and then itself, whether the new ones start or not.
+    # gunicorn would stop the old workers, and then itself, even if the new ones don't start.
     mistakes = _mistakes()
     for line in mistakes:
         server.log.error(line)
@@ -177,7 +177,7 @@ def _reload(server: Arbiter, reload: Callable[[], None]) -> None:
 
 
 def _mistakes() -> list[str]:
-    """Return what keeps the code and settings of this moment from starting, line by line."""
+    """Return the reasons why the current code and settings would not start, line by line."""
     try:
         done = subprocess.run(
             [sys.executable, ROOT / "manage.py", "check"], cwd=ROOT, stdin=subprocess.DEVNULL,
@@ -189,14 +189,14 @@ def _mistakes() -> list[str]:
 
 
 def on_reload(server: Arbiter) -> None:
-    """Serve the metrics again, if that ended."""
+    """Serve the metrics again if their process ended."""
     if METRICS_PORT and server.metrics_process.poll() is not None:
         _serve_metrics(server)
 
 
 def _serve_metrics(server: Arbiter) -> None:
-    # A process, because a thread of the master could hold a lock while the master forks a worker. A session of its
-    # own keeps a Ctrl-C from it: it ends with the master.
+    # A process, because a thread could hold a lock while the master forks a worker. Its own session keeps Ctrl-C away:
+    # it ends with the master.
     server.metrics_process = subprocess.Popen(
         [sys.executable, "-m", "petstore_site.metrics", METRICS_HOST, str(METRICS_PORT), str(os.getpid())],
         cwd=ROOT, stdin=subprocess.DEVNULL, start_new_session=True,
@@ -204,41 +204,41 @@ def _serve_metrics(server: Arbiter) -> None:
 
 
 def pre_fork(server: Arbiter, worker: Worker) -> None:
-    """Give the worker the lowest number that no other has now: it counts in the files of that number."""
+    """Give the worker the lowest free number, which names its files of metrics."""
     taken = {other.slot for other in server.WORKERS.values()}
     worker.slot = next(slot for slot in itertools.count(1) if slot not in taken)
 
 
 def post_fork(_server: Arbiter, worker: Worker) -> None:
-    """Let the worker count, and load our code itself."""
+    """Give the worker its files of metrics, and let it load our code itself."""
     if METRICS_PORT:
         os.environ["METRICS_SLOT"] = str(worker.slot)
     _forget_our_modules()
 
 
 def post_worker_init(worker: Worker) -> None:
-    """Load all addresses before the first request, which would else wait for them; a mistake there ends the start."""
+    """Load all addresses before the first request, so that a mistake in them stops the start."""
     from django.urls import get_resolver  # noqa: PLC0415 - the master must not keep it
 
-    get_resolver().url_patterns  # noqa: B018 - reading loads
+    get_resolver().url_patterns  # noqa: B018 - reading it loads them
     worker.log.info("Worker ready (pid: %s)", worker.pid)
 
 
 def pre_request(_worker: Worker, request: Request) -> None:
-    """Change a request while its header fields are still apart and its connection can be ended."""
-    _spoil_repeated_keys(request)
+    """Change a request while its headers are still separate and its connection can be closed."""
+    _reject_repeated_keys(request)
     _announce_close(request)
 
 
-def _spoil_repeated_keys(request: Request) -> None:
-    """Give two `Idempotency-Key` headers a value that no key has: WSGI joins them to a valid one (decision 25)."""
+def _reject_repeated_keys(request: Request) -> None:
+    """Make two `Idempotency-Key` headers invalid: WSGI would join them to a valid key (docs/decisions/0029)."""
     if [name for name, _ in request.headers].count("IDEMPOTENCY-KEY") > 1:
         others = [field for field in request.headers if field[0] != "IDEMPOTENCY-KEY"]
         request.headers = [*others, ("IDEMPOTENCY-KEY", "sent twice")]
 
 
 def _announce_close(request: Request) -> None:
-    """Announce the end of a connection whose body is not read: gunicorn closes it without saying so."""
+    """Send `Connection: close` if the body will not be read: gunicorn closes without announcing it."""
     length = dict(request.headers).get("CONTENT-LENGTH", "0")
     if length.isdecimal() and int(length) > settings["body_limit"]:
         request.force_close()

@@ -1,4 +1,4 @@
-"""What the documents for API consumers show is run: README's calls, the snippets of docs/api.md, its table of errors."""
+"""Run what the documents show, and check the table of errors and the decision records."""
 
 import os
 import re
@@ -16,6 +16,7 @@ from tests.server import ROOT, Gunicorn, running_server
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 IMPORTING = (ROOT / "docs" / "importing.md").read_text(encoding="utf-8")
 API = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
+DECISIONS = sorted((ROOT / "docs" / "decisions").glob("0*.md"))
 SNIPPETS = re.findall(r"^```(sh|python|ts) run\n(.*?)^```$", API, re.MULTILINE | re.DOTALL)
 RUNNERS = {
     "sh": ["bash", "-euo", "pipefail", "-c"],
@@ -117,3 +118,25 @@ def test_the_conditional_get_is_a_304(environment: dict[str, str], tmp_path: Pat
 def test_the_table_of_errors_is_the_enums() -> None:
     rows = re.findall(r"^\| (\d{3}) \| `(\w+)` \| (.+) \| (.+) \|$", API, re.MULTILINE)
     assert rows == [(str(int(code.status)), code.value, code.meaning, code.cure) for code in ErrorCode]
+
+
+def test_the_index_lists_each_decision_once() -> None:
+    numbers, lines = [], []
+    for path in DECISIONS:
+        head = re.match(r"# (\d+)\. (.+)\n", path.read_text(encoding="utf-8"))
+        assert head, path.name
+        assert path.name.startswith(f"{int(head[1]):04}-")
+        numbers.append(head[1])
+        lines.append(f"| {head[1]} | [{head[2]}]({path.name}) |")
+    index = (DECISIONS[0].parent / "README.md").read_text(encoding="utf-8")
+    assert re.findall(r"^\| \d.*$", index, re.MULTILINE) == lines
+    assert len(set(numbers)) == len(numbers)
+
+
+@pytest.mark.parametrize("path", DECISIONS, ids=lambda path: path.name[:4])
+def test_each_decision_has_its_four_parts_and_names_its_tests(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    assert re.findall(r"^## (.+)$", text, re.MULTILINE) == ["Context", "Decision", "Consequences", "Tests"]
+    named = re.findall(r"`((?:tests|benchmarks)/[\w./-]+)", text)
+    assert named
+    assert [name for name in named if not (ROOT / name).exists()] == []

@@ -21,7 +21,7 @@ WRITING = {"POST", "PUT", "PATCH", "DELETE"}
 
 
 class KeyExpiryMiddleware:
-    """Tell the holder of a key that expires soon when it does, on every response to it (docs/decisions/0026)."""
+    """Tell the holder of a key that expires soon when it does, on every response to it (docs/decisions/0031)."""
 
     def __init__(self, get_response: GetResponse) -> None:
         """Wrap every layer that may replace a response."""

@@ -63,7 +63,7 @@ class TestFiles:
     def test_what_passes_is_examined(self) -> None:
         passed = set(re.findall(r"proxy_set_header \S+ +(\$http_\w+);", (FILES / "service.conf").read_text()))
         field_map = (
-            (FILES / "context.conf").read_text().partition('map "$http_')[2].partition("$petstore_refuses_fields")[0]
+            (FILES / "context.conf").read_text().partition('map "$http_')[2].partition("$petstore_rejects_fields")[0]
         )
         assert len(passed) > 15
         assert passed | {"$http_host"} == set(re.findall(r"\$http_\w+", "$http_" + field_map))
