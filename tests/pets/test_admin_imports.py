@@ -268,6 +268,8 @@ def test_the_refused_rows_are_linked_only_for_who_sent_them(staff: Client, dogs:
     assert [link in client.get(record).content.decode() for client in (staff, other)] == [True, False]
 
 
+@pytest.mark.slow
+@pytest.mark.each_database
 def test_a_file_of_exactly_the_largest_size(staff: Client, dogs: Category) -> None:
     rows = f"{HEADER}Rex,Dogs,,\n"
     content = rows + "\n" * (uploads.LARGEST_UPLOAD - len(rows))

@@ -30,9 +30,11 @@ ROWS = st.fixed_dictionaries(
 )
 
 
+@pytest.mark.slow
+@pytest.mark.each_database
 @settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(rows=st.lists(ROWS, min_size=1, max_size=20))
-def test_a_row_is_refused_if_and_only_if_the_api_refuses_it(
+def test_a_row_is_rejected_if_and_only_if_the_api_rejects_it(
     rows: list[dict[str, Any]], run_import: Import, api: ApiClient, category: Category
 ) -> None:
     rows = [row | {"categoryId": category.pk} if repr(row.get("categoryId")) == "1" else row for row in rows]
