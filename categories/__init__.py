@@ -1,1 +1,1 @@
-"""What kinds of animals the store keeps."""
+"""The categories of animals."""

@@ -18,7 +18,7 @@ from history.admin import ChangesAdmin
 COUNTED = 1_000
 """Animals of a category that are counted to say why it cannot be deleted."""
 
-USED_MEANWHILE = "An animal was put into the category at the same moment. Nothing was deleted."
+USED_MEANWHILE = "Nothing was deleted. Someone just added an animal to the category. Reload the page."
 
 
 @admin.register(Category)
@@ -49,19 +49,19 @@ class CategoryAdmin(ChangesAdmin):
 
     def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
         """Show the list, or do an action of it."""
-        return self._told_if_used_meanwhile(request, super().changelist_view, request, extra_context)
+        return self._warned_if_used_meanwhile(request, super().changelist_view, request, extra_context)
 
     def delete_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> HttpResponse:
         """Ask, and delete."""
-        return self._told_if_used_meanwhile(request, super().delete_view, request, object_id, extra_context)
+        return self._warned_if_used_meanwhile(request, super().delete_view, request, object_id, extra_context)
 
-    def _told_if_used_meanwhile(self, request: HttpRequest, view: Any, *args: Any) -> HttpResponse:
+    def _warned_if_used_meanwhile(self, request: HttpRequest, view: Any, *args: Any) -> HttpResponse:
         try:
-            answer: HttpResponse = view(*args)
+            response: HttpResponse = view(*args)
         except (ProtectedError, IntegrityError):
             self.message_user(request, USED_MEANWHILE, messages.ERROR)
             return HttpResponseRedirect(reverse("admin:categories_category_changelist"))
-        return answer
+        return response
 
 
 def why_not(category: Category) -> SafeString | None:

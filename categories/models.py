@@ -37,5 +37,4 @@ class Category(models.Model):
         ]
 
     def __str__(self) -> str:
-        """Return the name."""
         return str(self.name)

@@ -1,4 +1,4 @@
-"""What a name in the catalogue may be; API, admin and import all ask here."""
+"""Rules for names in the catalogue, shared by the API, the admin and the import."""
 
 import re
 from typing import Any
@@ -49,7 +49,7 @@ def validate_name(name: str) -> None:
 
 
 class NameField(models.CharField):  # type: ignore[type-arg]  # cannot be subscripted when it runs
-    """A column for such a name, whose form field trims nothing."""
+    """A column for a name. Its form field trims nothing."""
 
     def formfield(self, *args: Any, **kwargs: Any) -> Any:
         """Return the form field."""

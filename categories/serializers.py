@@ -14,7 +14,5 @@ class CategorySerializer(serializers.ModelSerializer[Category]):
     name = serializers.CharField(help_text="The category's name.")
 
     class Meta:
-        """Both members."""
-
         model = Category
         fields: ClassVar = ["id", "name"]

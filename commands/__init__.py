@@ -1,1 +1,1 @@
-"""Library: what every `manage.py` command of ours has in common. It knows no animal, no key and no request."""
+"""The shared base of our `manage.py` commands. It does not depend on animals, keys or requests."""

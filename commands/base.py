@@ -1,4 +1,4 @@
-"""The base of our commands: one form of output, of errors, of questions and of exit statuses."""
+"""The base of our commands: output, errors, questions and exit statuses."""
 
 import sys
 from collections.abc import Callable, Iterable, Iterator
@@ -14,7 +14,7 @@ from commands.exits import Exit, ExitError
 
 
 class StoreCommand(BaseCommand):
-    """A command with `--json`, whose every end has an exit status, a sentence and a JSON value."""
+    """A command with `--json`. However it ends, it has an exit status, a sentence and a JSON value."""
 
     requires_system_checks = ()  # they take longer than most commands, and are about serving
     suppressed_base_arguments = {  # they work, but are Django's
@@ -36,7 +36,7 @@ class StoreCommand(BaseCommand):
         return parser
 
     def run_from_argv(self, argv: list[str]) -> None:
-        """Run for a shell: like Django's, but `--json` holds for mistakes of usage too."""
+        """Run for a shell: like Django's, but `--json` applies to usage errors too."""
         parser = self.create_parser(argv[0], argv[1])
         try:
             self.execute(**self._parse(parser, argv[2:]))
@@ -50,7 +50,7 @@ class StoreCommand(BaseCommand):
             connections.close_all()
 
     def execute(self, *args: Any, **options: Any) -> str | None:
-        """Run; whatever ends the command early is printed as JSON too if that was asked for."""
+        """Run. With `--json`, an error is printed as JSON too."""
         self.as_json = options["json"]
         try:
             return super().execute(*args, **options)
@@ -68,7 +68,7 @@ class StoreCommand(BaseCommand):
             raise
 
     def show(self, text: str, result: Any) -> None:
-        """Print what was asked for, as a sentence or as JSON; what cannot be printed ends the command.
+        """Print the result, as a sentence or as JSON. If it cannot be printed, the command fails.
 
         Before a commit this undoes everything.
         """
@@ -81,11 +81,11 @@ class StoreCommand(BaseCommand):
             raise ExitError(message, status=Exit.FAILED) from None
 
     def report(self, text: str, result: Any) -> None:
-        """Print what was done. It stays done, and the exit status too, if nobody can read this."""
+        """Print what was done. If that fails, the work and the exit status stay."""
         self.report_in_parts([self._form(text, result)])
 
     def report_in_parts(self, parts: Iterable[str]) -> None:
-        """Do so with what is too long for the memory; each part ends a line."""
+        """Like `report`, for output that does not fit in memory. Each part ends a line."""
         try:
             for part in parts:
                 output.write(self.stdout, part)
@@ -95,7 +95,7 @@ class StoreCommand(BaseCommand):
             self.complain(f"Done, but standard output cannot be written: {error.strerror}.")
 
     def complain(self, text: str, style: Callable[[str], str] | None = None) -> None:
-        """Write to standard error, if anybody can read it, in red unless there is a `style`."""
+        """Write to standard error, if it is open, in red unless there is a `style`."""
         try:
             self.stderr.write(text, style)
             self.stderr.flush()
@@ -116,7 +116,7 @@ class StoreCommand(BaseCommand):
             raise
 
     def confirm(self, question: str, *, yes: bool) -> None:
-        """Ask on the terminal before something is lost; without a terminal or with `--yes` there is no question."""
+        """Ask on the terminal before data is lost; not without a terminal or with `--yes`."""
         if yes or not (sys.stdin and sys.stdin.isatty() and self.stderr.isatty()):
             return
         self.stderr.write(f"{question} [y/N] ", style_func=str, ending="")

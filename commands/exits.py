@@ -1,4 +1,4 @@
-"""The exit statuses of our commands, and the one exception that chooses among them."""
+"""The exit statuses of our commands, and the exception that sets them."""
 
 from enum import IntEnum
 from typing import Any
@@ -16,15 +16,15 @@ class Exit(IntEnum):
     USAGE = 2
     """The command line is wrong; nothing was tried."""
     REJECTED = 3
-    """Understood, but not allowed as things are; nothing changed."""
+    """Valid, but not allowed in the current state. Nothing changed."""
     DONE_WITH_REJECTED_ROWS = 4
     ALREADY_IMPORTED = 5
     BUSY = 6
     """Another import or undo is running."""
     STOPPED = 130
-    """As a shell reports what SIGINT ended."""
+    """What a shell reports after SIGINT."""
     BROKEN_PIPE = 141
-    """As a shell reports what SIGPIPE ended."""
+    """What a shell reports after SIGPIPE."""
 
     @property
     def state(self) -> str:
@@ -41,11 +41,10 @@ class ExitError(CommandError):
     def __init__(
         self, message: str = "", *, status: Exit = Exit.REJECTED, result: dict[str, Any] | list[Any] | None = None
     ) -> None:
-        """Choose how the command ends."""
         super().__init__(message, returncode=status)
         self.result = {} if result is None else result
 
 
 def rejected(error: ValidationError) -> ExitError:
-    """Return the end of a command whose values a model does not allow: one line a field."""
+    """Return the error for values that a model rejects: one line per field."""
     return ExitError("\n".join(f"{field}: {' '.join(texts)}" for field, texts in error.message_dict.items()))

@@ -1,4 +1,4 @@
-"""Standard output that can be closed, full or a pipe nobody reads; and standard error, which can be closed."""
+"""Write to a standard output that may be closed, full or an unread pipe."""
 
 import json
 import os
@@ -44,7 +44,7 @@ def _opened(flags: int, descriptor: int) -> TextIO:
 
 @contextmanager
 def printed() -> Iterator[None]:
-    """End the process as a shell tool ends if nobody reads what this block prints."""
+    """End the process like a shell tool if the pipe that this block prints to is closed."""
     try:
         try:
             yield

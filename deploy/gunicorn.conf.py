@@ -70,7 +70,7 @@ PORT = env.integer("PORT", 8000, least=1, most=65535)
 METRICS_HOST = env.text("METRICS_HOST", "127.0.0.1")
 METRICS_PORT = env.integer("METRICS_PORT", 0, least=0, most=65535)
 if METRICS_PORT == PORT:
-    env.refuse("METRICS_PORT", "must differ from PORT, because metrics are not public.")
+    env.reject("METRICS_PORT", "must differ from PORT, because metrics are not public.")
 
 # --- What gunicorn reads ---------------------------------------------------------------------------------------------
 

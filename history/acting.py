@@ -1,4 +1,4 @@
-"""Who acts now, and in answer to which request: one context variable, read by histories, the log and the error pages.
+"""Who acts now, and in which request: one context variable, read by histories, the log and the error pages.
 
 A request gets its ID from the outermost middleware, and its actor from what identifies the caller: the API key's check,
 or the sign-in of the staff. A process that runs a command acts for the account that started it.

@@ -12,10 +12,7 @@ from simple_history.admin import SimpleHistoryAdmin
 
 from history.conflicts import SeenForm
 
-MEANWHILE = (
-    "Nothing was saved: at the same moment somebody else took what must be unique, or deleted what this belongs to. "
-    "Try again."
-)
+MEANWHILE = "Not saved. Someone else just used a value that must be unique, or deleted what this belongs to. Try again."
 
 
 class HistoryAdmin(SimpleHistoryAdmin):  # type: ignore[misc]  # the library has no types
@@ -25,9 +22,9 @@ class HistoryAdmin(SimpleHistoryAdmin):  # type: ignore[misc]  # the library has
 
     @method_decorator(require_safe)
     def history_form_view(self, *args: Any, **kwargs: Any) -> HttpResponse:
-        """Show the thing as it was; the library's view would also write it, for whoever may only look."""
-        answer: HttpResponse = super().history_form_view(*args, **kwargs)
-        return answer
+        """Show the thing as it was; the library's view would also write it, without the permission to change it."""
+        response: HttpResponse = super().history_form_view(*args, **kwargs)
+        return response
 
 
 class ChangesAdmin(HistoryAdmin):
@@ -43,11 +40,11 @@ class ChangesAdmin(HistoryAdmin):
     def changeform_view(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         """Show the form or save it; what others committed after it was checked may make that impossible."""
         try:
-            answer: HttpResponse = super().changeform_view(request, *args, **kwargs)
+            response: HttpResponse = super().changeform_view(request, *args, **kwargs)
         except IntegrityError:
             self.message_user(request, MEANWHILE, messages.ERROR)
             return HttpResponseRedirect(request.get_full_path())
-        return answer
+        return response
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:  # noqa: FBT001 - Django's signature
         """Save what was changed, if anything was."""

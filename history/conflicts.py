@@ -1,4 +1,4 @@
-"""A form that notices when somebody else changed the thing since the form was opened, and says what they changed."""
+"""A form that notices when someone else changed the thing since the form was opened, and says what they changed."""
 
 from collections.abc import Iterator
 from itertools import pairwise
@@ -9,14 +9,14 @@ from django.core.exceptions import ValidationError
 from django.db.models import BigIntegerField, OuterRef, Subquery
 from django.utils.timezone import localtime
 
-TOLD = 20
-"""Changes by others that are told; there are hardly ever two."""
+SHOWN = 20
+"""Changes by others that the form lists. There are hardly ever two."""
 
 CHANGED = (
-    "Somebody else changed this after you opened it, and nothing of yours was saved. What they changed is told here, "
-    "what you typed is still in the form: save again if you still want it."
+    "Not saved. Someone else changed this after you opened it. Their changes are listed here. What you typed is still "
+    "in the form. To save it anyway, save again."
 )
-UNKNOWN = "This form does not say which state of it was changed. Nothing was saved; open the page anew."
+UNKNOWN = "Not saved. This page is out of date. Reload it and try again."
 
 
 class SeenField(forms.IntegerField):
@@ -30,7 +30,7 @@ class SeenField(forms.IntegerField):
 
 
 class SeenForm(forms.ModelForm):  # type: ignore[type-arg]  # cannot be subscripted when it runs
-    """Refuses to save over a change that its user has not seen.
+    """Does not save over a change that its user has not seen.
 
     The row is locked while it looks, so it must be cleaned and saved in one transaction. What was typed stays in the
     form, which from then on has seen the other changes: saved again, it is the user's decision.
@@ -46,13 +46,13 @@ class SeenForm(forms.ModelForm):  # type: ignore[type-arg]  # cannot be subscrip
             self.initial["seen"] = known or latest_change(self.instance)
 
     def clean(self) -> dict[str, Any] | None:
-        """Refuse what would overwrite somebody else's change."""
+        """Reject what would overwrite someone else's change."""
         cleaned = super().clean()
         if self.instance.pk is not None and self.has_changed():
-            self._refuse_what_was_not_seen(self.cleaned_data.get("seen"))
+            self._reject_unseen(self.cleaned_data.get("seen"))
         return cleaned
 
-    def _refuse_what_was_not_seen(self, seen: int | None) -> None:
+    def _reject_unseen(self, seen: int | None) -> None:
         model: Any = type(self.instance)
         model.objects.select_for_update().filter(pk=self.instance.pk).first()
         latest = latest_change(self.instance)
@@ -61,7 +61,7 @@ class SeenForm(forms.ModelForm):  # type: ignore[type-arg]  # cannot be subscrip
         self.data = dict(self.data.items()) | {self.add_prefix("seen"): latest}
         if seen is None:
             raise ValidationError(UNKNOWN, code="unknown")
-        raise ValidationError([*_told(self.instance, seen)], code="changed_meanwhile")
+        raise ValidationError([*_changes_since(self.instance, seen)], code="changed_meanwhile")
 
 
 def latest_change(instance: Any) -> int | None:
@@ -76,8 +76,8 @@ def latest_change_of_each(history: Any) -> Subquery:
     return Subquery(newest, output_field=BigIntegerField())
 
 
-def _told(instance: Any, seen: int) -> Iterator[str]:
-    rows = [*instance.history.filter(history_id__gte=seen).order_by("history_id")[: TOLD + 1]]
+def _changes_since(instance: Any, seen: int) -> Iterator[str]:
+    rows = [*instance.history.filter(history_id__gte=seen).order_by("history_id")[: SHOWN + 1]]
     yield CHANGED
     for before, after in pairwise(rows):
         who = f"{after.actor or 'a program'}, {localtime(after.history_date):%Y-%m-%d %H:%M}"

@@ -1,4 +1,4 @@
-"""What a row of history says beside the values: who, and in answer to which request."""
+"""What a row of history says beside the values: who, and in which request."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from django.http import HttpRequest
 
 
 class Change(models.Model):
-    """One change of one thing; django-simple-history adds the values after it, the time, the kind, the staff member."""
+    """One change of one thing; django-simple-history adds the values after it, the time, the kind, the staff user."""
 
     actor = models.CharField(
         max_length=200, blank=True, help_text='Who, in words that stay: "staff anna", "key Ab3dE6gH", "import 12".'

@@ -1,4 +1,4 @@
-"""The answers given to requests that carried an `Idempotency-Key`."""
+"""The stored responses to requests with an `Idempotency-Key`."""
 
 from typing import ClassVar, Self
 
@@ -8,14 +8,14 @@ from django.utils import timezone
 
 
 class IdempotentRequestQuerySet(models.QuerySet["IdempotentRequest"]):
-    """Chainable filters on the kept answers."""
+    """Chainable filters on the stored responses."""
 
     def expired(self) -> Self:
-        """Return the answers older than `settings.IDEMPOTENCY_LIFETIME`."""
+        """Return the responses older than `settings.IDEMPOTENCY_LIFETIME`."""
         return self.filter(created_at__lte=timezone.now() - settings.IDEMPOTENCY_LIFETIME)
 
     def claim(self, *, api_key_id: int, key: str, fingerprint: str) -> tuple["IdempotentRequest", bool]:
-        """Return the row of this key and whether it is new; one transaction at a time gets to claim it.
+        """Return the row of this key and whether it is new; one transaction at a time can claim it.
 
         Must run in the transaction that does the work: the row is only there if the work is. A
         concurrent claim waits for the other transaction's end (PostgreSQL: until `lock_timeout`).
@@ -32,7 +32,7 @@ class IdempotentRequestQuerySet(models.QuerySet["IdempotentRequest"]):
 
 
 class IdempotentRequest(models.Model):
-    """One answered request: `status`, `body` (JSON text) and `location` are replayed as they are."""
+    """One request and its response: `status`, `body` (JSON text) and `location` are replayed unchanged."""
 
     api_key = models.ForeignKey("apikeys.APIKey", on_delete=models.CASCADE, related_name="+")
     key = models.CharField(max_length=255, help_text="The Idempotency-Key header, without quotes.")
@@ -45,17 +45,14 @@ class IdempotentRequest(models.Model):
     objects: ClassVar = IdempotentRequestQuerySet.as_manager()
 
     class Meta:
-        """One row a key, for each API key."""
-
         constraints: ClassVar = [
             models.UniqueConstraint(fields=["api_key", "key"], name="one_answer_per_idempotency_key")
         ]
 
     def __str__(self) -> str:
-        """Return the caller's key."""
         return self.key
 
     def keep(self, *, status: int, body: str, location: str) -> None:
-        """Store the answer."""
+        """Store the response."""
         self.status, self.body, self.location = status, body, location
         self.save(update_fields=["status", "body", "location"])

@@ -1,4 +1,4 @@
-"""Makes a viewset's `create` safe to retry with an `Idempotency-Key` header."""
+"""Make a viewset's `create` safe to retry with an `Idempotency-Key` header."""
 
 import json
 import re
@@ -31,7 +31,7 @@ class IdempotentCreateMixin(CreateModelMixin):
     """
 
     def create(self, request: Request, *args: Any, **kwargs: Any) -> Response:
-        """Create once per key; without the header, as the viewset does."""
+        """Create once per key. Without the header, create as usual."""
         sent: Any = request.data  # first: a body that cannot be read is rejected before a malformed header
         key = _idempotency_key(request)
         if key is None:
@@ -72,7 +72,7 @@ def _idempotency_key(request: Request) -> str | None:
 
 
 def _meaning(fields: Mapping[str, Any], sent: dict[str, Any]) -> dict[str, Any]:
-    """Return the fields as they are understood, however they were written, and an invalid one as it was sent."""
+    """Return the fields as parsed, however they were written, and an invalid one as it was sent."""
     meaning = {}
     for name, field in fields.items():
         value = field.get_value(sent)

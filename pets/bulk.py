@@ -23,7 +23,7 @@ CHANGED, GONE, CATEGORY_GONE = "changed since", "deleted since", "its former cat
 
 Value = str | int
 Seen = Mapping[int, int]
-"""The animals by their ids, each with the row of history that was its latest when somebody looked."""
+"""The animals by their ids, each with the row of history that was its latest when someone looked."""
 
 
 class UndoRefusedError(Exception):

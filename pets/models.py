@@ -107,7 +107,7 @@ class ImportRun(models.Model):
 
 
 class ImportUpload(models.Model):
-    """A small file that waits in the back office until whoever sent it has seen what it would do."""
+    """A small file in the back office, kept until its sender has seen what it would do and decided."""
 
     uploaded_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
     file_name = models.CharField(max_length=255)
@@ -235,7 +235,7 @@ class StockMovement(models.Model):
     """So many animals more, or fewer. Triggers of the database write it, whichever way an animal is changed.
 
     The sum by category and status is the stock; the sum by day is how many animals of the catalogue were added then.
-    `pets.stock` sums, and compacts: what was counted anew has a day, or a category and a status, and not all three.
+    `pets.stock` sums, and compacts: what was counted again has a day, or a category and a status, and not all three.
     """
 
     day = models.DateField(null=True, help_text="When the animals were added, in UTC.")

@@ -42,7 +42,7 @@ def restore(number: int) -> Pet:
     """
     last = Pet.history.filter(id=number).order_by("-history_id").first()
     if last is None or last.history_type != "-":
-        message = f"There is no deleted animal {number}; perhaps somebody else has restored it."
+        message = f"There is no deleted animal {number}. Perhaps someone else has restored it."
         raise RestoreRefusedError(message)
     if not Category.objects.filter(pk=last.category_id).exists():
         raise RestoreRefusedError(_category_gone(last.name, last.category_id))
@@ -64,7 +64,7 @@ def restore(number: int) -> Pet:
             if pet.status == PetStatus.SOLD:
                 _restore_sale(number)
     except IntegrityError as error:
-        message = f"“{last.name}” could not be restored: somebody changed the catalogue at the same moment. Try again."
+        message = f"“{last.name}” was not restored. Someone changed the catalogue at the same moment. Try again."
         raise RestoreRefusedError(message) from error
     return pet
 

@@ -1,7 +1,7 @@
-"""What the members of NewPet may be (interface document, section 2); the API and the import both ask here.
+"""What the fields of NewPet can be (interface document, section 2); the API and the import both ask here.
 
 Each function takes a value as JSON's reader gives it, a number with a point or an exponent as a `Decimal`, and
-returns what is stored. They raise `ValidationError` with a sentence that goes behind the member's name.
+returns what is stored. They raise `ValidationError` with a sentence that follows the field's name.
 """
 
 from decimal import Decimal
@@ -14,7 +14,7 @@ from pets.models import REFERENCE_LENGTH, PetStatus
 
 INT64_MIN, INT64_MAX = -(2**63), 2**63 - 1
 EXACT_IN_A_DOUBLE = 2**53
-"""From here on neighbouring integers written as `1.0` cannot be told apart by other JSON readers."""
+"""From here on neighbouring integers written as `1.0` look the same to other JSON readers."""
 
 STATUSES = frozenset(PetStatus.values)
 REQUIRED = "is required."

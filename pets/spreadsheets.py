@@ -5,7 +5,7 @@ import re
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "'")
 """A cell that begins with one of these is given a `'` before it by `--formula-safe`, and loses one on the way back.
 
-The first six are those of OWASP, "CSV Injection"; `'` itself is there so that every text can be told from its guard.
+The first six are those of OWASP, "CSV Injection"; `'` itself is there so that every text differs from its guarded form.
 """
 
 _FORBIDDEN = "\x00-\x08\x0b-\x1f\ud800-\udfff\ufffe\uffff"
@@ -26,5 +26,5 @@ def escape(text: str) -> str:
 
 
 def unescape(text: str) -> str:
-    """Return the text that an ST_Xstring stands for."""
+    """Return the text that an ST_Xstring encodes."""
     return _ESCAPE.sub(lambda found: chr(int(found[1], 16)), text)

@@ -1,7 +1,7 @@
 """How many animals there are, by category and status, and how many were added and sold on which day.
 
 All of it is summed from what triggers of the database keep (`pets.triggers`), and none of it counts animals, except
-`recount`, which compacts what is kept and mends it, and `differences`, which compares.
+`recount`, which compacts what is kept and corrects it, and `differences`, which compares.
 """
 
 from datetime import date
@@ -83,7 +83,7 @@ def differences() -> list[Difference]:
 
 
 def recount() -> list[Difference]:
-    """Put a count of all animals in place of what is kept, beside writers; return what was wrong."""
+    """Replace what is kept with a count of all animals, while others write; return what was wrong."""
     found = differences()
     with transaction.atomic(), connection.cursor() as cursor:
         if connection.vendor == "postgresql":

@@ -1,4 +1,4 @@
-"""The triggers on the table of animals that keep `StockMovement`, `Sale` and `EndedSale`, whoever writes.
+"""The triggers on the table of animals that keep `StockMovement`, `Sale` and `EndedSale`, whatever writes.
 
 A migration that makes SQLite rebuild the table of animals (any change of a field or a constraint does) loses them, and
 should run `install` after it. `PetsConfig` installs them again after any migration that did not.
@@ -114,7 +114,7 @@ INSTALLED = {
 
 
 def install() -> None:
-    """Make the triggers anew, whether they are there or not; the counts are as they were."""
+    """Create the triggers, or replace them; the counts stay as they are."""
     remove()
     _run([POSTGRESQL] if connection.vendor == "postgresql" else SQLITE)
 

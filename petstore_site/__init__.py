@@ -1,1 +1,1 @@
-"""How the store's catalogue is served: settings, HTTP plumbing, keys, health."""
+"""The Django project: settings, middleware, API keys, staff, back office and public pages."""

@@ -1,4 +1,4 @@
-"""Registers the site's own checks and its admin with Django."""
+"""Register the site's own checks and its admin with Django."""
 
 import sys
 from typing import Any
@@ -17,12 +17,12 @@ from rest.database_errors import watch_commits
 
 
 class PetstoreSiteConfig(AppConfig):
-    """The site itself: checks and commands that belong to no part of the catalogue."""
+    """The project itself: checks and commands that belong to no other app."""
 
     name = "petstore_site"
 
     def ready(self) -> None:
-        """Register the system checks, the watch over commits, the end of a request's id, and who changes what."""
+        """Register the system checks, and the signals for commits, request IDs and the history."""
         from petstore_site.configuration import checks  # noqa: F401, PLC0415 - importing registers
 
         connection_created.connect(watch_commits)

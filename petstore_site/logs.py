@@ -1,4 +1,4 @@
-"""Log lines: JSON for machines or text for people, each with the request's id, none with a secret."""
+"""Log lines: JSON for machines or text for people, each with the request ID, none with a secret."""
 
 import json
 import logging
@@ -20,7 +20,7 @@ def redact(text: str) -> str:
 
 
 class JSONFormatter(logging.Formatter):
-    """One JSON object a line: time (RFC 3339, UTC), level, logger, request id, message, and a request's facts."""
+    """One JSON object per line: time (RFC 3339, UTC), level, logger, request ID, message, and fields of the request."""
 
     def format(self, record: logging.LogRecord) -> str:
         """Return the line."""
@@ -39,7 +39,7 @@ class JSONFormatter(logging.Formatter):
 
 
 class TextFormatter(logging.Formatter):
-    """A readable line: time, level, request id, message."""
+    """A readable line: time, level, request ID, message."""
 
     def format(self, record: logging.LogRecord) -> str:
         """Return the line, and the traceback below it if there is one."""
@@ -51,5 +51,5 @@ class TextFormatter(logging.Formatter):
 
 
 def on_one_line(text: str) -> str:
-    """Return `text` with a sign in place of everything that breaks a line, is not seen, or cannot be encoded."""
+    """Return `text` with U+FFFD for each character that breaks a line, is invisible or cannot be encoded."""
     return "".join(character if character.isprintable() else "\N{REPLACEMENT CHARACTER}" for character in text)

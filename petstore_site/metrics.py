@@ -22,13 +22,16 @@ class Metrics:
     """The metrics, in a registry of their own."""
 
     def __init__(self) -> None:
-        """Create them, at zero."""
         self.registry = CollectorRegistry()
         self.requests = Counter(
-            "petstore_requests_total", "Requests answered.", ["method", "route", "status"], registry=self.registry
+            "petstore_requests_total", "Requests completed.", ["method", "route", "status"], registry=self.registry
         )
         self.request_seconds = Histogram(
-            "petstore_request_seconds", "Time to answer a request.", ["route"], registry=self.registry, buckets=SECONDS
+            "petstore_request_seconds",
+            "Time to respond to a request.",
+            ["route"],
+            registry=self.registry,
+            buckets=SECONDS,
         )
         self.defects = Counter(
             "petstore_defects_total", "Things that should never happen.", ["kind"], registry=self.registry
@@ -49,7 +52,7 @@ metrics = _metrics()
 
 
 def observe_request(*, method: str, route: str, status: int, seconds: float) -> None:
-    """Count an answered request of the route called `route`, which took `seconds`."""
+    """Count a completed request of the route called `route`, which took `seconds`."""
     if metrics:
         metrics.requests.labels(method if method in METHODS else "other", route, str(status)).inc()
         metrics.request_seconds.labels(route).observe(seconds)

@@ -1,4 +1,4 @@
-"""What every request gets, pages included: an id, a log line, and a plain word when the database is in trouble."""
+"""For every request, pages included: an ID, a log line, and a 503 when the database fails."""
 
 import logging
 import re
@@ -24,14 +24,13 @@ RETRIES = 2
 
 
 class RequestLogMiddleware:
-    """Names the request (`X-Request-ID`, for what follows as well), measures it, and logs one line when it is done."""
+    """Give the request its ID (`X-Request-ID`), measure it, and log one line when it is done."""
 
     def __init__(self, get_response: GetResponse) -> None:
-        """Wrap every other layer."""
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        """Add the header and log."""
+        """Set `X-Request-ID`, which later layers read, and log the response."""
         name = request.META["HTTP_X_REQUEST_ID"] = _request_id(request)
         begin_request(name)
         started = time.perf_counter()
@@ -65,49 +64,47 @@ def _log(request: HttpRequest, response: HttpResponseBase, *, seconds: float) ->
 
 
 class HeadMiddleware:
-    """A HEAD answer is the GET answer without its body (RFC 9110, section 9.3.2)."""
+    """Respond to HEAD as to GET, without the body (RFC 9110, section 9.3.2)."""
 
     def __init__(self, get_response: GetResponse) -> None:
-        """Wrap the next layer."""
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        """Drop the body and keep its length."""
+        """Drop the body, keep `Content-Length`."""
         response = self.get_response(request)
         if request.method == "HEAD" and not response.streaming:
             response.content = b""
         return response
 
 
-class DatabaseTroubleMiddleware:
-    """Answers 503 with `Retry-After` while the database is in trouble, by the table in `database_errors`.
+class DatabaseErrorMiddleware:
+    """Respond with 503 and `Retry-After` while the database fails, by the table in `database_errors`.
 
-    An API request that lost to another transaction is tried again, twice at most. An answer that
-    was given although the standby did not confirm the COMMIT is withdrawn: its outcome is not known.
+    An API request that lost to another transaction is retried, twice at most. If the standby did
+    not confirm the COMMIT, the response is replaced by a 503: its outcome is not known.
     """
 
     def __init__(self, get_response: GetResponse) -> None:
-        """Wrap the layers that use the database."""
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        """Withdraw an answer whose COMMIT is in doubt."""
-        database_errors.forget_doubt()
+        """Replace a response whose COMMIT was not confirmed."""
+        database_errors.reset_commit_state()
         response = self.get_response(request)
-        if database_errors.commit_in_doubt():
-            logger.error("A standby did not confirm the commit of this request; it was answered with 503")
+        if database_errors.commit_unconfirmed():
+            logger.error("A standby did not confirm the commit of this request. The response is 503.")
             return error_pages.unavailable(request, database_errors.BROKEN.retry_after)
         return response
 
     def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponseBase | None:
-        """Return an answer if the database is at fault; None leaves the exception to Django (500)."""
+        """Return a response if the database failed. Return None to leave the exception to Django (500)."""
         for _ in range(RETRIES if is_api(request) else 0):
             if database_errors.sqlstate(error) not in database_errors.RETRYABLE or request.resolver_match is None:
                 break
             match = request.resolver_match
             try:
-                answer: HttpResponseBase = match.func(request, *match.args, **match.kwargs)
-                return answer  # noqa: TRY300 - the next line is for what it raised
-            except Exception as again:  # noqa: BLE001 - judged below like the first
+                response: HttpResponseBase = match.func(request, *match.args, **match.kwargs)
+                return response  # noqa: TRY300 - the next line is for what it raised
+            except Exception as again:  # noqa: BLE001 - handled below like the first
                 error = again
         return error_pages.for_database_error(request, error)

@@ -1,7 +1,7 @@
 """Django's settings, all from environment variables; README.md has them as a table.
 
-Every mistake is reported at once and stops the start; production and staging refuse what is
-unsafe instead of falling back to something convenient.
+Every mistake is reported at once and stops the start. Production and staging reject unsafe
+settings instead of falling back to a convenient default.
 """
 
 import os
@@ -40,14 +40,14 @@ THREADS = env.integer("THREADS", 4, least=1, most=64)
 
 def _required(name: str, value: object, sentence: str) -> None:
     if HOSTED and not value:
-        env.refuse(name, f"is required in {PETSTORE_ENVIRONMENT}: {sentence}")
+        env.reject(name, f"is required in {PETSTORE_ENVIRONMENT}: {sentence}")
 
 
 def _secret_key() -> str:
     given = env.secret("SECRET_KEY")
     _required("SECRET_KEY", given, "50 or more random characters, or SECRET_KEY_FILE, the path of a file with them.")
     if given and (len(given) < 50 or len(set(given)) < 5 or given.startswith("django-insecure-")):
-        env.refuse("SECRET_KEY", "must have 50 or more random characters.")
+        env.reject("SECRET_KEY", "must have 50 or more random characters.")
     return given or ("" if HOSTED else _development_secret_key())
 
 
@@ -114,7 +114,7 @@ ALLOWED_HOSTS = env.items(
 )
 _required("ALLOWED_HOSTS", ALLOWED_HOSTS, "the host names of this service, separated by commas.")
 if HOSTED and "*" in ALLOWED_HOSTS:
-    env.refuse("ALLOWED_HOSTS", f"must name the hosts; * is refused in {PETSTORE_ENVIRONMENT}.")
+    env.reject("ALLOWED_HOSTS", f"must name the hosts; * is not allowed in {PETSTORE_ENVIRONMENT}.")
 
 PRODUCTION_URL = env.parsed("PRODUCTION_URL", _api_address, "https://petstore.example/v1")
 STAGING_URL = env.parsed("STAGING_URL", _api_address, "https://staging.petstore.example/v1")
@@ -159,7 +159,7 @@ MIDDLEWARE = [
     "petstore_site.apikeys.middleware.KeyExpiryMiddleware",
     "rest.middleware.DeprecationMiddleware",
     "rest.middleware.CachingMiddleware",
-    "petstore_site.middleware.DatabaseTroubleMiddleware",
+    "petstore_site.middleware.DatabaseErrorMiddleware",
     "rest.middleware.OptionsMiddleware",
     "rest.middleware.InputMiddleware",
     "petstore_site.apikeys.middleware.KeyUseMiddleware",
@@ -194,7 +194,7 @@ TEMPLATES: list[dict[str, Any]] = [
 ]
 
 FORM_RENDERER = "django.forms.renderers.TemplatesSetting"
-"""So that a template of ours can take the place of a widget's."""
+"""Lets our templates override those of form widgets."""
 
 # --- Data ---------------------------------------------------------------------------------------
 
@@ -211,7 +211,7 @@ DATABASES = {"default": env.parsed_secret("DATABASE_URL", _database, _database("
 _required(
     "DATABASE_URL",
     env.text("DATABASE_URL") or env.text("DATABASE_URL_FILE"),
-    "postgres://USER:PASSWORD@HOST:5432/NAME, or sqlite:////path for a small shop.",
+    "postgres://USER:PASSWORD@HOST:5432/NAME, or sqlite:////path for a small store.",
 )
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
@@ -229,10 +229,10 @@ CACHES: dict[str, dict[str, Any]] = {
 }
 
 SIMPLE_HISTORY_DATE_INDEX = False
-"""History is read for one thing at a time; an index by date would only slow what writes it."""
+"""History is read for one object at a time; an index by date would only slow down writing it."""
 
 SIMPLE_HISTORY_REVERT_DISABLED = True
-"""The history is read; whoever wants an animal as it was changes it, so that the change has its own row."""
+"""The history is read-only. To go back to an old value, change the animal, so that the change is recorded too."""
 
 # --- The API ------------------------------------------------------------------------------------
 
@@ -241,7 +241,7 @@ API_KEY_EXPIRATION_NOTICE = timedelta(days=30)
 """How long before a key expires its responses say so."""
 
 API_KEY_USE_FLUSH_SECONDS = 10.0
-"""How often a process writes down the use of keys; what it holds back is lost if it is killed."""
+"""How often a process saves the use of keys; what it has not saved is lost if it is killed."""
 
 RATE_LIMIT = env.text("RATE_LIMIT")
 """The limit of a key that has none of its own, such as `600/min`; empty for no limit."""
@@ -283,7 +283,7 @@ API_DESCRIPTION = """A pet store's catalogue of animals: list them, filter them 
 
 Every operation needs an API key: `Authorization: Bearer <API_KEY>`. Every error is an `Error`; its `code` is \
 for programs, its `message` for people. Rate limits, idempotency, conditional requests and categories are additions \
-to version 1.0.0 of the interface that no client has to know."""
+to version 1.0.0 of the interface that clients can ignore."""
 
 SPECTACULAR_SETTINGS: dict[str, Any] = {
     "TITLE": "Pet Store",
@@ -296,7 +296,7 @@ SPECTACULAR_SETTINGS: dict[str, Any] = {
     ],
     "TAGS": [
         {"name": "pets", "description": "The animals of the catalogue."},
-        {"name": "categories", "description": "An addition to version 1.0.0: what `categoryId` may be."},
+        {"name": "categories", "description": "An addition to version 1.0.0: the valid values of `categoryId`."},
     ],
     "SCHEMA_PATH_PREFIX": "/v1",
     "SCHEMA_PATH_PREFIX_TRIM": True,
@@ -355,8 +355,8 @@ CSRF_COOKIE_SECURE = SESSION_COOKIE_SECURE = HOSTED
 CSRF_COOKIE_HTTPONLY = True
 CSRF_FAILURE_VIEW = "petstore_site.public.error_pages.csrf_failure"
 BEHIND_TLS_PROXY = env.flag("BEHIND_TLS_PROXY", default=HOSTED)
-SECURE_SSL_REDIRECT = HOSTED and BEHIND_TLS_PROXY  # else nothing tells what is secure already
-SECURE_REDIRECT_EXEMPT = [r"^v1(/|$)", r"^(livez|readyz)$"]  # the API answers with Errors, not with redirects
+SECURE_SSL_REDIRECT = HOSTED and BEHIND_TLS_PROXY  # without a proxy, we cannot know whether a request used HTTPS
+SECURE_REDIRECT_EXEMPT = [r"^v1(/|$)", r"^(livez|readyz)$"]  # the API responds with Errors, not with redirects
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if BEHIND_TLS_PROXY else None
 SECURE_HSTS_SECONDS = 365 * 24 * 60 * 60 if HOSTED else 0
 SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = HOSTED
@@ -387,7 +387,7 @@ CONTENT_SECURITY_POLICY = {
 # --- Sign-in of the staff -----------------------------------------------------------------------
 
 REQUIRE_STAFF_MFA = env.flag("REQUIRE_STAFF_MFA", default=PETSTORE_ENVIRONMENT == "production")
-"""Whether members of the staff must have a second factor before the back office opens."""
+"""Whether staff members need a second factor to use the back office."""
 
 SESSION_COOKIE_AGE = 8 * 60 * 60
 """Seconds a session lasts after the sign-in, however much it is used."""
@@ -428,7 +428,7 @@ LOGGING: dict[str, Any] = {
     "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": LOG_FORMAT}},
     "root": {"handlers": ["stderr"], "level": LOG_LEVEL},
     "loggers": {
-        # One line a request comes from petstore.requests; these would say it again.
+        # petstore.requests logs one line per request; these would repeat it.
         "django": {"level": LOG_LEVEL},
         "django.server": {"level": "WARNING", "propagate": True},
         "django.request": {"level": "ERROR"},

@@ -1,9 +1,9 @@
-"""Every address of the service."""
+"""Every URL of the service."""
 
 from django.contrib import admin
 from django.urls import include, path, re_path
 
-from petstore_site.apikeys import schema  # noqa: F401 - importing tells drf-spectacular how keys are sent
+from petstore_site.apikeys import schema  # noqa: F401 - importing registers it with drf-spectacular
 from petstore_site.public import health, pages
 from rest.views import UnknownRouteView
 

@@ -1,4 +1,4 @@
-"""Completes the description that drf-spectacular draws from the views, so that it has every response there can be."""
+"""Complete the description that drf-spectacular generates, so that it has every possible response."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from rest.errors import CODES, ErrorCode
 Schema = dict[str, Any]
 
 ANY_OPERATION = [ErrorCode.BAD_REQUEST, *(code for code in ErrorCode if code.status in {401, 429, 500, 503})]
-"""The errors of every operation. A view's `errors` has those that an action has besides."""
+"""The errors of every operation. A view's `errors` adds those of each action."""
 
 LIST_ERRORS = [ErrorCode.INVALID_PARAMETER, ErrorCode.INVALID_CURSOR]
 """What `KeysetPagination` raises."""
@@ -22,7 +22,7 @@ BODY_ERRORS = [
     ErrorCode.BODY_TOO_LARGE,
     ErrorCode.UNSUPPORTED_MEDIA_TYPE,
 ]
-"""What a request with a body can meet before its view runs, and a body that is not valid."""
+"""The errors of a request with a body."""
 
 
 def _text_header(description: str, **schema: Any) -> Schema:
@@ -75,7 +75,7 @@ class APISchema(AutoSchema):
     """Describes an operation with its errors, those in the view's `errors` (action → codes), and its headers."""
 
     def get_operation(self, *args: Any, **kwargs: Any) -> Schema | None:
-        """Return the operation as drf-spectacular draws it, completed."""
+        """Return the operation with its errors and headers."""
         operation: Schema | None = super().get_operation(*args, **kwargs)
         if operation is not None:
             view: Any = self.view
@@ -105,7 +105,7 @@ def _complete(operation: Schema, method: str, action: str, errors: list[ErrorCod
     responses = operation["responses"]
     for status in {code.status for code in errors}:
         codes = [code for code in ErrorCode if code in errors and code.status == status]
-        responses[str(int(status))] = _error_answer(codes)
+        responses[str(int(status))] = _error_response(codes)
     if method == "get":
         responses["304"] = {"description": "Not modified. Your copy is still current."}
     for status, response in responses.items():
@@ -140,7 +140,7 @@ def _header(name: str) -> Schema:
     return {"$ref": f"#/components/headers/{name}"}
 
 
-def _error_answer(codes: list[ErrorCode]) -> Schema:
+def _error_response(codes: list[ErrorCode]) -> Schema:
     examples = {
         code.value: {"value": {"code": code.value, "message": code.meaning, "status": int(code.status)}}
         for code in codes

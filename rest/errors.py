@@ -11,7 +11,7 @@ from rest_framework.response import Response
 
 from rest.media_type import render_json
 
-Answer = TypeVar("Answer", bound=HttpResponseBase)
+R = TypeVar("R", bound=HttpResponseBase)
 
 
 class ErrorCode(StrEnum):
@@ -22,7 +22,7 @@ class ErrorCode(StrEnum):
     cure: str
 
     def __new__(cls, code: str, status: int, meaning: str, cure: str) -> Self:
-        """Return a string with three more attributes."""
+        """Return a string with `status`, `meaning` and `cure`."""
         self = str.__new__(cls, code)
         self._value_ = code
         self.status = HTTPStatus(status)
@@ -174,7 +174,7 @@ CODE_OF_STATUS = {
     415: ErrorCode.UNSUPPORTED_MEDIA_TYPE,
     429: ErrorCode.RATE_LIMITED,
 }
-"""The code of an exception that carries none of ours."""
+"""The code of an exception that has none of ours."""
 
 
 class APIError(APIException):
@@ -218,7 +218,7 @@ def exception_handler(error: Exception, _context: dict[str, Any]) -> Response | 
     return _labelled(response, code, message)
 
 
-def _labelled(response: Answer, code: ErrorCode, message: str) -> Answer:
+def _labelled(response: R, code: ErrorCode, message: str) -> R:
     response.error_code = code.value  # type: ignore[attr-defined]  # for the log's line about this request
     response.error_message = message or code.meaning  # type: ignore[attr-defined]  # for the request desk
     return response

@@ -15,7 +15,7 @@ M = TypeVar("M", bound=Model)
 def find(queryset: QuerySet[M], segment: str, *, missing: ErrorCode) -> M:
     """Return the object whose ID the path segment writes; raises `APIError` with the code `missing`.
 
-    `0`, `01`, `1.0` and `abc` are IDs of nothing, so they give the same error as an ID that is not there.
+    `0`, `01`, `1.0` and `abc` are never IDs, so they give the same error as an ID that does not exist.
     """
     pk = parse_id(segment)
     found = queryset.filter(pk=pk).first() if pk else None

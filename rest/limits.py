@@ -1,4 +1,4 @@
-"""Rate limits per key, counted exactly in a moving window, and told in the IETF's draft headers.
+"""Rate limits per key, counted exactly in a moving window and sent in the IETF's draft headers.
 
 https://datatracker.ietf.org/doc/draft-ietf-httpapi-ratelimit-headers/
 """
@@ -63,16 +63,15 @@ def _item(written: str) -> RateLimitItem:
 
 
 class KeyRateThrottle(BaseThrottle):
-    """Applies the key's own limit, else `settings.RATE_LIMIT`, else none.
+    """Apply the key's own limit, else `settings.RATE_LIMIT`, else none.
 
-    While the counts cannot be reached requests pass: a lost cache must not close the shop
-    (docs/decisions/0010).
+    Requests pass while the rate-limit cache is down (docs/decisions/0010).
     """
 
     seconds_left = 0
 
     def allow_request(self, request: Request, view: "APIView") -> bool:
-        """Return whether the key may be served now, and leave its `RateLimit` headers on the view."""
+        """Return whether the request is within the limit, and set its `RateLimit` headers on the view."""
         written = getattr(request.auth, "rate_limit", "") or settings.RATE_LIMIT
         if not written:
             return True
@@ -84,7 +83,7 @@ class KeyRateThrottle(BaseThrottle):
             return True
 
     def wait(self) -> float:
-        """Return the seconds until the window has room again."""
+        """Return the seconds until the next request is allowed."""
         return self.seconds_left
 
     def _count(self, rate: RateLimitItem, key_id: str, view: "APIView") -> bool:

@@ -1,4 +1,4 @@
-"""`application/json`, and only that: what is accepted, how it is read, how it is written."""
+"""`application/json`, the only media type: negotiation, parser and renderer."""
 
 import json
 from collections.abc import Iterable, Mapping
@@ -17,12 +17,12 @@ from rest_framework.request import Request
 MEDIA_TYPE = "application/json"
 DEEPEST_NESTING = 32
 INT64_DIGITS = 19
-BODY_REFUSAL = "petstore.body_refusal"
-"""In `request.META`: the exception for a body that could not be read, to be raised when its turn comes."""
+BODY_ERROR = "petstore.body_error"
+"""In `request.META`: the exception for a body that could not be read, raised when the body is parsed."""
 
 
 def render_json(data: Any) -> bytes:
-    """Return `data` as JSON without blanks, in UTF-8."""
+    """Return `data` as compact JSON in UTF-8."""
     return orjson.dumps(data)
 
 
@@ -34,7 +34,7 @@ class BodyTooLargeError(ParseError):
 
 
 class JSONOnlyNegotiation(BaseContentNegotiation):
-    """Whatever `Accept` says the answer is JSON (docs/decisions/0007); a body must be JSON."""
+    """Respond with JSON, whatever `Accept` says (docs/decisions/0007). A request body must be JSON."""
 
     def select_renderer(
         self, _request: Request, renderers: Iterable[BaseRenderer], _format_suffix: str | None = None
@@ -48,8 +48,8 @@ class JSONOnlyNegotiation(BaseContentNegotiation):
 
         Raises `BodyTooLargeError`, then `UnsupportedMediaType`.
         """
-        if refusal := request.META.get(BODY_REFUSAL):
-            raise refusal
+        if error := request.META.get(BODY_ERROR):
+            raise error
         if _content_length(request) > settings.API_BODY_LIMIT:
             message = f"The request body must have at most {settings.API_BODY_LIMIT:,} bytes."
             raise BodyTooLargeError(message)
@@ -76,7 +76,7 @@ class StrictJSONParser(JSONParser):
 
     Numbers keep their exact value: `int`, or `Decimal` for what has a fraction, an exponent or
     more digits than an int64 can have. The standard library's reader rather than a faster one,
-    since only it tells a number that is too large from text that is no JSON.
+    since only it distinguishes a number that is too large from text that is not JSON.
     """
 
     def parse(
@@ -88,7 +88,7 @@ class StrictJSONParser(JSONParser):
             message = "The request body ended early."
             raise ParseError(message, "bad_request")
         try:
-            data = json.loads(body.decode("utf-8"), parse_int=_integer, parse_float=Decimal, parse_constant=_refuse)
+            data = json.loads(body.decode("utf-8"), parse_int=_integer, parse_float=Decimal, parse_constant=_reject)
         except (ValueError, InvalidOperation, RecursionError):
             message = "The request body must be valid JSON in UTF-8."
             raise ParseError(message, "malformed_json") from None
@@ -105,7 +105,7 @@ def _integer(digits: str) -> int | Decimal:
     return int(digits) if len(digits) <= INT64_DIGITS + 1 else Decimal(digits)
 
 
-def _refuse(constant: str) -> None:
+def _reject(constant: str) -> None:
     raise ValueError(constant)
 
 
@@ -117,7 +117,7 @@ def _deeper_than(data: object, levels: int) -> bool:
 
 
 class JSONRenderer(BaseRenderer):
-    """Compact JSON; an empty answer stays empty."""
+    """Compact JSON; an empty response stays empty."""
 
     media_type = MEDIA_TYPE
     format = "json"
@@ -126,5 +126,5 @@ class JSONRenderer(BaseRenderer):
     def render(
         self, data: Any, _accepted_media_type: str | None = None, _renderer_context: Mapping[str, Any] | None = None
     ) -> bytes:
-        """Return the bytes of the answer's body."""
+        """Return the bytes of the response body."""
         return b"" if data is None else render_json(data)

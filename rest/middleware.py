@@ -1,4 +1,4 @@
-"""What every answer under /v1 has, whichever layer gave it."""
+"""What every response under /v1 has, whichever layer created it."""
 
 import io
 from collections.abc import Callable
@@ -15,28 +15,27 @@ from django.utils.http import http_date, parse_etags
 from gunicorn.http.errors import ParseException
 
 from rest.errors import APIError, ErrorCode
-from rest.media_type import BODY_REFUSAL, MEDIA_TYPE
+from rest.media_type import BODY_ERROR, MEDIA_TYPE
 
 GetResponse = Callable[[HttpRequest], HttpResponse]
 
 
 def is_api(request: HttpRequest) -> bool:
-    """Whether the path is under /v1."""
+    """Return whether the path is under /v1."""
     return request.path_info == "/v1" or request.path_info.startswith("/v1/")
 
 
 class DeprecationMiddleware:
-    """Announces the end of the routes in `settings.API_DEPRECATIONS` on every answer they give.
+    """Announce the end of the routes in `settings.API_DEPRECATIONS` on all their responses.
 
     `Deprecation` is RFC 9745, `Sunset` RFC 8594, `successor-version` RFC 5829.
     """
 
     def __init__(self, get_response: GetResponse) -> None:
-        """Wrap the next layer."""
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        """Add the headers."""
+        """Add `Deprecation`, `Sunset` and `Link`."""
         response = self.get_response(request)
         route = request.resolver_match.view_name if request.resolver_match else ""
         if deprecation := settings.API_DEPRECATIONS.get(route):
@@ -48,14 +47,13 @@ class DeprecationMiddleware:
 
 
 class CachingMiddleware:
-    """Private answers with an `ETag` over body and `Link`; 304 where `If-None-Match` names it (RFC 9110)."""
+    """Make responses private, with an `ETag` over body and `Link`; 304 if `If-None-Match` has it (RFC 9110)."""
 
     def __init__(self, get_response: GetResponse) -> None:
-        """Wrap the next layer."""
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        """Add the headers."""
+        """Add `ETag`, `Cache-Control` and `Vary`."""
         response = self.get_response(request)
         if not is_api(request):
             return response
@@ -98,14 +96,13 @@ class PreflightMiddleware(CorsMiddleware):
 
 
 class OptionsMiddleware:
-    """Answer OPTIONS on a known path with its methods, without a key and with nothing else."""
+    """Respond to OPTIONS on a known path with its methods; no key is needed."""
 
     def __init__(self, get_response: GetResponse) -> None:
-        """Wrap the next layer."""
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        """Leave it to `process_view`, which knows the route."""
+        """Pass the request on: `process_view` knows its route."""
         return self.get_response(request)
 
     def process_view(
@@ -130,11 +127,10 @@ class InputMiddleware:
 
     A chunked body has no `Content-Length`, which Django takes for an empty one: it is read here, up
     to the limit and one byte more, so that what follows sees its length. Its errors are raised when
-    the body is parsed, after the key is accepted. Cookies mean nothing to the API.
+    the body is parsed, after the key is accepted. The API ignores cookies.
     """
 
     def __init__(self, get_response: GetResponse) -> None:
-        """Wrap the next layer."""
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
@@ -149,20 +145,20 @@ class InputMiddleware:
 
 
 def _measure_body(request: HttpRequest) -> None:
-    body = b"?"  # of a length that makes the framework ask for the body, and so meet the refusal
+    body = b"?"  # not empty, so that the framework reads the body and raises the error
     if not request.META.get("wsgi.input_terminated"):
-        request.META[BODY_REFUSAL] = APIError(ErrorCode.LENGTH_REQUIRED)
+        request.META[BODY_ERROR] = APIError(ErrorCode.LENGTH_REQUIRED)
     else:
         try:
             body = request.META["wsgi.input"].read(settings.API_BODY_LIMIT + 1)
         except (OSError, ParseException):
             message = "The chunks of the request body are malformed."
-            request.META[BODY_REFUSAL] = APIError(ErrorCode.BAD_REQUEST, message)
+            request.META[BODY_ERROR] = APIError(ErrorCode.BAD_REQUEST, message)
     _set_body(request, body)
 
 
 def _make_readable(request: HttpRequest) -> None:
-    """Turn an empty body into a blank, which is no JSON either: DRF would neither look at its type nor parse it."""
+    """Turn an empty body into a blank, which is not JSON either: DRF would not check or parse an empty one."""
     request.META["CONTENT_TYPE"] = request.META.get("CONTENT_TYPE") or MEDIA_TYPE
     _set_body(request, b" ")
 

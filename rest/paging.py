@@ -48,7 +48,7 @@ def newest_from(queryset: QuerySet[Any], newest: Value | Least, filters: dict[st
 class KeysetPagination(BasePagination):
     """A page of a list, newest first. A view with filters declares a subclass beside it.
 
-    By keyset on the id: no OFFSET, no COUNT, one row more than asked shows whether
+    By keyset on the id: no OFFSET, no COUNT, one row more than `limit` shows whether
     there is more. The cursor is the last row's id, signed for its list and filters.
     """
 
@@ -99,18 +99,18 @@ class KeysetPagination(BasePagination):
                 "name": "cursor",
                 "in": "query",
                 "required": False,
-                "description": "Where the page starts. Opaque: take it from the `next` link of the page before. "
+                "description": "Where the page starts. Opaque: copy it from the previous page's `next` link. "
                 "Use it unchanged.",
                 "schema": {"type": "string"},
             },
         ]
 
     def _rows(self, queryset: QuerySet[Any], newest: int, count: int) -> list[Any]:
-        """Return the first rows of the page, without a look at those that a long transaction is writing.
+        """Return the first rows of the page, skipping those that a long transaction is writing.
 
         On PostgreSQL a list would have to visit each of them to learn that it is not committed. The statement reads
-        their range with the rows, so that they show at once when they are committed. What others add meanwhile has
-        higher ids.
+        their range with the rows, so that they appear as soon as they are committed. Rows added meanwhile have
+        higher IDs.
         """
         being_written = self.being_written
         if being_written is None or connections[queryset.db].vendor != "postgresql":

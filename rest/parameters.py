@@ -1,4 +1,4 @@
-"""Query parameters, read strictly: a filter with a typo must not look like an empty shop."""
+"""Query parameters, read strictly: a filter with a typo must not return an empty list."""
 
 from collections.abc import Callable, Mapping
 from enum import Enum

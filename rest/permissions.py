@@ -1,4 +1,4 @@
-"""Two refusals that come after the key is accepted and before its rate limit is touched."""
+"""Reject unknown methods and paths after the key is checked and before its rate limit is."""
 
 from typing import TYPE_CHECKING
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class MethodIsKnown(BasePermission):
-    """405 for a method that the path does not have."""
+    """Reject a method that the path does not support (405)."""
 
     def has_permission(self, request: Request, view: "APIView") -> bool:
         """Raise `MethodNotAllowed`, or return True."""
@@ -21,7 +21,7 @@ class MethodIsKnown(BasePermission):
 
 
 class RouteIsKnown(BasePermission):
-    """404 for a path that does not exist."""
+    """Reject a path that does not exist (404)."""
 
     def has_permission(self, _request: Request, _view: "APIView") -> bool:
         """Raise `NotFound`."""

@@ -7,7 +7,7 @@ MOST_REQUESTS = 1_000_000
 
 
 class Rate(NamedTuple):
-    """So many requests in each second, minute, hour or day."""
+    """A number of requests per second, minute, hour or day."""
 
     requests: int
     unit: str
@@ -17,7 +17,7 @@ class Rate(NamedTuple):
 def parse_rate(text: str) -> Rate:
     """Return the limit that `text` writes, such as `600/min`.
 
-    Raises `ValueError` with a sentence that says what a rate may be.
+    Raises `ValueError` with a sentence that says which rates are valid.
     """
     match = re.fullmatch(r"([1-9][0-9]{0,6})/(s|min|h|day)", text)
     if match is None or int(match[1]) > MOST_REQUESTS:

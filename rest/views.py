@@ -1,4 +1,4 @@
-"""The view of every address under /v1 that does not exist."""
+"""The view of every path under /v1 that does not exist."""
 
 from rest_framework.views import APIView
 
@@ -6,7 +6,7 @@ from rest.permissions import RouteIsKnown
 
 
 class UnknownRouteView(APIView):
-    """Answers every unknown path under /v1: 401 without a key, then 404."""
+    """Respond to unknown paths under /v1: 401 without a key, else 404."""
 
     schema = None  # not in the description
     permission_classes = [RouteIsKnown]

@@ -81,7 +81,7 @@ def _nothing_left_over(settings: Any) -> Iterator[None]:
 
 
 class ApiClient:
-    """Django's test client with the key in the header; an exception in a view is an answer, as for a caller."""
+    """Django's test client with the key in the header; an exception in a view becomes a response, as for a client."""
 
     def __init__(self, key: str | None) -> None:
         """Send `key`, or no header if it is None."""

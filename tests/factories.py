@@ -13,7 +13,7 @@ Row = TypeVar("Row")
 
 
 class Makes(Protocol[Row]):
-    """What a factory can do, with the type of the rows, which factory-boy does not tell."""
+    """What a factory can do, with the type of the rows, which factory-boy leaves open."""
 
     def __call__(self, **columns: Any) -> Row:
         """Return a stored row."""

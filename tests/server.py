@@ -47,7 +47,7 @@ def until(condition: Callable[[], object]) -> None:
 
 
 class Answer(NamedTuple):
-    """An answer that was read to its end."""
+    """A response, read to its end."""
 
     status: int
     headers: http.client.HTTPMessage
@@ -60,7 +60,7 @@ class Answer(NamedTuple):
 def send(
     port: int, method: str, path: str, *, body: bytes | None = None, headers: Mapping[str, str] | None = None
 ) -> Answer:
-    """Send one request on a new connection, so that any worker may answer."""
+    """Send one request on a new connection, so that any worker may serve it."""
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=SECONDS)
     try:
         return send_on(connection, method, path, body=body, headers=headers)
@@ -76,7 +76,7 @@ def send_on(
     body: bytes | None = None,
     headers: Mapping[str, str] | None = None,
 ) -> Answer:
-    """Send one request on a connection that stays open, so that the same worker answers again."""
+    """Send one request on a connection that stays open, so that the same worker serves it."""
     connection.request(method, path, body, headers or {})
     response = connection.getresponse()
     return Answer(response.status, response.headers, response.read())
@@ -134,7 +134,7 @@ class Gunicorn:
         return manage(self.environment | variables, *arguments)
 
     def manage_json(self, *arguments: str) -> Any:
-        """Run a command that takes `--json` and return what it told."""
+        """Run a command with `--json` and return the result."""
         return json.loads(self.manage(*arguments, "--json"))
 
     def lines(self) -> list[dict[str, str]]:

@@ -1,4 +1,4 @@
-"""Pictures: what is drawn where, and what is told of it."""
+"""Charts: what is drawn where, and its description."""
 
 import pytest
 

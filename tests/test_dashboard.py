@@ -116,7 +116,7 @@ def test_who_calls_what_is_to_be_removed(shop: None, keeper: Client) -> None:
     [operation] = panels(keeper)["deprecated"]["operations"]
     callers = [(key, calls.value, last) for key, _, calls, last in operation["callers"]]
     assert callers == [(str(key), 3 * 3000 + 30, today()) for key in APIKey.objects.order_by("pk")]
-    assert "<strong>pet-detail</strong> is to be removed on 5 December 2030." in keeper.get("/admin/").content.decode()
+    assert "<strong>pet-detail</strong> will be removed on 5 December 2030." in keeper.get("/admin/").content.decode()
 
 
 def test_the_keys_that_expire_soon_and_the_last_imports(shop: None, keeper: Client) -> None:

@@ -1,4 +1,4 @@
-"""How environment variables are read; tests/test_settings.py has what each of them may be."""
+"""How environment variables are read; tests/test_settings.py has the valid values of each."""
 
 from pathlib import Path
 from typing import Any
@@ -69,8 +69,8 @@ def test_a_secret_from_a_file(tmp_path: Path) -> None:
 def test_all_mistakes_at_once() -> None:
     env = Env({})
     env.exit_on_mistakes()
-    env.refuse("A", "is wrong.")
-    env.refuse("B", "is missing.")
+    env.reject("A", "is wrong.")
+    env.reject("B", "is missing.")
     with pytest.raises(SystemExit) as ended:
         env.exit_on_mistakes()
-    assert str(ended.value) == ("The service cannot start. Mend these settings:\n  - A: is wrong.\n  - B: is missing.")
+    assert str(ended.value) == ("The service cannot start. Fix these settings:\n  - A: is wrong.\n  - B: is missing.")

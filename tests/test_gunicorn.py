@@ -13,7 +13,7 @@ from tests.server import ROOT, SECONDS, Gunicorn, free_port, send, until
 
 
 def get(port: int, path: str, headers: Mapping[str, str] | None = None) -> tuple[int, str]:
-    """Return status and body of a GET on a new connection, so that any worker may answer."""
+    """Return status and body of a GET on a new connection, so that any worker may serve it."""
     answer = send(port, "GET", path, headers=headers)
     return answer.status, answer.body.decode()
 
@@ -39,7 +39,7 @@ def test_wrong_settings_end_the_start_with_their_list(start: Start) -> None:
     gunicorn = start(PETSTORE_ENVIRONMENT="nonsense", THREADS="0")
     assert gunicorn.process.wait(SECONDS) == 1
     assert gunicorn.log.read_text().splitlines() == [
-        "The service cannot start. Mend these settings:",
+        "The service cannot start. Fix these settings:",
         "  - PETSTORE_ENVIRONMENT: must be one of production, staging, development.",
         "  - THREADS: must be a whole number from 1 to 64.",
     ]
@@ -49,7 +49,7 @@ def test_wrong_addresses_end_the_start_with_their_list(start: Start) -> None:
     gunicorn = start(PORT="99999", WEB_CONCURRENCY="0")
     assert gunicorn.process.wait(SECONDS) == 1
     assert gunicorn.log.read_text().splitlines() == [
-        "The service cannot start. Mend these settings:",
+        "The service cannot start. Fix these settings:",
         "  - PORT: must be a whole number from 1 to 65535.",
         "  - WEB_CONCURRENCY: must be a whole number from 1 to 256.",
     ]
@@ -59,7 +59,7 @@ def test_metrics_on_the_public_port_end_the_start(start: Start) -> None:
     gunicorn = start(PORT="8000", METRICS_PORT="8000")
     assert gunicorn.process.wait(SECONDS) == 1
     assert gunicorn.log.read_text().splitlines()[1:] == [
-        "  - METRICS_PORT: must differ from PORT: the metrics are not for the public."
+        "  - METRICS_PORT: must differ from PORT, because metrics are not public."
     ]
 
 

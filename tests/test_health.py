@@ -7,7 +7,7 @@ from django.db import connection
 from django.test import Client
 
 from tests.conftest import error
-from tests.test_database_trouble import instead_of
+from tests.test_database_errors import instead_of
 
 READY = {"status": "ready", "checks": {"database": "ok", "migrations": "ok", "cache": "ok"}}
 

@@ -91,7 +91,7 @@ def all_at_once(work: Callable[[int], Any], threads: int = 16) -> list[Any]:
 
 @contextmanager
 def sent(server: Gunicorn, request: bytes) -> Iterator[http.client.HTTPResponse]:
-    """Send these bytes, which http.client would not, and give the answer's head; 2 s at most for each wait."""
+    """Send these bytes, which http.client would not, and return the head of the response; 2 s at most for each wait."""
     with socket.create_connection(("127.0.0.1", server.port), timeout=2) as connection:
         connection.sendall(request)
         method = request.partition(b" ")[0].decode()
@@ -101,7 +101,7 @@ def sent(server: Gunicorn, request: bytes) -> Iterator[http.client.HTTPResponse]
 
 
 def exchange(server: Gunicorn, request: bytes) -> tuple[int, Any]:
-    """Return status and JSON of the answer."""
+    """Return status and JSON of the response."""
     with sent(server, request) as response:
         return response.status, json.load(response)
 

@@ -52,14 +52,14 @@ def test_unknown_methods_share_one_label(counted: metrics.Metrics) -> None:
 
 
 def test_defect_is_counted_by_kind(counted: metrics.Metrics) -> None:
-    metrics.count_defect("refused_data")
-    assert samples(counted.registry) == {("petstore_defects_total", "refused_data"): 1}
+    metrics.count_defect("rejected_data")
+    assert samples(counted.registry) == {("petstore_defects_total", "rejected_data"): 1}
 
 
 def test_nothing_is_counted_by_default() -> None:
     assert metrics.metrics is None
     metrics.observe_request(method="GET", route="pet-list", status=200, seconds=0)
-    metrics.count_defect("refused_data")
+    metrics.count_defect("rejected_data")
 
 
 def count_in_slot(slot: str, folder: Path) -> None:

@@ -1,4 +1,4 @@
-"""A wrong setting stops the start with a sentence that names the variable and what it may be."""
+"""A wrong setting stops the start with a sentence that names the variable and its valid values."""
 
 import os
 import subprocess
@@ -33,11 +33,11 @@ def start(
 
 
 def mistakes(variables: dict[str, str]) -> list[str]:
-    """Return what the start is refused for."""
+    """Return the mistakes that stop the start."""
     done = start(variables)
     assert (done.returncode, done.stdout) == (1, "")
     first, *lines = done.stderr.splitlines()
-    assert first == "The service cannot start. Mend these settings:"
+    assert first == "The service cannot start. Fix these settings:"
     return [line.removeprefix("  - ") for line in lines]
 
 
@@ -95,7 +95,7 @@ def test_everything_that_is_missing_at_once(environment: str) -> None:
         "with them.",
         f"ALLOWED_HOSTS: is required in {environment}: the host names of this service, separated by commas.",
         f"DATABASE_URL: is required in {environment}: postgres://USER:PASSWORD@HOST:5432/NAME, or sqlite:////path for "
-        "a small shop.",
+        "a small store.",
     ]
 
 
@@ -154,7 +154,7 @@ def test_each_mistake_has_its_sentence(variables: dict[str, str], expected: str)
 
 def test_any_host_is_refused_in_production() -> None:
     assert mistakes(PRODUCTION | {"ALLOWED_HOSTS": "*"}) == [
-        "ALLOWED_HOSTS: must name the hosts; * is refused in production."
+        "ALLOWED_HOSTS: must name the hosts; * is not allowed in production."
     ]
 
 

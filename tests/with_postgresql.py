@@ -79,7 +79,7 @@ def _version(folder: Path) -> list[int]:
 
 
 def _account() -> pwd.struct_passwd | None:
-    """Return the user the server runs as, or None for our own: PostgreSQL refuses to run as root."""
+    """Return the user the server runs as, or None for our own: PostgreSQL does not run as root."""
     if os.geteuid() != 0:
         return None
     names = {entry.pw_name: entry for entry in pwd.getpwall()}
@@ -88,7 +88,7 @@ def _account() -> pwd.struct_passwd | None:
 
 @dataclass
 class Server:
-    """A cluster in `folder`, reachable only through a socket there, that belongs to nobody else."""
+    """A cluster in `folder`, reachable only through a socket there, that no one else uses."""
 
     folder: Path
     binaries: Path = field(default_factory=find_binaries)
@@ -195,7 +195,6 @@ class Command:
     """The command, and what signals meant for us do with it."""
 
     def __init__(self) -> None:
-        """Take over SIGINT and SIGTERM."""
         self.process: subprocess.Popen[bytes] | None = None
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, self._handle)

@@ -28,7 +28,7 @@ DELETED_AT_ONCE = 500
 
 
 class RowForm(SeenForm):
-    """A row of the list, whose status is named after the animal for those who do not see the row."""
+    """A row of the list, whose status is labelled with the name of the animal, for screen readers."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         """Name it."""
@@ -132,7 +132,7 @@ class PetAdmin(ChangesAdmin):
     def delete_selected(self, request: HttpRequest, queryset: Any) -> HttpResponse | None:
         """Ask, naming each animal, and delete them."""
         if len(queryset.order_by().values_list("pk")[: DELETED_AT_ONCE + 1]) > DELETED_AT_ONCE:
-            message = f"At most {DELETED_AT_ONCE:,} animals can be deleted at once. Nothing was deleted; select fewer."
+            message = f"At most {DELETED_AT_ONCE:,} animals can be deleted at once. Nothing was deleted. Select fewer."
             self.message_user(request, message, messages.ERROR)
             return None
         return delete_selected(self, request, queryset)

@@ -28,8 +28,8 @@ NAMED = 10
 """Animals that a message names."""
 
 CATEGORY = "category"
-NONE_LEFT = "None of the selected animals is in this list any more. Nothing was changed."
-IN_PART = "This page was sent in part. Nothing was changed; select the animals anew."
+NONE_LEFT = "Nothing changed. The selected animals are not in this list any more."
+IN_PART = "Nothing changed: the form was incomplete. Select the animals again."
 
 
 class SeenAnimalsField(forms.CharField):
@@ -67,7 +67,7 @@ class BulkForm(forms.Form):
 
 def too_many() -> str:
     """Return what is said of a selection that is too large."""
-    return f"At most {AT_MOST:,} animals can be changed at once. Nothing was changed; filter or search for fewer."
+    return f"At most {AT_MOST:,} animals can be changed at once. Nothing changed. Filter or search for fewer."
 
 
 def _action(becomes: str, description: str) -> Any:
@@ -78,7 +78,7 @@ def _action(becomes: str, description: str) -> Any:
         if len(pairs) > AT_MOST:
             model_admin.message_user(request, too_many(), messages.ERROR)
             return None
-        if not pairs:  # somebody else deleted them, or changed what the list is filtered by
+        if not pairs:  # someone else deleted them, or changed what the list is filtered by
             model_admin.message_user(request, NONE_LEFT, messages.WARNING)
             return None
         animals = ",".join(f"{pet}:{change}" for pet, change in sorted(pairs))
@@ -98,7 +98,7 @@ ACTIONS = [
 
 @admin.register(BulkChange)
 class BulkChangeAdmin(RecordAdmin):
-    """The record of bulk changes, to be read by whoever may see animals; each can be undone by who made it."""
+    """The record of bulk changes, for everyone who can see animals. The person who made one can undo it."""
 
     list_display = ["__str__", "what", "changed", "who", "made_at", "undone"]
     fields = ["what", "who", "made_at", "changed", "undone", "left_as_they_are"]
@@ -120,7 +120,7 @@ class BulkChangeAdmin(RecordAdmin):
         return "\n".join(f"{name} ({number}): {reason}" for number, name, reason in bulk.left) or "none"
 
     def has_view_permission(self, request: Any, _obj: Any = None) -> bool:
-        """Return whether the user may see animals: a bulk change tells of nothing else."""
+        """Return whether the user may see animals: a bulk change shows nothing else."""
         return bool(request.user.has_perm("pets.view_pet") or request.user.has_perm("pets.change_pet"))
 
     def has_module_permission(self, request: Any) -> bool:
@@ -151,9 +151,9 @@ class BulkChangeAdmin(RecordAdmin):
         try:
             bulk = make(form.cleaned_data["animals"], target, user=request.user)  # type: ignore[arg-type]  # signed in
         except IntegrityError:
-            messages.error(request, f"The category “{target.word}” was deleted meanwhile. Nothing was changed.")
+            messages.error(request, f"Nothing changed. The category “{target.word}” has just been deleted.")
         else:
-            _tell(request, bulk, f"{_animals(bulk.changed)} changed: {target}.", undo_link=True)
+            _report(request, bulk, f"{_animals(bulk.changed)} changed: {target}.", undo_link=True)
         return HttpResponseRedirect(f"{reverse('admin:pets_pet_changelist')}?{form.cleaned_data['filters']}")
 
     @method_decorator(require_http_methods(["GET", "HEAD", "POST"]))
@@ -166,7 +166,7 @@ class BulkChangeAdmin(RecordAdmin):
         try:
             if request.method == "POST":
                 undone = undo(bulk, user=request.user)
-                _tell(request, undone, f"{_animals(undone.changed)} given the former value again.")
+                _report(request, undone, f"{_animals(undone.changed)} given the former value again.")
                 return HttpResponseRedirect(reverse("admin:pets_pet_changelist"))
             refuse_others(bulk, user=request.user)
         except UndoRefusedError as error:
@@ -218,7 +218,7 @@ def _shown(made: Plan) -> dict[str, Any]:
     }
 
 
-def _tell(request: HttpRequest, bulk: BulkChange, done: str, *, undo_link: bool = False) -> None:
+def _report(request: HttpRequest, bulk: BulkChange, done: str, *, undo_link: bool = False) -> None:
     """Say what was done, with a link that undoes it, and what was left."""
     if undo_link and bulk.changed:
         address = reverse("admin:pets_bulkchange_undo", args=[bulk.pk])

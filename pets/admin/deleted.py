@@ -13,7 +13,7 @@ from pets.restoring import SEARCHED, RestoreRefusedError, deleted_animals
 from pets.restoring import restore as bring_back
 
 LISTED = 100
-"""Animals on the page; whoever looks for an older one searches."""
+"""Animals on the page. The search finds older ones."""
 
 
 def may_restore(request: Any) -> bool:

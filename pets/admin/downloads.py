@@ -16,7 +16,7 @@ from pets.exporting import FileFormat, Form, write_pets
 from pets.models import Pet
 
 MOST_ANIMALS = {FileFormat.CSV: 100_000, FileFormat.XLSX: 20_000}
-"""The most that a page sends, as it writes the file before it responds. The command `export_pets` has no limit."""
+"""In one download, as the file is complete before it is sent. The command `export_pets` has no limit."""
 
 MEMORY = 8 * 1024 * 1024
 CONTENT_TYPES = {
@@ -26,7 +26,7 @@ CONTENT_TYPES = {
 
 
 class TooManyError(ValueError):
-    """More animals than a page sends; the text is for the person who asked."""
+    """More animals than one download sends. The text is for the user."""
 
 
 def download(pets: QuerySet[Pet], file_format: FileFormat) -> FileResponse:

@@ -16,7 +16,7 @@ from history.conflicts import latest_change_of_each
 from pets.models import Pet, PetStatus
 
 LISTED = 10_000
-"""Animals that can be reached by turning pages; whoever looks for another one searches or filters."""
+"""Animals on all pages of the list. Searches and filters find the others."""
 
 NEWEST = 50_000
 """How far from the end a search looks before it asks the index: what is common is found there."""
@@ -117,7 +117,7 @@ class PetChangeList(ChangeList):
         near = list(keys.filter(self._near_the_end())[:stop])
         if len(near) >= stop:
             return near[start:stop]
-        # The order is made here: told to make it, PostgreSQL may walk along the ids in the hope of meeting enough.
+        # Python sorts: asked to sort, PostgreSQL may walk along the ids in the hope of meeting enough.
         found = list(keys.order_by()[: LISTED + 1])
         self.more_than_listed = len(found) > LISTED
         return sorted({*near, *found}, reverse=not self._oldest_first)[start:stop]
@@ -131,7 +131,7 @@ class PetChangeList(ChangeList):
         return rows.annotate(latest_change=latest_change_of_each(Pet.history))
 
     def _posted(self, request: HttpRequest) -> list[Pet]:
-        """Return the animals of a list that was sent, in its order: each must stand beside its own form."""
+        """Return the animals of a list that was sent, in its order: each must be beside its own form."""
         keys = self.model_admin._get_edited_object_pks(request, "form")  # noqa: SLF001 - as the form itself finds them
         found = {str(pet.pk): pet for pet in self._rows([int(key) for key in keys if key.isdecimal()])}
         return [found[key] for key in keys if key in found]

@@ -47,15 +47,15 @@ class Migration(migrations.Migration):
                     "unchanged",
                     models.BigIntegerField(default=0, help_text="Rows that say what the catalogue already said."),
                 ),
-                ("refused", models.BigIntegerField(default=0, help_text="Rows with an error.")),
+                ("refused", models.BigIntegerField(default=0, help_text="Rows with a fault.")),
                 (
                     "new_categories",
                     models.JSONField(default=list, help_text="The ids of the categories that were added."),
                 ),
-                ("rejects", models.TextField(blank=True, help_text="The file with the rejected rows.")),
+                ("rejects", models.TextField(blank=True, help_text="The file with the refused rows.")),
                 (
                     "outcome",
-                    models.TextField(blank=True, help_text="Why it was rejected, stopped or failed; how it was undone."),
+                    models.TextField(blank=True, help_text="Why it was refused, stopped or failed; how it was undone."),
                 ),
                 ("started_at", models.DateTimeField(auto_now_add=True)),
                 ("finished_at", models.DateTimeField(null=True)),

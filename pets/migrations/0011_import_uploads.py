@@ -22,7 +22,7 @@ class Migration(migrations.Migration):
                 (
                     "rejects",
                     models.BinaryField(
-                        default=b"", help_text="The rejected rows, as import_pets --rejects writes them."
+                        default=b"", help_text="The refused rows, as import_pets --rejects writes them."
                     ),
                 ),
                 ("created_at", models.DateTimeField(auto_now_add=True, db_index=True)),

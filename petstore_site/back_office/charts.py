@@ -12,12 +12,12 @@ ROW, LABEL, TOTAL = 26, 190, 80
 LONGEST = 24
 """Characters of a label that have room in the picture; the table has the whole."""
 LEAST = 1.5
-"""Units that the smallest figure is drawn with, so that it can be told from none."""
+"""Units that the smallest figure is drawn with, so that it differs from zero."""
 
 
 @dataclass(frozen=True)
 class Series:
-    """What one colour stands for; `css` is one of the classes in dashboard.css."""
+    """A colour and its meaning; `css` is one of the classes in dashboard.css."""
 
     label: str
     css: str
@@ -52,14 +52,14 @@ class Row:
 
 @dataclass(frozen=True)
 class Bar:
-    """A rectangle of the picture; `told` is what a pointer over it shows."""
+    """A rectangle of the picture; `label` is its tooltip."""
 
     x: float
     y: float
     width: float
     height: float
     css: str
-    told: str
+    label: str
 
 
 @dataclass(frozen=True)
@@ -97,17 +97,16 @@ class Chart:
     picture: Picture = field(init=False)
 
     def __post_init__(self) -> None:
-        """Draw."""
         object.__setattr__(self, "picture", _lying(self) if self.lying else _upright(self))
 
     @property
     def total(self) -> int:
-        """All of it."""
+        """The sum of all rows."""
         return sum(row.total for row in self.rows)
 
     @property
     def description(self) -> str:
-        """What somebody who cannot see the picture is told; the table has the rest."""
+        """The text for readers who cannot see the picture. The table has the rest."""
         if not self.total:
             return "Nothing to show."
         most = max(self.rows, key=lambda row: row.total)
@@ -137,9 +136,9 @@ def _upright(chart: Chart) -> Picture:
     scale, ground = _scale(chart, HEIGHT), TOP + HEIGHT
     drawn = [
         Bar(round(number * step + step * 0.1, 1), round(ground - start - length, 1), round(step * 0.8, 1),
-            round(length, 1), css, told)
+            round(length, 1), css, label)
         for number, row in enumerate(chart.rows)
-        for start, length, css, told in _pieces(chart, row, scale)
+        for start, length, css, label in _pieces(chart, row, scale)
     ]  # fmt: skip
     texts = [Text(0, TOP - 6, f"{_top(chart):,}")]
     if chart.rows:
@@ -151,9 +150,9 @@ def _upright(chart: Chart) -> Picture:
 def _lying(chart: Chart) -> Picture:
     scale = _scale(chart, WIDTH - LABEL - TOTAL)
     drawn = [
-        Bar(round(LABEL + start, 1), number * ROW + 5, round(length, 1), ROW - 10, css, told)
+        Bar(round(LABEL + start, 1), number * ROW + 5, round(length, 1), ROW - 10, css, label)
         for number, row in enumerate(chart.rows)
-        for start, length, css, told in _pieces(chart, row, scale)
+        for start, length, css, label in _pieces(chart, row, scale)
     ]
     texts = []
     for number, row in enumerate(chart.rows):

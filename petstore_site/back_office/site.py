@@ -11,7 +11,7 @@ from django.utils.decorators import method_decorator
 
 
 class BackOffice(AdminSite):
-    """The admin site that `PetstoreAdminConfig` makes the default one."""
+    """The admin site; `PetstoreAdminConfig` makes it the default."""
 
     site_header = "Pet Store back office"
     site_title = "Pet Store back office"
@@ -19,11 +19,11 @@ class BackOffice(AdminSite):
 
     @method_decorator(secure_admin_login)
     def login(self, _request: HttpRequest, _extra_context: Any = None) -> HttpResponse:
-        """Lead on whoever is signed in; Django's own form, which counts no failures, is never reached."""
+        """Redirect a signed-in user. Django's own form, which does not count failures, is never shown."""
         return HttpResponseRedirect(reverse("admin:index"))
 
     def password_change(self, *_given: Any) -> HttpResponse:  # type: ignore[override]  # Django: a TemplateResponse
-        """Lead to the page that knows of temporary passwords."""
+        """Redirect to the page that handles temporary passwords."""
         return HttpResponseRedirect(reverse("account_change_password"))
 
     def index(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> TemplateResponse:

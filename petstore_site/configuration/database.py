@@ -1,11 +1,11 @@
-"""From `DATABASE_URL` to Django's `DATABASES`; the deadlines are those of docs/operations.md."""
+"""Convert `DATABASE_URL` into Django's `DATABASES`, with the timeouts of docs/operations.md."""
 
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from petstore_site.logs import redact
-from rest.database_errors import UNMIGRATED, trouble
+from rest.database_errors import UNMIGRATED, failure_of
 
 FORMS = (
     "must be sqlite:///relative/path, sqlite:////absolute/path or postgres://USER:PASSWORD@HOST:5432/NAME[?sslmode=…]."
@@ -29,11 +29,11 @@ SQLITE_LOCK_SECONDS = 5
 def parse_database_url(url: str, *, base_dir: Path, serving: bool, threads: int, pgbouncer: bool) -> dict[str, Any]:
     """Return Django's settings for one database.
 
-    `serving` says that requests are answered here: they get a connection pool as large as the
+    `serving` says that this process serves requests: they get a connection pool as large as the
     worker has `threads`, and short deadlines; commands and migrations get neither. Behind
     PgBouncer in transaction mode the role carries the deadlines, since it forwards no options.
 
-    Raises `ValueError` with a sentence that says what the address may be, and never repeats it.
+    Raises `ValueError` with a sentence that says which forms are valid and never repeats the address.
     """
     scheme = url.partition("://")[0]
     if scheme == "sqlite":
@@ -60,7 +60,7 @@ def _sqlite(url: str, base_dir: Path) -> dict[str, Any]:
 
 
 def _postgresql(url: str, *, serving: bool, threads: int, pgbouncer: bool) -> dict[str, Any]:
-    from psycopg import ProgrammingError  # noqa: PLC0415 - a shop with SQLite need not load it
+    from psycopg import ProgrammingError  # noqa: PLC0415 - not needed with SQLite
     from psycopg.conninfo import conninfo_to_dict  # noqa: PLC0415
 
     try:
@@ -90,8 +90,8 @@ def _postgresql(url: str, *, serving: bool, threads: int, pgbouncer: bool) -> di
 
 
 def sentence(error: BaseException) -> str:
-    """Return what an operator is told whose command met this database error."""
-    if trouble(error) is UNMIGRATED:
+    """Return the message for an operator whose command failed with this database error."""
+    if failure_of(error) is UNMIGRATED:
         return "The database has not been migrated. Run: manage.py migrate"
-    told = " ".join(str(error).split()) or type(error).__name__
-    return f"The database named by DATABASE_URL cannot be used: {redact(told)}"
+    message = " ".join(str(error).split()) or type(error).__name__
+    return f"The database named by DATABASE_URL cannot be used: {redact(message)}"

@@ -1,6 +1,6 @@
 """Reads the settings from environment variables and reports every mistake at once.
 
-A wrong setting must stop the start with a sentence that names the variable and what it may be.
+A wrong setting stops the start with a sentence that names the variable and its valid values.
 """
 
 import re
@@ -19,12 +19,11 @@ class Env:
     """
 
     def __init__(self, variables: Mapping[str, str]) -> None:
-        """Read from `variables`, as a rule `os.environ`."""
         self.variables = variables
         self.mistakes: list[str] = []
 
-    def refuse(self, name: str, sentence: str) -> None:
-        """Record that the variable `name` is wrong; `sentence` says what it may be."""
+    def reject(self, name: str, sentence: str) -> None:
+        """Record that the variable `name` is wrong; `sentence` says which values are valid."""
         self.mistakes.append(f"{name}: {sentence}")
 
     def text(self, name: str, default: str = "") -> str:
@@ -37,11 +36,11 @@ class Env:
         if not path:
             return self.text(name, default)
         if self.text(name):
-            self.refuse(name, f"set either {name} or {name}_FILE, not both.")
+            self.reject(name, f"set either {name} or {name}_FILE, not both.")
         try:
             return Path(path).read_text(encoding="utf-8").strip()
         except (OSError, UnicodeDecodeError):
-            self.refuse(f"{name}_FILE", "must be the path of a readable UTF-8 file.")
+            self.reject(f"{name}_FILE", "must be the path of a readable UTF-8 file.")
             return default
 
     def parsed(self, name: str, parse: Callable[[str], T], default: T) -> T:
@@ -57,7 +56,7 @@ class Env:
         value, allowed = self.text(name, default), list(options)
         if value in allowed:
             return value
-        self.refuse(name, f"must be one of {', '.join(allowed)}.")
+        self.reject(name, f"must be one of {', '.join(allowed)}.")
         return default
 
     def flag(self, name: str, *, default: bool) -> bool:
@@ -65,7 +64,7 @@ class Env:
         words = {"true": True, "1": True, "false": False, "0": False}
         value = self.text(name, str(default)).lower()
         if value not in words:
-            self.refuse(name, "must be true or false.")
+            self.reject(name, "must be true or false.")
         return words.get(value, default)
 
     def integer(self, name: str, default: int, *, least: int, most: int) -> int:
@@ -73,7 +72,7 @@ class Env:
         value = self.text(name, str(default))
         if re.fullmatch(r"[0-9]{1,9}", value) and least <= int(value) <= most:
             return int(value)
-        self.refuse(name, f"must be a whole number from {least} to {most}.")
+        self.reject(name, f"must be a whole number from {least} to {most}.")
         return default
 
     def items(self, name: str, default: Iterable[str] = ()) -> list[str]:
@@ -92,12 +91,12 @@ class Env:
         try:
             return parse(text)
         except ValueError as error:
-            self.refuse(name, str(error))
+            self.reject(name, str(error))
             return default
 
 
 def exit_with(mistakes: Iterable[str]) -> NoReturn:
     """Raise `SystemExit` with one line a mistake."""
     lines = "\n".join(f"  - {mistake}" for mistake in mistakes)
-    message = f"The service cannot start. Mend these settings:\n{lines}"
+    message = f"The service cannot start. Fix these settings:\n{lines}"
     raise SystemExit(message)

@@ -1,1 +1,1 @@
-"""What is open to everyone: the landing page, the description and its page, health, and error pages."""
+"""The public part of the site: landing page, API description, health checks and error pages."""

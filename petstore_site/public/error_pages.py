@@ -1,4 +1,4 @@
-"""Django's own errors: an Error for programs, a page for people in the back office."""
+"""Django's own errors: an Error for API clients, a page for people in the back office."""
 
 import logging
 import sys
@@ -36,7 +36,7 @@ View = TypeVar("View", bound=Callable[..., HttpResponseBase])
 
 
 def read_only(view: View) -> View:
-    """Answer GET, HEAD and OPTIONS on a page that changes nothing, and other methods with an Error."""
+    """Allow GET, HEAD and OPTIONS on a page that changes nothing; other methods get an Error."""
 
     @csrf_exempt
     @wraps(view)
@@ -54,7 +54,7 @@ def read_only(view: View) -> View:
 
 
 def open_to_every_origin(view: View) -> View:
-    """Let scripts of every origin read a page (CORS): it is the same for everybody."""
+    """Let scripts of every origin read a page (CORS): it is the same for everyone."""
 
     @wraps(view)
     def wrapper(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
@@ -70,69 +70,71 @@ def open_to_every_origin(view: View) -> View:
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
     """Return 400: a foreign Host, too many fields, a suspicious cookie."""
-    return _answer(request, ErrorCode.BAD_REQUEST)
+    return _respond(request, ErrorCode.BAD_REQUEST)
 
 
 def permission_denied(request: HttpRequest, exception: Exception) -> HttpResponse:
     """Return 403."""
-    return _answer(request, ErrorCode.INSUFFICIENT_SCOPE, "You don't have permission to do this. Ask an administrator.")
+    return _respond(
+        request, ErrorCode.INSUFFICIENT_SCOPE, "You don't have permission to do this. Ask an administrator."
+    )
 
 
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
-    """Return 403 for a form that was not ours, or was open for too long."""
-    logger.warning("Form refused: %s", reason)
+    """Return 403 for a form that is not from this site or has expired."""
+    logger.warning("Form rejected: %s", reason)
     message = "This form has expired or did not come from this site. Go back, reload the page and send it again."
-    return _answer(request, ErrorCode.INSUFFICIENT_SCOPE, message)
+    return _respond(request, ErrorCode.INSUFFICIENT_SCOPE, message)
 
 
 def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
     """Return 404."""
-    return _answer(request, ErrorCode.ROUTE_NOT_FOUND)
+    return _respond(request, ErrorCode.ROUTE_NOT_FOUND)
 
 
 def too_many_requests(request: HttpRequest) -> HttpResponse:
     """Return 429 to a user who sends forms too fast."""
-    return _answer(request, ErrorCode.RATE_LIMITED, "You are sending forms too fast. Wait a minute and try again.")
+    return _respond(request, ErrorCode.RATE_LIMITED, "You are sending forms too fast. Wait a minute and try again.")
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
-    """Return 500, or 503 if the database is at fault."""
+    """Return 500, or 503 if the database failed."""
     error = sys.exc_info()[1]
-    answer = for_database_error(request, error) if error else None
-    return answer or _answer(request, ErrorCode.INTERNAL_ERROR)
+    response = for_database_error(request, error) if error else None
+    return response or _respond(request, ErrorCode.INTERNAL_ERROR)
 
 
 def unavailable(request: HttpRequest, retry_after: int) -> HttpResponse:
     """Return 503; `retry_after` is in seconds."""
-    return _answer(request, ErrorCode.UNAVAILABLE, retry_after=retry_after)
+    return _respond(request, ErrorCode.UNAVAILABLE, retry_after=retry_after)
 
 
 def for_database_error(request: HttpRequest, error: BaseException) -> HttpResponse | None:
-    """Return 503 or 400 if `error` came from the database and is known, else None."""
-    if database_errors.refused_data(error):
-        logger.error("The database refused a value that validation let through", exc_info=error)
-        metrics.count_defect("refused_data")
-        return _answer(request, ErrorCode.BAD_REQUEST)
-    trouble = database_errors.trouble(error)
-    if trouble is None:
+    """Return 503 or 400 if `error` is a known database error, else None."""
+    if database_errors.rejected_data(error):
+        logger.error("The database rejected a value that our validation accepted", exc_info=error)
+        metrics.count_defect("rejected_data")
+        return _respond(request, ErrorCode.BAD_REQUEST)
+    failure = database_errors.failure_of(error)
+    if failure is None:
         return None
-    logger.error("Database trouble: %s %s", database_errors.sqlstate(error) or type(error.__cause__).__name__, error)
-    if trouble.drop_connection:
+    logger.error("Database error: %s %s", database_errors.sqlstate(error) or type(error.__cause__).__name__, error)
+    if failure.drop_connection:
         database_errors.drop(connection)
-    return unavailable(request, trouble.retry_after)
+    return unavailable(request, failure.retry_after)
 
 
-def _answer(
+def _respond(
     request: HttpRequest, code: ErrorCode, message: str = "", *, retry_after: int | None = None
 ) -> HttpResponse:
     if not request.path_info.startswith(PEOPLE):
         return error_response(code, message, retry_after=retry_after)
-    told = message or FOR_PEOPLE.get(code, code.meaning)
-    context = {"phrase": code.status.phrase, "message": told, "request_id": acting().request_id}
+    shown = message or FOR_PEOPLE.get(code, code.meaning)
+    context = {"phrase": code.status.phrase, "message": shown, "request_id": acting().request_id}
     try:
         response = render(request, "error.html", context, status=code.status)
     except Exception:
-        logger.exception("The page for this error could not be drawn")
+        logger.exception("The page for this error could not be rendered")
         return error_response(code, message, retry_after=retry_after)
     if retry_after is not None:
         response["Retry-After"] = str(retry_after)

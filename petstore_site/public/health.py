@@ -1,4 +1,4 @@
-"""`/livez` and `/readyz`, for whatever watches the service; neither needs a key."""
+"""`/livez` and `/readyz`, for monitoring and load balancers. Neither needs a key."""
 
 import logging
 from collections.abc import Callable
@@ -23,7 +23,7 @@ RETRY_AFTER = 2
 @never_cache
 @read_only
 def livez(_request: HttpRequest) -> HttpResponse:
-    """Return 200: the process answers. Touches nothing else."""
+    """Return 200: the process responds. Nothing else is checked."""
     return JsonResponse({"status": "alive"})
 
 

@@ -1,4 +1,4 @@
-"""What is open to everybody: what this is, the API's description, and a page to read and try it."""
+"""The public pages: the landing page, the API's description, and a page to read and try it."""
 
 from functools import cache
 from threading import Lock
@@ -21,41 +21,41 @@ ICONS = {
 
 
 def environment(_request: HttpRequest) -> dict[str, str]:
-    """Return the template variables that tell production from staging: the word, and the icon in the browser's tab."""
+    """Return the template variables that show the environment: its name and the icon in the browser's tab."""
     name = settings.PETSTORE_ENVIRONMENT
     return {"petstore_environment": name, "petstore_icon": ICONS[name]}
 
 
 @read_only
 def landing(request: HttpRequest) -> HttpResponse:
-    """Say what this is, with three curl lines for this very address."""
+    """Show the landing page, with three curl examples for this address."""
     return render(request, "landing.html", {"address": request.build_absolute_uri("/v1")})
 
 
 @open_to_every_origin
 @read_only
 def description(request: HttpRequest) -> HttpResponse:
-    """Return the OpenAPI description, the same for everybody, or 304 if the caller has it."""
+    """Return the OpenAPI description, the same for everyone, or 304 if the caller has it."""
     response = HttpResponse(_description(), content_type="application/json")
     revalidate(request, response)
     return response
 
 
-_one_draws = Lock()  # drf-spectacular loads its extensions at the first use, which threads must not do side by side
+_one_builds = Lock()  # drf-spectacular loads its extensions at the first use, which is not thread-safe
 
 
 def _description() -> bytes:
-    with _one_draws:
-        return _drawn()
+    with _one_builds:
+        return _built()
 
 
 @cache
-def _drawn() -> bytes:
+def _built() -> bytes:
     generator = SchemaGenerator()  # type: ignore[no-untyped-call]
     return render_json(generator.get_schema(request=None, public=True))  # type: ignore[no-untyped-call]
 
 
 @read_only
 def docs(request: HttpRequest) -> HttpResponse:
-    """Show the description; what is tried there goes to this very service."""
+    """Show the description; requests sent from the page go to this service."""
     return render(request, "docs.html", {"error_codes": list(ErrorCode)})

@@ -1,4 +1,4 @@
-"""What the store does otherwise than allauth: nobody signs up, nothing is told of accounts, secrets are encrypted."""
+"""Our changes to allauth: no sign-up, no hint whether an account exists, encrypted secrets."""
 
 import logging
 from base64 import urlsafe_b64encode
@@ -23,69 +23,69 @@ from petstore_site.staff.sessions import signed_in_recently
 
 logger = logging.getLogger(__name__)
 
-REFUSED = "The user name or the password is not correct."
+WRONG_CREDENTIALS = "The user name or the password is not correct."
 LOCKED = "Too many failed attempts. Wait 15 minutes and try again, or ask an administrator."
 
 BEGUN_WITH = "staff_begun_with"
-"""Where the session has the hash that tells whether the password is the one of the first step."""
+"""Session key of the password's hash at the first step, to notice a change before the second."""
 
 
 class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]  # allauth has no types
     """Accounts of the staff."""
 
     error_messages = DefaultAccountAdapter.error_messages | {
-        "username_password_mismatch": REFUSED,
+        "username_password_mismatch": WRONG_CREDENTIALS,
         "too_many_login_attempts": LOCKED,
         "rate_limited": LOCKED,
         "incorrect_password": "This is not your password.",
-        "enter_current_password": "This is not your present password.",
+        "enter_current_password": "This is not your current password.",
     }
 
     def is_open_for_signup(self, _request: HttpRequest) -> bool:
-        """Return that nobody makes an account for themselves."""
+        """Return False: administrators create accounts."""
         return False
 
     def authentication_failed(self, request: HttpRequest, **_credentials: Any) -> None:
-        """Log where it came from, and not the name, in whose place people type passwords."""
+        """Log the address but not the name: people sometimes type their password there."""
         logger.warning("A sign-in failed, from %s", self.get_client_ip(request))
 
     def pre_login(self, request: HttpRequest, user: Any, **_login: Any) -> HttpResponse | None:
-        """Refuse a passkey whose owner may not sign in, as an unknown one is refused; note which password it was."""
+        """Reject a passkey whose owner cannot sign in, like an unknown one. Remember the password's hash."""
         if not StaffBackend().user_can_authenticate(user):
-            return self._refuse(request)
+            return self._reject(request)
         request.session[BEGUN_WITH] = user.get_session_auth_hash()
         return None
 
     def login(self, request: HttpRequest, user: Any) -> None:
-        """Sign in, unless the account was closed or its password changed since the first step."""
+        """Sign in, unless the account was deactivated or its password changed since the first step."""
         unchanged = request.session.pop(BEGUN_WITH, None) == user.get_session_auth_hash()
         if not unchanged or not StaffBackend().user_can_authenticate(user):
-            raise ImmediateHttpResponse(self._refuse(request))
+            raise ImmediateHttpResponse(self._reject(request))
         super().login(request, user)
 
-    def _refuse(self, request: HttpRequest) -> HttpResponse:
+    def _reject(self, request: HttpRequest) -> HttpResponse:
         clear_login(request)
         messages.error(request, str(self.error_messages["incorrect_code"]))
         return HttpResponseRedirect(reverse("account_login"))
 
     def is_reauthentication_required(self, **given: Any) -> bool:
-        """Return whether a password is asked for again: not within five minutes of signing in."""
+        """Return whether the password must be entered again: not within five minutes of signing in."""
         return not signed_in_recently(self.request) and super().is_reauthentication_required(**given)
 
     def clean_password(self, password: str, user: Any = None) -> str:
-        """Return a password that is good, and new; raise `ValidationError` for any other."""
+        """Return a password that is valid and new; raise `ValidationError` otherwise."""
         if user is not None and user.check_password(password):
-            message = "Choose another than the one you have."
+            message = "Choose a password that differs from your current one."
             raise ValidationError(message, code="same_as_current")
         return str(super().clean_password(password, user))
 
     def set_password(self, user: Any, password: str) -> None:
-        """Keep the password that its owner chose."""
+        """Save the password. It is the owner's own choice, so it is not temporary."""
         super().set_password(user, password)
         TemporaryPassword.objects.filter(user=user).delete()
 
     def get_password_change_redirect_url(self, _request: HttpRequest) -> str:
-        """Return where to go with the new password."""
+        """Return the page to show after the change."""
         return resolve_url(settings.LOGIN_REDIRECT_URL)
 
     def _get_login_attempts_cache_key(self, _request: HttpRequest, **credentials: Any) -> str:
@@ -97,7 +97,7 @@ class MFAAdapter(DefaultMFAAdapter):  # type: ignore[misc]  # allauth has no typ
     """Second factors; their secrets are in the database only as encrypted by `SECRET_KEY`."""
 
     def encrypt(self, text: str) -> str:
-        """Return what may be stored."""
+        """Return the secret as it is stored."""
         return _cipher().encrypt(text.encode()).decode()
 
     def decrypt(self, encrypted_text: str) -> str:

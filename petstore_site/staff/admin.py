@@ -1,4 +1,4 @@
-"""Accounts of the staff and their roles in the back office. A one-time password is shown once, in the answer itself."""
+"""Staff accounts and their roles in the back office. A one-time password is shown once, in the response itself."""
 
 from typing import Any, ClassVar
 
@@ -19,17 +19,15 @@ admin.site.unregister([User, Group, EmailAddress, Authenticator])
 
 
 class NewMemberForm(forms.ModelForm):
-    """A member without a password: who it belongs to chooses it."""
+    """A new account without a password: its owner chooses one."""
 
     class Meta:
-        """What the admin's `add_fieldsets` choose from."""
-
         model = User
         fields: ClassVar = ["username", "first_name", "last_name", "email", "groups"]
 
 
 class ResetForm(forms.Form):
-    """How much of the old sign-in goes."""
+    """Whether the second factors are removed too."""
 
     remove_second_factors = forms.BooleanField(
         required=False, label="Remove the second factors too", help_text="For a lost phone or security key."
@@ -38,7 +36,7 @@ class ResetForm(forms.Form):
 
 @admin.register(User)
 class MemberAdmin(UserAdmin):
-    """Members get roles, not single permissions; only a superuser makes or touches a superuser."""
+    """Staff members get roles, not single permissions. Only a superuser can create or edit superusers."""
 
     add_form = NewMemberForm
     add_form_template = "admin/change_form.html"
@@ -47,36 +45,36 @@ class MemberAdmin(UserAdmin):
     filter_horizontal = ["user_permissions"]
 
     class Media:
-        """A second click on the button that makes an account is not a second form."""
+        """A double click on the button creates one account."""
 
         js: ClassVar = ["petstore/submit-once.js"]
 
     def get_readonly_fields(self, request: Any, _obj: User | None = None) -> Any:
-        """Return what this administrator cannot give: more than an administrator has."""
+        """Return the fields that this administrator cannot change: more rights than an administrator has."""
         shown = ["last_login", "date_joined"]
         return shown if request.user.is_superuser else [*shown, "is_superuser", "user_permissions"]
 
     def formfield_for_manytomany(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
-        """Return the roles as boxes to tick: there are few."""
+        """Return the roles as checkboxes: there are few."""
         if db_field.name == "groups":
             kwargs |= {"widget": forms.CheckboxSelectMultiple, "label": "Roles", "help_text": ""}
         return super().formfield_for_manytomany(db_field, request, **kwargs)
 
     def has_change_permission(self, request: HttpRequest, obj: User | None = None) -> bool:
-        """Return whether the member may change accounts, and this one."""
-        return super().has_change_permission(request, obj) and _may_touch(request, obj)
+        """Return whether the user can change accounts, and this one."""
+        return super().has_change_permission(request, obj) and _can_edit(request, obj)
 
     def has_delete_permission(self, request: HttpRequest, obj: User | None = None) -> bool:
-        """Return whether the member may delete accounts, and this one."""
-        return super().has_delete_permission(request, obj) and _may_touch(request, obj)
+        """Return whether the user can delete accounts, and this one."""
+        return super().has_delete_permission(request, obj) and _can_edit(request, obj)
 
     def add_view(self, request: HttpRequest, form_url: str = "", extra_context: Any = None) -> HttpResponse:
-        """Show the form with one button: what it leads to is shown once."""
+        """Show the form with one button: the next page is shown only once."""
         only_save = {"show_save_and_add_another": False, "show_save_and_continue": False}
         return super().add_view(request, form_url, (extra_context or {}) | only_save)
 
     def save_model(self, request: Any, obj: Any, form: Any, change: bool) -> None:  # noqa: FBT001 - Django's signature
-        """Make an account one of the staff, which is all that accounts are for, with a one-time password."""
+        """Give a new account staff status and a one-time password."""
         if change:
             super().save_model(request, obj, form, change)
             return
@@ -84,15 +82,15 @@ class MemberAdmin(UserAdmin):
         obj.one_time_password = TemporaryPassword.objects.give(obj)
 
     def response_add(self, request: HttpRequest, obj: Any, _post_url_continue: str | None = None) -> HttpResponse:
-        """Show the password in this very answer: a redirect would have to store it."""
+        """Show the password in this response: a redirect would have to store it."""
         return self._show_password(request, obj, obj.one_time_password)
 
     def user_change_password(self, request: HttpRequest, id: str, form_url: str = "") -> HttpResponse:  # noqa: A002, ARG002 - Django's names
-        """Ask, then give the member a new one-time password and show it once."""
+        """Ask, then set a new one-time password and show it once."""
         member = self._member_to_change(request, id)
         form = ResetForm(request.POST if request.method == "POST" else None)
         if not form.is_valid():
-            return self._page(request, "reset.html", member, title="Give a new password", form=form)
+            return self._page(request, "reset.html", member, title="Reset the password", form=form)
         return self._show_password(request, member, self._reset(request, member, **form.cleaned_data))
 
     def _member_to_change(self, request: HttpRequest, object_id: str) -> User:
@@ -108,10 +106,10 @@ class MemberAdmin(UserAdmin):
     @transaction.atomic
     def _reset(self, request: Any, member: User, *, remove_second_factors: bool) -> str:
         password = TemporaryPassword.objects.give(member)
-        done = "Given a one-time password."
+        done = "One-time password set."
         if remove_second_factors:
             Authenticator.objects.filter(user=member).delete()
-            done = "Given a one-time password; second factors removed."
+            done = "One-time password set. Second factors removed."
         self.log_change(request, member, done)
         return password
 
@@ -128,8 +126,8 @@ class MemberAdmin(UserAdmin):
 
 @admin.register(Group)
 class RoleAdmin(GroupAdmin):
-    """The four roles come from `roles.py` and are made anew by each migrate; another mix is a group of its own."""
+    """Each migrate resets the four roles to those in `roles.py`. For other permissions, add a group."""
 
 
-def _may_touch(request: Any, member: User | None) -> bool:
+def _can_edit(request: Any, member: User | None) -> bool:
     return member is None or not member.is_superuser or request.user.is_superuser

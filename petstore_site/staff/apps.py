@@ -1,4 +1,4 @@
-"""Registers the staff's accounts with Django."""
+"""Register the staff's accounts with Django."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ from django.db.models.signals import post_migrate
 
 
 class StaffConfig(AppConfig):
-    """Who may enter the back office: sign-in, sessions, passwords, roles."""
+    """Access to the back office: sign-in, sessions, passwords, roles."""
 
     name = "petstore_site.staff"
     verbose_name = "Staff"

@@ -1,4 +1,4 @@
-"""Who may sign in: active members of the staff, with a password that has not run out."""
+"""Who can sign in: active staff members whose password has not expired."""
 
 from typing import Any
 
@@ -12,25 +12,25 @@ from django.http import HttpRequest
 from petstore_site.staff.models import TemporaryPassword, in_its_lifetime
 
 SECOND_FACTORS = [Authenticator.Type.TOTP, Authenticator.Type.WEBAUTHN]
-"""What counts; recovery codes alone do not."""
+"""What counts as a second factor; recovery codes alone do not."""
 
 
 class StaffBackend(ModelBackend):
-    """Refuses everybody else like a wrong password; a session ends as soon as its account is not staff any more."""
+    """Reject everyone else like a wrong password. A session ends as soon as its account is not staff any more."""
 
     def authenticate(  # type: ignore[override]  # Django's parameters have no types
         self, request: HttpRequest | None, username: str | None = None, password: str | None = None, **more: Any
     ) -> AbstractBaseUser | None:
-        """Return the member, or None for whatever reason, after the same work."""
+        """Return the user, or None. Each reason for None takes the same time."""
         user = super().authenticate(request, username=username, password=password, **more)
-        return None if user is None or _ran_out(user) else user
+        return None if user is None or _expired(user) else user
 
     def user_can_authenticate(self, user: Any) -> bool:
-        """Return whether this is an active member of the staff."""
+        """Return whether this is an active staff member."""
         return bool(super().user_can_authenticate(user) and user.is_staff)
 
     def get_user(self, user_id: int) -> User | None:
-        """Return the member of a session, with `has_second_factor` and `must_change_password`, in one query."""
+        """Return the user of a session, with `has_second_factor` and `must_change_password`, in one query."""
         mine = {"user": OuterRef("pk")}
         user = (
             User.objects.annotate(
@@ -43,5 +43,5 @@ class StaffBackend(ModelBackend):
         return user if user is not None and self.user_can_authenticate(user) else None
 
 
-def _ran_out(user: AbstractBaseUser) -> bool:
+def _expired(user: AbstractBaseUser) -> bool:
     return TemporaryPassword.objects.filter(user_id=user.pk).exclude(in_its_lifetime()).exists()

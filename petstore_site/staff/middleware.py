@@ -1,4 +1,4 @@
-"""What stands before every page of the back office, whatever the method."""
+"""Checks before every page of the back office, whatever the method."""
 
 import logging
 from collections.abc import Callable
@@ -27,21 +27,20 @@ ADDING_SECOND_FACTOR = CHANGING_PASSWORD | {
     "mfa_activate_totp",
     "mfa_add_webauthn",
 }
-TIMED_OUT = "You were signed out: nothing was done for a while, or the day was over. Sign in and go on where you were."
-CHANGE_PASSWORD = "Somebody else chose your password. Choose one of your own; the rest opens after that."  # noqa: S105
-ADD_SECOND_FACTOR = "Set up a second factor: an authenticator app or a passkey. The rest opens after that."
-USE_SECOND_FACTOR = "Your account has a second factor now. Sign in with it."
+TIMED_OUT = "Your session expired. Sign in to continue where you left off."
+CHANGE_PASSWORD = "Someone else set your password. Choose your own to continue."  # noqa: S105
+ADD_SECOND_FACTOR = "Set up a second factor to continue: an authenticator app or a passkey."
+USE_SECOND_FACTOR = "Your account now has a second factor. Sign in with it."
 
 
 class StaffMiddleware:
-    """Ends sessions in time, and leads members to their own password and second factor before anything else answers."""
+    """End expired sessions, and redirect users who must first choose a password or set up a second factor."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
-        """Wrap the views."""
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        """Leave other addresses alone: the API has no sessions."""
+        """Skip other paths: the API has no sessions."""
         if not request.path_info.startswith(PEOPLE):
             return self.get_response(request)
         if request.user.is_authenticated:
@@ -50,29 +49,29 @@ class StaffMiddleware:
             else:
                 sessions.note_use(request)
                 identify(f"staff {request.user.get_username()}")
-        answer = self.get_response(request)
-        add_never_cache_headers(answer)  # or the next one at this computer goes back to recovery codes
-        return answer
+        response = self.get_response(request)
+        add_never_cache_headers(response)  # or the next user of the browser could go back to the recovery codes
+        return response
 
     def process_view(self, request: Any, *_view: Any) -> HttpResponse | None:
-        """Return where the member has to go first, or None."""
+        """Return a redirect to what the user must do first, or None."""
         if not request.path_info.startswith(PEOPLE) or not request.user.is_authenticated:
             return None
         page = request.resolver_match.view_name
         if request.user.must_change_password:
-            return None if page in CHANGING_PASSWORD else _lead(request, "account_change_password", CHANGE_PASSWORD)
+            return None if page in CHANGING_PASSWORD else _redirect(request, "account_change_password", CHANGE_PASSWORD)
         if not settings.REQUIRE_STAFF_MFA or sessions.used_second_factor(request):
             return None
         if request.user.has_second_factor:
             _sign_out(request, USE_SECOND_FACTOR)
             return None
-        return None if page in ADDING_SECOND_FACTOR else _lead(request, "mfa_index", ADD_SECOND_FACTOR)
+        return None if page in ADDING_SECOND_FACTOR else _redirect(request, "mfa_index", ADD_SECOND_FACTOR)
 
     def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
-        """Return 503 while failed sign-ins cannot be counted, since nobody is to guess uncounted; else None."""
+        """Return 503 while failed sign-ins cannot be counted: passwords must not be guessed uncounted. Else None."""
         if not isinstance(error, RedisError):
             return None
-        logger.error("The cache cannot be reached, and without its counts nobody can sign in: %s", error)
+        logger.error("Nobody can sign in: the cache that counts failed sign-ins cannot be reached: %s", error)
         return error_pages.unavailable(request, retry_after=2)
 
 
@@ -81,6 +80,6 @@ def _sign_out(request: HttpRequest, why: str) -> None:
     messages.info(request, why)
 
 
-def _lead(request: HttpRequest, page: str, why: str) -> HttpResponse:
+def _redirect(request: HttpRequest, page: str, why: str) -> HttpResponse:
     messages.warning(request, why)
     return HttpResponseRedirect(reverse(page))

@@ -1,4 +1,4 @@
-"""Passwords that somebody else chose: they must be changed, and soon."""
+"""Temporary passwords: someone else chose them, and the owner must soon change them."""
 
 from datetime import timedelta
 from typing import ClassVar
@@ -10,11 +10,11 @@ from django.utils import timezone
 from django.utils.crypto import get_random_string
 
 LIFETIME = timedelta(hours=72)
-"""How long a password that somebody else chose can be used to sign in."""
+"""How long you can sign in with a temporary password."""
 
 
 READABLE = "abcdefghjkmnpqrstuvwxyz23456789"
-"""What a password that is passed on by people is made of: nothing that looks like something else."""
+"""The characters of a temporary password: none that looks like another."""
 
 
 def in_its_lifetime() -> models.Q:
@@ -23,14 +23,14 @@ def in_its_lifetime() -> models.Q:
 
 
 class TemporaryPasswordManager(models.Manager["TemporaryPassword"]):
-    """Marks passwords as temporary."""
+    """Mark passwords as temporary."""
 
     def mark(self, user: User) -> None:
-        """Let `user` sign in with the present password for `LIFETIME`, and do nothing else before changing it."""
+        """Let `user` sign in with the current password for `LIFETIME`, only to change it."""
         self.update_or_create(user=user, defaults={"given_at": timezone.now()})
 
     def give(self, user: User) -> str:
-        """Give `user`, stored or not, a new password; return it, which is the only time that anybody can read it."""
+        """Set a new password for `user`, saved or not, and return it. It cannot be read again."""
         password = get_random_string(16, READABLE)
         user.set_password(password)
         user.save()
@@ -39,7 +39,7 @@ class TemporaryPasswordManager(models.Manager["TemporaryPassword"]):
 
 
 class TemporaryPassword(models.Model):
-    """The account's password was chosen by somebody else. The row goes when its owner has chosen another."""
+    """Marks an account whose password someone else chose. Deleted when the owner chooses one."""
 
     user = models.OneToOneField(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, primary_key=True, related_name="+")
     given_at = models.DateTimeField()
@@ -47,5 +47,4 @@ class TemporaryPassword(models.Model):
     objects: ClassVar = TemporaryPasswordManager()
 
     def __str__(self) -> str:
-        """Return whose it is."""
         return f"temporary password of {self.user}"

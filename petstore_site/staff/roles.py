@@ -1,4 +1,4 @@
-"""The roles of the staff, as a table: which role may do what to which table."""
+"""The roles of the staff: what each role can do with which table."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -34,11 +34,11 @@ ROLES: dict[str, dict[str, str]] = {
     "Key manager": KEEP_KEYS,
     ADMINISTRATOR: CURATE | KEEP_KEYS | KEEP_STAFF,
 }
-"""Name of a Django group → table → what may be done to it. What does not exist (yet) is passed over."""
+"""Django group → table → permissions. Permissions that do not exist (yet) are skipped."""
 
 
-class Made(NamedTuple):
-    """What was done to one role; permissions are written `app.codename`."""
+class RoleChange(NamedTuple):
+    """How one role changed; permissions are written `app.codename`."""
 
     role: str
     created: bool
@@ -55,8 +55,8 @@ def permissions_of(role: str) -> Iterator[str]:
 
 
 @transaction.atomic
-def make_roles() -> list[Made]:
-    """Make the groups hold exactly what the table says; other groups, and who is in which, are left alone."""
+def make_roles() -> list[RoleChange]:
+    """Give the groups exactly the permissions of the table. Other groups and all memberships stay."""
     known = {
         f"{permission.content_type.app_label}.{permission.codename}": permission
         for permission in Permission.objects.select_related("content_type")
@@ -64,11 +64,11 @@ def make_roles() -> list[Made]:
     return [_make_role(role, known) for role in ROLES]
 
 
-def _make_role(role: str, known: dict[str, Permission]) -> Made:
+def _make_role(role: str, known: dict[str, Permission]) -> RoleChange:
     group, created = Group.objects.get_or_create(name=role)
     has = {permission.pk for permission in group.permissions.all()}
     wanted = {known[name].pk for name in permissions_of(role) if name in known}
     if has != wanted:
         group.permissions.set(wanted)
     names = {permission.pk: name for name, permission in known.items()}
-    return Made(role, created, sorted(names[pk] for pk in wanted - has), sorted(names[pk] for pk in has - wanted))
+    return RoleChange(role, created, sorted(names[pk] for pk in wanted - has), sorted(names[pk] for pk in has - wanted))

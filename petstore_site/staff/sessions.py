@@ -1,4 +1,4 @@
-"""How long a session lasts, and what it remembers of how it began."""
+"""How long a session lasts, and how its user signed in."""
 
 import time
 from typing import Any
@@ -14,19 +14,19 @@ SIGNED_IN_AT = "staff_signed_in_at"
 SEEN_AT = "staff_seen_at"
 SECOND_FACTOR = "staff_second_factor"
 
-SEEN_TO_THE = 60
-"""Seconds within which a further request is not written down."""
+WRITE_INTERVAL = 60
+"""Seconds between two writes of when a session was last used."""
 
 
 @receiver(user_logged_in)
 def note_sign_in(request: HttpRequest, **_signal: Any) -> None:
-    """Begin to count the session's time."""
+    """Store when the session began."""
     request.session[SIGNED_IN_AT] = request.session[SEEN_AT] = time.time()
 
 
 @receiver([authenticator_added, authenticator_used])
 def note_second_factor(request: HttpRequest, user: Any, **_signal: Any) -> None:
-    """Note that in this very session a second factor of this account was used or set up."""
+    """Store that this session used or set up a second factor of this account."""
     request.session[SECOND_FACTOR] = user.pk
 
 
@@ -36,16 +36,16 @@ def used_second_factor(request: Any) -> bool:
 
 
 def is_over(request: HttpRequest) -> bool:
-    """Return whether the session is older than `SESSION_COOKIE_AGE`, or was left alone for `SESSION_IDLE_AGE`."""
+    """Return whether the session is older than `SESSION_COOKIE_AGE`, or unused for `SESSION_IDLE_AGE`."""
     now = time.time()
     too_old = _at(request, SIGNED_IN_AT) <= now - settings.SESSION_COOKIE_AGE
     return too_old or _at(request, SEEN_AT) <= now - settings.SESSION_IDLE_AGE
 
 
 def note_use(request: HttpRequest) -> None:
-    """Note that the session is in use, with one write a minute at most."""
+    """Store that the session is in use, with one write a minute at most."""
     now = time.time()
-    if _at(request, SEEN_AT) <= now - SEEN_TO_THE:
+    if _at(request, SEEN_AT) <= now - WRITE_INTERVAL:
         request.session[SEEN_AT] = now
 
 

@@ -1,6 +1,6 @@
-"""The pages of allauth that the back office has; there are no others.
+"""The allauth pages that the back office uses; there are no others.
 
-Some of them would keep what a stranger sends until the stranger has signed in; here they are closed first.
+Some of them would store what an anonymous visitor sends until sign-in. Here they require sign-in first.
 """
 
 from allauth.account import views as account

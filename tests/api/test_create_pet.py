@@ -11,7 +11,7 @@ from categories.models import Category
 from pets.models import Pet
 from tests.conftest import ApiClient, error
 from tests.factories import CategoryFactory
-from tests.test_database_trouble import instead_of
+from tests.test_database_errors import instead_of
 
 NAME_LENGTH = "name must have 1 to 255 characters."
 NAME_STRING = "name must be a string."
@@ -268,5 +268,5 @@ def test_three_statements_with_a_warm_key(api: ApiClient, category: Category, dj
     api.get("/v1/categories")
     with django_assert_num_queries(
         5
-    ):  # category, animal, history, and the savepoint that stands for BEGIN and COMMIT in a test
+    ):  # category, animal, history, and the savepoint, which is BEGIN and COMMIT outside a test
         assert api.post("/v1/pets", {"name": "x", "categoryId": category.pk}).status_code == 201

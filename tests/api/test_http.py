@@ -114,7 +114,7 @@ def test_accept_is_never_a_reason_to_refuse(api: ApiClient, category: Category, 
 
 
 class TestRequestId:
-    """`X-Request-ID` on every answer."""
+    """`X-Request-ID` on every response."""
 
     @pytest.mark.parametrize("given", ["abc-123", "A" * 128, "._-"])
     def test_the_callers_own(self, api: ApiClient, given: str) -> None:

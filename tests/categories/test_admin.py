@@ -77,7 +77,7 @@ def test_several_of_which_one_is_in_use(staff: Client) -> None:
     assert Category.history.filter(history_type="-", actor="staff keeper").count() == 2
 
 
-def test_why_is_told_without_reading_every_animal(staff: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_reason_is_shown_without_reading_every_animal(staff: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(admin, "COUNTED", 2)
     dogs = CategoryFactory(name="Dogs")
     PetFactory.create_batch(4, category=dogs)
@@ -88,7 +88,7 @@ def test_why_is_told_without_reading_every_animal(staff: Client, monkeypatch: py
 
 
 @pytest.mark.parametrize("several", [False, True])
-def test_an_animal_that_comes_at_the_same_moment_is_told(
+def test_an_animal_added_at_the_same_moment_is_reported(
     staff: Client, monkeypatch: pytest.MonkeyPatch, several: bool
 ) -> None:
     dogs = CategoryFactory(name="Dogs")
@@ -99,6 +99,6 @@ def test_an_animal_that_comes_at_the_same_moment_is_told(
         answer = staff.post(CATEGORIES, data, follow=True)
     else:
         answer = staff.post(f"{CATEGORIES}{dogs.pk}/delete/", {"post": "yes"}, follow=True)
-    assert told(answer) == ["An animal was put into the category at the same moment. Nothing was deleted."]
+    assert told(answer) == ["Nothing was deleted. Someone just added an animal to the category. Reload the page."]
     assert Category.objects.exists()
     assert not Category.history.filter(history_type="-").exists()

@@ -81,7 +81,7 @@ IN_PROGRESS: dict[str, list[Any]] = {"in progress": [409, "idempotency_in_progre
 
 
 class Service:
-    """The running service, and what a consumer is told about it."""
+    """The running service, and what a consumer knows about it."""
 
     def __init__(self, server: Gunicorn) -> None:
         """Give it keys and categories, one of them with the largest identifier there is."""

@@ -24,7 +24,7 @@ SEEN: dict[str, tuple[int, str | None]] = {}
 
 
 def client(key: str) -> AuthenticatedClient:
-    """Return a client with one of the keys; it raises for an answer that the description does not have."""
+    """Return a client with one of the keys; it raises for a response that the description does not have."""
     return AuthenticatedClient(base_url=TOLD["url"], token=TOLD.get(key, key), raise_on_unexpected_status=True)
 
 
@@ -32,7 +32,7 @@ CLIENT = client("write")
 
 
 def saw(step: str, answer: Response[Any]) -> Any:
-    """Note an answer and return what was parsed."""
+    """Record a response and return what was parsed."""
     parsed = answer.parsed
     code = None
     if isinstance(parsed, Error):
@@ -43,7 +43,7 @@ def saw(step: str, answer: Response[Any]) -> Any:
 
 
 def saw_raw(step: str, answer: httpx.Response) -> None:
-    """Note the answer to a request that the generated functions cannot make."""
+    """Record the response to a request that the generated functions cannot send."""
     error = Error.from_dict(answer.json())
     saw(step, Response(HTTPStatus(answer.status_code), answer.content, answer.headers, error))
 
@@ -109,7 +109,7 @@ def unchanged(pet: Pet) -> None:
 
 
 def invalid() -> None:
-    """Send what is refused with 400, one of each code."""
+    """Send what is rejected with 400, one of each code."""
     http, as_json = CLIENT.get_httpx_client(), {"Content-Type": "application/json"}
     saw_raw("malformed", http.post("/pets", content=b'{"name": ', headers=as_json))
     body = NewPet(name="", category_id=CATEGORY)

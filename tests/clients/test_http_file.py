@@ -50,7 +50,7 @@ def variables(text: str) -> dict[str, str]:
 
 
 def filled(text: str, values: dict[str, str], answers: dict[str, Answer]) -> str:
-    """Put in the variables, and what earlier answers said."""
+    """Put in the variables, and values from earlier responses."""
 
     def value(match: re.Match[str]) -> str:
         name, _, rest = match[1].partition(".response.")
@@ -72,7 +72,7 @@ def send(service: Service, request: Request, values: dict[str, str], answers: di
 
 @pytest.fixture(scope="module")
 def answers(service: Service) -> dict[str, Answer]:
-    """The answer to each request of the file, by its name."""
+    """The response to each request of the file, by its name."""
     text = FILE.read_text()
     told = {
         "host": service.server.url,

@@ -25,7 +25,7 @@ SECONDS = 300
 NO_NETWORK = re.compile(
     r"connection broken|ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|ETIMEDOUT|ENETUNREACH|ENOTCACHED|ERR_SOCKET_TIMEOUT"
 )
-"""What pip and npm say when no registry answers; anything else that goes wrong is a failure."""
+"""What pip and npm print when no registry responds; any other error is a failure."""
 
 
 def python_tools() -> Path:
@@ -90,5 +90,5 @@ def _install(*command: str | Path) -> None:
     except subprocess.TimeoutExpired:
         pytest.skip("the generators of clients cannot be installed: the registry is too slow")
     if done.returncode and NO_NETWORK.search(done.stderr):
-        pytest.skip("the generators of clients cannot be installed: no registry answers")
+        pytest.skip("the generators of clients cannot be installed: no registry responds")
     assert done.returncode == 0, done.stdout + done.stderr

@@ -140,7 +140,7 @@ def test_a_terminal_is_asked(
         ("issue_api_key Shop --scope all", 2, "usage", "argument --scope: invalid choice: 'all' (choose from 'read', 'write')"),
         ("issue_api_key ''", 3, "rejected", "name: This field cannot be blank."),
         ("create_admin clerk --password", 2, "usage", "argument --json: not allowed with argument --password-only"),
-        ("create_admin clerk", 3, "rejected", "The account 'clerk' exists already. To let it in again: create_admin clerk --reset"),
+        ("create_admin clerk", 3, "rejected", "The account 'clerk' exists already. To restore access: create_admin clerk --reset"),
     ],
 )  # fmt: skip
 def test_json_for_every_end(shell: Shell, line: str, status: int, state: str, message: str) -> None:

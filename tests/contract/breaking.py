@@ -1,7 +1,7 @@
 """Says which changes of an OpenAPI 3.1 description break a client that was written for the older one.
 
 One idea: what a caller may send can only grow, what comes back can only shrink. The exception is `Error.code`,
-to which codes may be added: clients are told to expect it. (The well-kept tool for this, oasdiff, is a Go
+to which codes may be added: clients must expect it. (The well-kept tool for this, oasdiff, is a Go
 program and no package that `make test` could install.)
 """
 
@@ -31,7 +31,6 @@ class Documents:
     """Both descriptions, for following their `$ref`s."""
 
     def __init__(self, old: Node, new: Node) -> None:
-        """Take them as they were read."""
         self.old, self.new = old, new
 
     def follow(self, old: Node, new: Node) -> tuple[Node, Node]:
@@ -207,7 +206,7 @@ def _values(schema: Node) -> list[Any] | None:
 
 
 def _limits(wider: Node, narrower: Node) -> Iterator[str]:
-    """Yield the keywords by which the schema that must be the wider one refuses what the other allows."""
+    """Yield the keywords by which the schema that must be the wider one rejects what the other allows."""
     yield from (key for key in LOWER if wider.get(key, -math.inf) > narrower.get(key, -math.inf))
     yield from (key for key in UPPER if wider.get(key, math.inf) < narrower.get(key, math.inf))
     yield from (key for key in RESTRICTIONS if key in wider and wider[key] != narrower.get(key))

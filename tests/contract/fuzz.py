@@ -2,7 +2,7 @@
 
 `python -m tests.contract.fuzz --cases 100000` starts a service of its own; `--base http://127.0.0.1:8000/v1 --key KEY`
 tests a running one. schemathesis sends every limit of the description over HTTP, then random requests and walks along
-links, then bytes that are hardly HTTP. Nobody else can write to that store meanwhile: the script also counts whether
+links, then bytes that are hardly HTTP. No one else can write to that store meanwhile: the script also counts whether
 anything but a 201 added an animal.
 """
 
@@ -33,7 +33,7 @@ RAW_SHARE = 20
 """One request in so many is raw bytes."""
 
 EXAMPLES = 1000
-"""Random requests for each operation before schemathesis begins anew with another seed."""
+"""Random requests for each operation before schemathesis starts again with another seed."""
 
 REQUEST_LINE = 3900
 """Bytes of a request line that a case may fill; gunicorn takes 4094, with method, path and version."""
@@ -52,7 +52,7 @@ class Request(NamedTuple):
 
 @dataclass
 class Tally:
-    """What was sent and answered, and every distinct failure with its number and first instance."""
+    """The requests and responses, and every distinct failure with its number and first instance."""
 
     requests: Counter[Request] = field(default_factory=Counter)
     failures: Counter[str] = field(default_factory=Counter)
@@ -145,7 +145,7 @@ class Service:
 
 
 def described(service: Service, *, seed: int, workers: int, examples: int, limits: bool) -> BaseSchema:
-    """Load the description from the service and tell the generator what is in the store.
+    """Load the description from the service and give the generator what is in the store.
 
     `examples` random requests for each operation; `limits` asks for those that every limit of the description gives.
     """
@@ -165,7 +165,7 @@ def described(service: Service, *, seed: int, workers: int, examples: int, limit
 
 
 def filter_case(_context: HookContext, case: AnyCase) -> bool:
-    """Leave out what never reaches the service: gunicorn refuses a longer request line itself (tests/protocol)."""
+    """Leave out what never reaches the service: gunicorn rejects a longer request line itself (tests/protocol)."""
     path = "".join(quote(str(value), safe="") for value in case.path_parameters.values())
     return len(path) + len(urlencode(case.query, doseq=True)) < REQUEST_LINE
 

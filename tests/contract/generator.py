@@ -1,7 +1,7 @@
-"""What schemathesis is told about the store that it tests, in the same process and over HTTP alike.
+"""What schemathesis knows about the store that it tests, in the same process and over HTTP alike.
 
 No check is switched off. What the description cannot say (which ids exist, what a cursor looks like, which
-`Idempotency-Key` was used before) the generator is told, so that data that fits the description must be accepted.
+`Idempotency-Key` was used before) the generator knows, so that data that fits the description must be accepted.
 """
 
 import json
@@ -54,7 +54,7 @@ def ask(get: Callable[[str], Page]) -> Store:
 
 
 def configuration(*, base_url: str, key: str, **more: Any) -> Config:
-    """Return the settings of a run: the key on every request, and what may answer right and wrong data.
+    """Return the settings of a run: the key on every request, and the responses to valid and invalid data.
 
     Stricter than schemathesis by itself, which also lets 401, 404, 409 and 5xx pass for right data.
     """
@@ -127,7 +127,7 @@ ONLY_SOMETIMES = {"api-key-expiration", "idempotency-replayed", "ratelimit", "ra
 
 
 def headers_are_the_described_ones(_context: CheckContext, response: Response, case: AnyCase) -> bool | None:
-    """No header without a description, none missing of those that an answer always has."""
+    """No header without a description, none missing of those that a response always has."""
     if (answer := _described_answer(case, response)) is not None:
         described = {name.lower() for name in answer["headers"]}
         sent = set(response.headers)
@@ -138,7 +138,7 @@ def headers_are_the_described_ones(_context: CheckContext, response: Response, c
 
 
 def errors_are_the_described_ones(_context: CheckContext, response: Response, case: AnyCase) -> bool | None:
-    """An Error has its three members, its `status` is the answer's, and its `code` is described for that answer."""
+    """An Error has its three fields, its `status` is the response's, and its `code` is described for it."""
     if response.status_code >= 400:
         assert response.headers["content-type"] == ["application/json"]
         error = response.json()
@@ -146,7 +146,7 @@ def errors_are_the_described_ones(_context: CheckContext, response: Response, ca
         assert error["status"] == response.status_code
         answer = _described_answer(case, response)
         codes = answer["content"]["application/json"]["examples"] if answer else [error["code"]]
-        assert error["code"] in codes, f"{error['code']} is not described for this answer"
+        assert error["code"] in codes, f"{error['code']} is not described for this response"
     return None
 
 

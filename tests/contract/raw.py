@@ -1,4 +1,4 @@
-"""Requests that no client library would send, as bytes on a connection of their own, and what they may be answered."""
+"""Requests that no client library would send, as bytes on a connection of their own, and the responses allowed."""
 
 import http.client
 import json
@@ -13,7 +13,7 @@ CLOSED = "closed"
 """The server may hang up on what is not a whole HTTP request."""
 
 GUNICORN_REFUSES = {400, 414, 417, 431, 501}
-"""What gunicorn answers by itself, as a page: nginx before it refuses the same as Errors (docs/nginx.md)."""
+"""What gunicorn rejects itself, with a page: behind nginx, nginx rejects it with Errors (docs/nginx.md)."""
 
 
 class Target(NamedTuple):
@@ -91,7 +91,7 @@ def _damaged(dice: random.Random, request: bytes) -> bytes:
 
 
 def send(request: bytes, target: Target) -> Verdict:
-    """Send it, close our half, and judge the first answer."""
+    """Send it, close our half, and judge the first response."""
     method = request.partition(b" ")[0].decode("latin-1")
     with closing(socket.create_connection((target.host, target.port), timeout=SECONDS)) as connection:
         try:
@@ -101,7 +101,7 @@ def send(request: bytes, target: Target) -> Verdict:
                 answer.begin()
                 return _judge(answer.status, answer.headers["Content-Type"], answer.read(), method)
         except TimeoutError:
-            return Verdict("hung", f"no answer within {SECONDS} seconds")
+            return Verdict("hung", f"no response within {SECONDS} seconds")
         except (ConnectionError, http.client.BadStatusLine):
             return Verdict(CLOSED)
 

@@ -1,7 +1,7 @@
 """The published description and the service are the same thing: schemathesis tries both against each other.
 
-Data that fits the description is accepted, other data refused, every answer is a described one, and a refused
-request changes nothing. `python -m tests.contract.fuzz` does the same over HTTP, for as long as one likes.
+Data that fits the description is accepted, other data rejected, every response is a described one, and a rejected
+request changes nothing. `python -m tests.contract.fuzz` does the same over HTTP, for as long as you like.
 """
 
 import logging
@@ -57,7 +57,7 @@ def store(key: str) -> Store:
 
 @pytest.fixture
 def described(store: Store, key: str, caplog: pytest.LogCaptureFixture) -> Iterator[BaseSchema]:
-    """The description as the service tells it, with a generator that knows what is in the store."""
+    """The description as the service sends it, with a generator that knows what is in the store."""
     caplog.set_level(logging.WARNING, "petstore.requests")
     config = configuration(base_url="http://localhost/v1", key=key)
     with connection_kept():
@@ -84,7 +84,7 @@ def rows() -> tuple[int, int, int]:
 
 
 def growth(case: AnyCase, response: Response) -> tuple[int, int, int]:
-    """What an answer says that it added: animals, categories, kept answers."""
+    """What a response says that it added: animals, categories, stored responses."""
     added = response.status_code == 201 and "idempotency-replayed" not in response.headers
     return int(added), 0, int(added and "Idempotency-Key" in case.headers)
 
@@ -132,7 +132,7 @@ def test_no_operation_is_left_out(client: Client) -> None:
 
 
 def test_links_between_operations_hold(described: BaseSchema, store: Store) -> None:
-    """Walks along the links that schemathesis infers: an id in an answer is a path parameter elsewhere."""
+    """Walks along the links that schemathesis infers: an ID in a response is a path parameter elsewhere."""
     machine: Any = described.as_state_machine()
 
     class Walk(machine):  # type: ignore[misc]  # made at run time

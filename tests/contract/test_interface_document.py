@@ -49,7 +49,7 @@ SCHEMAS = {"NewPet": NEW_PET, "Pet": PET, "Error": ERROR}
 # --- Section 4: endpoints --------------------------------------------------------------------------------------------
 
 OPERATIONS = {
-    # operation name: method, path, body, deprecated, parameters, answers
+    # operation name: method, path, body, deprecated, parameters, responses
     "listPets": ("get", "/pets", None, False, ["limit", "status"], {200: "Pets", 401: "Error"}),
     "createPet": ("post", "/pets", "NewPet", False, [], {201: "Pet", 400: "Error", 401: "Error"}),
     "getPet": ("get", "/pets/{petId}", None, True, ["petId"], {200: "Pet", 401: "Error", 404: "Error"}),

@@ -229,14 +229,14 @@ COMPATIBLE: dict[str, Change] = {
     "parameter moves to the path": put(*PETS, "get", "parameters", 0, to={"$ref": "#/components/schemas/limit"}),
     "wider parameter": put(*LIMIT, "schema", "maximum", to=1000),
     "parameter of more types": put(*LIMIT, "schema", "type", to=["number", "string"]),
-    "new optional request member": put(*NEW_PET, "properties", "age", to={"type": "integer"}),
-    "request member no longer required": put(*NEW_PET, "required", to=[]),
+    "new optional request field": put(*NEW_PET, "properties", "age", to={"type": "integer"}),
+    "request field no longer required": put(*NEW_PET, "required", to=[]),
     "request status for requests alone": put(
         *NEW_PET, "properties", "status", "enum", to=["available", "sold", "lost"]
     ),
     "longer names to send": put(*NEW_PET, "properties", "name", "maxLength", to=500),
-    "new response member": put(*PET, "properties", "age", to={"type": "integer"}),
-    "response member now required": put(*PET, "required", to=["id", "name", "kind"]),
+    "new response field": put(*PET, "properties", "age", to={"type": "integer"}),
+    "response field now required": put(*PET, "required", to=["id", "name", "kind"]),
     "narrower response enum": put(*PET, "properties", "kind", "enum", to=["cat"]),
     "integers for numbers": put(*PET, "properties", "weight", "type", to="integer"),
     "fewer at once": put(*PETS, "get", "responses", "200", "content", "application/json", "schema", "maxItems", to=50),
@@ -271,7 +271,7 @@ RELEASED = sorted((DOCS / "released").iterdir(), key=version)
 
 
 def test_no_released_client_breaks() -> None:
-    """Whoever must break something does it in a new major version, under another path, beside this one."""
+    """A breaking change needs a new major version, under another path, beside this one."""
     assert breaks(read(RELEASED[-1]), read(DOCS / "openapi.yaml")) == []
 
 

@@ -1,6 +1,6 @@
 """A browser in front of a real service; whatever it complains about fails the test.
 
-Playwright's event loop counts as running for as long as Playwright does, and Django's ORM refuses to work beside
+Playwright's event loop counts as running for as long as Playwright does, and Django's ORM does not work beside
 one. So Playwright lives as long as this folder's tests and no longer, and they reach the database through
 manage.py and HTTP only.
 """
@@ -46,7 +46,7 @@ def browser_type_launch_args(browser_type_launch_args: dict[str, Any]) -> dict[s
 
 @pytest.fixture(scope="package")
 def playwright() -> Iterator[Playwright]:
-    """In place of pytest-playwright's, which lives until the session ends."""
+    """Instead of pytest-playwright's, which lives until the session ends."""
     with sync_playwright() as playwright:
         yield playwright
 
@@ -60,7 +60,7 @@ def browser(browser_type_launch_args: dict[str, Any], playwright: Playwright) ->
 
 @pytest.fixture(scope="package")
 def server(browser: Browser) -> Iterator[Gunicorn]:
-    """The service with the demonstration catalogue and one member of the staff."""
+    """The service with the demo catalogue and one member of the staff."""
     with running_server() as server:
         server.manage("load_demo_data")
         who = ("--username", STAFF, "--email", "keeper@petstore.example")

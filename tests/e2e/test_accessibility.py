@@ -24,7 +24,7 @@ LEFT = [
 ]
 EXCEPTIONS = [
     "#swagger-ui",  # Swagger UI's own markup
-    ".selector",  # Django's script names the labels of its two lists by aria-label, which a label may not have
+    ".selector",  # Django's script names the labels of its two lists by aria-label, which a label must not have
 ]
 
 

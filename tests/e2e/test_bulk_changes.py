@@ -1,4 +1,4 @@
-"""Mistakes that the back office makes good: a bulk change undone, a conflict told, a deleted animal restored."""
+"""Mistakes that the back office corrects: a bulk change undone, a conflict reported, a deleted animal restored."""
 
 import itertools
 import re
@@ -97,7 +97,7 @@ def test_the_second_of_two_browsers_is_told(office: Page, second: Page, three: s
     expect(second.locator(".messagelist")).to_contain_text("was changed successfully")
     office.get_by_label("Name:").fill("Mine")
     office.get_by_role("button", name="Save", exact=True).click()
-    expect(office.locator(".errorlist")).to_contain_text("Somebody else changed this after you opened it")
+    expect(office.locator(".errorlist")).to_contain_text("Someone else changed this after you opened it")
     expect(office.locator(".errorlist")).to_contain_text(f"Status: “pending” → “sold” (staff {STAFF}, ")
     expect(office.get_by_label("Name:")).to_have_value("Mine")
     office.get_by_role("button", name="Save", exact=True).click()

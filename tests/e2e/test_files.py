@@ -1,4 +1,4 @@
-"""Files in the back office: one with an error in a row is sent, fixed, imported and undone; a list is downloaded as one."""
+"""Files in the back office: one with an error in a row is sent, fixed, imported and undone; a list is downloaded."""
 
 import csv
 import io

@@ -83,7 +83,7 @@ def test_the_secret_is_shown_once(office: Page, server: Gunicorn) -> None:
 
 
 def test_going_back_to_the_secret_does_not_show_it(office: Page, server: Gunicorn, complaints: list[str]) -> None:
-    """The browser may not have kept the answer; it would have to send the form again."""
+    """The browser must not cache the response; it would have to send the form again."""
     secret = issue(office, "Left")
     office.get_by_role("link", name="The page of this key").click()
     expect(office.get_by_label("Name:")).to_have_value("Left")

@@ -1,4 +1,4 @@
-"""A caller complains: the request desk finds out why; after a rotation the key's page tells when the old key can go."""
+"""A client complains: the request desk shows why; after a rotation the key's page shows when the old key can go."""
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -20,7 +20,7 @@ def issue(server: Gunicorn, name: str) -> str:
 
 
 def wait_until(server: Gunicorn, condition: str) -> None:
-    """Wait until the processes that answered have written down what makes the condition true."""
+    """Wait until the processes that served the requests have saved what makes the condition true."""
     code = f"from petstore_site.apikeys.models import *; print({condition})"
     until(lambda: server.manage("shell", "--verbosity=0", "--command", code).strip() == "True")
 

@@ -95,7 +95,7 @@ def enter_code(page: Page, shown: str) -> None:
     """Send the form of the second factor."""
     page.wait_for_url("/admin/account/sign-in/second-factor/")
     page.get_by_label("Code:").fill(shown)
-    page.get_by_role("button", name="Go on").click()
+    page.get_by_role("button", name="Continue").click()
 
 
 def authenticator(page: Page) -> None:
@@ -129,7 +129,7 @@ def test_the_first_sign_in_and_the_next(page: Page, server: Gunicorn, screenshot
     codes = page.locator(".recovery-codes li")
     expect(codes).to_have_count(10)
     recovery = codes.first.inner_text()
-    page.get_by_role("link", name="I have kept them").click()
+    page.get_by_role("link", name="I saved them").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Overview")
     sign_out(page)
 
@@ -161,7 +161,7 @@ def test_a_passkey_is_set_up_and_opens_alone(page: Page, server: Gunicorn, scree
     choose_password(page, server, "cleo")
     page.get_by_role("link", name="Set up a passkey").click()
     page.get_by_label("Name:").fill("Phone <b>")
-    page.get_by_label("Sign in with it alone:").check()
+    page.get_by_label("Sign in without a password:").check()
     screenshot("sign-in-passkey.png")
     page.get_by_role("button", name="Set up").click()
     page.wait_for_url("/admin/account/codes/")
@@ -207,7 +207,7 @@ def test_the_pages_can_be_used_by_everybody(
         set_up_app(page)
         expect(page.locator(".recovery-codes li")).to_have_count(10)
         no_serious_finding(page)
-        page.get_by_role("link", name="I have kept them").click()
+        page.get_by_role("link", name="I saved them").click()
         expect(page.get_by_role("heading", level=1)).to_have_text("Overview")
         for path in ("", "again/", "again/code/", "app/remove/", "codes/renew/", "passkeys/"):
             page.goto(f"/admin/account/{path}")

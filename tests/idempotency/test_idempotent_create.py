@@ -72,7 +72,7 @@ def test_a_number_and_a_string_are_not_the_same_payload(api: ApiClient, rex: dic
     assert [api.post("/v1/pets", body, Idempotency_Key="order-1").status_code for body in sent] == [201, 422]
 
 
-def test_a_refusal_is_not_kept(api: ApiClient, rex: dict[str, Any]) -> None:
+def test_an_error_is_not_stored(api: ApiClient, rex: dict[str, Any]) -> None:
     assert api.post("/v1/pets", {"name": "Rex"}, Idempotency_Key="order-1").status_code == 400
     assert not IdempotentRequest.objects.exists()
     assert api.post("/v1/pets", rex, Idempotency_Key="order-1").status_code == 201

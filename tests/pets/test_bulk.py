@@ -251,7 +251,7 @@ def test_animals_that_left_the_list_meanwhile_are_told_of(staff: Client, three: 
     answer = ask(staff, action, three[1], query="?status__exact=available")
     assert answer.status_code == 302
     page = staff.get(PETS)
-    assert told(page) == ["None of the selected animals is in this list any more. Nothing was changed."]
+    assert told(page) == ["Nothing changed. The selected animals are not in this list any more."]
 
 
 def test_only_who_made_it_can_undo_it(staff: Client, three: list[Pet]) -> None:
@@ -274,7 +274,7 @@ def test_everything_that_matches_up_to_a_bound(
     answer = staff.post(
         PETS, {"action": "become_sold", "_selected_action": three[0].pk, "select_across": 1, "index": 0}, follow=True
     )
-    too_many = "At most 2 animals can be changed at once. Nothing was changed; filter or search for fewer."
+    too_many = "At most 2 animals can be changed at once. Nothing changed. Filter or search for fewer."
     assert told(answer) == [too_many]
     forged = ",".join(f"{pet.pk}:1" for pet in three)
     answer = staff.post(f"{BULK}make/", {"animals": forged, "becomes": "sold", "confirm": "yes"}, follow=True)

@@ -1,4 +1,4 @@
-"""Two people, one animal or category: the second is told what the first changed, and loses nothing typed."""
+"""Two people, one animal or category: the second sees what the first changed, and loses nothing typed."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -14,7 +14,7 @@ from tests.conftest import ApiClient
 from tests.factories import CategoryFactory, PetFactory
 from tests.pets.office import PETS, form_of, history_disagrees, member, rows_of, seen, told
 
-FIRST = "Somebody else changed this after you opened it, and nothing of yours was saved."
+FIRST = "Not saved. Someone else changed this after you opened it."
 
 
 @pytest.fixture

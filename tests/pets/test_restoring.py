@@ -85,7 +85,7 @@ def test_a_sold_animal_keeps_the_day_of_its_sale(staff: Client, rex: Pet) -> Non
 def test_only_what_is_deleted_can_be_restored(staff: Client, rex: Pet) -> None:
     for number in (rex.pk, rex.pk + 1, 2**63 - 1):
         assert told(restore(staff, number)) == [
-            f"There is no deleted animal {number}; perhaps somebody else has restored it."
+            f"There is no deleted animal {number}. Perhaps someone else has restored it."
         ]
     assert Pet.objects.count() == 1
 
@@ -193,7 +193,7 @@ def test_as_many_as_can_be_named_are_deleted_at_once(
     pets = PetFactory.create_batch(3, category=category)
     data = {"action": "delete_selected", "_selected_action": [pet.pk for pet in pets], "index": 0}
     assert told(staff.post(PETS, data, follow=True)) == [
-        "At most 2 animals can be deleted at once. Nothing was deleted; select fewer."
+        "At most 2 animals can be deleted at once. Nothing was deleted. Select fewer."
     ]
     assert staff.post(PETS, data | {"post": "yes"}, follow=True).status_code == 200
     assert Pet.objects.count() == 3

@@ -20,6 +20,6 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 
 
 @pytest.fixture(autouse=True)
-def _failing_values_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def _failing_values_are_printed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Schemathesis, whose plugin every test run loads, silences Hypothesis's printer of values for all."""
     monkeypatch.setattr("hypothesis.core.RepresentationPrinter", RepresentationPrinter)

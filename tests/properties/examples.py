@@ -25,7 +25,6 @@ class RolledBackMachine(RuleBasedStateMachine):
     """A state machine whose every run starts with the rows that the test has made."""
 
     def __init__(self) -> None:
-        """Begin what `teardown` undoes."""
         super().__init__()
         self._block = rolled_back()
         self._block.__enter__()
@@ -41,10 +40,9 @@ def run(machine: type[RuleBasedStateMachine], **world: object) -> None:
 
 
 class Clock:
-    """Stands for the computer's clock, the calendar's and the monotonic one, within the block."""
+    """A fake clock for the block: the calendar's and the monotonic one."""
 
     def __init__(self) -> None:
-        """Begin at a moment that has nothing special."""
         self.now = datetime(2027, 3, 14, 15, 9, 26, tzinfo=UTC)
 
     def passes(self, time: timedelta) -> None:

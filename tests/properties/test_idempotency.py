@@ -1,4 +1,4 @@
-"""`Idempotency-Key` as a state machine: which request adds, which is a replay, which is refused."""
+"""`Idempotency-Key` as a state machine: which request adds, which is a replay, which is rejected."""
 
 import json
 import re
@@ -47,7 +47,7 @@ KEYS = ["a", "b", '"a"', "x" * 255]
 
 
 class Answered(NamedTuple):
-    """What is kept about a key: what was asked, when, and the answer."""
+    """What is stored for a key: the request, its time, and the response."""
 
     body: dict[str, Any]
     at: datetime
@@ -65,7 +65,7 @@ BODIES = st.sampled_from([*RIGHT, *WRONG])
 CROWDS = st.lists(BODIES, min_size=2, max_size=4) | st.builds(
     lambda text, callers: [text] * callers, BODIES, st.integers(2, 4)
 )
-"""What callers send who do not wait for each other: each something, or all the same."""
+"""What clients send at the same time: each its own body, or one body for all."""
 
 
 class Till(RuleBasedStateMachine):
@@ -175,7 +175,7 @@ def is_first(answer: Any) -> bool:
 
 
 def at_the_same_time(secret: str | None, requests: list[tuple[str, str]]) -> list[Any]:
-    """Send requests, each an `Idempotency-Key` and a body, from one thread each; return the answers in their order."""
+    """Send requests, each an `Idempotency-Key` and a body, from one thread each; return the responses in their order."""
     barrier = Barrier(len(requests))
 
     def post(request: tuple[str, str]) -> Any:
@@ -240,7 +240,7 @@ def test_only_blanks_around_a_key_are_ignored(clients: list[ApiClient]) -> None:
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("callers", [2, 8])
 def test_callers_at_the_same_time_add_one_animal_for_each_key(clients: list[ApiClient], callers: int) -> None:
-    """Every caller of a key sends the same body: one adds, the others get its answer, or 409 where they waited long."""
+    """Every caller of a key sends the same body: one adds, the others get its response, or 409 after a long wait."""
     answers = at_the_same_time(clients[0].key, [(KEYS[number % 2], RIGHT[0]) for number in range(callers)])
     assert Pet.objects.count() == min(callers, 2)
     for key in range(2):

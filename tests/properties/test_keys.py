@@ -49,12 +49,12 @@ def test_exactly_one_checksum_fits(prefix: str, body: str) -> None:
 
 
 @given(PREFIX, BODY, st.text(BASE62, min_size=6, max_size=6))
-def test_any_other_checksum_is_refused(prefix: str, body: str, checksum: str) -> None:
+def test_any_other_checksum_is_rejected(prefix: str, body: str, checksum: str) -> None:
     assert keys.is_well_formed(prefix + body + checksum, prefix=prefix) == is_key(prefix + body + checksum, prefix)
 
 
 @given(PREFIX, BODY, st.data())
-def test_any_one_character_changed_added_or_lost_is_refused(prefix: str, body: str, data: st.DataObject) -> None:
+def test_any_one_character_changed_added_or_lost_is_rejected(prefix: str, body: str, data: st.DataObject) -> None:
     text = prefix + body + keys.checksum(prefix + body)
     place = data.draw(st.integers(0, len(text) - 1), label="place")
     character = data.draw(st.sampled_from(BASE62) | st.characters(), label="character")
@@ -124,7 +124,7 @@ class Held:
         self.life = replace(self.life, **changes)
 
     def answers(self, now: datetime) -> set[str | int]:
-        """Return what a request may be told: the truth, or what was true less than a second ago."""
+        """Return the allowed responses: the truth, or what was true less than a second ago."""
         lives = [life for ended_at, life in self.past if now - ended_at < STALE]
         return {CODES[life.state(now)] for life in [*lives, self.life]}
 

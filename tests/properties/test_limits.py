@@ -22,7 +22,7 @@ from tests.properties.hammer import THREADS, TRIES
 from tests.server import ROOT, running_redis
 
 LIMITS = {"2/s": (2, 1), "3/min": (3, 60)}
-# No sum of them is a whole number of seconds: at the very end of a window either answer is right.
+# No sum of them is a whole number of seconds: at the very end of a window either response is right.
 WAITS = st.sampled_from([0, 0.0131, 0.3717, 0.7331, 13.6913, 41.3219])
 
 

@@ -84,7 +84,7 @@ def test_a_category_id_is_read_exactly(api: ApiClient, literal: str, exists: boo
         else:
             refusals = {NOT_AN_INT64 if number is None else NO_CATEGORY}
             if re.search("[eE][+-]?[0-9]{18}", literal):
-                refusals.add(NOT_JSON)  # Python's decimal numbers may not count that far
+                refusals.add(NOT_JSON)  # too large for Python's decimal numbers
             assert answer.status_code == 400
             assert answer.json()["message"] in refusals
             assert not Pet.objects.exists()
@@ -122,7 +122,7 @@ MEMBERS = st.fixed_dictionaries(
 
 @given(MEMBERS)
 def test_a_body_is_accepted_when_each_of_its_members_is(api: ApiClient, body: dict[str, Any]) -> None:
-    """Every combination of missing, wrong and right members, and of members that NewPet does not have."""
+    """Every combination of missing, wrong and right fields, and of fields that NewPet does not have."""
     right = {
         "name": isinstance(body.get("name"), str) and is_name(body["name"]),
         "categoryId": type(body.get("categoryId")) in {int, float} and body["categoryId"] == 1,

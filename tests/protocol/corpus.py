@@ -131,7 +131,7 @@ LEGAL = {
 }  # fmt: skip
 """What HTTP allows and clients send: one request."""
 
-REFUSED = {
+REJECTED = {
     "TE CL.TE", "TE TE.CL", "TE CL.TE empty", "TE TE.TE identity", "TE TE.TE x", "TE twice", "CL twice different",
     "CL twice different, 0 first", "CL list different", "CL plus", "CL minus", "CL hexadecimal", "TE folded",
 }  # fmt: skip

@@ -23,7 +23,7 @@ from django.conf import settings
 from petstore_site.apikeys import keys
 from rest.errors import CODES, error_body
 from tests.conftest import ApiClient, error
-from tests.protocol.corpus import CASES, LEGAL, REFUSED, written
+from tests.protocol.corpus import CASES, LEGAL, REJECTED, written
 from tests.protocol.nginx import FILES, Nginx, running_nginx
 from tests.protocol.wire import Answer, connected, exchange, read_answer, request
 from tests.server import Answer as WholeAnswer
@@ -43,7 +43,7 @@ def word() -> str:
 
 
 def assert_readable(answers: list[Answer]) -> None:
-    """Every error is an Error, whoever sent it."""
+    """Every error is an Error, from nginx, gunicorn or Django."""
     for answer in answers:
         if answer.status >= 400:
             answer.error()
@@ -86,24 +86,24 @@ class TestDivision:
         assert paths(server, mark) == Counter({f"/v1/outer-{mark}": len(served)} if served else {})
         assert len(answers) <= 1
         assert [answer.headers["X-Request-ID"] for answer in served] == [mark] * len(served)
-        assert len(served) in ({1} if name in LEGAL else {0} if name in REFUSED else {0, 1})
+        assert len(served) in ({1} if name in LEGAL else {0} if name in REJECTED else {0, 1})
         if layer == "nginx":
             assert request.getfixturevalue("nginx").forwarded(mark) == len(served)
         assert_unpoisoned(port)
 
     def test_the_corpus_is_whole(self) -> None:
         assert len(CASES) == 94
-        assert set(CASES) >= LEGAL | REFUSED
+        assert set(CASES) >= LEGAL | REJECTED
 
 
 def paths(server: Gunicorn, mark: str) -> Counter[str]:
-    """Return the paths with this mark that the service answered, and how often."""
+    """Return the paths with this mark that the service received, and how often."""
     lines = (json.loads(line) for line in server.log.read_text().splitlines() if mark in line and '"path"' in line)
     return Counter(line["path"] for line in lines)
 
 
 def assert_unpoisoned(port: int) -> None:
-    """Whoever comes next gets the answer to the own request."""
+    """The next client gets the response to its own request."""
     for _ in range(2):
         mark = word()
         answers = exchange(port, request(f"/v1/after-{mark}", f"X-Request-ID: {mark}"))
@@ -114,7 +114,7 @@ def big(size: int) -> str:
     return "a" * size
 
 
-REFUSALS: dict[str, bytes] = {
+REJECTIONS: dict[str, bytes] = {
     "lower-case method": request("/livez", method="get"),
     "method of 30": request("/livez", method="A" * 30),
     "method of 2": request("/livez", method="AB"),
@@ -165,9 +165,9 @@ UNLIKE: dict[str, tuple[bytes, int, int]] = {
 class TestRefusals:
     """What never reaches the service."""
 
-    @pytest.mark.parametrize("name", REFUSALS)
+    @pytest.mark.parametrize("name", REJECTIONS)
     def test_the_same_error_from_both(self, layer: str, port: int, name: str) -> None:
-        (answer,) = exchange(port, REFUSALS[name])
+        (answer,) = exchange(port, REJECTIONS[name])
         assert (answer.status, answer.error()) == (400, BAD_REQUEST)
         assert not answer.is_the_services
         assert answer.headers["Connection"] == "close"
@@ -341,7 +341,7 @@ class TestKeys:
 
 
 def malformed_headers(number: int, *, controls: bool) -> list[bytes]:
-    """Return so many values of Authorization, always the same; `controls` are bytes that gunicorn refuses itself."""
+    """Return so many values of Authorization, always the same; `controls` are bytes that gunicorn rejects itself."""
     chance = random.Random(number)
     allowed = bytes(byte for byte in range(256) if byte not in b"\0\r\n" and (controls or (byte >= 32 and byte != 127)))
     letters = keys.ALPHABET.encode()
@@ -448,7 +448,7 @@ def say_nothing(connection: socket.socket) -> None:
 
 
 def once(received: list[str]) -> Callable[[socket.socket], None]:
-    """Return what answers the first request on a connection and closes it at the second; notes their methods."""
+    """Return a server that responds to the first request on a connection and closes it at the second."""
 
     def serve(connection: socket.socket) -> None:
         for response in (b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}", b""):
@@ -489,7 +489,7 @@ def running_nginx_before(
 
 @contextmanager
 def load(port: int, key: str) -> Iterator[list[WholeAnswer]]:
-    """Send reads and refused additions without a pause on four connections; give the answers so far."""
+    """Send reads and rejected additions without a pause on four connections; yield the responses so far."""
     answers: list[WholeAnswer] = []
     done = threading.Event()
 

@@ -1,4 +1,4 @@
-"""Bytes on a connection, which http.client would not send, and the answers to them in their order."""
+"""Bytes on a connection, which http.client would not send, and the responses to them in their order."""
 
 import http.client
 import json
@@ -15,7 +15,7 @@ TIMEOUT = 8
 
 
 class Answer(NamedTuple):
-    """One answer, read to its end."""
+    """One response, read to its end."""
 
     status: int
     headers: http.client.HTTPMessage
@@ -27,7 +27,7 @@ class Answer(NamedTuple):
         return "Content-Security-Policy" in self.headers
 
     def error(self) -> dict[str, Any]:
-        """Return the Error that it must be: exactly the three members, known code, same status, JSON."""
+        """Return the Error that it must be: exactly the three fields, known code, same status, JSON."""
         assert self.headers.get_all("Content-Type") == ["application/json"], self
         body: dict[str, Any] = json.loads(self.body)
         assert list(body) == ["code", "message", "status"]
@@ -44,7 +44,7 @@ def connected(port: int) -> Iterator[tuple[socket.socket, BufferedReader]]:
 
 
 def read_answer(reader: BufferedReader) -> Answer | None:
-    """Return the next answer to something that is not HEAD, or None when the connection has ended."""
+    """Return the next response to something that is not HEAD, or None when the connection has ended."""
     try:
         line = reader.readline()
     except ConnectionResetError:
@@ -73,13 +73,13 @@ def _read_chunk(reader: BufferedReader) -> bytes:
 
 
 def exchange(port: int, sent: bytes) -> list[Answer]:
-    """Send these bytes, close our side, and return all answers until the other side is closed too."""
+    """Send these bytes, close our side, and return all responses until the other side is closed too."""
     with connected(port) as (connection, reader):
         try:
             connection.sendall(sent)
             connection.shutdown(socket.SHUT_WR)
         except (BrokenPipeError, ConnectionResetError):
-            pass  # refused before all was said
+            pass  # rejected before all was sent
         return list(iter(lambda: read_answer(reader), None))
 
 

@@ -21,7 +21,7 @@ def member(username: str = "anna", role: str | None = None, **columns: Any) -> U
 
 
 def sign_in(client: Client, username: str = "anna", password: str = PASSWORD, **sent: Any) -> Any:
-    """Send the form and return the answer."""
+    """Send the form and return the response."""
     return client.post(SIGN_IN, {"login": username, "password": password}, **sent)
 
 

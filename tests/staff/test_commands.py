@@ -89,7 +89,7 @@ class TestCreateAdmin:
             (["ada", "--email", "nowhere"], r"^email: Enter a valid email address\.$"),
         ],
     )
-    def test_refuses_what_is_no_name(self, arguments: list[str], told: str) -> None:
+    def test_rejects_an_invalid_name(self, arguments: list[str], told: str) -> None:
         with pytest.raises(CommandError, match=told):
             run("create_admin", *arguments)
         assert not User.objects.exists()
@@ -115,7 +115,7 @@ class TestCreateStaffRoles:
             "Administrator": SEEING | CURATING | KEYS | STAFF,
         }
 
-    def test_mends_what_was_changed_and_says_what(self) -> None:
+    def test_resets_what_was_changed_and_reports_it(self) -> None:
         Group.objects.get(name="Viewer").delete()
         curator = Group.objects.get(name="Curator")
         curator.permissions.remove(Permission.objects.get(codename="export_pet"))

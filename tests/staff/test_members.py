@@ -61,13 +61,13 @@ def test_a_new_password_ends_sessions_and_keeps_the_second_factor(office: Client
     assert "no-store" in answer["Cache-Control"]
     assert elsewhere.get("/admin/").status_code == 302
     assert sign_in(elsewhere, "anna", shown_password(answer.content.decode()))["Location"].endswith("second-factor/")
-    assert LogEntry.objects.get().change_message == "Given a one-time password."
+    assert LogEntry.objects.get().change_message == "One-time password set."
 
 
 def test_a_lost_phone_is_removed(office: Client, anna: User, secret: str) -> None:
     office.post(f"{ACCOUNTS}{anna.pk}/password/", {"remove_second_factors": "on"})
     assert not Authenticator.objects.exists()
-    assert LogEntry.objects.get().change_message == "Given a one-time password; second factors removed."
+    assert LogEntry.objects.get().change_message == "One-time password set. Second factors removed."
 
 
 def test_an_unknown_account_has_no_page(office: Client) -> None:

@@ -93,7 +93,7 @@ def forge(client: Client, path: str, sent: dict[str, Any]) -> Any:
 
 
 def read(answer: Any) -> str:
-    """Return the body; of an answer that streams, reading all of it is what closes it."""
+    """Return the body. A streamed response is closed only when all of it is read."""
     return b"".join(answer).decode(errors="replace")
 
 

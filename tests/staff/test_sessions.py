@@ -116,7 +116,7 @@ def test_looking_at_a_page_costs_one_query_for_the_account(office: Client, anna:
 
 
 class TestPassword:
-    """Changing it ends other sessions; one that somebody else chose must be changed first."""
+    """Changing it ends other sessions; a temporary one must be changed first."""
 
     CHANGE = {"oldpassword": PASSWORD, "password1": "a quiet purple giraffe", "password2": "a quiet purple giraffe"}
 
@@ -130,7 +130,7 @@ class TestPassword:
     @pytest.mark.parametrize(
         ("sent", "told"),
         [
-            ({"oldpassword": "a guess"}, "This is not your present password."),
+            ({"oldpassword": "a guess"}, "This is not your current password."),
             ({"password2": "something else"}, "You must type the same password each time."),
             ({"password1": "password1", "password2": "password1"}, "This password is too common."),
             ({"password1": "Anna-123", "password2": "Anna-123"}, None),
@@ -166,7 +166,9 @@ class TestPassword:
         TemporaryPassword.objects.mark(anna)
         sign_in(client)
         same = {"oldpassword": PASSWORD, "password1": PASSWORD, "password2": PASSWORD}
-        assert "Choose another than the one you have." in client.post(PASSWORD_PAGE, same).content.decode()
+        assert (
+            "Choose a password that differs from your current one." in client.post(PASSWORD_PAGE, same).content.decode()
+        )
         assert not is_open(client)
 
     def test_signing_out_is_always_possible(self, client: Client, anna: User) -> None:
@@ -190,7 +192,7 @@ def add_app(client: Client) -> list[str]:
 
 
 class TestRequiredSecondFactor:
-    """`REQUIRE_STAFF_MFA`: without a second factor nothing else answers."""
+    """`REQUIRE_STAFF_MFA`: without a second factor nothing else opens."""
 
     @pytest.fixture(autouse=True)
     def _required(self, settings: Any) -> None:
@@ -214,7 +216,7 @@ class TestRequiredSecondFactor:
         open_ = {name for name, answer in answers.items() if answer.get("Location") != FACTORS_PAGE}
         assert open_ == {"account_reauthenticate", "account_change_password", "mfa_index", "mfa_activate_totp"}
 
-    @pytest.mark.django_db(transaction=True)  # allauth tells of it after the commit
+    @pytest.mark.django_db(transaction=True)  # allauth sends its signal after the commit
     def test_an_app_is_set_up_and_the_rest_opens(self, client: Client) -> None:
         sign_in(client)
         assert middleware.ADD_SECOND_FACTOR in client.get("/admin/", follow=True).content.decode()
@@ -222,7 +224,7 @@ class TestRequiredSecondFactor:
         assert f'src="{page.context["totp_svg_data_uri"]}"' in page.content.decode()
         assert len(add_app(client)) == 10
         assert is_open(client)
-        assert "not shown again" in client.get("/admin/account/codes/").content.decode()
+        assert "be shown again" in client.get("/admin/account/codes/").content.decode()
 
     def test_a_wrong_code_sets_up_nothing(self, client: Client) -> None:
         sign_in(client)
@@ -241,7 +243,7 @@ class TestRequiredSecondFactor:
             assert is_open(other) is opened
 
     def test_a_session_from_before_has_to_sign_in_again(self, client: Client, anna: User) -> None:
-        """Else whoever has a stolen password, and was in before, would stay."""
+        """Else someone with a stolen password, signed in before, would stay signed in."""
         client.force_login(anna)
         TOTP.activate(anna, generate_totp_secret())
         answer = client.get("/admin/", follow=True)

@@ -1,4 +1,4 @@
-"""Signing in: who may, what is told to whom may not, and how often it can be tried."""
+"""Signing in: who can, which message everyone else gets, and how often you can try."""
 
 import re
 from datetime import timedelta
@@ -11,7 +11,7 @@ from django.test import Client
 from django.urls import NoReverseMatch, reverse
 from django.utils import timezone
 
-from petstore_site.staff.adapters import LOCKED, REFUSED
+from petstore_site.staff.adapters import LOCKED, WRONG_CREDENTIALS
 from petstore_site.staff.models import TemporaryPassword
 from tests.server import free_port
 from tests.staff.conftest import PASSWORD, SIGN_IN, code, member, sign_in
@@ -81,8 +81,8 @@ def _accounts(db: None) -> None:
 
 
 @pytest.mark.usefixtures("_accounts")
-class TestRefusals:
-    """Whoever guesses learns nothing, not even that an account exists."""
+class TestWrongCredentials:
+    """An attacker who guesses learns nothing, not even that an account exists."""
 
     @pytest.mark.parametrize(
         ("username", "password"),
@@ -96,10 +96,10 @@ class TestRefusals:
             ("ANNA", PASSWORD),
         ],
     )
-    def test_have_one_answer(self, client: Client, username: str, password: str) -> None:
+    def test_have_one_message(self, client: Client, username: str, password: str) -> None:
         answers = [sign_in(client, username, password) for _ in range(7)]
         assert [answer.status_code for answer in answers] == [200] * 7
-        assert [complaints(answer) for answer in answers] == [[REFUSED]] * 5 + [[LOCKED]] * 2
+        assert [complaints(answer) for answer in answers] == [[WRONG_CREDENTIALS]] * 5 + [[LOCKED]] * 2
         assert not signed_in(client)
 
     def test_pages_differ_in_nothing_but_the_name(self, client: Client) -> None:
@@ -157,7 +157,7 @@ class TestLockOut:
 
     def test_of_an_address(self, client: Client) -> None:
         for number in range(20):
-            assert complaints(sign_in(client, f"guess-{number}", "wrong")) == [REFUSED]
+            assert complaints(sign_in(client, f"guess-{number}", "wrong")) == [WRONG_CREDENTIALS]
         assert complaints(sign_in(client)) == [LOCKED]
         assert sign_in(client, REMOTE_ADDR="192.0.2.7").status_code == 302
 

@@ -44,7 +44,7 @@ OWN = ("account_", "mfa_")
 """How the names of the pages about the own sign-in begin."""
 
 FILE = b"name,category\nForged,Dogs\n,\n"
-"""An import that adds an animal and refuses a row."""
+"""An import that adds an animal and rejects a row."""
 
 QUERIES = {"autocomplete": {"app_label": "pets", "model_name": "pet", "field_name": "category", "term": ""}}
 """What a page must be asked with to show something."""
@@ -190,7 +190,7 @@ def _upload(user: User) -> int:
 
 
 OWNED = {"pk": _passkey, "upload_id": _upload}
-"""Arguments that name what belongs to one member alone."""
+"""Arguments that name what belongs to one user alone."""
 
 
 def _bulk_change_of(user: User | None) -> int:

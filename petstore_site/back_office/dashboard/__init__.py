@@ -1,1 +1,1 @@
-"""The first page of the back office: panels with figures, each for those who may see what it counts."""
+"""The first page of the back office: panels with figures. You see those whose lists you can view."""

@@ -1,4 +1,4 @@
-"""How keys are used, which of them expire soon, and who still calls what is to be removed."""
+"""How keys are used, which of them expire soon, and which still call deprecated operations."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -60,8 +60,12 @@ def expiring() -> dict[str, Any]:
 
 
 def deprecated() -> dict[str, Any]:
-    """Return who has called each deprecated operation in the last days, and when it is to be removed."""
-    return {"operations": [_operation(route, told["sunset"]) for route, told in settings.API_DEPRECATIONS.items()]}
+    """Return who called each deprecated operation in the last days, and when it will be removed."""
+    return {
+        "operations": [
+            _operation(route, deprecation["sunset"]) for route, deprecation in settings.API_DEPRECATIONS.items()
+        ]
+    }
 
 
 def _operation(route: str, sunset: datetime) -> dict[str, Any]:

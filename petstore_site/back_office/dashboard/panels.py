@@ -16,7 +16,7 @@ class Panel:
     name: str
     title: str
     permissions: tuple[str, ...]
-    """All that one needs to see it: those of the lists that its figures lead to."""
+    """What you need to see it: the permissions of the lists that its figures link to."""
     figures: Callable[[], dict[str, Any]]
 
 
@@ -31,7 +31,7 @@ PANELS = [
 
 
 def panels_for(user: User | AnonymousUser) -> list[dict[str, Any]]:
-    """Return what the page needs of each panel that `user` may see; nothing is asked of the database for the others."""
+    """Return what the page needs of each panel that `user` can see. The others cost no query."""
     return [
         {"name": panel.name, "title": panel.title, "template": f"admin/dashboard/{panel.name}.html"} | panel.figures()
         for panel in PANELS

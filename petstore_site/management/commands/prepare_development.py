@@ -20,20 +20,20 @@ VOID = "The commit failed. The key and the password printed above do not work."
 
 
 class Command(StoreCommand):
-    """Makes a development database ready to use, and shows its key and staff login once."""
+    """Prepare a development database, and show its API key and staff login once."""
 
     help = (
-        "Migrate the database and, the first time, load the demonstration catalogue, issue an API key and create a "
+        "Migrate the database and, the first time, load the demo catalogue, issue an API key and create a "
         "staff login, and show both. For development only."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
         """Add where the service will listen, for the lines shown."""
-        parser.add_argument("--host", default="127.0.0.1", help="Where the service will listen.")
-        parser.add_argument("--port", default="8000", help="Where the service will listen.")
+        parser.add_argument("--host", default="127.0.0.1", help="The host that the service will listen on.")
+        parser.add_argument("--port", default="8000", help="The port that the service will listen on.")
 
     def handle(self, *, host: str, port: str, **_options: Any) -> None:
-        """Prepare, and show what there is."""
+        """Prepare the database and show the result."""
         if settings.HOSTED:
             message = (
                 f"make run is for development, and PETSTORE_ENVIRONMENT is {settings.PETSTORE_ENVIRONMENT}. "
@@ -58,7 +58,7 @@ class Ready(NamedTuple):
 
 
 def _text(ready: Ready) -> str:
-    animals = f"Loaded a demonstration catalogue of {ready.animals_loaded} animals.\n" if ready.animals_loaded else ""
+    animals = f"Loaded a demo catalogue of {ready.animals_loaded} animals.\n" if ready.animals_loaded else ""
     return (
         f"{animals}\n"
         f"  Pet Store     {ready.address}/           (API description: {ready.address}/docs/)\n"

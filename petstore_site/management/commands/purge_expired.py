@@ -1,4 +1,4 @@
-"""`manage.py purge_expired`: meant to run once a day."""
+"""`manage.py purge_expired`: run it once a day."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ from petstore_site.apikeys.models import RecordGap, RequestRecord
 
 
 class Command(StoreCommand):
-    """Deletes what nobody can ask for any more."""
+    """Delete expired idempotency keys and request records."""
 
     help = (
         "Delete the responses kept for idempotency keys older than 24 hours, and the request desk's records older "

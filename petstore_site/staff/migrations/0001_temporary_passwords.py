@@ -1,4 +1,4 @@
-"""Which passwords were chosen by somebody else than their owner."""
+"""Passwords that someone other than the account's owner chose."""
 
 import django.db.models.deletion
 from django.conf import settings

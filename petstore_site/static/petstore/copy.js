@@ -12,9 +12,9 @@ async function copy(element) {
     await navigator.clipboard.writeText(element.textContent);
     return "Copied.";
   } catch {
-    // No clipboard without HTTPS, or without permission: leave the last step to the person.
+    // No clipboard without HTTPS, or without permission: let the user copy.
     select(element);
-    return "The key is selected: press Ctrl+C, or ⌘C on a Mac.";
+    return "The text is selected. Press Ctrl+C, or ⌘C on a Mac.";
   }
 }
 

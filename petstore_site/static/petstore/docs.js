@@ -1,11 +1,11 @@
-// Shows the description with Swagger UI. What is tried out goes to the service that shows this
-// page: the description's own servers are production and staging, wherever it is read.
+// Shows the description with Swagger UI. Requests go to the service that shows this
+// page: the servers in the description are always production and staging.
 "use strict";
 
 const place = document.getElementById("swagger-ui");
 
 fetch(place.dataset.description)
-  .then((answer) => answer.json())
+  .then((response) => response.json())
   .then((description) => {
     description.servers = [{ url: `${location.origin}/v1`, description: "This server" }];
     SwaggerUIBundle({

@@ -13,6 +13,6 @@ function nameBoxes() {
   }
 }
 
-// It draws them when it likes, after this page has loaded too.
+// Select2 also adds boxes after the page has loaded.
 new MutationObserver(nameBoxes).observe(document.body, { childList: true, subtree: true });
 nameBoxes();

@@ -1,4 +1,4 @@
-// A double click must not send a form twice: the second answer would hide the secret shown by the first.
+// A double click must not send a form twice: the second response would hide the secret shown by the first.
 "use strict";
 
 const sent = new WeakSet();

@@ -1,4 +1,4 @@
-"""`manage.py create_admin USERNAME`: the first person, or one who is locked out."""
+"""`manage.py create_admin USERNAME`: the first administrator, or one who is locked out."""
 
 from typing import Any
 
@@ -17,25 +17,25 @@ VOID = "The commit failed. The password printed above does not work. Run create_
 
 
 class Command(StoreCommand):
-    """Creates an account that may do everything, and prints its one-time password, once."""
+    """Create a superuser and print a one-time password."""
 
     help = (
-        "Create an administrator and print a password for the first sign-in, where it must be changed. "
+        "Create an administrator and print a one-time password, to be changed at the first sign-in. "
         f"It works for {HOURS} hours."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
         """Add whose account it is, and how to print."""
         parser.add_argument("username", metavar="USERNAME", help="The name to sign in with.")
-        parser.add_argument("--email", default="", help="Whom to ask about the account; nothing is sent to it.")
+        parser.add_argument("--email", default="", help="The owner's address, for your records. We send nothing to it.")
         parser.add_argument(
             "--reset",
             action="store_true",
-            help="Let an account in again: new password, no second factors, active, with the permissions it has.",
+            help="Restore access to an account: new password, no second factors, active. Permissions stay.",
         )
         how = parser.add_mutually_exclusive_group()
         how.add_argument("--json", action="store_true", help="Print JSON instead of sentences.")
-        how.add_argument("--password-only", action="store_true", help="Print the password alone, for a pipe.")
+        how.add_argument("--password-only", action="store_true", help="Print only the password, for a pipe.")
 
     def handle(self, *, username: str, email: str, reset: bool, **options: Any) -> None:
         """Create or reset, and print."""
@@ -56,7 +56,7 @@ def _account(username: str, email: str, *, exists: bool) -> User:
         message = f"There is no account {username!r} to reset."
         raise ExitError(message)
     if not exists and user is not None:
-        message = f"The account {username!r} exists already. To let it in again: create_admin {username} --reset"
+        message = f"The account {username!r} exists already. To restore access: create_admin {username} --reset"
         raise ExitError(message)
     user = user or User(username=username, is_superuser=True)
     user.email = email or user.email

@@ -3,22 +3,22 @@
 from typing import Any
 
 from commands.base import StoreCommand
-from petstore_site.staff.roles import Made, make_roles
+from petstore_site.staff.roles import RoleChange, make_roles
 
 
 class Command(StoreCommand):
-    """Makes the roles, the same every time, and says what it had to change."""
+    """Reset the roles to those in `roles.py`, and report the changes."""
 
-    help = "Give the groups of the back office exactly the permissions of their role. migrate does the same."
+    help = "Reset the back office groups to the permissions of their role. migrate does the same."
 
     def handle(self, **_options: Any) -> None:
-        """Make and report."""
+        """Reset and report."""
         roles = make_roles()
-        self.report("\n".join(map(_text, roles)), {"roles": [made._asdict() for made in roles]})
+        self.report("\n".join(map(_text, roles)), {"roles": [change._asdict() for change in roles]})
 
 
-def _text(made: Made) -> str:
-    done = ["created"] * made.created
-    done += [f"added {', '.join(made.added)}"] * bool(made.added)
-    done += [f"removed {', '.join(made.removed)}"] * bool(made.removed)
-    return f"{made.role}: {'; '.join(done) or 'unchanged'}."
+def _text(change: RoleChange) -> str:
+    done = ["created"] * change.created
+    done += [f"added {', '.join(change.added)}"] * bool(change.added)
+    done += [f"removed {', '.join(change.removed)}"] * bool(change.removed)
+    return f"{change.role}: {'; '.join(done) or 'unchanged'}."

@@ -1,4 +1,4 @@
-"""What a caller is told when the database is in trouble: real errors of a real database, by SQLSTATE."""
+"""What a client gets when the database fails: real errors of a real database, by SQLSTATE."""
 
 import sqlite3
 import threading
@@ -28,7 +28,7 @@ sqlite_only = pytest.mark.skipif(connection.vendor != "sqlite", reason="locks of
 
 @contextmanager
 def instead_of(wanted: str, sql: str, *, times: int = 1000) -> Iterator[list[str]]:
-    """Let the database run `sql` in place of statements that contain `wanted`; yields those it replaced."""
+    """Let the database run `sql` instead of statements that contain `wanted`; yield those it replaced."""
     replaced: list[str] = []
 
     def wrapper(execute: Callable[..., Any], original: str, params: Any, many: bool, context: Any) -> Any:
@@ -56,7 +56,7 @@ def raising(sqlstate: str) -> str:
     ],
 )
 @pytest.mark.parametrize("method", ["GET", "POST"])
-def test_trouble_is_503(
+def test_a_failing_database_is_503(
     api: ApiClient, method: str, sqlstate: str, retry_after: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     category = CategoryFactory()
@@ -66,14 +66,14 @@ def test_trouble_is_503(
     assert (answer.status_code, answer.json()) == (503, UNAVAILABLE)
     assert answer["Retry-After"] == retry_after
     assert answer["X-Request-ID"]
-    assert f"Database trouble: {sqlstate}" in caplog.text
+    assert f"Database error: {sqlstate}" in caplog.text
     assert not Pet.objects.exists()
     assert api.get("/v1/pets").status_code == 200
 
 
 @postgresql_only
 @pytest.mark.parametrize("sqlstate", ["22001", "22003", "22021", "23514"])
-def test_a_value_that_only_the_database_refuses_is_400_and_a_defect(
+def test_a_value_that_only_the_database_rejects_is_400_and_a_defect(
     api: ApiClient, sqlstate: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     category = CategoryFactory()
@@ -85,7 +85,7 @@ def test_a_value_that_only_the_database_refuses_is_400_and_a_defect(
 
 
 @postgresql_only
-def test_what_is_no_trouble_is_500(api: ApiClient) -> None:
+def test_any_other_error_is_500(api: ApiClient) -> None:
     with instead_of('FROM "pets_pet"', "SELECT nonsense"):
         answer = api.get("/v1/pets")
     assert (answer.status_code, answer.json()["code"]) == (500, "internal_error")
@@ -129,10 +129,10 @@ def test_a_read_only_server_is_left_for_good(api: ApiClient) -> None:
 
 
 @postgresql_only
-def test_an_answer_that_no_standby_confirmed_is_withdrawn(api: ApiClient) -> None:
+def test_a_commit_that_no_standby_confirmed_is_503(api: ApiClient) -> None:
     category = CategoryFactory()
     with connection.cursor() as cursor:
-        # The server is told to wait for a standby that does not exist; only this session asks it to.
+        # Only this session makes the server wait for a standby that does not exist.
         cursor.execute("SHOW synchronous_standby_names")
         assert cursor.fetchone() == ("nobody",)
         cursor.execute("SET synchronous_commit = on")

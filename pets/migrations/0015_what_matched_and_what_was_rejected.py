@@ -4,10 +4,9 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    dependencies = [("pets", "0013_undo_by_values")]
+    dependencies = [("pets", "0014_rejected_rows")]
 
     operations = [
-        migrations.RenameField("importrun", "refused", "rejected"),
         migrations.AddField(
             "importrun",
             "matched_by_id",
