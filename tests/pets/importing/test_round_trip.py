@@ -83,6 +83,8 @@ def test_an_export_of_this_catalogue_changes_nothing(
 
 @pytest.mark.parametrize("form", FORMS, ids=lambda form: form[0])
 @pytest.mark.parametrize("leave_out", ["--no-ids", "--ignore-ids"])
+@pytest.mark.slow
+@pytest.mark.each_database
 def test_a_catalogue_can_move(tmp_path: Path, many: list[Animal], form: tuple[str, list[str]], leave_out: str) -> None:
     name, options = form
     exported, imported = ([leave_out], []) if leave_out == "--no-ids" else ([], [leave_out])
