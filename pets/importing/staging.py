@@ -47,7 +47,8 @@ class MissingAnimal(NamedTuple):
     name: str
 
 
-class Missing(NamedTuple):
+@dataclass(frozen=True)
+class Missing:
     """How many animals are not in the file, and the first `MOST_MISSING` of them by ID."""
 
     count: int
