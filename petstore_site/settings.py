@@ -127,6 +127,7 @@ INSTALLED_APPS = [
     "pets",
     "categories",
     "petstore_site.apikeys",
+    "petstore_site.request_desk",
     "idempotency",
     "django.contrib.auth",
     "django.contrib.contenttypes",
@@ -150,7 +151,7 @@ CORS_ALLOWED_ORIGINS: list[str] = env.parsed("CORS_ALLOWED_ORIGINS", _origins, [
 
 MIDDLEWARE = [
     "petstore_site.middleware.RequestLogMiddleware",
-    "petstore_site.apikeys.middleware.RequestRecordMiddleware",
+    "petstore_site.request_desk.middleware.RequestRecordMiddleware",
     "petstore_site.middleware.HeadMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "csp.middleware.CSPMiddleware",

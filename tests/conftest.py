@@ -15,8 +15,9 @@ from django.test import Client
 
 from categories.models import Category
 from history.acting import end_request
-from petstore_site.apikeys import lookup, records, usage
+from petstore_site.apikeys import lookup, usage
 from petstore_site.apikeys.models import APIKey
+from petstore_site.request_desk import records
 from rest.limits import build_limiter
 from tests.days import today
 from tests.factories import CategoryFactory

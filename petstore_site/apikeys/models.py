@@ -1,4 +1,4 @@
-"""API keys, their life from issue to revocation, how much each was used, and what came of requests."""
+"""API keys, their life from issue to revocation, and how much each was used."""
 
 import unicodedata
 from collections.abc import Iterable
@@ -9,7 +9,7 @@ from django.conf import settings
 from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
 from django.db import connections, models, transaction
-from django.db.models import Exists, F, Max, OuterRef, Q, Value
+from django.db.models import Exists, F, OuterRef, Q, Value
 from django.db.models.functions import Length
 from django.db.models.lookups import Exact, GreaterThanOrEqual
 from django.utils import timezone
@@ -45,14 +45,14 @@ class KeyState(models.TextChoices):
 
 
 def validate_line(text: str) -> None:
-    """Refuse text that would break a table on a terminal: line ends, control characters, nothing visible."""
+    """Reject text that would break a table on a terminal: line ends, control characters, nothing visible."""
     if not text.strip() or any(unicodedata.category(character) in {"Cc", "Cs", "Zl", "Zp"} for character in text):
         message = "This must be one line of visible text."
         raise ValidationError(message)
 
 
 def validate_rate_limit(text: str) -> None:
-    """Refuse what `parse_rate` cannot read."""
+    """Reject what `parse_rate` cannot read."""
     try:
         parse_rate(text)
     except ValueError as error:
@@ -61,7 +61,7 @@ def validate_rate_limit(text: str) -> None:
 
 
 def validate_expiry(expires_at: datetime) -> None:
-    """Refuse an expiry that has passed, or that is so far away that adding to it overflows."""
+    """Reject an expiry that has passed, or that is so far away that adding to it overflows."""
     now = timezone.now()
     if not now < expires_at <= now + LONGEST:
         message = f"The expiry must lie in the future, at most {LONGEST.days} days from now."
@@ -117,7 +117,7 @@ class APIKeyQuerySet(models.QuerySet["APIKey"]):
     ) -> tuple["APIKey", str]:
         """Store a new key and return it with its text, which is known only here.
 
-        Raises `ValidationError` (by field) for values that the back office would refuse too.
+        Raises `ValidationError` (by field) for values that the back office would reject too.
         """
         key = self.model(
             name=name,
@@ -187,7 +187,7 @@ class APIKey(models.Model):
     """The whole key, only in the process that has just made it; no column."""
 
     class Meta:
-        """The database itself refuses what no code of ours writes."""
+        """Constraints for what our code never writes."""
 
         verbose_name = "API key"
         constraints: ClassVar = [
@@ -226,14 +226,14 @@ class APIKey(models.Model):
         return new.text
 
     def rotate(self, *, grace: timedelta, created_by: User | None = None) -> tuple["APIKey", str]:
-        """Store a key in place of this one and return it with its text; this one works for `grace` longer.
+        """Store a key that replaces this one and return it with its text; this one works for `grace` longer.
 
         The new key lives as long as this one was meant to. Raises `RotationError` for a key that is
-        not active or already replaced. Reads the row anew, so unsaved changes are lost.
+        not active or already replaced. Reloads the row, so unsaved changes are lost.
         """
         with transaction.atomic():
             self.refresh_from_db(from_queryset=APIKey.objects.locked())
-            self._refuse_rotation()
+            self._check_rotation()
             now = timezone.now()
             new = APIKey(
                 name=self.name,
@@ -261,7 +261,7 @@ class APIKey(models.Model):
             self.save(update_fields=["revoked_at"])
         return True
 
-    def _refuse_rotation(self) -> None:
+    def _check_rotation(self) -> None:
         if not self.is_active:
             message = f"Key {self.key_id} is {self.state} and cannot be rotated; issue a new one."
             raise RotationError(message)
@@ -324,123 +324,3 @@ class KeyUsage(models.Model):
     def __str__(self) -> str:
         """Return the count and what it counts."""
         return f"{self.route} {self.status_class}xx on {self.day}: {self.count}"
-
-
-KEPT = timedelta(days=7)
-"""How long the record of a request is kept."""
-
-MOST_RECORDS = 2_000_000
-"""How many records are kept, whatever their age: a week of floods does not fill the disk."""
-
-PURGED_AT_ONCE = 2_000
-"""Rows that one purge looks at; more than one flush of a process writes."""
-
-LONGEST_METHOD = 20
-LONGEST_MESSAGE = 300
-
-
-class RequestRecordQuerySet(models.QuerySet["RequestRecord"]):
-    """Chainable filters on the records, and the way to be rid of old ones."""
-
-    def kept(self) -> Self:
-        """Return the records that may be shown."""
-        return self.filter(at__gt=timezone.now() - KEPT)
-
-    def refused(self) -> Self:
-        """Return the records of requests that were refused or failed."""
-        return self.filter(status__gte=400)
-
-    def newest(self, number: int) -> Self:
-        """Return, unordered, about the last `number` records that were written; a range of the primary key."""
-        return self.filter(pk__gt=(self._last_pk() or 0) - number)
-
-    def expired(self) -> Self:
-        """Return the records that are too old or too many."""
-        too_many = Q(pk__lte=(self._last_pk() or 0) - MOST_RECORDS)
-        return self.filter(Q(at__lte=timezone.now() - KEPT) | too_many)
-
-    def purge(self) -> int:
-        """Delete the expired among the oldest `PURGED_AT_ONCE` rows; return how many that were."""
-        oldest = self.order_by("pk").values("pk")[:PURGED_AT_ONCE]
-        return self.expired().filter(pk__in=oldest).delete()[0]
-
-    def _last_pk(self) -> int | None:
-        last: int | None = self.aggregate(last=Max("pk"))["last"]
-        return last
-
-
-class RequestRecord(models.Model):
-    """What came of a request under /v1, for the request desk: nothing of its header, query or body."""
-
-    request_id = models.CharField("request id", max_length=128, help_text="X-Request-ID; the caller may choose it.")
-    key = models.ForeignKey(
-        APIKey, on_delete=models.CASCADE, null=True, db_index=False, related_name="records", verbose_name="API key"
-    )
-    at = models.DateTimeField(help_text="When it was answered.")
-    method = models.CharField(max_length=LONGEST_METHOD)
-    route = models.CharField(max_length=200, help_text="The route's name; empty if it came to none.")
-    status = models.PositiveSmallIntegerField()
-    code = models.CharField(max_length=50, blank=True, help_text="The Error's code.")
-    message = models.CharField(
-        max_length=LONGEST_MESSAGE, blank=True, help_text="The Error's message, or its beginning."
-    )
-    milliseconds = models.PositiveIntegerField()
-
-    objects = RequestRecordQuerySet.as_manager()
-
-    class Meta:
-        """One index for the desk, one for a key's last refusals; the oldest rows are found by the primary key."""
-
-        verbose_name = "request"
-        default_permissions = ("view",)
-        indexes: ClassVar = [
-            models.Index(fields=["request_id", "id"], name="request_record_request_id"),
-            models.Index(fields=["key", "id"], condition=Q(status__gte=400), name="request_record_refusals"),
-        ]
-
-    def __str__(self) -> str:
-        """Return the request's id."""
-        return self.request_id
-
-
-ADD_TO_GAP = """
-    INSERT INTO apikeys_recordgap (hour, count) VALUES (%s, %s)
-    ON CONFLICT (hour) DO UPDATE SET count = apikeys_recordgap.count + excluded.count
-"""
-
-
-class RecordGapQuerySet(models.QuerySet["RecordGap"]):
-    """The ways to add to the gaps and to read them."""
-
-    def kept(self) -> Self:
-        """Return the gaps of the time from which records may be shown."""
-        return self.filter(hour__gt=timezone.now() - KEPT)
-
-    def expired(self) -> Self:
-        """Return the others."""
-        return self.filter(hour__lte=timezone.now() - KEPT)
-
-    def add_all(self, counts: Iterable[tuple[datetime, int]]) -> None:
-        """Add to the rows of these hours, which are made where there are none yet."""
-        connection = connections[self.db]
-        rows = [(connection.ops.adapt_datetimefield_value(hour), count) for hour, count in counts]
-        with connection.cursor() as cursor:
-            cursor.executemany(ADD_TO_GAP, rows)
-
-
-class RecordGap(models.Model):
-    """How many requests of an hour were left out of the records, because too many came at a time."""
-
-    hour = models.DateTimeField(unique=True)
-    count = models.BigIntegerField()
-
-    objects = RecordGapQuerySet.as_manager()
-
-    class Meta:
-        """Told on the request desk, and nowhere by itself."""
-
-        default_permissions = ()
-
-    def __str__(self) -> str:
-        """Return the hour and the number."""
-        return f"{self.hour:%Y-%m-%d %H}:00: {self.count}"

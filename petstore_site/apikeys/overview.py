@@ -1,4 +1,4 @@
-"""What the page of a key tells: the key in words, its use, and whether a key that was replaced can be ended."""
+"""The page of a key: its state in words, its use, and whether a key that was replaced can be ended."""
 
 from collections import defaultdict
 from collections.abc import Iterable
@@ -30,27 +30,27 @@ class Tally:
     """Requests of a day or an operation."""
 
     total: int = 0
-    refused: int = 0
+    rejected: int = 0
     failed: int = 0
 
     def add(self, status_class: int, count: int) -> None:
-        """Add `count` requests that were answered with 4xx (refused), 5xx (failed) or another class."""
+        """Add `count` requests with a 4xx response (rejected), 5xx (failed) or another class."""
         self.total += count
-        self.refused += count if status_class == 4 else 0
+        self.rejected += count if status_class == 4 else 0
         self.failed += count if status_class == 5 else 0
 
     def figures(self) -> list[Figure]:
         """Return them as the chart has them: in the order of `ANSWERS`."""
-        return [Figure(self.total - self.refused - self.failed), Figure(self.refused), Figure(self.failed)]
+        return [Figure(self.total - self.rejected - self.failed), Figure(self.rejected), Figure(self.failed)]
 
     @property
     def share(self) -> str:
         """The share of 4xx and 5xx among all, such as "2.5 %"."""
-        return f"{100 * (self.refused + self.failed) / self.total:.1f} %" if self.total else "-"
+        return f"{100 * (self.rejected + self.failed) / self.total:.1f} %" if self.total else "-"
 
 
 @dataclass
-class Use:
+class UseOfKey:
     """How a key was used in the last `DAYS` days (UTC)."""
 
     days: dict[date, Tally]
@@ -95,7 +95,7 @@ class Rotation:
 
 
 def overview(pk: int) -> dict[str, Any]:
-    """Return what the page of the key shows beside its form, by three queries."""
+    """Return what the page of the key shows beside its form, by two queries."""
     now = timezone.now()
     key = APIKey.objects.select_related("replaces", "replaced_by").get(pk=pk)
     pairs = [(old, new) for old, new in ((getattr(key, "replaces", None), key), (key, key.replaced_by)) if old and new]
@@ -107,7 +107,6 @@ def overview(pk: int) -> dict[str, Any]:
         "rotations": [_rotation(old, new, use, now) for old, new in pairs],
         "use": use[key.pk],
         "chart": use[key.pk].chart("use", "Requests per day"),
-        "refusals": key.records.kept().refused().order_by("-pk")[:20],
     }
 
 
@@ -134,16 +133,16 @@ def judge(old: APIKey, new: APIKey, *, used_today: int, now: datetime) -> tuple[
     return True, f"Safe to end now: the old key {unused}, the new one {_ago(new.last_used_at, now)}."
 
 
-def _use(keys: Iterable[APIKey], today: date) -> dict[int, Use]:
+def _use(keys: Iterable[APIKey], today: date) -> dict[int, UseOfKey]:
     days = [today - timedelta(days=number) for number in reversed(range(DAYS))]
-    use = {key.pk: Use({day: Tally() for day in days}) for key in keys}
+    use = {key.pk: UseOfKey({day: Tally() for day in days}) for key in keys}
     rows = KeyUsage.objects.filter(key__in=use, day__range=(days[0], today))
     for key, day, route, status_class, count in rows.values_list("key_id", "day", "route", "status_class", "count"):
         use[key].add(day, route, status_class, count)
     return use
 
 
-def _rotation(old: APIKey, new: APIKey, use: dict[int, Use], now: datetime) -> Rotation:
+def _rotation(old: APIKey, new: APIKey, use: dict[int, UseOfKey], now: datetime) -> Rotation:
     safe, words = judge(old, new, used_today=use[old.pk].days[now.date()].total, now=now)
     since = new.created_at.date()
     shown = [tally.total for key in (old, new) for day, tally in use[key.pk].days.items() if day >= since]
@@ -163,12 +162,12 @@ def _used_within(period: timedelta, key: APIKey, now: datetime) -> bool:
 
 def _state(key: APIKey, now: datetime) -> str:
     if key.revoked_at:
-        return f"Revoked {_ago(key.revoked_at, now)}; requests with it are refused."
+        return f"Revoked {_ago(key.revoked_at, now)}; requests with it are rejected."
     if key.expires_at is None:
         return "Active; it does not expire."
     at = f"{key.expires_at:%Y-%m-%d %H:%M} UTC"
     if key.state == KeyState.EXPIRED:
-        return f"Expired {_ago(key.expires_at, now)}, on {at}; requests with it are refused."
+        return f"Expired {_ago(key.expires_at, now)}, on {at}; requests with it are rejected."
     return f"Active; it expires in {_span(now, key.expires_at)}, on {at}."
 
 

@@ -1,10 +1,16 @@
-"""What a route's name stands for, in the words of the API's description."""
+"""Names of routes, and the paths of the API's description that they mean."""
 
 from functools import cache
 
+from django.http import HttpRequest
 from django.urls import get_resolver
 
 UNKNOWN = {"", "unknown-route"}
+
+
+def route_of(request: HttpRequest) -> str:
+    """Return the name of the route that the request reached, empty if none."""
+    return request.resolver_match.view_name if request.resolver_match else ""
 
 
 @cache

@@ -21,7 +21,7 @@ CURATE = SEE_CATALOGUE | {
 KEEP_KEYS = {
     "apikeys.apikey": "view add change",
     "apikeys.keyusage": "view",
-    "apikeys.requestrecord": "view",
+    "request_desk.requestrecord": "view",
 }
 KEEP_STAFF = {
     "auth.user": "view add change delete",

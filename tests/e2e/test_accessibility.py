@@ -16,7 +16,7 @@ LEFT = [
     "/admin/account/",
     "/admin/account/password/",
     f"{PETS}deleted/",
-    "/admin/apikeys/requestrecord/desk/?request_id=nobody-sent-this",
+    "/admin/request_desk/requestrecord/desk/?request_id=nobody-sent-this",
     "/",
     "/docs/",
     "/admin/login/",

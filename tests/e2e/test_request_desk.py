@@ -6,7 +6,7 @@ from playwright.sync_api import Page, expect
 from tests.e2e.conftest import Screenshot
 from tests.server import Gunicorn, until
 
-DESK = "/admin/apikeys/requestrecord/"
+DESK = "/admin/request_desk/requestrecord/"
 KEYS = "/admin/apikeys/apikey/"
 
 
@@ -21,7 +21,7 @@ def issue(server: Gunicorn, name: str) -> str:
 
 def wait_until(server: Gunicorn, condition: str) -> None:
     """Wait until the processes that served the requests have saved what makes the condition true."""
-    code = f"from petstore_site.apikeys.models import *; print({condition})"
+    code = f"from petstore_site.apikeys.models import *; from petstore_site.request_desk.models import *; print({condition})"
     until(lambda: server.manage("shell", "--verbosity=0", "--command", code).strip() == "True")
 
 
@@ -45,7 +45,7 @@ def test_a_complaint_is_found_by_its_id(office: Page, server: Gunicorn, screensh
     request_id = answer.headers["X-Request-ID"]
     wait_until(server, f"RequestRecord.objects.filter(request_id={request_id!r}).exists()")
     look_up(office, f"  X-Request-ID: {request_id} ")
-    expect(office.get_by_role("heading", name=f"1 request with the id {request_id}")).to_be_visible()
+    expect(office.get_by_role("heading", name=f"1 request with the ID {request_id}")).to_be_visible()
     for heading, value in (
         ("Operation", "POST /v1/pets"),
         ("Status", "400"),
@@ -58,7 +58,7 @@ def test_a_complaint_is_found_by_its_id(office: Page, server: Gunicorn, screensh
     screenshot("admin-request-desk.png")
     office.get_by_role("link", name="Complaining").click()
     office.wait_for_url("**/change/")
-    expect(office.get_by_role("heading", name="Last refusals")).to_be_visible()
+    expect(office.get_by_role("heading", name="Recent errors")).to_be_visible()
     expect(office.get_by_role("link", name=request_id)).to_be_visible()
     assert fits(office)
 
@@ -66,7 +66,7 @@ def test_a_complaint_is_found_by_its_id(office: Page, server: Gunicorn, screensh
 def test_an_id_that_is_not_found_is_explained(office: Page) -> None:
     look_up(office, "nobody-sent-this")
     expect(office.get_by_role("heading", name="No record of nobody-sent-this")).to_be_visible()
-    expect(office.get_by_text("it is older than 7 days")).to_be_visible()
+    expect(office.get_by_text("It is older than 7 days")).to_be_visible()
     assert fits(office)
 
 

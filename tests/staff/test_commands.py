@@ -24,7 +24,7 @@ CURATING = {
 }
 KEYS = {
     *("apikeys.view_apikey", "apikeys.add_apikey", "apikeys.change_apikey"),
-    *("apikeys.view_keyusage", "apikeys.view_requestrecord"),
+    *("apikeys.view_keyusage", "request_desk.view_requestrecord"),
 }
 STAFF = {f"auth.{verb}_{model}" for verb in ("view", "add", "change", "delete") for model in ("user", "group")}
 

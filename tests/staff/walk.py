@@ -17,7 +17,8 @@ from categories.models import Category
 from pets.importing.run import Sender
 from pets.importing.uploads import keep, preview
 from pets.models import BulkChange, ImportRun, ImportUpload, Pet
-from petstore_site.apikeys.models import APIKey, KeyUsage, RequestRecord
+from petstore_site.apikeys.models import APIKey, KeyUsage
+from petstore_site.request_desk.models import RequestRecord
 from tests.factories import APIKeyFactory, CategoryFactory, PetFactory
 from tests.staff.conftest import PASSWORD
 
@@ -114,10 +115,10 @@ FORMS: dict[str, Callable[[], dict[str, Any]]] = {
     "apikeys_keyusage_change": lambda: {"count": 9},
     "apikeys_keyusage_delete": lambda: DELETE,
     "apikeys_keyusage_changelist": lambda: _delete_all(KeyUsage),
-    "apikeys_requestrecord_add": lambda: {"status": 500},
-    "apikeys_requestrecord_change": lambda: {"status": 500},
-    "apikeys_requestrecord_delete": lambda: DELETE,
-    "apikeys_requestrecord_changelist": lambda: _delete_all(RequestRecord),
+    "request_desk_requestrecord_add": lambda: {"status": 500},
+    "request_desk_requestrecord_change": lambda: {"status": 500},
+    "request_desk_requestrecord_delete": lambda: DELETE,
+    "request_desk_requestrecord_changelist": lambda: _delete_all(RequestRecord),
     "auth_user_add": lambda: {"username": "forged"},
     "auth_user_change": lambda: {"username": "forged", "is_superuser": "on"},
     "auth_user_password_change": lambda: {"remove_second_factors": "on"},

@@ -1,3 +1,3 @@
-"""Keys, their use and the request desk in the back office."""
+"""Keys and their use in the back office."""
 
-from petstore_site.apikeys.admin import keys, request_desk, use  # noqa: F401 - importing registers
+from petstore_site.apikeys.admin import keys, use  # noqa: F401 - importing registers

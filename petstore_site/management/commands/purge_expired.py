@@ -7,7 +7,8 @@ from django.core.management.base import CommandParser
 from commands.arguments import add_safety_options
 from commands.base import StoreCommand
 from idempotency.models import IdempotentRequest
-from petstore_site.apikeys.models import RecordGap, RequestRecord
+from petstore_site.request_desk import records as desk
+from petstore_site.request_desk.models import RequestRecord
 
 
 class Command(StoreCommand):
@@ -30,7 +31,7 @@ class Command(StoreCommand):
             self.show(f"Dry run: {_counted(keys, records)} would be deleted.", _result(keys, records, dry_run=True))
             return
         self.confirm(f"Delete {_counted(keys, records)}?", yes=options["yes"])
-        keys, records = expired.delete()[0], _purge_records()
+        keys, records = expired.delete()[0], desk.purge_all()
         self.report(f"Deleted {_counted(keys, records)}.", _result(keys, records, dry_run=False))
 
 
@@ -40,12 +41,3 @@ def _counted(keys: int, records: int) -> str:
 
 def _result(keys: int, records: int, *, dry_run: bool) -> dict[str, Any]:
     return {"idempotency_keys": keys, "request_records": records, "dry_run": dry_run}
-
-
-def _purge_records() -> int:
-    """Delete in small steps, so that requests that write records do not wait."""
-    RecordGap.objects.expired().delete()
-    deleted = 0
-    while step := RequestRecord.objects.purge():
-        deleted += step
-    return deleted

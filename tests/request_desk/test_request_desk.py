@@ -1,4 +1,4 @@
-"""The request desk: who may look, what is found, and what is told when nothing is."""
+"""The request desk: permissions, what it finds, and what it says when it finds nothing."""
 
 from datetime import timedelta
 from typing import Any
@@ -8,15 +8,14 @@ from django.contrib.auth.models import Permission, User
 from django.test import Client
 from django.utils import timezone
 
-from petstore_site.apikeys import records
-from petstore_site.apikeys.admin import request_desk
-from petstore_site.apikeys.models import KEPT, RecordGap, RequestRecord
+from petstore_site.request_desk import admin, records
+from petstore_site.request_desk.models import KEPT, RecordGap, RequestRecord
 from tests.conftest import ApiClient
 from tests.factories import APIKeyFactory
 
 pytestmark = pytest.mark.django_db
 
-LIST = "/admin/apikeys/requestrecord/"
+LIST = "/admin/request_desk/requestrecord/"
 DESK = f"{LIST}desk/"
 DAY = timedelta(days=1)
 
@@ -36,7 +35,7 @@ def shown(client: Client, request_id: str | None = None) -> str:
 
 @pytest.fixture
 def desk() -> Client:
-    """The browser of somebody who may see requests and nothing else."""
+    """The browser of an account that can see requests and nothing else."""
     user = User.objects.create_user("member", is_staff=True)
     user.user_permissions.set(Permission.objects.filter(codename="view_requestrecord"))
     client = Client()
@@ -47,12 +46,12 @@ def desk() -> Client:
 class TestDesk:
     """One id pasted."""
 
-    def test_tells_what_came_of_a_complaint(self, admin_client: Client) -> None:
+    def test_shows_what_happened_to_a_request(self, admin_client: Client) -> None:
         key = APIKeyFactory(name="Shop")
         ApiClient(key.secret).get("/v1/pets/0?sekrit=query", X_Request_ID="complaint-1")
         records.flush()
         page = shown(admin_client, "complaint-1")
-        assert "1 request with the id complaint-1" in page
+        assert "1 request with the ID complaint-1" in page
         for heading, value in (
             ("Operation", "GET /v1/pets/{petId}"),
             ("Key", f'<a href="/admin/apikeys/apikey/{key.pk}/change/">Shop ({key.key_id})</a>'),
@@ -63,7 +62,7 @@ class TestDesk:
             assert f'<th scope="row">{heading}</th><td>{value}</td>'.replace(" ", "") in page.replace(" ", "")
         assert "sekrit" not in page
 
-    def test_who_may_not_see_keys_gets_no_link_to_one(self, desk: Client) -> None:
+    def test_without_permission_for_keys_no_link_to_one(self, desk: Client) -> None:
         key = APIKeyFactory(name="Shop")
         store(key=key)
         page = shown(desk, "id")
@@ -76,10 +75,10 @@ class TestDesk:
     )  # fmt: skip
     def test_takes_the_id_as_it_came(self, desk: Client, pasted: str) -> None:
         store("abc-1.x_Y")
-        assert "1 request with the id abc-1.x_Y" in shown(desk, pasted)
+        assert "1 request with the ID abc-1.x_Y" in shown(desk, pasted)
 
     @pytest.mark.parametrize("pasted", ["a b", "é", "x" * 129, "X-Request-ID:", "<script>alert(1)</script>", "a\x00b"])
-    def test_what_is_no_id_is_refused(self, desk: Client, pasted: str) -> None:
+    def test_what_is_no_id_is_an_error(self, desk: Client, pasted: str) -> None:
         page = shown(desk, pasted)
         assert 'class="errorlist"' in page
         assert "No record of" not in page
@@ -93,22 +92,22 @@ class TestDesk:
         for status in (401, 403, 404):
             store(status=status)
         page = shown(desk, "id")
-        assert "3 requests with the id id" in page
+        assert "3 requests with the ID id" in page
         assert page.index("<td>404</td>") < page.index("<td>403</td>") < page.index("<td>401</td>")
-        monkeypatch.setattr(request_desk, "MOST_FOUND", 2)
+        monkeypatch.setattr(admin, "MOST_FOUND", 2)
         assert "The newest 2; there may be more." in shown(desk, "id")
 
     def test_an_unknown_id_is_explained(self, desk: Client) -> None:
         store(at=timezone.now() - KEPT)
         page = shown(desk, "id")
         assert "No record of id" in page
-        for reason in ("less than 10 seconds ago", "older than 7 days", "this is development", "mistyped"):
+        for reason in ("less than 10 seconds old", "older than 7 days", "This is development", "typo"):
             assert reason in page
 
-    def test_tells_what_was_left_out(self, desk: Client) -> None:
-        assert "No request was left out" in shown(desk)
+    def test_says_how_many_were_not_recorded(self, desk: Client) -> None:
+        assert "Every error and write of the last 7 days was recorded." in shown(desk)
         RecordGap.objects.add_all([(timezone.now() - DAY, 40), (timezone.now(), 2), (timezone.now() - KEPT - DAY, 5)])
-        assert "In the last 7 days 42 requests were left out" in shown(desk)
+        assert "In the last 7 days 42 requests were not recorded" in shown(desk)
 
     def test_hostile_messages_are_escaped(self, desk: Client) -> None:
         store(message="<script>alert(1)</script>", method="<b>")
@@ -119,7 +118,7 @@ class TestDesk:
     def test_queries(self, desk: Client, django_assert_num_queries: Any) -> None:
         for _ in range(20):
             store(key=APIKeyFactory())
-        with django_assert_num_queries(6):  # session, user, his and his groups' permissions, records, gaps
+        with django_assert_num_queries(6):  # session, user, permissions of the user and of its groups, records, gaps
             shown(desk, "id")
 
 
@@ -144,7 +143,7 @@ class TestList:
         assert '<a href="?code=">none</a>' in desk.get(LIST).content.decode()
 
     def test_is_bounded_by_the_newest(self, desk: Client, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(request_desk, "LISTED", 2)
+        monkeypatch.setattr(admin, "LISTED", 2)
         for name in ("one", "two", "three"):
             store(name)
         assert [row.request_id for row in desk.get(LIST).context["cl"].result_list] == ["three", "two"]
@@ -159,14 +158,14 @@ class TestList:
             store(key=APIKeyFactory())
         with django_assert_num_queries(
             13
-        ):  # session, user, 2 for rights; keys, statuses, codes, count, rows; 4 last ids
+        ):  # session, user, 2 for permissions; keys, statuses, codes, count, rows; 4 last ids
             desk.get(LIST)
 
 
 class TestPermissions:
-    """Who may look; nobody may change."""
+    """Only with permission, and read-only."""
 
-    def test_each_page_needs_the_right(self) -> None:
+    def test_each_page_needs_the_permission(self) -> None:
         client = Client()
         assert client.get(DESK)["Location"] == f"/admin/login/?next={DESK}"
         client.force_login(User.objects.create_user("member", is_staff=True))
@@ -183,4 +182,4 @@ class TestPermissions:
         assert RequestRecord.objects.get() == row
 
     def test_gaps_have_no_page(self, admin_client: Client) -> None:
-        assert admin_client.get("/admin/apikeys/recordgap/").status_code == 404
+        assert admin_client.get("/admin/request_desk/recordgap/").status_code == 404

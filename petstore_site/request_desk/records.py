@@ -1,4 +1,4 @@
-"""Keeps in memory what came of requests until the writer writes it down for the request desk (docs/decisions/0019)."""
+"""Keep records of requests in memory until the writer saves them (docs/decisions/0019)."""
 
 import logging
 import threading
@@ -10,19 +10,20 @@ from typing import NamedTuple
 from django.db import transaction
 
 from petstore_site.apikeys import writer
-from petstore_site.apikeys.models import LONGEST_MESSAGE, LONGEST_METHOD, APIKey, RecordGap, RequestRecord
+from petstore_site.apikeys.models import APIKey
 from petstore_site.logs import on_one_line, redact
+from petstore_site.request_desk.models import LONGEST_MESSAGE, LONGEST_METHOD, RecordGap, RequestRecord
 
 logger = logging.getLogger(__name__)
 
 MOST_WITHOUT_KEY = 20
 MOST_OF_A_KEY = 100
 MOST = 1_000
-"""Records that one process keeps between two flushes: of strangers together, of each key, of all."""
+"""Records that one process keeps between two flushes: without a known key, of each key, in all."""
 
 
 class Record(NamedTuple):
-    """A request that was answered; `key` is the row's primary key, `message` may hold anything the caller sent."""
+    """A request and its response. `key` is the row's primary key, `message` can hold anything the caller sent."""
 
     request_id: str
     key: int | None
@@ -36,10 +37,10 @@ class Record(NamedTuple):
 
 
 class RecordBuffer:
-    """What is not yet written: some records, and how many there was no room for, by hour."""
+    """What is not saved yet: some records, and by hour how many there was no room for."""
 
     def __init__(self) -> None:
-        """Start with nothing."""
+        """Start empty."""
         self._lock = threading.Lock()
         self._one_writer = threading.Lock()
         self._empty()
@@ -51,7 +52,7 @@ class RecordBuffer:
         writer.start()
 
     def flush(self) -> None:
-        """Write down what was kept, and delete some of what is too old; if that fails all is kept for the next time."""
+        """Save what was kept, and delete some of what is too old. If that fails, keep everything for the next flush."""
         with self._one_writer:
             records, gaps = self._take()
             if not records and not gaps:
@@ -60,7 +61,7 @@ class RecordBuffer:
                 _write(records, gaps)
             except Exception:
                 self._put_back(records, gaps)
-                logger.warning("The records of requests were not written down; it is tried again.", exc_info=True)
+                logger.warning("The records of requests were not saved. The next flush tries again.", exc_info=True)
 
     def clear(self) -> None:
         """Forget everything."""
@@ -123,8 +124,20 @@ def _rows(records: Iterable[Record], stored: set[int]) -> list[RequestRecord]:
 
 
 def _tidy(text: str) -> str:
-    """Return what a caller may have sent as text that every database takes, without the secret of a key."""
+    """Return what a caller sent as text that every database accepts, without the secret of a key."""
     return redact(on_one_line(text))
+
+
+def purge_all() -> int:
+    """Delete everything expired, and return how many records that were.
+
+    In small steps, so that requests that write records do not wait.
+    """
+    RecordGap.objects.expired().delete()
+    deleted = 0
+    while step := RequestRecord.objects.purge():
+        deleted += step
+    return deleted
 
 
 _buffer = RecordBuffer()

@@ -1,4 +1,4 @@
-"""The request desk: what came of the request whose id a caller complains with."""
+"""The request desk: what happened to the request with the ID that a caller sends you."""
 
 import re
 from collections.abc import Iterator
@@ -16,30 +16,30 @@ from django.utils.html import format_html
 from django.views.decorators.http import require_safe
 
 from history.admin import RecordAdmin
-from petstore_site.apikeys.models import KEPT, MOST_RECORDS, RecordGap, RequestRecord
 from petstore_site.apikeys.routes import address_of
+from petstore_site.request_desk.models import KEPT, MOST_RECORDS, RecordGap, RequestRecord
 
 LISTED = 10_000
 """Records that the list shows, so that its filters and its count stay quick; the desk finds them all."""
 
 MOST_FOUND = 50
-"""Records that are shown of one id, which a caller may send as often as they like."""
+"""Records that are shown of one ID, which a caller can send any number of times."""
 
 PASTED = re.compile(r"""(?i)^(?:.*x-request-id['"]?\s*[:=])?\s*['"]?([a-z0-9._-]{1,128})['"]?\s*$""")
 
 
 class DeskForm(forms.Form):
-    """One field, into which an id may be pasted as it came: with blanks, quotes or the header's name."""
+    """One field for an ID, pasted with or without blanks, quotes or the header's name."""
 
     request_id = forms.CharField(
         label="X-Request-ID", max_length=500, widget=forms.TextInput(attrs={"size": 36, "autocomplete": "off"})
     )
 
     def clean_request_id(self) -> str:
-        """Return the id alone."""
+        """Return the ID alone."""
         match = PASTED.match(self.cleaned_data["request_id"])
         if match is None:
-            message = "This is no request id: it has 1 to 128 letters, digits, dots, hyphens and underscores."
+            message = "This is not a request ID. It has 1 to 128 letters, digits, dots, hyphens and underscores."
             raise forms.ValidationError(message)
         return match[1]
 
@@ -48,16 +48,16 @@ class CodeFilter(admin.AllValuesFieldListFilter):
     """Filters the list by the codes that are in it; a write that succeeded has none."""
 
     def choices(self, changelist: Any) -> Iterator[Any]:
-        """Return the choices, none without a name."""
+        """Return the choices, each with a name."""
         for choice in super().choices(changelist):
             yield choice | {"display": choice["display"] or "none"}
 
 
 @admin.register(RequestRecord)
 class RequestRecordAdmin(RecordAdmin):
-    """The newest records as a list, and the desk that finds each by its id; nothing can be changed."""
+    """The newest records as a list, and the desk that finds each by its ID. Read-only."""
 
-    list_display = ("answered", "status", "code", "operation", "key", "request_id")
+    list_display = ("time", "status", "code", "operation", "key", "request_id")
     list_display_links = None
     list_filter = (
         ("status", admin.AllValuesFieldListFilter),
@@ -69,15 +69,15 @@ class RequestRecordAdmin(RecordAdmin):
     sortable_by = ()
     show_full_result_count = False
 
-    @admin.display(description="Answered (UTC)")
-    def answered(self, record: RequestRecord) -> str:
-        """Return the time to the second, with a link to all that is recorded."""
-        address = reverse("admin:apikeys_requestrecord_desk", query={"request_id": record.request_id})
+    @admin.display(description="Time (UTC)")
+    def time(self, record: RequestRecord) -> str:
+        """Return the time to the second, with a link to everything recorded."""
+        address = reverse("admin:request_desk_requestrecord_desk", query={"request_id": record.request_id})
         return format_html('<a href="{}">{}</a>', address, f"{record.at:%Y-%m-%d %H:%M:%S}")
 
     @admin.display(description="Operation")
     def operation(self, record: RequestRecord) -> str:
-        """Return method and path, without the values that the caller put into it."""
+        """Return method and path, without the caller's values."""
         return f"{record.method} {address_of(record.route)}"
 
     def get_queryset(self, _request: HttpRequest) -> Any:
@@ -87,16 +87,16 @@ class RequestRecordAdmin(RecordAdmin):
     def get_urls(self) -> list[URLPattern]:
         """Add the desk."""
         desk = self.admin_site.admin_view(self.desk_view)
-        return [path("desk/", desk, name="apikeys_requestrecord_desk"), *super().get_urls()]
+        return [path("desk/", desk, name="request_desk_requestrecord_desk"), *super().get_urls()]
 
     def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
-        """Show the desk's form above the list, and say how many there are at most."""
+        """Show the desk's form above the list, and say how many it has at most."""
         more = {"title": "Request desk", "listed": f"{LISTED:,}", "form": DeskForm()}
         return super().changelist_view(request, more | (extra_context or {}))
 
     @method_decorator(require_safe)
     def desk_view(self, request: HttpRequest) -> HttpResponse:
-        """Ask for an id, and show what came of the requests that had it, the newest first."""
+        """Ask for an ID, and show what happened to the requests with it, newest first."""
         if not self.has_view_permission(request):
             raise PermissionDenied
         form = DeskForm(request.GET if "request_id" in request.GET else None)
@@ -113,7 +113,7 @@ class RequestRecordAdmin(RecordAdmin):
             "left_out": RecordGap.objects.kept().aggregate(sum=Sum("count"))["sum"],
             "may_see_keys": request.user.has_perm("apikeys.view_apikey"),
         }
-        return TemplateResponse(request, "admin/apikeys/requestrecord/desk.html", context)
+        return TemplateResponse(request, "admin/request_desk/requestrecord/desk.html", context)
 
 
 def _find(request_id: str) -> list[dict[str, Any]]:

@@ -4,7 +4,7 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    dependencies = [("apikeys", "0003_request_records")]
+    dependencies = [("apikeys", "0002_key_history")]
 
     operations = [
         migrations.AddIndex(model_name="keyusage", index=models.Index(fields=["day"], name="key_usage_day")),

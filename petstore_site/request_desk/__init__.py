@@ -1,0 +1,1 @@
+"""What happened to the request that a caller asks about."""

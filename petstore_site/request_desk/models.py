@@ -1,0 +1,131 @@
+"""The records of requests that support may be asked about."""
+
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+from typing import ClassVar, Self
+
+from django.db import connections, models
+from django.db.models import Max, Q
+from django.utils import timezone
+
+from petstore_site.apikeys.models import APIKey
+
+KEPT = timedelta(days=7)
+"""How long the record of a request is kept."""
+
+MOST_RECORDS = 2_000_000
+"""How many records are kept, whatever their age: a week of floods does not fill the disk."""
+
+PURGED_AT_ONCE = 2_000
+"""Rows that one purge looks at; more than one flush of a process writes."""
+
+LONGEST_METHOD = 20
+LONGEST_MESSAGE = 300
+
+
+class RequestRecordQuerySet(models.QuerySet["RequestRecord"]):
+    """Filter the records, and delete old ones."""
+
+    def kept(self) -> Self:
+        """Return the records that can be shown."""
+        return self.filter(at__gt=timezone.now() - KEPT)
+
+    def errors(self) -> Self:
+        """Return the records of requests with a 4xx or 5xx response."""
+        return self.filter(status__gte=400)
+
+    def newest(self, number: int) -> Self:
+        """Return, unordered, about the last `number` records that were written; a range of the primary key."""
+        return self.filter(pk__gt=(self._last_pk() or 0) - number)
+
+    def expired(self) -> Self:
+        """Return the records that are too old or too many."""
+        too_many = Q(pk__lte=(self._last_pk() or 0) - MOST_RECORDS)
+        return self.filter(Q(at__lte=timezone.now() - KEPT) | too_many)
+
+    def purge(self) -> int:
+        """Delete the expired among the oldest `PURGED_AT_ONCE` rows; return how many that were."""
+        oldest = self.order_by("pk").values("pk")[:PURGED_AT_ONCE]
+        return self.expired().filter(pk__in=oldest).delete()[0]
+
+    def _last_pk(self) -> int | None:
+        last: int | None = self.aggregate(last=Max("pk"))["last"]
+        return last
+
+
+class RequestRecord(models.Model):
+    """What happened to a request under /v1: nothing of its header, query or body."""
+
+    request_id = models.CharField("request ID", max_length=128, help_text="X-Request-ID. The caller can choose it.")
+    key = models.ForeignKey(
+        APIKey, on_delete=models.CASCADE, null=True, db_index=False, related_name="+", verbose_name="API key"
+    )
+    at = models.DateTimeField(help_text="When the response was sent.")
+    method = models.CharField(max_length=LONGEST_METHOD)
+    route = models.CharField(max_length=200, help_text="The route's name. Empty if no route was reached.")
+    status = models.PositiveSmallIntegerField()
+    code = models.CharField(max_length=50, blank=True, help_text="The Error's code.")
+    message = models.CharField(
+        max_length=LONGEST_MESSAGE, blank=True, help_text="The Error's message, or its beginning."
+    )
+    milliseconds = models.PositiveIntegerField()
+
+    objects = RequestRecordQuerySet.as_manager()
+
+    class Meta:
+        """One index for the desk, one for a key's recent errors; the primary key finds the oldest rows."""
+
+        verbose_name = "request"
+        default_permissions = ("view",)
+        indexes: ClassVar = [
+            models.Index(fields=["request_id", "id"], name="request_record_request_id"),
+            models.Index(fields=["key", "id"], condition=Q(status__gte=400), name="request_record_errors"),
+        ]
+
+    def __str__(self) -> str:
+        """Return the request ID."""
+        return self.request_id
+
+
+# Django's bulk_create can overwrite on conflict, but not add.
+ADD_TO_GAP = """
+    INSERT INTO request_desk_recordgap (hour, count) VALUES (%s, %s)
+    ON CONFLICT (hour) DO UPDATE SET count = request_desk_recordgap.count + excluded.count
+"""
+
+
+class RecordGapQuerySet(models.QuerySet["RecordGap"]):
+    """Filter the gaps, and add to them."""
+
+    def kept(self) -> Self:
+        """Return the gaps of the time for which records are kept."""
+        return self.filter(hour__gt=timezone.now() - KEPT)
+
+    def expired(self) -> Self:
+        """Return the older ones."""
+        return self.filter(hour__lte=timezone.now() - KEPT)
+
+    def add_all(self, counts: Iterable[tuple[datetime, int]]) -> None:
+        """Add to the rows of these hours; create those that are missing."""
+        connection = connections[self.db]
+        rows = [(connection.ops.adapt_datetimefield_value(hour), count) for hour, count in counts]
+        with connection.cursor() as cursor:
+            cursor.executemany(ADD_TO_GAP, rows)
+
+
+class RecordGap(models.Model):
+    """How many requests of an hour were not recorded, because too many came at once."""
+
+    hour = models.DateTimeField(unique=True)
+    count = models.BigIntegerField()
+
+    objects = RecordGapQuerySet.as_manager()
+
+    class Meta:
+        """Shown on the request desk only."""
+
+        default_permissions = ()
+
+    def __str__(self) -> str:
+        """Return the hour and the number."""
+        return f"{self.hour:%Y-%m-%d %H}:00: {self.count}"

@@ -1,0 +1,1 @@
+"""Tests of petstore_site.request_desk."""
