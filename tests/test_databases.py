@@ -93,5 +93,7 @@ def test_a_mistake_never_repeats_the_address(url: str) -> None:
 
 def test_an_error_that_repeats_the_address_is_shown_without_its_password() -> None:
     error = OperationalError("cannot connect to\npostgres://keeper:hunter2@db.example/shop")
-    told = "The database named by DATABASE_URL cannot be used: cannot connect to postgres://keeper:***@db.example/shop"
-    assert sentence(error) == told
+    expected = (
+        "The database named by DATABASE_URL cannot be used: cannot connect to postgres://keeper:***@db.example/shop"
+    )
+    assert sentence(error) == expected

@@ -159,8 +159,8 @@ class TestBodies:
                 assert json.load(response) == error("bad_request", "The request body ended early.", 400)
 
     def test_the_key_comes_before_broken_chunks(self, server: Gunicorn) -> None:
-        status, told = exchange(server, chunked("pets_test_nonsense", b"").replace(b"0\r\n", b"zz\r\n"))
-        assert (status, told["code"]) == (401, "api_key_invalid")
+        status, shown = exchange(server, chunked("pets_test_nonsense", b"").replace(b"0\r\n", b"zz\r\n"))
+        assert (status, shown["code"]) == (401, "api_key_invalid")
 
 
 MALFORMED_TYPES = [
@@ -202,9 +202,9 @@ class TestHeads:
         with socket.create_connection(("127.0.0.1", server.port), timeout=2) as connection:
             connection.sendall("\r\n".join([*lines, "", ""]).encode())
             head, _, body = b"".join(iter(lambda: connection.recv(65536), b"")).partition(b"\r\n\r\n")
-        told = head.decode().split("\r\n")
-        assert told[0].startswith(f"HTTP/1.1 {get.status} ")
-        assert {f"{name}: {get.headers[name]}" for name in ("Content-Type", "Content-Length")} <= set(told)
+        shown = head.decode().split("\r\n")
+        assert shown[0].startswith(f"HTTP/1.1 {get.status} ")
+        assert {f"{name}: {get.headers[name]}" for name in ("Content-Type", "Content-Length")} <= set(shown)
         assert body == b""
 
 

@@ -147,9 +147,9 @@ ORIGINS = "must be origins such as https://shop.example, separated by commas."
     ids=str,
 )  # fmt: skip
 def test_each_mistake_has_its_sentence(variables: dict[str, str], expected: str) -> None:
-    told = mistakes(variables)
-    assert told == [expected]
-    assert "hunter2" not in "".join(told)
+    shown = mistakes(variables)
+    assert shown == [expected]
+    assert "hunter2" not in "".join(shown)
 
 
 def test_any_host_is_refused_in_production() -> None:

@@ -112,8 +112,8 @@ class BulkChangeAdmin(RecordAdmin):
     def get_queryset(self, request: HttpRequest) -> QuerySet[BulkChange]:
         """Note for each whether it was undone."""
         undone = BulkChange.objects.filter(undo_of=OuterRef("pk"))
-        found: QuerySet[BulkChange] = super().get_queryset(request).annotate(is_undone=Exists(undone))
-        return found
+        noted: QuerySet[BulkChange] = super().get_queryset(request).annotate(is_undone=Exists(undone))
+        return noted
 
     @admin.display(description="left as they are")
     def left_as_they_are(self, bulk: BulkChange) -> str:

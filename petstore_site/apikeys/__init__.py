@@ -1,1 +1,1 @@
-"""Who may use the API: bearer keys, their life and their use."""
+"""Access to the API: bearer keys, their life and their use."""

@@ -4,7 +4,7 @@ from django.apps import AppConfig
 
 
 class ApikeysConfig(AppConfig):
-    """Who may use the API: bearer keys, their life and their use."""
+    """Access to the API: bearer keys, their life and their use."""
 
     name = "petstore_site.apikeys"
     label = "apikeys"

@@ -1,4 +1,4 @@
-"""Accepts a request by its bearer key (RFC 6750); docs/api-keys.md tells of keys."""
+"""Accepts a request by its bearer key (RFC 6750). docs/api-keys.md describes the keys."""
 
 from django.conf import settings
 from django.utils import timezone

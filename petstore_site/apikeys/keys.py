@@ -1,7 +1,7 @@
 """The written form of an API key, without storage and without HTTP.
 
 `<prefix><8 base62 key id><32 base62 secret><6 base62 CRC-32>`: one word that a double click selects, that a
-secret scanner finds by its fixed shape, and whose typos are refused without a query.
+secret scanner finds by its fixed shape, and whose typos are rejected without a query.
 """
 
 import re

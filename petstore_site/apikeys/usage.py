@@ -1,4 +1,4 @@
-"""Counts the use of keys in memory and writes it down now and then, so that no request pays with a write."""
+"""Counts the use of keys in memory and saves it every few seconds, so that no request waits for a write."""
 
 import logging
 import threading
@@ -17,7 +17,7 @@ logger = logging.getLogger(__name__)
 
 
 class UseCounter:
-    """What was counted and not yet written."""
+    """What is counted and not saved yet."""
 
     def __init__(self) -> None:
         """Start with nothing."""
@@ -27,7 +27,7 @@ class UseCounter:
         self._last_used_at: dict[int, datetime] = {}
 
     def count(self, key: CachedKey, *, route: str, status: int) -> None:
-        """Count one request that the key made just now and that was answered with `status`."""
+        """Count one request that the key made just now and its response's `status`."""
         now = timezone.now()
         with self._lock:
             self._counts[Use(key.pk, now.date(), route, status // 100)] += 1
@@ -35,7 +35,7 @@ class UseCounter:
         writer.start()
 
     def flush(self) -> None:
-        """Write down what was counted; if that fails it is kept for the next time."""
+        """Save what was counted. If that fails, keep it for the next flush."""
         with self._one_writer:
             counts, last_used_at = self._take()
             try:

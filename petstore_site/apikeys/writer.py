@@ -1,4 +1,4 @@
-"""The thread that now and then writes down what requests left in memory, so that no request pays with a write."""
+"""The thread that saves what requests left in memory, so that no request waits for a write."""
 
 import atexit
 import threading

@@ -1,4 +1,4 @@
-"""Keys in the back office: who may do what, the secret that is shown once, and what is written in the history."""
+"""Keys in the back office: permissions, the secret that is shown once, and the history."""
 
 import re
 from datetime import date, timedelta
@@ -117,7 +117,9 @@ class TestIssue:
         key = APIKey.objects.get()
         assert secret[10:18] == key.key_id == sent["issues"]
         again = office.post(ADD, sent)
-        sentence = f"This form has issued key {key.key_id}, which is not shown again. For another key open it anew."
+        sentence = (
+            f"This form has issued key {key.key_id}, which is not shown again. To issue another key, reload the page."
+        )
         assert errors(again) == {"__all__": [sentence]}
         assert sentence in again.content.decode()
         assert APIKey.objects.count() == 1
@@ -331,7 +333,7 @@ class TestRotate:
         assert 2 * DAY - timedelta(seconds=5) < old.expires_at - timezone.now() <= 2 * DAY
         assert history() == [
             (f"Shop ({old.key_id})", CHANGE, f"Rotated: replaced by {new.key_id}."),
-            (f"Shop ({new.key_id})", ADDITION, f"Issued in place of {old.key_id}."),
+            (f"Shop ({new.key_id})", ADDITION, f"Issued to replace {old.key_id}."),
         ]
         assert f"{old.expires_at:%Y-%m-%d %H:%M} UTC" in answer.content.decode()
         assert (
@@ -402,7 +404,7 @@ class TestRevoke:
 
 
 class TestPermissions:
-    """Who may do what; forged POSTs too."""
+    """Permissions, for forged POSTs too."""
 
     @pytest.mark.parametrize(
         ("permissions", "statuses"),

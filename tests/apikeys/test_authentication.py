@@ -1,4 +1,4 @@
-"""Which requests are let in, and what the others are told."""
+"""Which requests are accepted, and the errors of the others."""
 
 import random
 from collections.abc import Iterator
@@ -80,7 +80,7 @@ class TestAccepted:
 
 
 class TestRefused:
-    """What is not, and what is told."""
+    """What is not accepted, and its errors."""
 
     def test_without_a_header(self) -> None:
         assert told(None) == (MISSING, CHALLENGE)

@@ -1,4 +1,4 @@
-"""The commands for API keys: what they print, what they change, what they refuse."""
+"""The commands for API keys: what they print, change and reject."""
 
 import json
 from datetime import datetime, timedelta

@@ -66,7 +66,7 @@ class TestChecksum:
 
 
 class TestIsWellFormed:
-    """What is refused without a query."""
+    """What is rejected without a query."""
 
     def test_what_was_generated_is(self) -> None:
         assert all(keys.is_well_formed(keys.generate(LIVE).text, prefix=LIVE) for _ in range(1000))

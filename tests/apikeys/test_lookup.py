@@ -1,4 +1,4 @@
-"""One query a second for each key and process, and never an answer older than a second."""
+"""One query a second for each key and process, and never a result older than a second."""
 
 import threading
 from collections.abc import Callable
@@ -16,12 +16,12 @@ KEY = CachedKey(pk=1, key_id="AbCd1234", name="Shop", scope="write", rate_limit=
 
 
 class Table:
-    """Stands for the database: counts what it is asked, and can be made slow or broken."""
+    """A fake database that counts queries, and can be slow or broken."""
 
     answer: Callable[[], CachedKey | None]
 
     def __init__(self) -> None:
-        """Answer at once, until told otherwise."""
+        """Find the key at once, unless a test changes that."""
         self.asked: list[str] = []
         self.answer = lambda: KEY
 
@@ -55,7 +55,7 @@ def cache(table: Table, clock: Clock) -> KeyCache:
 
 
 class TestFreshness:
-    """How old an answer may be."""
+    """How old a result can be."""
 
     def test_one_question_a_second(self, cache: KeyCache, table: Table, clock: Clock) -> None:
         for clock.now in (100.0, 100.5, 100.999, 101.0, 101.5, 102.0):

@@ -1,4 +1,4 @@
-"""The life of a key, and what the database itself refuses."""
+"""The life of a key, and what the database itself rejects."""
 
 import threading
 from collections.abc import Callable
@@ -166,7 +166,7 @@ class TestIssue:
 
 
 class TestRotate:
-    """A key in place of another."""
+    """A key that replaces another."""
 
     def test_both_keys_work_until_the_grace_is_over(self, admin_user: User) -> None:
         old = APIKeyFactory(name="Shop", contact="shop@example.com", scope="read", rate_limit="5/s")

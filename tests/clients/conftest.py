@@ -92,7 +92,7 @@ class Service:
     def postgresql(self) -> bool:
         return self.server.environment["DATABASE_URL"].startswith("postgres")
 
-    def told(self, walk: str, **more: str) -> str:
+    def arguments(self, walk: str, **more: str) -> str:
         """Return a consumer's only argument: JSON."""
         facts = {"walk": walk, "url": f"{self.server.url}/v1", "category": self.seed["category"]}
         return json.dumps(facts | self.seed["keys"] | more)
@@ -123,10 +123,10 @@ def service() -> Iterator[Service]:
 
 def walk(service: Service, consumer: Callable[[str], str]) -> dict[str, list[Any]]:
     """Let a consumer walk through everything and return what it saw."""
-    seen: dict[str, list[Any]] = json.loads(consumer(service.told("everything")))
+    seen: dict[str, list[Any]] = json.loads(consumer(service.arguments("everything")))
     if service.postgresql:
         with service.request_in_progress("still-running"):
-            seen |= json.loads(consumer(service.told("in progress", idempotency_key="still-running")))
+            seen |= json.loads(consumer(service.arguments("in progress", idempotency_key="still-running")))
     return seen
 
 

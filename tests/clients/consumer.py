@@ -1,6 +1,6 @@
 """A consumer's program on the generated Python client; `test_python.py` type-checks it and runs it.
 
-Its argument is JSON (`Service.told`); it prints step → [status, `Error.code`] and asserts the rest.
+Its argument is JSON (`Service.arguments`); it prints step → [status, `Error.code`] and asserts the rest.
 """
 
 import json
@@ -136,7 +136,7 @@ def keys() -> None:
     saw("create with a read key", create_pet.sync_detailed(client=client("read"), body=body))
 
 
-def refused() -> None:
+def rejected() -> None:
     """Meet the other errors, by the generated functions where they can express the request."""
     http = CLIENT.get_httpx_client()
     saw("unknown pet", get_pet.sync_detailed(LARGEST, client=CLIENT))
@@ -162,7 +162,7 @@ def everything() -> None:
     unchanged(animals())
     invalid()
     keys()
-    refused()
+    rejected()
 
 
 def in_progress() -> None:

@@ -74,16 +74,16 @@ def send(service: Service, request: Request, values: dict[str, str], answers: di
 def answers(service: Service) -> dict[str, Answer]:
     """The response to each request of the file, by its name."""
     text = FILE.read_text()
-    told = {
+    given = {
         "host": service.server.url,
         "key": service.seed["keys"]["write"],
         "categoryId": str(service.seed["category"]),
     }
-    assert variables(text).keys() == told.keys()
+    assert variables(text).keys() == given.keys()
     answers: dict[str, Answer] = {}
     for request in requests(text):
         assert request.name not in answers
-        answers[request.name] = send(service, request, told, answers)
+        answers[request.name] = send(service, request, given, answers)
     return answers
 
 

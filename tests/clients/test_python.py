@@ -36,8 +36,8 @@ def folder(tools: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def consume(folder: Path, tools: Path, told: str) -> str:
-    return run(tools / "python", "-W", "error", "consumer.py", told, cwd=folder)
+def consume(folder: Path, tools: Path, given: str) -> str:
+    return run(tools / "python", "-W", "error", "consumer.py", given, cwd=folder)
 
 
 def test_types_are_right_to_a_strict_checker(folder: Path, tools: Path) -> None:
@@ -54,5 +54,5 @@ def test_every_operation_and_every_error(folder: Path, tools: Path, service: Ser
 
 def test_the_largest_identifier_survives(folder: Path, tools: Path, service: Service) -> None:
     service.add_largest_pet()
-    seen = consume(folder, tools, service.told("largest"))
+    seen = consume(folder, tools, service.arguments("largest"))
     assert seen == '{"get largest": [200, null], "list largest": [200, null]}'

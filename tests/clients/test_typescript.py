@@ -33,8 +33,8 @@ def compiled(folder: Path) -> Path:
     return folder
 
 
-def consume(folder: Path, told: str) -> str:
-    return run("node", "consumer.js", told, cwd=folder)
+def consume(folder: Path, given: str) -> str:
+    return run("node", "consumer.js", given, cwd=folder)
 
 
 def test_types_are_right_to_the_strict_compiler(compiled: Path) -> None:
@@ -48,5 +48,5 @@ def test_every_operation_and_every_error(compiled: Path, service: Service) -> No
 def test_the_largest_identifier_survives_as_digits_only(compiled: Path, service: Service) -> None:
     """The consumer shows both: what JSON.parse does to an identifier over 2^53, and what is safe."""
     service.add_largest_pet()
-    seen = consume(compiled, service.told("largest"))
+    seen = consume(compiled, service.arguments("largest"))
     assert seen == '{"get largest":[200,null],"list largest":[200,null]}'

@@ -87,8 +87,10 @@ class Tally:
                 if check.status != Status.SUCCESS:
                     label = recorder.cases[name].value.operation.label
                     what = check.failure_info
-                    told = f"{what.failure.title}: {what.failure.message}\n{what.code_sample}" if what else "it crashed"
-                    self.fail(f"{label}: {check.name}", told)
+                    details = (
+                        f"{what.failure.title}: {what.failure.message}\n{what.code_sample}" if what else "it crashed"
+                    )
+                    self.fail(f"{label}: {check.name}", details)
 
     def take_raw(self, kind: str, request: bytes, verdict: raw.Verdict) -> None:
         """Count one request of raw bytes."""

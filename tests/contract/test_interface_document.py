@@ -71,8 +71,8 @@ VERSION = "1.0.0"
 
 @pytest.fixture
 def description(client: Client) -> dict[str, Any]:
-    told: dict[str, Any] = client.get("/openapi.json").json()
-    return told
+    description: dict[str, Any] = client.get("/openapi.json").json()
+    return description
 
 
 @pytest.fixture
@@ -93,8 +93,8 @@ def parameter(description: dict[str, Any], name: str, of: str) -> dict[str, Any]
 
 def kind(schema: dict[str, Any]) -> str:
     """Return the name of the type, which may be another schema's."""
-    [told] = schema.get("allOf", [schema])
-    return str(told["$ref"]).rpartition("/")[2] if "$ref" in told else str(told["type"])
+    [inner] = schema.get("allOf", [schema])
+    return str(inner["$ref"]).rpartition("/")[2] if "$ref" in inner else str(inner["type"])
 
 
 def media(holder: dict[str, Any]) -> str:
@@ -181,12 +181,12 @@ class TestOperations:
         assert {found["name"] for found in operation(description, of)["parameters"]} >= set(OPERATIONS[of][4])
 
     def test_the_day_of_removal_and_the_replacement_are_told(self, description: dict[str, Any]) -> None:
-        told = operation(description, "getPet")
-        assert "5 December 2030" in told["description"]
-        assert "`GET /pets` with the `status` filter" in told["description"]
+        get_pet = operation(description, "getPet")
+        assert "5 December 2030" in get_pet["description"]
+        assert "`GET /pets` with the `status` filter" in get_pet["description"]
         sunset = description["components"]["headers"]["Sunset"]["schema"]["const"]
         assert parsedate_to_datetime(sunset) == REMOVAL
-        assert all("Sunset" in answer["headers"] for answer in told["responses"].values())
+        assert all("Sunset" in answer["headers"] for answer in get_pet["responses"].values())
 
 
 class TestRest:

@@ -75,7 +75,7 @@ def test_a_file_with_a_wrong_row_is_mended_imported_and_taken_back(
 
     office.get_by_role("button", name="Import 2 rows, leave out 1").click()
     office.wait_for_url("**/change/")
-    expect(office.locator(".messagelist")).to_contain_text("1 added, 1 changed, 0 unchanged, 1 refused.")
+    expect(office.locator(".messagelist")).to_contain_text("1 added, 1 changed, 0 unchanged, 1 rejected.")
     expect(office.locator(".field-file_name")).to_contain_text("friday.csv")
     assert downloaded(office, "Rejected rows", tmp_path)[0] == "friday-refused.csv"
     record = office.url
@@ -84,7 +84,7 @@ def test_a_file_with_a_wrong_row_is_mended_imported_and_taken_back(
     expect(office.locator("#errors")).to_have_count(0)
     office.get_by_role("button", name="Import 1 row", exact=True).click()
     office.wait_for_url("**/change/")
-    expect(office.locator(".messagelist")).to_contain_text("1 added, 0 changed, 0 unchanged, 0 refused.")
+    expect(office.locator(".messagelist")).to_contain_text("1 added, 0 changed, 0 unchanged, 0 rejected.")
 
     office.goto(record)
     office.get_by_role("link", name="Undo", exact=True).click()

@@ -185,7 +185,7 @@ def test_a_passkey_that_is_not_used_says_so(page: Page, screenshot: Screenshot) 
     )
     page.goto("/admin/account/sign-in/")
     page.get_by_role("button", name="Log in with a passkey").click()
-    expect(page.get_by_role("alert")).to_contain_text("it was cancelled, or took too long")
+    expect(page.get_by_role("alert")).to_contain_text("you cancelled, or it took too long")
     screenshot("sign-in-no-passkey.png")
 
 

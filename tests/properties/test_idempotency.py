@@ -103,18 +103,18 @@ class Till(RuleBasedStateMachine):
     def post_at_the_same_time(self, client: int, key: str, texts: list[str]) -> None:
         answers = at_the_same_time(self.clients[client].key, [(key, text) for text in texts])
         name = client, key.strip('"')
-        told = [(json.loads(text), answer) for text, answer in zip(texts, answers, strict=True)]
+        pairs = [(json.loads(text), answer) for text, answer in zip(texts, answers, strict=True)]
         if earlier := self.earlier(name):
-            for body, answer in told:
+            for body, answer in pairs:
                 self.judge_repeated(answer, earlier, body)
             return
-        firsts = [(body, answer) for body, answer in told if is_first(answer)]
+        firsts = [(body, answer) for body, answer in pairs if is_first(answer)]
         could_add = [answer for text, answer in zip(texts, answers, strict=True) if text in RIGHT]
         assert len(firsts) == 1 or all(answer.status_code == 409 for answer in could_add)
         for body, first in firsts:
             self.judge_first(first)
             self.kept[name] = Answered(body, self.clock.now, first.content, first["Location"])
-        for text, (body, answer) in zip(texts, told, strict=True):
+        for text, (body, answer) in zip(texts, pairs, strict=True):
             if is_first(answer):
                 continue
             if answer.status_code == 409:

@@ -53,9 +53,9 @@ class TestFiles:
     """What deploy/nginx says twice, or says again after the service."""
 
     def test_errors_are_those_of_the_service(self) -> None:
-        told = re.findall(r"return (\d+) '(.*)';", (FILES / "errors.conf").read_text())
-        assert len(told) == 6
-        for status, text in told:
+        lines = re.findall(r"return (\d+) '(.*)';", (FILES / "errors.conf").read_text())
+        assert len(lines) == 6
+        for status, text in lines:
             body = json.loads(text)
             assert list(body.items()) == list(error_body(CODES[body["code"]]).items())
             assert int(status) == body["status"]

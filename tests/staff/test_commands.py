@@ -44,20 +44,20 @@ class TestCreateAdmin:
     """The first person, and one who is locked out."""
 
     def test_prints_a_password_that_must_be_changed(self, client: Client) -> None:
-        told = run_json("create_admin", "ada", "--email", "ada@petstore.example")
-        assert told == {"username": "ada", "password": told["password"], "hours": 72, "reset": False}
+        out = run_json("create_admin", "ada", "--email", "ada@petstore.example")
+        assert out == {"username": "ada", "password": out["password"], "hours": 72, "reset": False}
         ada = User.objects.get()
         assert (ada.is_staff, ada.is_superuser, ada.email) == (True, True, "ada@petstore.example")
         assert [group.name for group in ada.groups.all()] == ["Administrator"]
-        assert sign_in(client, "ada", told["password"]).status_code == 302
+        assert sign_in(client, "ada", out["password"]).status_code == 302
         assert client.get("/admin/")["Location"] == "/admin/account/password/"
 
     def test_prints_for_people_and_for_pipes(self) -> None:
-        told = run("create_admin", "ada")
-        assert told.startswith(
+        out = run("create_admin", "ada")
+        assert out.startswith(
             "Created the account ada. Sign in within 72 hours with this password and choose another:\n"
         )
-        assert told.endswith("Copy it now. You won't see it again.\n")
+        assert out.endswith("Copy it now. You won't see it again.\n")
         password = run("create_admin", "ben", "--password-only").strip()
         assert User.objects.get(username="ben").check_password(password)
 
@@ -70,27 +70,27 @@ class TestCreateAdmin:
     @pytest.mark.usefixtures("secret")
     def test_lets_in_again(self, client: Client) -> None:
         User.objects.update(is_active=False)
-        told = run("create_admin", "anna", "--reset")
-        assert told.startswith("Reset the account anna and removed its second factors.")
+        out = run("create_admin", "anna", "--reset")
+        assert out.startswith("Reset the account anna and removed its second factors.")
         assert not Authenticator.objects.exists()
         assert not User.objects.get().is_superuser
         assert sign_in(client, password=PASSWORD).status_code == 200
-        assert sign_in(client, password=told.splitlines()[2].strip())["Location"] == "/admin/"
+        assert sign_in(client, password=out.splitlines()[2].strip())["Location"] == "/admin/"
 
     def test_resets_nobody_who_is_not_there(self) -> None:
         with pytest.raises(CommandError, match=r"^There is no account 'ada' to reset\.$"):
             run("create_admin", "ada", "--reset")
 
     @pytest.mark.parametrize(
-        ("arguments", "told"),
+        ("arguments", "message"),
         [
             (["a b"], r"^username: Enter a valid username\."),
             (["a" * 151], r"^username: Ensure this value has at most 150 characters"),
             (["ada", "--email", "nowhere"], r"^email: Enter a valid email address\.$"),
         ],
     )
-    def test_rejects_an_invalid_name(self, arguments: list[str], told: str) -> None:
-        with pytest.raises(CommandError, match=told):
+    def test_rejects_an_invalid_name(self, arguments: list[str], message: str) -> None:
+        with pytest.raises(CommandError, match=message):
             run("create_admin", *arguments)
         assert not User.objects.exists()
         assert not TemporaryPassword.objects.exists()
@@ -101,8 +101,8 @@ class TestCreateStaffRoles:
 
     def test_a_new_database_has_them(self) -> None:
         assert {group.name for group in Group.objects.all()} == set(ROLES)
-        told = run("create_staff_roles").splitlines()
-        assert told == [f"{role}: unchanged." for role in ROLES]
+        out = run("create_staff_roles").splitlines()
+        assert out == [f"{role}: unchanged." for role in ROLES]
 
     def test_they_have_exactly_these_permissions(self) -> None:
         has: dict[str, set[str]] = {}
@@ -120,19 +120,19 @@ class TestCreateStaffRoles:
         curator = Group.objects.get(name="Curator")
         curator.permissions.remove(Permission.objects.get(codename="export_pet"))
         curator.permissions.add(Permission.objects.get(codename="add_user"))
-        told = {made["role"]: made for made in run_json("create_staff_roles")["roles"]}
-        assert told["Curator"] == {
+        out = {made["role"]: made for made in run_json("create_staff_roles")["roles"]}
+        assert out["Curator"] == {
             "role": "Curator", "created": False, "added": ["pets.export_pet"], "removed": ["auth.add_user"],
         }  # fmt: skip
-        assert told["Viewer"]["created"]
-        assert "pets.view_pet" in told["Viewer"]["added"]
+        assert out["Viewer"]["created"]
+        assert "pets.view_pet" in out["Viewer"]["added"]
         assert run("create_staff_roles").count("unchanged") == len(ROLES)
 
     def test_says_it_in_words(self) -> None:
         Group.objects.get(name="Curator").permissions.set([Permission.objects.get(codename="add_user")])
-        told = run("create_staff_roles").splitlines()[1]
-        assert told.startswith("Curator: added categories.add_category, ")
-        assert told.endswith("; removed auth.add_user.")
+        out = run("create_staff_roles").splitlines()[1]
+        assert out.startswith("Curator: added categories.add_category, ")
+        assert out.endswith("; removed auth.add_user.")
 
     def test_leaves_other_groups_and_their_members_alone(self) -> None:
         own = Group.objects.create(name="Our own")

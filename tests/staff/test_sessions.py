@@ -128,7 +128,7 @@ class TestPassword:
         assert (is_open(office), is_open(elsewhere)) == (True, False)
 
     @pytest.mark.parametrize(
-        ("sent", "told"),
+        ("sent", "expected"),
         [
             ({"oldpassword": "a guess"}, "This is not your current password."),
             ({"password2": "something else"}, "You must type the same password each time."),
@@ -136,10 +136,10 @@ class TestPassword:
             ({"password1": "Anna-123", "password2": "Anna-123"}, None),
         ],
     )
-    def test_mistakes_have_their_sentence(self, office: Client, sent: dict[str, str], told: str | None) -> None:
+    def test_mistakes_have_their_sentence(self, office: Client, sent: dict[str, str], expected: str | None) -> None:
         answer = office.post(PASSWORD_PAGE, self.CHANGE | sent)
-        assert answer.status_code == (200 if told else 302)
-        assert told is None or told in answer.content.decode()
+        assert answer.status_code == (200 if expected else 302)
+        assert expected is None or expected in answer.content.decode()
 
     @pytest.mark.parametrize(
         "path", ["/admin/", "/admin/pets/pet/", "/admin/pets/pet/add/", FACTORS_PAGE, "/admin/jsi18n/"]

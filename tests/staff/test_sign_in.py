@@ -216,9 +216,9 @@ class TestSecondFactor:
     def test_can_be_guessed_five_times(self, client: Client, secret: str) -> None:
         page = sign_in(client)["Location"]
         wrong = "000000" if code(secret) != "000000" else "111111"
-        told = [client.post(page, {"code": wrong}).content.decode() for _ in range(6)]
-        assert ["Incorrect code." in html for html in told] == [True] * 5 + [False]
-        assert LOCKED in told[-1]
+        pages = [client.post(page, {"code": wrong}).content.decode() for _ in range(6)]
+        assert ["Incorrect code." in html for html in pages] == [True] * 5 + [False]
+        assert LOCKED in pages[-1]
         assert LOCKED in client.post(page, {"code": code(secret)}).content.decode()
         assert not signed_in(client)
 

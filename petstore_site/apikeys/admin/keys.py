@@ -1,4 +1,4 @@
-"""API keys in the back office. A secret is shown once, in the answer to the POST that made it."""
+"""API keys in the back office. A secret is shown once, in the response to the POST that created it."""
 
 from collections.abc import Callable, Iterable
 from datetime import datetime, timedelta
@@ -40,10 +40,12 @@ class IssueForm(forms.ModelForm):
     )
 
     def clean(self) -> dict[str, Any] | None:
-        """Refuse a form that was sent before."""
+        """Reject a form that was already sent."""
         key_id = self.cleaned_data.get("issues")
         if key_id and APIKey.objects.filter(key_id=key_id).exists():
-            message = f"This form has issued key {key_id}, which is not shown again. For another key open it anew."
+            message = (
+                f"This form has issued key {key_id}, which is not shown again. To issue another key, reload the page."
+            )
             raise ValidationError(message, code="sent_again")
         return super().clean()
 
@@ -57,7 +59,7 @@ class RotateForm(forms.Form):
 
 
 class ChangeInWords(HistoricalRecordContextHelper):  # type: ignore[misc]  # the library has no types
-    """What stands in the history before and after the arrow."""
+    """The values in the history before and after the arrow."""
 
     def prepare_delta_change_value(self, change: Any, value: Any) -> Any:
         """Return a time as the other pages write it, and a hyphen for nothing."""
@@ -122,7 +124,7 @@ class APIKeyAdmin(HistoryAdmin):
         return super().get_form(request, obj, change, **({"form": IssueForm} if obj is None else {}), **kwargs)
 
     def formfield_for_dbfield(self, db_field: Any, request: HttpRequest | None, **kwargs: Any) -> Any:
-        """Name the two inputs of a time for those who do not see the words beside them."""
+        """Name the two inputs of a time for screen readers."""
         field = super().formfield_for_dbfield(db_field, request, **kwargs)
         if isinstance(field, forms.SplitDateTimeField):
             for widget, word in zip(field.widget.widgets, ("date", "time"), strict=True):
@@ -153,14 +155,14 @@ class APIKeyAdmin(HistoryAdmin):
             return super().add_view(  # type: ignore[no-any-return]  # the library has no types
                 request, form_url, (extra_context or {}) | only_save
             )
-        except IntegrityError:  # the same form, sent twice at the same moment: the other answer shows the key
+        except IntegrityError:  # the same form, sent twice at the same moment: the other response shows the key
             self.message_user(request, "This form was sent twice. One key was issued; rotate it if you missed it.")
             return HttpResponseRedirect(reverse("admin:apikeys_apikey_changelist"))
 
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Any = None
     ) -> HttpResponse:
-        """Show the key in words, its use and its refusals around the form."""
+        """Show the key in words and its use around the form."""
         answer: HttpResponse = super().change_view(request, object_id, form_url, extra_context)
         if isinstance(answer, TemplateResponse) and answer.context_data:
             answer.context_data["overview"] = overview(
@@ -182,12 +184,12 @@ class APIKeyAdmin(HistoryAdmin):
         obj.save(force_insert=True)
 
     def response_add(self, request: HttpRequest, obj: APIKey, _post_url_continue: str | None = None) -> HttpResponse:
-        """Show the secret in this very answer: a redirect would have to store it."""
+        """Show the secret in this response: a redirect would have to store it."""
         return self._show_secret(request, obj)
 
     @page_and_post
     def rotate_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """Ask for the grace, then issue a key in place of this one and show its secret once."""
+        """Ask for the grace period, then issue a key that replaces this one and show its secret once."""
         key = self._key_to_change(request, object_id)
         form = RotateForm(request.POST if request.method == "POST" else None)
         if form.is_valid():
@@ -221,7 +223,7 @@ class APIKeyAdmin(HistoryAdmin):
         with transaction.atomic():
             new, _secret = old.rotate(grace=timedelta(hours=grace_hours), created_by=request.user)
             self.log_change(request, old, f"Rotated: replaced by {new.key_id}.")
-            self.log_addition(request, new, f"Issued in place of {old.key_id}.")
+            self.log_addition(request, new, f"Issued to replace {old.key_id}.")
         return new
 
     def _show_secret(self, request: HttpRequest, key: APIKey, *, old: APIKey | None = None) -> HttpResponse:

@@ -24,7 +24,7 @@ class Migration(migrations.Migration):
     ]
 
     operations = [
-        # Not editable, they would be left out where history tells the differences.
+        # If they were not editable, the history would not show their changes.
         migrations.AlterField(
             model_name="apikey",
             name="revoked_at",

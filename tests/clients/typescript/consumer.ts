@@ -1,5 +1,5 @@
 // A consumer's program on openapi-fetch and the generated types; test_typescript.py type-checks it and runs it.
-// Its argument is JSON (Service.told in conftest.py); it prints step → [status, Error.code] and asserts the rest.
+// Its argument is JSON (Service.arguments in conftest.py); it prints step → [status, Error.code] and asserts the rest.
 
 import assert from "node:assert/strict";
 
@@ -18,7 +18,7 @@ interface Answer<Data> {
   response: Response;
 }
 
-interface Told {
+interface Given {
   walk: "everything" | "in progress" | "largest";
   url: string;
   category: number;
@@ -30,13 +30,13 @@ interface Told {
   idempotency_key?: string;
 }
 
-const told = JSON.parse(process.argv[2] ?? "") as Told;
+const given = JSON.parse(process.argv[2] ?? "") as Given;
 const LARGEST = 2n ** 63n - 1n;
 const seen: Record<string, [number, PetError["code"] | null]> = {};
 
 const withKey = (key: string): Client<paths> =>
-  createClient<paths>({ baseUrl: told.url, headers: { Authorization: `Bearer ${key}` } });
-const client = withKey(told.write);
+  createClient<paths>({ baseUrl: given.url, headers: { Authorization: `Bearer ${key}` } });
+const client = withKey(given.write);
 
 function saw<Data>(step: string, { data, error, response }: Answer<Data>): Data | undefined {
   if (error) assert.equal(error.status, response.status);
@@ -79,19 +79,19 @@ async function categories(): Promise<void> {
   );
   assert.equal(listed[0]?.id, 2 ** 63); // not 2^63 - 1: JSON.parse has rounded it, silently
   assert.equal(Number.isSafeInteger(listed[0]?.id), false); // and this is how to notice
-  const one = { params: { path: { categoryId: told.category } } };
+  const one = { params: { path: { categoryId: given.category } } };
   const found = saw("get category", await client.GET("/categories/{categoryId}", one));
-  assert.deepEqual(found, { id: told.category, name: "Dogs" });
+  assert.deepEqual(found, { id: given.category, name: "Dogs" });
 }
 
 async function animals(): Promise<Pet> {
-  const body: NewPet = { name: "Rex ✓", categoryId: told.category, status: "pending" };
+  const body: NewPet = { name: "Rex ✓", categoryId: given.category, status: "pending" };
   const first = await newPet(body, "one");
   const rex = saw("create", first);
   assert.ok(rex && Number.isSafeInteger(rex.id));
   assert.deepEqual(rex, { id: rex.id, ...body });
-  assert.equal(first.response.headers.get("Location"), `${told.url}/pets/${rex.id}`);
-  const ida = saw("create without status", await newPet({ name: "Ida", categoryId: told.category }));
+  assert.equal(first.response.headers.get("Location"), `${given.url}/pets/${rex.id}`);
+  const ida = saw("create without status", await newPet({ name: "Ida", categoryId: given.category }));
   assert.equal(ida?.status, "available");
   const again = await newPet(body, "one");
   assert.deepEqual(saw("replay", again), rex);
@@ -119,7 +119,7 @@ async function unchanged(pet: Pet): Promise<void> {
   saw("get unchanged", await client.GET("/pets/{petId}", { params: one }));
   const all = { header: await header(client.GET("/categories")) };
   saw("list categories unchanged", await client.GET("/categories", { params: all }));
-  const place = { categoryId: told.category };
+  const place = { categoryId: given.category };
   const category = { path: place, header: await header(client.GET("/categories/{categoryId}", { params: { path: place } })) };
   saw("get category unchanged", await client.GET("/categories/{categoryId}", { params: category }));
 }
@@ -134,14 +134,14 @@ async function largeCategory(): Promise<void> {
   const found = await client.GET("/categories/{categoryId}", { params: { path }, parseAs: "text" });
   assert.equal(found.data, `{"id":${LARGEST},"name":"Dragons"}`);
   const rounded = await newPet({ name: "Rex", categoryId: Number(LARGEST) });
-  assert.equal(rounded.error?.code, "validation_failed"); // the service refuses what a number makes of it
+  assert.equal(rounded.error?.code, "validation_failed"); // the service rejects what a number makes of it
 }
 
 async function invalid(): Promise<void> {
-  const rex: NewPet = { name: "Rex", categoryId: told.category };
+  const rex: NewPet = { name: "Rex", categoryId: given.category };
   saw("malformed", await client.POST("/pets", { body: rex, bodySerializer: () => '{"name": ' }));
   saw("empty name", await newPet({ ...rex, name: "" }));
-  saw("unknown category", await newPet({ ...rex, categoryId: told.category + 1000 }));
+  saw("unknown category", await newPet({ ...rex, categoryId: given.category + 1000 }));
   saw("limit 0", await client.GET("/pets", { params: { query: { limit: 0 } } }));
   saw("damaged cursor", await client.GET("/pets", { params: { query: { cursor: "damaged" } } }));
   const damaged = { params: { query: { cursor: "damaged" } } };
@@ -153,22 +153,22 @@ async function invalid(): Promise<void> {
 }
 
 async function keys(): Promise<void> {
-  saw("no key", await createClient<paths>({ baseUrl: told.url }).GET("/pets"));
+  saw("no key", await createClient<paths>({ baseUrl: given.url }).GET("/pets"));
   const unknown = await withKey("pets_test_unknown").GET("/pets");
   saw("unknown key", unknown);
   const challenge = unknown.response.headers.get("WWW-Authenticate");
   assert.equal(challenge, 'Bearer realm="petstore", error="invalid_token"');
-  saw("expired key", await withKey(told.expired).GET("/pets"));
-  const path = { categoryId: told.category };
-  saw("revoked key", await withKey(told.revoked).GET("/categories/{categoryId}", { params: { path } }));
-  const rex: NewPet = { name: "Rex", categoryId: told.category };
-  saw("create with a read key", await newPet(rex, undefined, withKey(told.read)));
+  saw("expired key", await withKey(given.expired).GET("/pets"));
+  const path = { categoryId: given.category };
+  saw("revoked key", await withKey(given.revoked).GET("/categories/{categoryId}", { params: { path } }));
+  const rex: NewPet = { name: "Rex", categoryId: given.category };
+  saw("create with a read key", await newPet(rex, undefined, withKey(given.read)));
 }
 
 async function refused(): Promise<void> {
-  const rex: NewPet = { name: "Rex", categoryId: told.category };
+  const rex: NewPet = { name: "Rex", categoryId: given.category };
   saw("unknown pet", await client.GET("/pets/{petId}", { params: { path: { petId: digits(LARGEST) } } }));
-  const place = { categoryId: told.category + 1000 };
+  const place = { categoryId: given.category + 1000 };
   saw("unknown category id", await client.GET("/categories/{categoryId}", { params: { path: place } }));
   // @ts-expect-error - the types refuse a path that there is not
   saw("unknown path", await client.GET("/dogs"));
@@ -177,7 +177,7 @@ async function refused(): Promise<void> {
   saw("large body", await newPet({ ...rex, name: "x".repeat(70_000) }));
   saw("text", await client.POST("/pets", { body: rex, headers: { "Content-Type": "text/plain" } }));
   saw("other body, same idempotency key", await newPet({ ...rex, name: "Other" }, "one"));
-  const limited = withKey(told.limited);
+  const limited = withKey(given.limited);
   assert.equal((await limited.GET("/pets")).response.status, 200);
   const over = await limited.GET("/pets");
   saw("over the limit", over);
@@ -195,7 +195,7 @@ async function everything(): Promise<void> {
 }
 
 async function inProgress(): Promise<void> {
-  saw("in progress", await newPet({ name: "Rex", categoryId: told.category }, told.idempotency_key));
+  saw("in progress", await newPet({ name: "Rex", categoryId: given.category }, given.idempotency_key));
 }
 
 async function largest(): Promise<void> {
@@ -211,5 +211,5 @@ async function largest(): Promise<void> {
 }
 
 const walks = { everything, "in progress": inProgress, largest };
-await walks[told.walk]();
+await walks[given.walk]();
 process.stdout.write(JSON.stringify(seen));
