@@ -1,7 +1,7 @@
 """The base of our commands: output, errors, questions and exit statuses."""
 
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
@@ -94,10 +94,13 @@ class StoreCommand(BaseCommand):
         except OSError as error:
             self.complain(f"Done, but standard output cannot be written: {error.strerror}.")
 
-    def complain(self, text: str) -> None:
-        """Write to standard error, if it is open."""
-        with suppress(OSError):
-            self.stderr.write(text)
+    def complain(self, text: str, style: Callable[[str], str] | None = None) -> None:
+        """Write to standard error, if it is open, in red unless there is a `style`."""
+        try:
+            self.stderr.write(text, style)
+            self.stderr.flush()
+        except OSError:
+            output.silence(self.stderr)
 
     @contextmanager
     def printed_before_commit(self, void: str) -> Iterator[None]:

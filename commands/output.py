@@ -6,6 +6,7 @@ import stat
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from io import TextIOWrapper
 from typing import Any, NoReturn, TextIO
 
 from django.core.management.base import OutputWrapper
@@ -23,11 +24,14 @@ def keep_descriptors() -> None:
     """Open what the shell closed (`>&-`), or the next file opened, perhaps the database, becomes standard output.
 
     A closed standard output then fails at each write, as gnulib's `stdopen` does it; a closed standard error is silent.
+    What standard output cannot show, such as the name of a file that is not UTF-8, is shown escaped.
     """
     if sys.stdout is None:
         sys.stdout = _opened(os.O_RDONLY, 1)
     if sys.stderr is None:
         sys.stderr = _opened(os.O_RDWR, 2)
+    if isinstance(sys.stdout, TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
 
 
 def _opened(flags: int, descriptor: int) -> TextIO:
@@ -47,7 +51,7 @@ def printed() -> Iterator[None]:
         finally:
             sys.stdout.flush()
     except BrokenPipeError:
-        _silence(sys.stdout)
+        silence(sys.stdout)
         sys.exit(Exit.BROKEN_PIPE)
 
 
@@ -61,7 +65,7 @@ def write(out: OutputWrapper, text: str) -> None:
         out.flush()
         _sync(out)
     except OSError:
-        _silence(out)
+        silence(out)
         raise
 
 
@@ -81,7 +85,7 @@ def _sync(out: OutputWrapper) -> None:
             os.fsync(descriptor)
 
 
-def _silence(out: OutputWrapper | TextIO) -> None:
-    """Discard what Python has buffered, or it fails again when the process ends."""
+def silence(out: OutputWrapper | TextIO) -> None:
+    """Throw away what Python still holds, or it fails again when the process ends."""
     with suppress(AttributeError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), out.fileno())

@@ -146,6 +146,6 @@ def _reject_what_is_in_the_way(path: Path, *, replace: bool) -> int | None:
         message = "is not a file that can be replaced."
         raise FileInTheWayError(message)
     if not replace:
-        message = "exists already. Nothing was written; --force replaces it."
+        message = "exists already. Nothing was written. To replace it: --force"
         raise FileInTheWayError(message)
     return mode

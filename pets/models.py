@@ -69,11 +69,15 @@ class ImportRun(models.Model):
     created = models.BigIntegerField(default=0, help_text="Animals that were added.")
     updated = models.BigIntegerField(default=0, help_text="Animals that were changed.")
     unchanged = models.BigIntegerField(default=0, help_text="Rows that say what the catalogue already said.")
+    matched_by_id = models.BigIntegerField(default=0, help_text="Rows whose animal was found by its ID.")
     rejected = models.BigIntegerField(default=0, help_text="Rows with an error.")
     new_categories = models.JSONField(default=list, help_text="The ids of the categories that were added.")
     first_id = models.BigIntegerField(null=True, help_text="The first of the ids set aside for what it adds.")
     last_id = models.BigIntegerField(null=True, help_text="The last of them.")
     rejects = models.TextField(blank=True, help_text="The file with the rejected rows.")
+    rejects_sha256 = models.CharField(
+        max_length=64, blank=True, help_text="Of that file as it was written, in hexadecimal."
+    )
     outcome = models.TextField(blank=True, help_text="Why it was rejected, stopped or failed; how it was undone.")
     started_at = models.DateTimeField(auto_now_add=True)
     finished_at = models.DateTimeField(null=True)
@@ -95,6 +99,11 @@ class ImportRun(models.Model):
     def __str__(self) -> str:
         """Return what it is called everywhere."""
         return f"import {self.pk}"
+
+    @property
+    def matched_by_reference(self) -> int:
+        """How many rows found their animal by its reference."""
+        return self.updated + self.unchanged - self.matched_by_id
 
 
 class ImportUpload(models.Model):

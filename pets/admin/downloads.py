@@ -37,7 +37,7 @@ def download(pets: QuerySet[Pet], file_format: FileFormat) -> FileResponse:
         if len(pets.order_by().values_list("pk")[: most + 1]) > most:
             message = (
                 f"These are more than {most:,} animals. Filter for fewer"
-                f"{'; as CSV more can be had' if file_format is FileFormat.XLSX else ''}; whoever runs the service can "
+                f"{', or choose CSV, which can hold more' if file_format is FileFormat.XLSX else ''}. An operator can "
                 "export all of them with manage.py export_pets."
             )
             raise TooManyError(message)

@@ -17,7 +17,7 @@ from history.acting import acting
 from history.admin import RecordAdmin
 from pets.admin.downloads import CONTENT_TYPES, template
 from pets.exporting import FileFormat
-from pets.importing.errors import ImportRefusedError
+from pets.importing.errors import ImportRejectedError
 from pets.importing.progress import Progress
 from pets.importing.report import counts
 from pets.importing.run import Sender
@@ -43,7 +43,7 @@ class UploadForm(forms.Form):
 
     file = forms.FileField(help_text=f"CSV or XLSX, at most {LARGEST_UPLOAD // 2**20} MB and {MOST_ROWS:,} rows.")
     create_categories = forms.BooleanField(
-        required=False, label="Add missing categories", help_text="Else rows that name one are refused."
+        required=False, label="Add missing categories", help_text="Otherwise rows that name one are rejected."
     )
     blank = forms.ChoiceField(choices=BLANKS, label="A blank cell", help_text="Of a row whose animal is there already.")
     formula_safe = forms.BooleanField(
@@ -59,11 +59,11 @@ class UploadForm(forms.Form):
     ignore_unknown_columns = forms.BooleanField(required=False)
 
     def __init__(self, *args: Any, may_add_categories: bool) -> None:
-        """Offer to add categories to those who may."""
+        """Offer to add categories to people with permission to."""
         super().__init__(*args)
         if not may_add_categories:
             self.fields["create_categories"].disabled = True
-            self.fields["create_categories"].help_text = "You may not add categories."
+            self.fields["create_categories"].help_text = "You don't have permission to add categories."
 
     def chosen(self) -> dict[str, Any]:
         """Return what was chosen, without the file."""
@@ -72,7 +72,7 @@ class UploadForm(forms.Form):
 
 @admin.register(ImportRun)
 class ImportRunAdmin(RecordAdmin):
-    """Who may add an import may send a small file, see what it would do, import it, and take it back."""
+    """With permission to add imports, you can send a small file, see what it would do, import it, and undo that."""
 
     list_display = ["id", "file_name", "state", "created", "updated", "unchanged", "rejected", "who", "started"]
     list_filter = ["state", "started_at"]
@@ -113,7 +113,7 @@ class ImportRunAdmin(RecordAdmin):
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
-        """Show the record, with the refused rows while they are kept."""
+        """Show the record, with the rejected rows while they are kept."""
         upload = None
         if self.has_add_permission(request) and object_id.isdecimal():
             kept = ImportUpload.objects.filter(run_id=int(object_id), uploaded_by=request.user.pk).exclude(rejects=b"")
@@ -125,7 +125,7 @@ class ImportRunAdmin(RecordAdmin):
         self, request: HttpRequest, _form_url: str = "", _extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
         """Take a file and show what it would do; with `?template=csv` return one to fill in."""
-        self._refuse_others(request)
+        self._reject_others(request)
         if (wanted := request.GET.get("template")) in CONTENT_TYPES:
             return template(FileFormat(wanted))
         may_add_categories = request.user.has_perm("categories.add_category")
@@ -135,35 +135,35 @@ class ImportRunAdmin(RecordAdmin):
             try:
                 upload = keep(form.cleaned_data["file"], chosen=form.chosen(), member=request.user)
                 return self._show_preview(request, upload)
-            except ImportRefusedError as error:
+            except ImportRejectedError as error:
                 form.add_error("file", str(error))
         return self._page(request, "upload.html", title="Import a file", form=form, most_rows=MOST_ROWS)
 
     @method_decorator(require_POST)
     def confirm_view(self, request: HttpRequest, upload_id: int) -> HttpResponse:
-        """Import what was shown, or show it anew."""
+        """Import what was shown, or show it again."""
         upload = self._upload(request, upload_id)
         if upload.run is not None:
             self.message_user(request, f"This was imported already: {upload.run}.", messages.WARNING)
             return self._record(upload.run)
         try:
             run = confirm(upload, request.POST.get("digest", ""), _sender(), again="again" in request.POST)
-        except ImportRefusedError as error:
+        except ImportRejectedError as error:
             self.message_user(request, str(error), messages.ERROR)
             try:
                 return self._show_preview(request, upload)
-            except ImportRefusedError:
+            except ImportRejectedError:
                 return HttpResponseRedirect(reverse("admin:pets_importrun_add"))
         self.message_user(request, f"Done, {run}: {counts(run)}.", messages.SUCCESS)
         return self._record(run)
 
     @method_decorator(require_GET)
     def rejects_view(self, request: HttpRequest, upload_id: int) -> HttpResponse:
-        """Return the refused rows as a file that can be mended and sent again."""
+        """Return the rejected rows as a file that you can fix and send again."""
         upload = self._upload(request, upload_id)
         if not upload.rejects:
             raise Http404
-        name = f"{upload.file_name.rpartition('.')[0] or 'animals'}-refused.csv"
+        name = f"{upload.file_name.rpartition('.')[0] or 'animals'}-rejected.csv"
         return HttpResponse(
             bytes(upload.rejects),
             content_type="text/csv",  # in the encoding of the file that was sent
@@ -172,8 +172,8 @@ class ImportRunAdmin(RecordAdmin):
 
     @method_decorator(require_http_methods(["GET", "HEAD", "POST"]))
     def undo_view(self, request: HttpRequest, run_id: int) -> HttpResponse:
-        """Ask, then take a small import back; tell what was left because it was changed since."""
-        self._refuse_others(request)
+        """Ask, then undo a small import; list what was left because it was changed since."""
+        self._reject_others(request)
         run = self.get_object(request, str(run_id))
         if run is None:
             raise Http404
@@ -181,20 +181,20 @@ class ImportRunAdmin(RecordAdmin):
             return self._page(request, "undo.html", title=f"Undo {run}", run=run, is_small=_is_small(run))
         try:
             undone = undo_import(run.pk, Progress(None, shown=False), dry_run=False, sender=_sender())
-        except ImportRefusedError as error:
+        except ImportRejectedError as error:
             self.message_user(request, str(error), messages.ERROR)
             return self._record(run)
         return self._page(
             request, "undone.html", title=f"Import {run.pk} is {undone.run.state}", run=run, undone=undone
         )
 
-    def _refuse_others(self, request: HttpRequest) -> None:
+    def _reject_others(self, request: HttpRequest) -> None:
         if not self.has_add_permission(request):
             raise PermissionDenied
 
     def _upload(self, request: HttpRequest, upload_id: int) -> ImportUpload:
-        """Return what this person sent; nobody else's."""
-        self._refuse_others(request)
+        """Return what this person sent, and no one else."""
+        self._reject_others(request)
         upload = ImportUpload.objects.filter(pk=upload_id, uploaded_by=request.user.pk).first()
         if upload is None:
             raise Http404

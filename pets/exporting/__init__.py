@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import orjson
 from django.db.models import QuerySet
 
-from pets.exporting.rows import Output, Progress, Row, Rows, headers, rows, unheard, write_batches, write_csv
+from pets.exporting.rows import Output, Progress, Row, Rows, headers, no_progress, rows, write_batches, write_csv
 from pets.exporting.sheet import write_xlsx
 from pets.files import BLOCK
 from pets.models import Pet
@@ -69,7 +69,7 @@ def form_named(name: str) -> tuple[FileFormat | None, bool]:
     return ENDINGS.get(path.with_suffix("").suffix if compressed else path.suffix), compressed
 
 
-def write_pets(pets: QuerySet[Pet], out: BinaryIO, *, form: Form, progress: Progress = unheard) -> int:
+def write_pets(pets: QuerySet[Pet], out: BinaryIO, *, form: Form, progress: Progress = no_progress) -> int:
     """Write the animals, by id, as they are at one moment; return how many.
 
     Nothing is written into the catalogue and no writer waits. Memory does not grow with the catalogue, and the same
@@ -108,14 +108,14 @@ class _Gzip:
 def _write_jsonl(rows: Rows, names: Sequence[str], out: Output, progress: Progress) -> int:
     def encode(batch: list[Row]) -> bytes:
         # OPT_APPEND_NEWLINE would copy each line once more, which takes four times as long.
-        return b"".join([orjson.dumps(_members(names, row)) + b"\n" for row in batch])
+        return b"".join([orjson.dumps(_fields(names, row)) + b"\n" for row in batch])
 
     return write_batches(rows, out, encode, progress)
 
 
-def _members(names: Sequence[str], row: Row) -> dict[str, Any]:
-    members = dict(zip(names, row, strict=True))
-    return {name: value for name, value in members.items() if value is not None} if None in row else members
+def _fields(names: Sequence[str], row: Row) -> dict[str, Any]:
+    fields = dict(zip(names, row, strict=True))
+    return {name: value for name, value in fields.items() if value is not None} if None in row else fields
 
 
 WRITERS: dict[FileFormat, Callable[[Rows, Sequence[str], Any, Progress], int]] = {

@@ -39,11 +39,11 @@ Row: TypeAlias = tuple[Any, ...]
 """The id, if it is exported, and a text or None for each of `COLUMNS`."""
 Rows: TypeAlias = QuerySet[Pet, Any]
 Progress: TypeAlias = Callable[[int], object]
-"""Is told how many more animals are written, every now and then."""
+"""Gets how many more animals are written, every now and then."""
 
 
-def unheard(more: int) -> None:
-    """Be a `Progress` that tells nobody."""
+def no_progress(more: int) -> None:
+    """Be a `Progress` that shows nothing."""
 
 
 def rows(pets: QuerySet[Pet], *, ids: bool, formula_safe: bool) -> Rows:
@@ -76,7 +76,7 @@ def csv_lines(batch: Sequence[Sequence[str | None]]) -> bytes:
 def write_batches(
     rows: Rows, out: Output, encode: Callable[[list[Row]], bytes], progress: Progress, *, before: bytes = b""
 ) -> int:
-    """Write `before`, if the database answers, and what `encode` makes of some rows at a time; return how many rows."""
+    """Write `before`, if the database responds, and what `encode` makes of some rows at a time; return how many."""
     written = 0
     with _batches(rows) as batches:
         out.write(before)

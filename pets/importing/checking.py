@@ -1,4 +1,4 @@
-"""Checks rows one by one, by the rules that the API goes by."""
+"""Checks rows one by one, by the rules of the API."""
 
 from collections.abc import Callable, Container
 from contextlib import suppress
@@ -34,7 +34,7 @@ class Categories:
         self.ids = dict(Category.objects.values_list("name", "pk"))
         self._names = {number: name for name, number in self.ids.items()}
         self.added: dict[str, int] = {}
-        """The names that are new, with the numbers that stand for them until they are stored: -1, -2 and so on."""
+        """The names that are new, with the numbers that replace them until they are stored: -1, -2 and so on."""
 
     def by_name(self, name: Any) -> int:
         """Return the id; raises `ValidationError`."""
@@ -59,7 +59,7 @@ class Categories:
         return Similar(self.ids)
 
     def name(self, number: int) -> str:
-        """Return the name of a category by its id, or by the number that stands for one to be added."""
+        """Return the name of a category by its id, or by the number of one to be added."""
         return self._names[number] if number > 0 else list(self.added)[-number - 1]
 
     def by_id(self, value: Any) -> int:

@@ -8,24 +8,24 @@ VALIDATION_FAILED, MALFORMED_JSON = "validation_failed", "malformed_json"
 """The API's codes (docs/api.md)."""
 
 
-class ImportRefusedError(Exception):
+class ImportRejectedError(Exception):
     """The import cannot be done; nothing was written. The text is for the person who started it."""
 
 
-class FileError(ImportRefusedError):
+class FileError(ImportRejectedError):
     """The file cannot be read on, whatever the options."""
 
 
-class AlreadyImportedError(ImportRefusedError):
+class AlreadyImportedError(ImportRejectedError):
     """The same file would add the same animals a second time."""
 
 
-class BusyError(ImportRefusedError):
+class BusyError(ImportRejectedError):
     """Another import or undo is running."""
 
 
 class OutcomeUnknownError(Exception):
-    """The database does not answer, so nobody knows whether the last COMMIT was done."""
+    """The database does not respond, so it is not known whether the last COMMIT was done."""
 
 
 NOT_GIVEN = object()
@@ -64,14 +64,14 @@ class RowError:
         return printable(text)
 
     def as_json(self) -> dict[str, int | str]:
-        """Return what a machine is told; `value` is left out if there is none."""
-        told: dict[str, int | str] = {
+        """Return it for a machine; `value` is left out if there is none."""
+        result: dict[str, int | str] = {
             "line": self.line,
             "field": self.field,
             "code": self.code,
             "message": self.sentence,
         }
-        return told if self.value is NOT_GIVEN else told | {"value": self._as_text()}
+        return result if self.value is NOT_GIVEN else result | {"value": self._as_text()}
 
 
 def quoted(text: str) -> str:

@@ -8,7 +8,7 @@ from typing import IO
 
 from django.db import DatabaseError, connection
 
-from pets.importing.errors import BusyError, ImportRefusedError
+from pets.importing.errors import BusyError, ImportRejectedError
 from pets.importing.transactions import clear_rejections
 from pets.models import ImportRun, ImportState
 
@@ -38,7 +38,7 @@ def only_import() -> Iterator[None]:
 @contextmanager
 def _advisory_lock() -> Iterator[None]:
     if connection.settings_dict["DISABLE_SERVER_SIDE_CURSORS"]:
-        raise ImportRefusedError(NOT_THROUGH_PGBOUNCER)
+        raise ImportRejectedError(NOT_THROUGH_PGBOUNCER)
     holder = connection.copy()
     holder.settings_dict["OPTIONS"].pop("pool", None)
     try:
@@ -68,7 +68,7 @@ def _lock_file() -> IO[bytes]:
         return path.with_name(f"{path.name}.import-lock").open("wb")
     except OSError as error:
         message = f"The lock file beside the database cannot be created: {error.strerror}."
-        raise ImportRefusedError(message) from None
+        raise ImportRejectedError(message) from None
 
 
 def _who_is_running() -> str:
@@ -87,5 +87,5 @@ def _mark_killed() -> None:
 
 def mark_killed() -> None:
     """Record as killed what is recorded as running and is not, unless an import is running right now."""
-    with suppress(ImportRefusedError), only_import():
+    with suppress(ImportRejectedError), only_import():
         pass

@@ -64,5 +64,5 @@ def _cells(values: list[Any], categories: dict[int, str], *, is_new: bool) -> di
 
 
 def digest(rows: list[Planned]) -> str:
-    """Return what tells this plan from any other, in hexadecimal."""
+    """Return what identifies this plan, in hexadecimal."""
     return hashlib.sha256(repr([tuple(row) for row in rows]).encode()).hexdigest()

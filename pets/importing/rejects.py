@@ -1,8 +1,10 @@
-"""Counts the errors of an import and keeps the refused rows in a file that can be mended and imported again."""
+"""Counts the errors of an import and keeps the rejected rows in a file that you can fix and import."""
 
 import csv
+import hashlib
 import io
 import json
+import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from decimal import Decimal
@@ -10,16 +12,17 @@ from pathlib import Path
 from typing import Self
 
 from pets.files import FileInTheWayError, WholeFile
-from pets.importing.errors import ImportRefusedError, RowError
+from pets.importing.errors import ImportRejectedError, RowError, printable
 from pets.importing.readers.header import REMARKS
 from pets.importing.readers.rows import Cells, Damaged, Table
+from pets.models import ImportRun
 from pets.spreadsheets import FORMULA_STARTS
 
 SHOWN = 100
-"""Faults of a file of any size that are kept to be told; the file of rejects holds all."""
+"""Errors that are kept in memory to be shown; the file of rejects holds all."""
 
 LARGEST_EXPONENT = 300
-IN_THE_WAY = "{path} is there already. Look whether its rows are mended, then remove it or name another."
+IN_THE_WAY = "{path} exists already. Check whether its rows are fixed, then remove it or choose another name."
 
 
 class Rejects:
@@ -28,31 +31,37 @@ class Rejects:
     `publish` gives the file its name. It is removed again when the `with` block ends, unless `keep` was called.
     """
 
-    def __init__(self, table: Table, path: Path | None, *, at_most: int | None, told: int, formula_safe: bool) -> None:
-        """Prepare for rows of `table`; raises `ImportRefusedError` if there is a file of that name, or no folder."""
+    def __init__(self, table: Table, path: Path | None, *, at_most: int | None, shown: int, formula_safe: bool) -> None:
+        """Prepare for rows of `table`; raises `ImportRejectedError` if there is no folder, or a file in the way.
+
+        A file that is still as an earlier dry run wrote it is replaced.
+        """
         self.count = 0
         self.errors: list[RowError] = []
         self.path: Path | None = None
         """The file, once there is something in it."""
-        self._wanted = path
+        self.sha256 = ""
+        """Of the published file, in hexadecimal."""
+        self._wanted = path and path.absolute()
         self._table = table
         self._at_most = at_most
-        self._told = told
+        self._shown = shown
         self._formula_safe = formula_safe
         self._file: _RejectsFile | None = None
         self.kept = False
         """Whether the published file stays."""
-        if path is not None and path.exists():
-            raise ImportRefusedError(IN_THE_WAY.format(path=path))
+        if self._wanted is not None:
+            _reject_what_cannot_be_recorded(self._wanted)
+            _reject_what_is_in_the_way(self._wanted)
         if path is not None and not path.parent.is_dir():
             message = f"The folder of {path} does not exist."
-            raise ImportRefusedError(message)
+            raise ImportRejectedError(message)
 
     def add(self, errors: Sequence[RowError], cells: Cells | Damaged) -> None:
-        """Count one refused row; raises `ImportRefusedError` if there are more than are allowed."""
+        """Count one rejected row; raises `ImportRejectedError` if there are more than are allowed."""
         self.count += 1
-        if len(self.errors) < self._told or errors[0].line < self.errors[-1].line:
-            self.errors = sorted([*self.errors, *errors], key=lambda error: error.line)[: self._told]
+        if len(self.errors) < self._shown or errors[0].line < self.errors[-1].line:
+            self.errors = sorted([*self.errors, *errors], key=lambda error: error.line)[: self._shown]
         if self._file is None and self._wanted is not None:
             self._file = _RejectsFile(self._wanted, self._table, formula_safe=self._formula_safe)
             self.path = self._wanted
@@ -62,12 +71,12 @@ class Rejects:
             self.publish()
             self.keep()
             message = f"More than {self._at_most:,} rows have errors."
-            raise ImportRefusedError(message)
+            raise ImportRejectedError(message)
 
     def publish(self) -> None:
-        """Give the file its name, complete and on the disk; raises `ImportRefusedError` if that cannot be done."""
+        """Give the file its name, complete and on the disk; raises `ImportRejectedError` if that cannot be done."""
         if self._file is not None:
-            self._file.publish()
+            self.sha256 = self._file.publish()
 
     def keep(self) -> None:
         """Let the published file stay."""
@@ -86,16 +95,17 @@ class Rejects:
 class _RejectsFile:
     """CSV with the columns, delimiter and encoding of the import behind `_line`, `_code` and `_message`, or JSON lines.
 
-    The remarks stand in front, so that a row with too many cells stays one that can be mended.
+    The remarks are in front, so that a row with too many cells can still be fixed.
     """
 
     def __init__(self, path: Path, table: Table, *, formula_safe: bool) -> None:
         self._path = path
         self._header = table.header
         self._titles = table.titles
+        self._published = False
         self._formula_safe = formula_safe
         with self._sentences():
-            self._whole = WholeFile(path, replace=False)
+            self._whole = WholeFile(path, replace=path.exists())
         self._file = io.TextIOWrapper(
             self._whole.file, encoding=_encoding(table), errors="backslashreplace", newline=""
         )
@@ -114,10 +124,16 @@ class _RejectsFile:
             else:
                 self._csv.writerow([*remarks, *self._texts(self._header, cells)])
 
-    def publish(self) -> None:
+    def publish(self) -> str:
+        """Give the file its name and return its digest."""
         with self._sentences():
             self._file.flush()
+            digest = _sha256(os.dup(self._whole.file.fileno()))
+            if not self._published:
+                _reject_what_is_in_the_way(self._path)  # someone may have written it since
             self._whole.publish()
+            self._published = True
+        return digest
 
     def close(self, *, keep: bool) -> None:
         if not keep:
@@ -126,14 +142,14 @@ class _RejectsFile:
 
     @contextmanager
     def _sentences(self) -> Iterator[None]:
-        """Turn what writing can raise into an `ImportRefusedError`."""
+        """Turn what writing can raise into an `ImportRejectedError`."""
         try:
             yield
         except FileInTheWayError:
-            raise ImportRefusedError(IN_THE_WAY.format(path=self._path)) from None
+            raise ImportRejectedError(IN_THE_WAY.format(path=self._path)) from None
         except OSError as error:
             message = f"{self._path} cannot be written: {error.strerror or error}."
-            raise ImportRefusedError(message) from None
+            raise ImportRejectedError(message) from None
 
     def _texts(self, header: Sequence[str], cells: Cells | Damaged) -> Iterable[str]:
         if isinstance(cells, Damaged):
@@ -143,6 +159,35 @@ class _RejectsFile:
             return [str(cell) for column, cell in zip(columns, cells.cells, strict=False) if _kept(column)]
         texts = [str(cells.get(column, "")) for column in header if _kept(column)]
         return [f"'{text}" if self._formula_safe and text.startswith(FORMULA_STARTS) else text for text in texts]
+
+
+def _reject_what_cannot_be_recorded(path: Path) -> None:
+    try:
+        str(path).encode()
+    except UnicodeEncodeError:
+        message = f"The name {printable(str(path))} is not UTF-8. Choose another name for the file of rejects."
+        raise ImportRejectedError(message) from None
+
+
+def _reject_what_is_in_the_way(path: Path) -> None:
+    """Raise `ImportRejectedError` if there is a file, unless it is just as an earlier dry run wrote it."""
+    if path.exists() and not _is_of_dry_run(path):
+        raise ImportRejectedError(IN_THE_WAY.format(path=path))
+
+
+def _is_of_dry_run(path: Path) -> bool:
+    """Return whether a dry run was the last to write the file, and nobody has changed it since."""
+    last = ImportRun.objects.filter(rejects=str(path)).first()
+    try:
+        return last is not None and last.options["dry_run"] and _sha256(path) == last.rejects_sha256
+    except OSError:
+        return False
+
+
+def _sha256(file: Path | int) -> str:
+    with open(file, "rb") as content:  # noqa: PTH123 - also of a descriptor
+        content.seek(0)
+        return hashlib.file_digest(content, "sha256").hexdigest()
 
 
 def _encoding(table: Table) -> str:
@@ -162,11 +207,11 @@ def _json(remarks: Sequence[str], cells: Cells | Damaged, titles: Mapping[str, s
         row = cells.cells[0]
     else:
         row = {titles.get(name, name): value for name, value in cells.items()}
-    members = row if isinstance(row, dict) else {"_row": row}
-    told = dict(zip(REMARKS, remarks, strict=True))
-    told |= {member: value for member, value in members.items() if member not in REMARKS}
-    text = json.dumps(told, ensure_ascii=False, default=_number)
-    return text if text.isprintable() else json.dumps(told, default=_number)
+    fields = row if isinstance(row, dict) else {"_row": row}
+    written = dict(zip(REMARKS, remarks, strict=True))
+    written |= {field: value for field, value in fields.items() if field not in REMARKS}
+    text = json.dumps(written, ensure_ascii=False, default=_number)
+    return text if text.isprintable() else json.dumps(written, default=_number)
 
 
 def _number(value: Decimal) -> int | float | str:

@@ -1,14 +1,15 @@
-"""Says what an import did, for people and for machines."""
+"""What an import did, for people and for machines."""
 
 from collections.abc import Sequence
 from typing import Any
 
-from pets.importing.errors import quoted
+from pets.importing.errors import printable, quoted
 from pets.importing.run import Outcome
+from pets.importing.staging import Missing
 from pets.models import ImportRun, ImportState
 
 NAMED = 20
-"""New categories that are listed."""
+"""New categories, and missing animals, that are listed."""
 
 
 def report(outcome: Outcome) -> str:
@@ -23,10 +24,11 @@ def report(outcome: Outcome) -> str:
         f"in {seconds(run):.1f} s."
     ]
     if run.updated + run.unchanged:
-        by_reference = run.updated + run.unchanged - outcome.by_id
-        lines.append(f"Matched {outcome.by_id:,} by id and {by_reference:,} by external_reference.")
+        lines.append(f"Matched {run.matched_by_id:,} by id and {run.matched_by_reference:,} by external_reference.")
     if outcome.new_categories:
         lines.append(f"New categories: {_listed(outcome.new_categories)}.")
+    if outcome.missing is not None:
+        lines += _missing(outcome.missing)
     if would:
         lines.append("Dry run: nothing was saved.")
     elif run.created or run.updated or run.new_categories:
@@ -34,6 +36,17 @@ def report(outcome: Outcome) -> str:
     if run.rejects:
         lines.append(f"The rejected rows are in {run.rejects}. Fix them and import that file.")
     return "\n".join(lines)
+
+
+def _missing(missing: Missing) -> list[str]:
+    named = [
+        f"  animal {animal.id}{f' ({printable(animal.external_reference)})' if animal.external_reference else ''}: "
+        f"{printable(animal.name)}"
+        for animal in missing.animals[:NAMED]
+    ]
+    if missing.count > len(named):
+        named.append(f"  … and {missing.count - len(named):,} more.")
+    return [f"Missing in the file: {missing.count:,} {'animal' if missing.count == 1 else 'animals'}.", *named]
 
 
 def _listed(names: Sequence[str]) -> str:
@@ -52,15 +65,16 @@ def seconds(run: ImportRun) -> float:
 
 
 def as_json(outcome: Outcome) -> dict[str, Any]:
-    """Return what a machine is told at the end."""
+    """Return all of an outcome for a machine."""
     run = outcome.run
-    told = run_as_json(run) | {
-        "matched_by_id": outcome.by_id,
-        "matched_by_reference": run.updated + run.unchanged - outcome.by_id,
+    result = run_as_json(run) | {
         "new_category_names": list(outcome.new_categories),
         "errors": [error.as_json() for error in outcome.errors],
     }
-    return told if outcome.refusal is None else told | {"message": outcome.refusal}
+    if outcome.missing is not None:
+        animals = [animal._asdict() for animal in outcome.missing.animals]
+        result |= {"missing_count": outcome.missing.count, "missing": animals}
+    return result if outcome.rejection is None else result | {"message": outcome.rejection}
 
 
 def run_as_json(run: ImportRun) -> dict[str, Any]:
@@ -76,6 +90,8 @@ def run_as_json(run: ImportRun) -> dict[str, Any]:
         "created": run.created,
         "updated": run.updated,
         "unchanged": run.unchanged,
+        "matched_by_id": run.matched_by_id,
+        "matched_by_reference": run.matched_by_reference,
         "rejected": run.rejected,
         "new_categories": len(run.new_categories),
         "rejects": run.rejects,

@@ -13,7 +13,7 @@ from history.accounts import account
 from pets.columns import CATEGORY, CATEGORY_ID, COLUMNS, ID, REFERENCE, Checked
 from pets.importing import staging
 from pets.importing.checking import Categories, Check
-from pets.importing.errors import AlreadyImportedError, FileError, ImportRefusedError, OutcomeUnknownError, RowError
+from pets.importing.errors import AlreadyImportedError, FileError, ImportRejectedError, OutcomeUnknownError, RowError
 from pets.importing.lock import only_import
 from pets.importing.preview import Watch, planned
 from pets.importing.progress import Progress
@@ -30,7 +30,7 @@ SAME_FILE = (
     "would add its animals without an external reference twice."
 )
 UNKNOWN = (
-    "The database was lost while {run} was being saved, so it is not known whether it was. When the database answers "
+    "The database was lost while {run} was being saved, so it is not known whether it was. When the database responds "
     "again, list_imports shows what became of it."
 )
 REJECTED = {ImportState.REJECTED, ImportState.ALREADY}
@@ -60,10 +60,12 @@ class Options:
     max_errors: int | None = None
     rejects: Path | None = None
     dry_run: bool = False
+    report_missing: bool = False
+    """List the animals of the catalogue that are not in the file."""
     again: bool = False
     """The same file may be imported a second time."""
     most_rows: int | None = None
-    """A file with more is refused."""
+    """A file with more is rejected."""
 
     def as_json(self) -> dict[str, Any]:
         """Return them as the record keeps them."""
@@ -72,24 +74,24 @@ class Options:
 
 @dataclass
 class Outcome:
-    """What became of an import; `refusal` says why nothing was written, and is None if it is done."""
+    """What became of an import; `rejection` says why nothing was written, and is None if it is done."""
 
     run: ImportRun
     errors: list[RowError]
     """The first of them: 100, or `Options.most_rows` if that is given. A file of rejects holds all."""
     place: str
     """What their lines count: "line", or "animal" in a JSON array."""
-    refusal: str | None = None
+    rejection: str | None = None
     new_categories: Sequence[str] = ()
     """The names of the categories that it created, or would create."""
-    by_id: int = 0
-    """Rows whose animal was found by its id; the others that added none were found by their reference."""
+    missing: staging.Missing | None = None
+    """What the catalogue has and the file lacks, if `Options.report_missing`."""
 
 
 def import_file(name: str, options: Options, progress: Progress) -> Outcome:
     """Import one file, all or nothing, and record it; "-" is standard input.
 
-    Raises `ImportRefusedError`, and leaves no record, for a file that cannot be used at all or while another import
+    Raises `ImportRejectedError`, and leaves no record, for a file that cannot be used at all or while another import
     runs. Errors in rows, and what else rejects a file on the way, are in the outcome and its record. What goes wrong
     after the commit, a signal too, changes nothing: the outcome says that it is done. Raises `OutcomeUnknownError` if
     the database was lost in the very moment of the commit.
@@ -100,7 +102,7 @@ def import_file(name: str, options: Options, progress: Progress) -> Outcome:
 
 @dataclass(frozen=True, kw_only=True)
 class Sender:
-    """Who imports or undoes, in answer to which request; `watch` sees first what will be written."""
+    """Who imports or undoes, for which request; `watch` sees first what will be written."""
 
     who: str
     request_id: str = ""
@@ -126,13 +128,13 @@ def _rejects(table: Table, options: Options) -> Rejects:
         table,
         options.rejects,
         at_most=options.max_errors if options.skip_errors else None,
-        told=options.most_rows or SHOWN,
+        shown=options.most_rows or SHOWN,
         formula_safe=options.reading.formula_safe,
     )
 
 
 def import_of(digest: str) -> ImportRun | None:
-    """Return the last import of a file with this SHA-256 that stands and changed anything."""
+    """Return the last import of a file with this SHA-256 that changed anything and is not undone."""
     return ImportRun.objects.wrote().filter(sha256=digest).first()
 
 
@@ -140,7 +142,7 @@ def _ending(error: BaseException) -> tuple[ImportState, str]:
     """Return what the record says of an import that `error` ended before the commit."""
     if isinstance(error, KeyboardInterrupt):
         return ImportState.STOPPED, "It was stopped. Nothing changed."
-    if isinstance(error, ImportRefusedError):
+    if isinstance(error, ImportRejectedError):
         return ImportState.REJECTED, str(error)
     return ImportState.FAILED, f"It failed with {type(error).__name__}. Nothing changed."
 
@@ -183,7 +185,7 @@ class _Import:
             names_categories=self._names_categories(),
         )
         self.new_categories: list[str] = []
-        self.by_id = 0
+        self.missing: staging.Missing | None = None
 
     def do(self) -> Outcome:
         """Read, check, write; a rejection is recorded and returned."""
@@ -192,7 +194,7 @@ class _Import:
             try:
                 with clear_rejections():
                     self._write_all()
-            except ImportRefusedError as error:
+            except ImportRejectedError as error:
                 self._record_rejection(error)
             staging.clear()
         return self._outcome()
@@ -200,7 +202,7 @@ class _Import:
     def settle(self, error: BaseException) -> Outcome:
         """Return the outcome if `error` came after the commit; else record that nothing was written, and raise it."""
         too_late()
-        disconnect()  # what ended it may have come amid a statement
+        disconnect()  # what ended it may have interrupted a statement
         state, why = _ending(error)
         try:
             # Only what still runs: its row is locked until a COMMIT that is on its way is done, and then it is left.
@@ -219,8 +221,8 @@ class _Import:
         return self._outcome()
 
     def _outcome(self) -> Outcome:
-        refusal = self.run.outcome if self.run.state in REJECTED else None
-        return Outcome(self.run, self.rejects.errors, self.table.place, refusal, self.new_categories, self.by_id)
+        rejection = self.run.outcome if self.run.state in REJECTED else None
+        return Outcome(self.run, self.rejects.errors, self.table.place, rejection, self.new_categories, self.missing)
 
     def _write_all(self) -> None:
         self._read_and_check(self.rejects)
@@ -232,11 +234,11 @@ class _Import:
         if self.options.dry_run:
             self.run.save()  # which was rolled back too
 
-    def _record_rejection(self, error: ImportRefusedError) -> None:
+    def _record_rejection(self, error: ImportRejectedError) -> None:
         self._count_rows()
         if not self.rejects.kept:
-            self.run.rejects = ""
-        self.run.created = self.run.updated = self.run.unchanged = 0
+            self.run.rejects = self.run.rejects_sha256 = ""
+        self.run.created = self.run.updated = self.run.unchanged = self.run.matched_by_id = 0
         self.run.new_categories = []
         self.run.state = ImportState.ALREADY if isinstance(error, AlreadyImportedError) else ImportState.REJECTED
         self.run.outcome, self.run.finished_at = str(error), timezone.now()
@@ -245,14 +247,14 @@ class _Import:
     def _count_rows(self) -> None:
         self.run.rows = self.progress.rows
         self.run.rejected = self.rejects.count
-        self.run.rejects = str(self.rejects.path or "")
+        self.run.rejects, self.run.rejects_sha256 = str(self.rejects.path or ""), self.rejects.sha256
 
     def _reject_errors(self) -> None:
         if self.rejects.count and not self.options.skip_errors:
             self.rejects.publish()
             self.rejects.keep()
             message = f"{self.rejects.count:,} of {self.progress.rows:,} rows have errors."
-            raise ImportRefusedError(message)
+            raise ImportRejectedError(message)
 
     def _read_and_check(self, rejects: Rejects) -> None:
         with self.progress.reading(self.source.raw.tell, self.source.size):
@@ -286,7 +288,6 @@ class _Import:
 
     def _write(self) -> None:
         self.saving = False  # the transaction may have started again
-        self._count_rows()
         self.run.new_categories = staging.add_categories(self.categories.added)
         self.new_categories = list(
             Category.objects.filter(pk__in=self.run.new_categories).values_list("name", flat=True)
@@ -294,12 +295,13 @@ class _Import:
         written = staging.write(
             self.run, timezone.now(), request_id=self.sender.request_id, watch=self._look_before_writing
         )
-        self.run.created, self.run.updated, self.run.unchanged = written.created, written.updated, written.unchanged
-        self.by_id = written.by_id
+        for name, count in asdict(written).items():
+            setattr(self.run, name, count)
         self.run.state = ImportState.DRY_RUN if self.options.dry_run else ImportState.DONE
         self.run.finished_at = timezone.now()
-        self.run.save()
         self.rejects.publish()
+        self._count_rows()
+        self.run.save()
         self.saving = not self.options.dry_run
 
     def _look_before_writing(self) -> None:
@@ -308,6 +310,8 @@ class _Import:
                 earlier=earlier, who=earlier.who, at=f"{earlier.started_at:%Y-%m-%d %H:%M}", name=earlier.file_name
             )
             raise AlreadyImportedError(message)
+        if self.options.report_missing:
+            self.missing = staging.missing()
         if self.sender.watch is not None:
             self.sender.watch(self.run, planned())
 

@@ -1,7 +1,7 @@
 """The set-based half of an import: rows wait in a temporary table and go from there into the catalogue.
 
 The statements are the same for PostgreSQL and SQLite; only how rows get into the temporary table, and where new ids
-begin, differs. The temporary tables belong to the connection, and nobody else sees them.
+begin, differs. The temporary tables belong to the connection, and no one else sees them.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -9,20 +9,21 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from itertools import islice
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.db import connection
 
 from categories.models import Category
 from pets.columns import COLUMNS, TABLE, Checked, each
-from pets.importing.errors import ImportRefusedError
+from pets.importing.errors import ImportRejectedError
 from pets.importing.sql import BATCH, execute, stream
 from pets.importing.transactions import CATALOGUE_CHANGED
 from pets.models import ImportRun
 
 FIELDS = ", ".join(Checked._fields)
-TABLES = ("import_rows", "import_wrong", "import_categories", "import_known")
+TABLES = ("import_rows", "import_wrong", "import_rejected", "import_categories", "import_known")
 BLOCK_LINES = 2_000
+MOST_MISSING = 100
 
 MARGIN = 100
 """Ids left out before those of an import, for animals that are added while they are set aside."""
@@ -30,13 +31,28 @@ MARGIN = 100
 
 @dataclass(frozen=True)
 class Written:
-    """How many animals were added and changed, and how many rows changed nothing."""
+    """What an import did, as `ImportRun` counts it."""
 
     created: int
     updated: int
     unchanged: int
-    by_id: int
-    """Rows whose animal was found by its id; the others that are not added were found by their reference."""
+    matched_by_id: int
+
+
+class MissingAnimal(NamedTuple):
+    """An animal of the catalogue that is not in the file."""
+
+    id: int
+    external_reference: str | None
+    name: str
+
+
+@dataclass(frozen=True)
+class Missing:
+    """How many animals are not in the file, and the first `MOST_MISSING` of them by ID."""
+
+    count: int
+    animals: list[MissingAnimal]
 
 
 def stage(rows: Iterable[Checked]) -> None:
@@ -119,7 +135,9 @@ def take_out_wrong() -> Iterator[tuple[Checked, Kind, int]]:
         f"SELECT {ROW}, w.kind, w.other FROM import_wrong w JOIN import_rows r ON r.line = w.line ORDER BY r.line"
     ):
         yield Checked(*row), Kind(kind), other
-    execute("DELETE FROM import_rows WHERE rejected OR line IN (SELECT line FROM import_wrong)")
+    rejected = "FROM import_rows WHERE rejected OR line IN (SELECT line FROM import_wrong)"
+    execute(f"CREATE TEMPORARY TABLE import_rejected AS SELECT id, external_reference {rejected}")
+    execute(f"DELETE {rejected}")
 
 
 def _has_ids() -> bool:
@@ -177,7 +195,22 @@ def write(run: ImportRun, now: datetime, *, request_id: str, watch: Callable[[],
     created = execute(ADD, [before, at, at])
     execute(HISTORY_OF_ADDED, [before, *said])
     unchanged = _count("SELECT count(*) FROM import_known WHERE NOT differs")
-    return Written(created, changed, unchanged, by_id=_count("SELECT count(*) FROM import_known WHERE by_id"))
+    matched_by_id = _count("SELECT count(*) FROM import_known WHERE by_id")
+    return Written(created, changed, unchanged, matched_by_id)
+
+
+IN_FILE = """
+    SELECT id FROM import_known UNION ALL SELECT id FROM import_rejected WHERE id IS NOT NULL UNION ALL
+    SELECT p.id FROM import_rejected r JOIN pets_pet p ON p.external_reference = r.external_reference
+    WHERE r.id IS NULL
+"""
+MISSING = f"FROM pets_pet p LEFT JOIN ({IN_FILE}) f ON f.id = p.id WHERE f.id IS NULL"
+
+
+def missing() -> Missing:
+    """Return the animals that no row of the file is about, not even a rejected one; call it in `watch`."""
+    first = stream(f"SELECT p.id, p.external_reference, p.name {MISSING} ORDER BY p.id LIMIT {MOST_MISSING}")
+    return Missing(_count(f"SELECT count(*) {MISSING}"), [MissingAnimal(*row) for row in first])
 
 
 def adds_without_reference() -> bool:
@@ -188,7 +221,7 @@ def adds_without_reference() -> bool:
 def _compare() -> None:
     """Note the rows whose animal is there, and whether they say anything new of it.
 
-    Raises `ImportRefusedError` if an animal of an id was deleted, or given a reference of the file, a moment ago.
+    Raises `ImportRejectedError` if an animal of an id was deleted, or given a reference of the file, a moment ago.
     """
     compared = f"{DIFFERS} AS differs FROM import_rows r JOIN pets_pet p"
     execute(
@@ -202,7 +235,7 @@ def _compare() -> None:
         found = _count("SELECT count(*) FROM import_known WHERE by_id")
         twice = _count("SELECT count(*) - count(DISTINCT id) FROM import_known")
         if found < ids or twice:
-            raise ImportRefusedError(CATALOGUE_CHANGED)
+            raise ImportRejectedError(CATALOGUE_CHANGED)
 
 
 DIFFERS = each("(r.{c} IS NOT NULL AND (p.{c} IS NULL OR r.{c} <> p.{c}))", " OR ")

@@ -6,7 +6,7 @@ from typing import TypeVar
 
 from django.db import DatabaseError, IntegrityError, OperationalError, connection, transaction
 
-from pets.importing.errors import ImportRefusedError
+from pets.importing.errors import ImportRejectedError
 from pets.importing.stopping import too_late
 
 T = TypeVar("T")
@@ -27,7 +27,7 @@ def write_at_once(work: Callable[[], T], *, dry_run: bool) -> T:
     """Run `work` in one transaction and return what it returns; with `dry_run` nothing of it stays.
 
     It sees one state of the catalogue and starts again if someone else changed the same animals meanwhile. Raises
-    `ImportRefusedError` if that goes on.
+    `ImportRejectedError` if that goes on.
     """
     for attempt in range(1, ATTEMPTS + 1):
         try:
@@ -40,7 +40,7 @@ def write_at_once(work: Callable[[], T], *, dry_run: bool) -> T:
             if attempt < ATTEMPTS and _state(error) in RETRYABLE:
                 continue
             if isinstance(error, IntegrityError) or _state(error) in RETRYABLE:
-                raise ImportRefusedError(CATALOGUE_CHANGED) from error
+                raise ImportRejectedError(CATALOGUE_CHANGED) from error
             raise
         else:
             too_late()
@@ -50,14 +50,14 @@ def write_at_once(work: Callable[[], T], *, dry_run: bool) -> T:
 
 @contextmanager
 def clear_rejections() -> Iterator[None]:
-    """Turn a database that is locked, or cannot be written, into an `ImportRefusedError`."""
+    """Turn a database that is locked, or cannot be written, into an `ImportRejectedError`."""
     try:
         yield
     except OperationalError as error:
         message = LOCKED if _state(error) == LOCK_NOT_AVAILABLE else REJECTIONS.get(str(error))
         if message is None:
             raise
-        raise ImportRefusedError(message) from error
+        raise ImportRejectedError(message) from error
 
 
 def _see_one_state() -> None:

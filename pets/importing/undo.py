@@ -9,8 +9,8 @@ from django.utils import timezone
 
 from categories.models import Category
 from history.accounts import account
-from pets.columns import each
-from pets.importing.errors import ImportRefusedError, OutcomeUnknownError
+from pets.columns import REFERENCE, each
+from pets.importing.errors import ImportRejectedError, OutcomeUnknownError
 from pets.importing.lock import only_import
 from pets.importing.progress import Progress
 from pets.importing.run import Sender
@@ -19,13 +19,15 @@ from pets.importing.stopping import too_late
 from pets.importing.transactions import clear_rejections, disconnect, long_statements, write_at_once
 from pets.models import STANDING, ImportRun, ImportState
 
-CHANGED, GONE, CATEGORY_GONE = "changed since", "deleted since", "its former category was deleted"
+CHANGED, GONE = "changed since", "deleted since"
+CATEGORY_GONE = "its former category was deleted"
+REFERENCE_TAKEN = "its former reference belongs to another animal now"
 LISTED = 100
 """Animals that are left and held in memory."""
 
 UNKNOWN = (
     "The database was lost while the undo of {run} was being saved, so it is not known whether it was. When the "
-    "database answers again, list_imports shows what became of it."
+    "database responds again, list_imports shows what became of it."
 )
 
 
@@ -63,7 +65,7 @@ def undo_import(
     what has the import's values again by then. Categories that the import added go too, if they are empty and nobody
     renamed them. All or nothing; the history shows it, in the name of `sender` or of the account that runs this.
     `see_left` gets all animals that are left, before the commit; again if the transaction has to start again. Raises
-    `ImportRefusedError`, and `OutcomeUnknownError` if the database was lost in the very moment of the commit.
+    `ImportRejectedError`, and `OutcomeUnknownError` if the database was lost in the very moment of the commit.
     """
     with only_import(), clear_rejections():
         undo = _Undo(_standing(number), sender or Sender(who=account()), see_left)
@@ -78,13 +80,13 @@ def _standing(number: int) -> ImportRun:
     run = ImportRun.objects.filter(pk=number).first()
     if run is None:
         message = f"There is no import {number}. list_imports shows them."
-        raise ImportRefusedError(message)
+        raise ImportRejectedError(message)
     if run.state == ImportState.UNDONE:
         message = f"Nothing changed. Import {number} was already undone, at {run.undone_at:%Y-%m-%d %H:%M} UTC."
-        raise ImportRefusedError(message)
+        raise ImportRejectedError(message)
     if run.state not in STANDING:
         message = f"Nothing changed. Import {number} wrote nothing ({run.state}), so there is nothing to undo."
-        raise ImportRefusedError(message)
+        raise ImportRejectedError(message)
     return run
 
 
@@ -94,14 +96,19 @@ def _same(one: str, other: str) -> str:
     return each(f"{one} = {other}", " AND ")
 
 
-# `reason` is empty for what is undone, and NULL for what somebody has already put back. What an earlier undo of the
+# `reason` is empty for what is undone, and NULL for what someone has already put back. What an earlier undo of the
 # import did is done: a change since then has nothing to do with it.
 PLAN = f"""
 CREATE TEMPORARY TABLE undo_pets AS
 SELECT h.id, h.history_type = '+' AS is_new, before.history_id AS before_id, h.history_date AS changed_at,
     h.status <> 'sold' AND before.status = 'sold' AS was_sold,
     CASE WHEN p.id IS NULL THEN '{GONE}'
-         WHEN {_same("p", "h")} THEN CASE WHEN h.history_type = '~' AND c.id IS NULL THEN '{CATEGORY_GONE}' ELSE '' END
+         WHEN {_same("p", "h")} THEN CASE
+              WHEN h.history_type = '~' AND c.id IS NULL THEN '{CATEGORY_GONE}'
+              WHEN before.{REFERENCE.name} <> COALESCE(h.{REFERENCE.name}, '') AND EXISTS (
+                  SELECT 1 FROM pets_pet o WHERE o.{REFERENCE.name} = before.{REFERENCE.name}
+              ) THEN '{REFERENCE_TAKEN}'
+              ELSE '' END
          WHEN {_same("p", "before")} THEN NULL
          ELSE '{CHANGED}' END AS reason
 FROM pets_petchange h
@@ -159,7 +166,7 @@ class _Undo:
     def settle(self, error: BaseException) -> Undone:
         """Return what was done if `error` came after the commit; else raise it."""
         too_late()
-        disconnect()  # what ended it may have come amid a statement
+        disconnect()  # what ended it may have interrupted a statement
         if self.undone is None:
             raise error
         try:

@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from categories.models import Category
 from pets.columns import CATEGORY
-from pets.importing.errors import ImportRefusedError
+from pets.importing.errors import ImportRejectedError
 from pets.importing.preview import Planned, digest
 from pets.importing.readers.rows import Reading
 from pets.importing.run import Options, Outcome, Sender, import_of, import_source
@@ -59,12 +59,12 @@ class Preview:
 
 
 def keep(file: "UploadedFile[Any]", *, chosen: dict[str, Any], member: Any) -> ImportUpload:
-    """Keep a file for a day; raises `ImportRefusedError` for one that is not for here. Older ones are forgotten."""
+    """Keep a file for a day; raises `ImportRejectedError` for one that is not for here. Older ones are forgotten."""
     if (size := file.size or 0) > LARGEST_UPLOAD:  # before it is read: it may be of any size
-        raise ImportRefusedError(TOO_LARGE.format(bytes=size, most=LARGEST_UPLOAD))
+        raise ImportRejectedError(TOO_LARGE.format(bytes=size, most=LARGEST_UPLOAD))
     content = file.read()
     if content.startswith(GZIP):
-        raise ImportRefusedError(COMPRESSED)
+        raise ImportRejectedError(COMPRESSED)
     ImportUpload.objects.filter(created_at__lt=timezone.now() - KEPT).delete()
     return ImportUpload.objects.create(
         uploaded_by=member, file_name=(file.name or "")[:255], content=content, options=chosen
@@ -72,7 +72,7 @@ def keep(file: "UploadedFile[Any]", *, chosen: dict[str, Any], member: Any) -> I
 
 
 def preview(upload: ImportUpload, sender: Sender) -> Preview:
-    """Do all of the import and roll it back; keep the rejected rows. Raises `ImportRefusedError`."""
+    """Do all of the import and roll it back; keep the rejected rows. Raises `ImportRejectedError`."""
     rows: list[Planned] = []
 
     def see(_run: ImportRun, planned: list[Planned]) -> None:
@@ -95,14 +95,14 @@ def preview(upload: ImportUpload, sender: Sender) -> Preview:
 def confirm(upload: ImportUpload, seen: str, sender: Sender, *, again: bool) -> ImportRun:
     """Import the file, but for the rows with errors, if it still does what was `seen`, the digest of a preview.
 
-    Raises `ImportRefusedError` if it does not, and as an import does.
+    Raises `ImportRejectedError` if it does not, and as an import does.
     """
 
     def compare(run: ImportRun, rows: list[Planned]) -> None:
         if digest(rows) != seen:
-            raise ImportRefusedError(CHANGED_SINCE)
+            raise ImportRejectedError(CHANGED_SINCE)
         if not ImportUpload.objects.filter(pk=upload.pk, run=None).update(run=run):
-            raise ImportRefusedError(SENT_TWICE)
+            raise ImportRejectedError(SENT_TWICE)
 
     with _source(upload) as source:
         options = replace(_options(upload), again=again)
@@ -110,8 +110,8 @@ def confirm(upload: ImportUpload, seen: str, sender: Sender, *, again: bool) -> 
 
 
 def _done(outcome: Outcome) -> Outcome:
-    if outcome.refusal is not None:
-        raise ImportRefusedError(outcome.refusal)
+    if outcome.rejection is not None:
+        raise ImportRejectedError(outcome.rejection)
     return outcome
 
 

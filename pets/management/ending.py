@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from commands.exits import Exit, ExitError
-from pets.importing.errors import BusyError, ImportRefusedError, OutcomeUnknownError
+from pets.importing.errors import BusyError, ImportRejectedError, OutcomeUnknownError
 from pets.importing.stopping import stoppable, too_late
 
 STOPPED = "Stopped. Nothing changed."
@@ -18,7 +18,7 @@ def ending() -> Iterator[None]:
             yield
         except BusyError as error:
             raise ExitError(str(error), status=Exit.BUSY) from None
-        except ImportRefusedError as error:
+        except ImportRejectedError as error:
             raise ExitError(str(error), status=Exit.REJECTED) from None
         except OutcomeUnknownError as error:
             raise ExitError(str(error), status=Exit.FAILED, result={"state": "unknown"}) from None

@@ -68,7 +68,7 @@ def test_a_file_with_a_wrong_row_is_mended_imported_and_taken_back(
     ]
     screenshot("admin-import-preview.png")
     assert downloaded(office, "Download them", tmp_path) == (
-        "friday-refused.csv",
+        "friday-rejected.csv",
         f"_line,_code,_message,{','.join(HEADER)}\r\n"
         f'4,validation_failed,"{status}",FRIDAY-12,Thistle,Rabbits,lost\r\n'.encode(),
     )
@@ -77,10 +77,10 @@ def test_a_file_with_a_wrong_row_is_mended_imported_and_taken_back(
     office.wait_for_url("**/change/")
     expect(office.locator(".messagelist")).to_contain_text("1 added, 1 changed, 0 unchanged, 1 rejected.")
     expect(office.locator(".field-file_name")).to_contain_text("friday.csv")
-    assert downloaded(office, "Rejected rows", tmp_path)[0] == "friday-refused.csv"
+    assert downloaded(office, "Rejected rows", tmp_path)[0] == "friday-rejected.csv"
     record = office.url
 
-    send(office, [["FRIDAY-12", "Thistle", "Rabbits", "pending"]], name="friday-refused.csv")
+    send(office, [["FRIDAY-12", "Thistle", "Rabbits", "pending"]], name="friday-rejected.csv")
     expect(office.locator("#errors")).to_have_count(0)
     office.get_by_role("button", name="Import 1 row", exact=True).click()
     office.wait_for_url("**/change/")

@@ -94,14 +94,14 @@ def test_the_list_offers_what_it_shows(staff: Client, animals: list[Pet], ending
     assert b"A-1" not in content(answer)
 
 
-@pytest.mark.parametrize(("ending", "more"), [("csv", ""), ("xlsx", "; as CSV more can be had")])
+@pytest.mark.parametrize(("ending", "more"), [("csv", ""), ("xlsx", ", or choose CSV, which can hold more")])
 def test_more_than_a_page_sends(
     staff: Client, animals: list[Pet], monkeypatch: pytest.MonkeyPatch, ending: str, more: str
 ) -> None:
     monkeypatch.setattr(downloads, "MOST_ANIMALS", dict.fromkeys(FileFormat, 2))
     answer = staff.get(f"{LIST}export/{ending}/", follow=True)
     assert [str(message) for message in answer.context["messages"]] == [
-        f"These are more than 2 animals. Filter for fewer{more}; whoever runs the service can export all of them with "
+        f"These are more than 2 animals. Filter for fewer{more}. An operator can export all of them with "
         "manage.py export_pets."
     ]
     assert content(staff.get(f"{LIST}export/{ending}/?q=rex"))

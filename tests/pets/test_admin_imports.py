@@ -1,4 +1,4 @@
-"""Small files in the back office: sent, looked at, imported, taken back."""
+"""Small files in the back office: sent, looked at, imported, undone."""
 
 import re
 from io import BytesIO
@@ -13,7 +13,7 @@ from django.utils.html import escape
 
 from categories.models import Category
 from pets.importing import uploads
-from pets.importing.errors import ImportRefusedError
+from pets.importing.errors import ImportRejectedError
 from pets.importing.run import Sender
 from pets.models import ImportRun, ImportUpload, Pet
 from tests.pets.importing.conftest import catalogue
@@ -104,12 +104,12 @@ def test_the_refused_rows_can_be_mended_and_sent_again(staff: Client, dogs: Cate
     shown = send(staff, f"{HEADER}Rex,Dogs,,\nNemo,Fish,,\n")
     upload = shown.context["upload"]
     file = staff.get(f"{ADD}{upload.pk}/rejects/")
-    assert file["Content-Disposition"] == 'attachment; filename="friday-refused.csv"'
+    assert file["Content-Disposition"] == 'attachment; filename="friday-rejected.csv"'
     assert file.content.decode("utf-8-sig") == (
         "_line,_code,_message,name,category,status,external_reference\r\n"
         "3,validation_failed,category does not exist.,Nemo,Fish,,\r\n"
     )
-    again = send(staff, file.content.replace(b"Fish", b"Dogs"), "friday-refused.csv")
+    again = send(staff, file.content.replace(b"Fish", b"Dogs"), "friday-rejected.csv")
     assert cells(again, "plan") == [["2", "new", "", "Nemo", "Dogs", "available"]]
 
 
@@ -162,12 +162,12 @@ def test_a_file_is_imported_once(staff: Client, dogs: Category) -> None:
 
 
 def test_two_answers_to_one_preview_at_once(staff: Client, dogs: Category) -> None:
-    """The second answer was on its way when the first was imported."""
+    """The second response was on its way when the first was imported."""
     shown = send(staff, f"{HEADER}Rex,Dogs,,\n")
     upload, digest = ImportUpload.objects.get(), shown.context["preview"].digest
     sender = Sender(who="staff keeper")
     run = uploads.confirm(upload, digest, sender, again=True)
-    with pytest.raises(ImportRefusedError, match="already imported from this page"):
+    with pytest.raises(ImportRejectedError, match="already imported from this page"):
         uploads.confirm(upload, digest, sender, again=True)
     assert ImportUpload.objects.get().run == run
     assert Pet.objects.count() == 1
@@ -268,6 +268,8 @@ def test_the_refused_rows_are_linked_only_for_who_sent_them(staff: Client, dogs:
     assert [link in client.get(record).content.decode() for client in (staff, other)] == [True, False]
 
 
+@pytest.mark.slow
+@pytest.mark.each_database
 def test_a_file_of_exactly_the_largest_size(staff: Client, dogs: Category) -> None:
     rows = f"{HEADER}Rex,Dogs,,\n"
     content = rows + "\n" * (uploads.LARGEST_UPLOAD - len(rows))

@@ -287,6 +287,8 @@ def test_after_it_the_list_is_filtered_as_before(staff: Client, three: list[Pet]
     assert done.redirect_chain == [(f"{PETS}?status__exact=pending", 302)]
 
 
+@pytest.mark.slow
+@pytest.mark.each_database
 def test_thousands_at_once(staff: Client, category: Category) -> None:
     PetFactory.create_batch(20, category=category)
     Pet.objects.bulk_create(Pet(name=f"Rex {n}", category=category) for n in range(2_500))

@@ -22,9 +22,10 @@ from django.db import DataError, OperationalError, connection
 from django.db.models import F, Value
 
 from categories.models import Category
+from commands.exits import Exit
 from pets.exporting import FileFormat, Form, sheet, write_pets
 from pets.exporting.rows import BATCH
-from pets.files import FileInTheWayError, whole_file
+from pets.files import BLOCK, FileInTheWayError, whole_file
 from pets.management.commands import export_pets
 from pets.models import Pet
 from pets.spreadsheets import unescape
@@ -91,21 +92,21 @@ def many(transactional_db: None) -> list[Row]:
 
 
 def export(file: Path, *arguments: str) -> bytes:
-    """Return what the file holds; nothing else may be printed than that it was written."""
-    out, told = StringIO(), StringIO()
-    call_command("export_pets", str(file), "--no-ids", *arguments, stdout=out, stderr=told)
-    assert out.getvalue() == ""
-    assert told.getvalue().startswith("Wrote ")
+    """Return what the file holds; nothing else is printed than that it was written."""
+    out, err = StringIO(), StringIO()
+    call_command("export_pets", str(file), "--no-ids", *arguments, stdout=out, stderr=err)
+    assert out.getvalue().startswith("Wrote ")
+    assert err.getvalue() == ""
     return file.read_bytes()
 
 
-def refusal(file: Path | str, *arguments: str) -> str:
+def rejection(file: Path | str, *arguments: str, status: Exit = Exit.REJECTED) -> str:
     """Return the sentence."""
     out, told = StringIO(), StringIO()
     with pytest.raises(CommandError) as caught:
         call_command("export_pets", str(file), "--no-ids", *arguments, stdout=out, stderr=told)
     assert (out.getvalue(), told.getvalue()) == ("", "")
-    assert caught.value.returncode != 0
+    assert caught.value.returncode == status
     return str(caught.value)
 
 
@@ -283,14 +284,17 @@ class TestStandardOutput:
     @pytest.mark.parametrize("arguments", [["--format", "xlsx"], ["--gzip"], ["--format", "jsonl", "--gzip"]])
     @pytest.mark.usefixtures("animals")
     def test_never_bytes_to_a_terminal(self, arguments: list[str]) -> None:
-        with terminal() as out, pytest.raises(CommandError) as caught:
+        with terminal() as (out, _), pytest.raises(CommandError) as caught:
             call_command("export_pets", "-", "--no-ids", *arguments, stdout=out)
-        assert str(caught.value) == "A terminal cannot show XLSX or gzip. Name a file, or send standard output to one."
+        assert (
+            str(caught.value) == "A terminal cannot show XLSX or gzip. Name a file, or redirect standard output to one."
+        )
 
     @pytest.mark.usefixtures("animals")
     def test_text_to_a_terminal(self) -> None:
-        with terminal() as out:
+        with terminal() as (out, shown):
             call_command("export_pets", "-", "--no-ids", "--status", "pending", stdout=out, stderr=StringIO())
+            assert shown() == as_csv([ROWS[2]]).replace(b"\n", b"\r\n")
 
     @pytest.mark.parametrize("form", FORMS, ids=str)
     def test_a_reader_that_has_read_enough(self, many: list[Row], form: Form) -> None:
@@ -298,9 +302,9 @@ class TestStandardOutput:
         os.close(receiver)
         told = StringIO()
         arguments = ["--format", form.file_format.value, *(["--gzip"] if form.compressed else [])]
-        with open(sender, "w") as out, pytest.raises(SystemExit) as caught:  # noqa: PTH123
+        with open(sender, "w") as out, pytest.raises(CommandError) as caught:  # noqa: PTH123
             call_command("export_pets", "-", "--no-ids", *arguments, stdout=out, stderr=told)
-        assert (caught.value.code, told.getvalue()) == (141, "")
+        assert (caught.value.returncode, str(caught.value), told.getvalue()) == (141, "", "")
         assert Pet.objects.count() == len(many)  # and the connection works
 
     @pytest.mark.parametrize("form", FORMS, ids=str)
@@ -313,10 +317,11 @@ class TestStandardOutput:
 
 
 @contextmanager
-def terminal() -> Iterator[Any]:
+def terminal() -> Iterator[tuple[Any, Callable[[], bytes]]]:
+    """Give a terminal to write to, and what returns what it shows."""
     master, slave = os.openpty()
-    with open(master, "rb", buffering=0), open(slave, "w") as out:  # noqa: PTH123
-        yield out
+    with open(master, "rb", buffering=0) as screen, open(slave, "w") as out:  # noqa: PTH123
+        yield out, lambda: screen.read(BLOCK)
 
 
 @pytest.fixture
@@ -364,68 +369,71 @@ class TestSelection:
 
     @pytest.mark.parametrize("name", ["dogs", "Dogs ", "", "Birds", "a\nb", "\udcff", "x" * 256], ids=ascii)
     def test_an_unknown_category(self, tmp_path: Path, name: str) -> None:
-        assert refusal(tmp_path / "pets.csv", "--category", name) == f'No category is called "{name}".'
+        assert rejection(tmp_path / "pets.csv", "--category", name) == f'No category is called "{name}".'
         assert list(tmp_path.iterdir()) == []
 
     @pytest.mark.parametrize("text", ["yesterday", "", "11/21/2026", "2026-13-01", "0001-01-01T00:00+14:00"])
     def test_an_unreadable_time(self, tmp_path: Path, text: str) -> None:
-        assert refusal(tmp_path / "pets.csv", "--changed-since", text) == (
+        assert rejection(tmp_path / "pets.csv", "--changed-since", text, status=Exit.FAILED) == (  # a shell sees 2
             "Error: argument --changed-since: must be a date or a time, such as 2026-11-21, 2026-11-21T09:30 (UTC)"
             " or 2026-11-21T09:30:00+02:00."
         )
 
     def test_an_unknown_status(self, tmp_path: Path) -> None:
-        assert "argument --status: invalid choice: 'lost'" in refusal(tmp_path / "pets.csv", "--status", "lost")
+        message = rejection(tmp_path / "pets.csv", "--status", "lost", status=Exit.FAILED)  # a shell sees 2
+        assert "argument --status: invalid choice: 'lost'" in message
 
 
-class TestRefusals:
+class TestRejections:
     """Mistakes, which leave nothing behind."""
 
     @pytest.mark.parametrize(
-        ("arguments", "sentence"),
+        ("arguments", "status", "sentence"),
         [
-            (["x"], "x does not end in .csv, .jsonl, .ndjson or .xlsx, nor in .gz after it. Say --format."),
-            (["x.txt"], "x.txt does not end in .csv, .jsonl, .ndjson or .xlsx, nor in .gz after it. Say --format."),
-            (["x.gz"], "x.gz does not end in .csv, .jsonl, .ndjson or .xlsx, nor in .gz after it. Say --format."),
-            (["x.csv.bz2"], "x.csv.bz2 does not end in .csv, .jsonl, .ndjson or .xlsx, nor in .gz after it. Say --format."),
-            (["x.csv", "--format", "jsonl"], "The name x.csv says csv, --format says jsonl."),
-            (["x.csv", "--gzip"], "--gzip is for standard output. A file is compressed if its name ends in .gz."),
-            (["x.xlsx.gz"], "XLSX is compressed by itself. Leave out gzip."),
-            (["-", "--format", "xlsx", "--gzip"], "XLSX is compressed by itself. Leave out gzip."),
-            (["x.jsonl", "--formula-safe"], "No program takes JSON lines for formulas. Leave out --formula-safe."),
-            (["-", "--json"], "--json is for a file: standard output holds the animals."),
-            (["nowhere/x.csv"], "nowhere/x.csv cannot be written: its folder does not exist."),
-            (["file/x.csv"], "file/x.csv cannot be written: Not a directory."),
-            ([f"{'x' * 300}.csv"], f"{'x' * 300}.csv cannot be written: File name too long."),
-            ([".", "--format", "csv", "--force"], ". is not a file that can be replaced."),
-            (["/dev/null", "--format", "csv", "--force"], "/dev/null is not a file that can be replaced."),
-            ([], "Error: the following arguments are required: FILE"),
+            (["x"], 2, "x does not end in .csv, .jsonl, .ndjson or .xlsx, nor in .gz after it. Add --format."),
+            (["x.txt"], 2, "x.txt does not end in .csv, .jsonl, .ndjson or .xlsx, nor in .gz after it. Add --format."),
+            (["x.gz"], 2, "x.gz does not end in .csv, .jsonl, .ndjson or .xlsx, nor in .gz after it. Add --format."),
+            (["x.csv.bz2"], 2, "x.csv.bz2 does not end in .csv, .jsonl, .ndjson or .xlsx, nor in .gz after it. Add --format."),
+            (["x.csv", "--format", "jsonl"], 2, "The name x.csv and --format jsonl contradict each other."),
+            (["x.csv", "--gzip"], 2, "--gzip is for standard output. A file is compressed if its name ends in .gz."),
+            (["x.xlsx.gz"], 2, "XLSX is compressed by itself. Leave out gzip."),
+            (["-", "--format", "xlsx", "--gzip"], 2, "XLSX is compressed by itself. Leave out gzip."),
+            (["x.jsonl", "--formula-safe"], 2, "No program takes JSON lines for formulas. Leave out --formula-safe."),
+            (["-", "--json"], 2, "--json is for a file: standard output holds the animals."),
+            (["nowhere/x.csv"], 1, "nowhere/x.csv cannot be written: its folder does not exist."),
+            (["file/x.csv"], 1, "file/x.csv cannot be written: Not a directory."),
+            ([f"{'x' * 300}.csv"], 1, f"{'x' * 300}.csv cannot be written: File name too long."),
+            ([".", "--format", "csv", "--force"], 3, ". is not a file that can be replaced."),
+            (["/dev/null", "--format", "csv", "--force"], 3, "/dev/null is not a file that can be replaced."),
+            ([], 1, "Error: the following arguments are required: FILE"),
         ],
     )  # fmt: skip
     @pytest.mark.usefixtures("db")
     def test_sentences(
-        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], sentence: str
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, arguments: list[str], status: int, sentence: str
     ) -> None:
         (tmp_path / "file").touch()
         monkeypatch.chdir(tmp_path)
         out = StringIO()
         with pytest.raises(CommandError) as caught:
             call_command("export_pets", *arguments, stdout=out)
-        assert (str(caught.value), out.getvalue()) == (sentence, "")
+        told = json.dumps({"state": "usage", "message": sentence}) + "\n" if "--json" in arguments else ""
+        assert (caught.value.returncode, str(caught.value), out.getvalue()) == (status, sentence, told)
         assert [path.name for path in tmp_path.iterdir()] == ["file"]
 
     @pytest.mark.usefixtures("db")
     def test_a_folder_that_is_not_ours(self, tmp_path: Path) -> None:
         tmp_path.chmod(0o500)
         with as_nobody():
-            assert refusal(tmp_path / "x.csv") == f"{tmp_path}/x.csv cannot be written: Permission denied."
+            message = rejection(tmp_path / "x.csv", status=Exit.FAILED)
+        assert message == f"{tmp_path}/x.csv cannot be written: Permission denied."
         assert list(tmp_path.iterdir()) == []
 
     def test_too_many_for_a_sheet(self, animals: list[Row], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(sheet, "MOST_ANIMALS", len(animals))
         assert len(read_sheet(export(tmp_path / "enough.xlsx"))) == len(animals)
         PetFactory()
-        assert refusal(tmp_path / "pets.xlsx") == (
+        assert rejection(tmp_path / "pets.xlsx") == (
             f"A spreadsheet holds {len(animals)} animals and 2 GiB of text at most, and these are more. Use CSV."
         )
         assert [path.name for path in tmp_path.iterdir()] == ["enough.xlsx"]
@@ -441,13 +449,13 @@ class TestRefusals:
 
         monkeypatch.setattr(sheet, "MOST_ANIMALS", len(animals))
         with connection.execute_wrapper(add_one):
-            assert "Use CSV." in refusal(tmp_path / "pets.xlsx")
+            assert "Use CSV." in rejection(tmp_path / "pets.xlsx")
         assert list(tmp_path.iterdir()) == []
 
     @pytest.mark.usefixtures("animals")
     def test_too_much_text_for_a_sheet(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(sheet, "MOST_BYTES", 1000)
-        assert refusal(tmp_path / "pets.xlsx") == (
+        assert rejection(tmp_path / "pets.xlsx") == (
             "A spreadsheet holds 1,048,575 animals and 2 GiB of text at most, and these are more. Use CSV."
         )
         assert list(tmp_path.iterdir()) == []
@@ -462,7 +470,7 @@ class TestRefusals:
 
 @contextmanager
 def as_nobody() -> Iterator[None]:
-    """Be another user if we are root, who may do everything."""
+    """Be another user if we are root, who can do everything."""
     if os.geteuid() != 0:
         yield
         return
@@ -480,7 +488,7 @@ class TestWholeOrNotAtAll:
     def test_an_existing_file_is_kept(self, tmp_path: Path) -> None:
         file = tmp_path / "pets.csv"
         file.write_text("mine")
-        assert refusal(file) == f"{file} exists already. Nothing was written; --force replaces it."
+        assert rejection(file) == f"{file} exists already. Nothing was written. To replace it: --force"
         assert file.read_text() == "mine"
 
     def test_an_existing_file_is_replaced_on_demand(self, animals: list[Row], tmp_path: Path) -> None:
@@ -531,7 +539,10 @@ class TestWholeOrNotAtAll:
         limits = resource.getrlimit(resource.RLIMIT_FSIZE)
         resource.setrlimit(resource.RLIMIT_FSIZE, (1000, limits[1]))
         try:
-            assert refusal(tmp_path / name) == f"{tmp_path / name} cannot be written: File too large."
+            assert (
+                rejection(tmp_path / name, status=Exit.FAILED)
+                == f"{tmp_path / name} cannot be written: File too large."
+            )
         finally:
             resource.setrlimit(resource.RLIMIT_FSIZE, limits)
         assert list(tmp_path.iterdir()) == []
@@ -589,7 +600,7 @@ class Terminal(StringIO):
         return True
 
 
-class TestTelling:
+class TestReporting:
     """What is said, and to whom."""
 
     @pytest.mark.parametrize(("count", "words"), [(0, "0 animals"), (1, "1 animal"), (2, "2 animals")])
@@ -598,7 +609,7 @@ class TestTelling:
         PetFactory.create_batch(count)
         out, told = StringIO(), StringIO()
         call_command("export_pets", str(tmp_path / "pets.csv"), stdout=out, stderr=told)
-        assert (out.getvalue(), told.getvalue()) == ("", f"Wrote {words} to {tmp_path}/pets.csv.\n")
+        assert (out.getvalue(), told.getvalue()) == (f"Wrote {words} to {tmp_path}/pets.csv.\n", "")
 
     @pytest.mark.parametrize("name", NAMES)
     def test_json(self, animals: list[Row], tmp_path: Path, name: str) -> None:
@@ -607,6 +618,7 @@ class TestTelling:
         summary = json.loads(out.getvalue())
         assert 0 <= summary.pop("seconds") < 60
         assert summary == {
+            "state": "done",
             "file": str(file),
             "format": name.removeprefix("pets."),
             "animals": len(animals),
@@ -624,10 +636,10 @@ class TestTelling:
     def test_a_bar_on_a_terminal(self, many: list[Row], tmp_path: Path) -> None:
         out, told = StringIO(), Terminal()
         call_command("export_pets", str(tmp_path / "pets.csv"), stdout=out, stderr=told)
-        bar, sentence = told.getvalue().rsplit("\r", 1)
+        bar, after = told.getvalue().rsplit("\r", 1)
         assert bar.startswith(f"\rExporting:   0%|          | 0/{len(many)} [00:00<?, ? animals/s]")
         assert "\n" not in bar
-        assert sentence == f"Wrote {len(many)} animals to {tmp_path}/pets.csv.\n"
+        assert (after, out.getvalue()) == ("", f"Wrote {len(many):,} animals to {tmp_path}/pets.csv.\n")
 
     def test_a_line_now_and_then_elsewhere(self) -> None:
         said: list[str] = []
@@ -635,4 +647,4 @@ class TestTelling:
         for more in (5000, 5000, 1):
             at_once(more)
             later(more)
-        assert said == [f"Exporting: {count} animals so far." for count in (5000, 10000, 10001)]
+        assert said == [f"Exporting: {count} animals so far." for count in ("5,000", "10,000", "10,001")]

@@ -175,7 +175,7 @@ def _filled(tokens: Section, digits: str) -> str:
 
 
 def _fraction(tokens: Section, decimals: str) -> str:
-    """Return what stands behind the point; a zero under a trailing # is not shown."""
+    """Return what is behind the point; a zero under a trailing # is not shown."""
     if _has(tokens, "comma") or _has(tokens, "point"):
         raise UnknownTextError
     shown: list[str] = []
@@ -233,7 +233,7 @@ def _part(moment: datetime, letters: str) -> str:
 
 
 def _moment(value: Decimal, *, from_1904: bool, time_only: bool) -> datetime:
-    """Return what a number of days stands for."""
+    """Return the date and time of a number of days."""
     first = datetime(1904, 1, 1) if from_1904 else datetime(1899, 12, 30)  # noqa: DTZ001 - it has no time zone
     earliest = 0 if from_1904 or time_only else 61  # for days before it, programs differ: 1900 was no leap year
     if not earliest <= value:

@@ -9,7 +9,7 @@ JSON_NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
 
 
 def number(text: str) -> Any:
-    """Return the value of a JSON number; what is none comes back as it is, for the rules to refuse."""
+    """Return the value of a JSON number; what is none comes back as it is, for the rules to reject."""
     if not JSON_NUMBER.fullmatch(text):
         return text
     return integer(text) if text.lstrip("-").isdecimal() else decimal(text)
@@ -24,5 +24,5 @@ def decimal(text: str) -> Decimal | float:
     """Return the number, or infinity for one with an exponent beyond all bounds."""
     try:
         return Decimal(text)
-    except InvalidOperation:  # its exponent is beyond all bounds; what stands for it is refused everywhere
+    except InvalidOperation:  # its exponent is beyond all bounds; what replaces it is rejected everywhere
         return math.inf

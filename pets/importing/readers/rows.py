@@ -2,7 +2,7 @@
 
 `line` is where the row begins, from 1; in a JSON array, which may have no lines, it is the number of the animal.
 `cells` maps the name of a column to its value and leaves out what is blank. A row that cannot be taken apart comes as
-a `Damaged` in place of its cells. The header is read, and refused, before any row.
+a `Damaged` instead of its cells. The header is read, and rejected, before any row.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

@@ -28,21 +28,21 @@ class Command(StoreCommand):
     """Imports one file, all or nothing."""
 
     help = (
-        "Import animals from a file: CSV, JSON, JSON lines or XLSX, also in gzip. A row whose external_reference an "
-        "animal has changes that animal; every other row adds one. All or nothing: docs/importing.md."
+        "Import animals from a file: CSV, JSON, JSON lines or XLSX, also in gzip. A row with the id or the "
+        "external_reference of an animal changes it; every other row adds one. All or nothing: docs/importing.md."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
         """Add the file, how to read it, and what to do with its rows."""
         parser.add_argument("file", metavar="FILE", help='The file, or "-" for standard input.')
-        reading = parser.add_argument_group("reading", "All of this is found out from the file unless it is given.")
+        reading = parser.add_argument_group("reading", "The file shows all of this, unless you set it.")
         reading.add_argument("--format", choices=FORMATS, help="The kind of file.")
         reading.add_argument("--encoding", choices=ENCODINGS, help="The encoding; cp1252 is only used if it is given.")
         reading.add_argument(
             "--delimiter",
             choices=DELIMITERS,
             metavar=", | ; | tab",
-            help="What stands between the cells of a CSV file.",
+            help="The character between the cells of a CSV file.",
         )
         reading.add_argument("--sheet", metavar="NAME", help="Read this sheet of a workbook, not the first one.")
         reading.add_argument(
@@ -89,7 +89,7 @@ class Command(StoreCommand):
             "--on-error",
             choices=("abort", "skip"),
             default="abort",
-            help="What a row with an error does: abort the import, nothing is written (default), or be left out.",
+            help="What to do with a row that has an error: abort the import (default), or skip the row.",
         )
         rows.add_argument(
             "--max-errors",
@@ -101,9 +101,15 @@ class Command(StoreCommand):
             "--rejects",
             type=Path,
             metavar="NEWFILE",
-            help="Keep the refused rows in this file, each with _line, _code and _message. Mend it and import it.",
+            help="Keep the rejected rows in this file, each with _line, _code and _message. Fix them and import it. "
+            "A file that a dry run wrote is replaced if nobody changed it.",
         )
-        parser.add_argument("--dry-run", action="store_true", help="Do all of the work, say what it did, take it back.")
+        rows.add_argument(
+            "--missing",
+            choices=("report",),
+            help="List the animals of the catalogue that are not in the file. They are never changed.",
+        )
+        parser.add_argument("--dry-run", action="store_true", help="Show what would change, and save nothing.")
         parser.add_argument("--again", action="store_true", help="Import a file that was imported before.")
 
     def handle(self, **options: Any) -> None:
@@ -123,13 +129,13 @@ class Command(StoreCommand):
                 self.complain(f"{outcome.place} {error.line:,}: {error.text}")
             if run.rejected > SHOWN:
                 self.complain("There are more; --rejects FILE keeps all of them.")
-        if outcome.refusal is None:
+        if outcome.rejection is None:
             self.report(report(outcome), as_json(outcome))
         elif run.state == ImportState.ALREADY:
-            message = f"{outcome.refusal} To import it all the same, use --again ({run})."
+            message = f"{outcome.rejection} To import it again, use --again ({run})."
             raise ExitError(message, status=Exit.ALREADY_IMPORTED, result=as_json(outcome))
         else:
-            said = outcome.refusal if outcome.refusal.startswith(NOTHING) else f"{outcome.refusal} {NOTHING}"
+            said = outcome.rejection if outcome.rejection.startswith(NOTHING) else f"{outcome.rejection} {NOTHING}"
             message = f"{said} ({run})"
             raise ExitError(message, status=Exit.REJECTED, result=as_json(outcome))
 
@@ -151,7 +157,7 @@ def _mapping(text: str) -> tuple[str, str]:
 
 def _options(given: dict[str, Any]) -> Options:
     if given["max_errors"] is not None and given["on_error"] == "abort":
-        message = "--max-errors is for --on-error skip: without it no row with an error is let pass."
+        message = "--max-errors is for --on-error skip: without it every error aborts the import."
         raise ExitError(message, status=Exit.USAGE)
     reading = Reading(
         format=given["format"],
@@ -171,6 +177,7 @@ def _options(given: dict[str, Any]) -> Options:
         skip_errors=given["on_error"] == "skip",
         max_errors=given["max_errors"],
         rejects=given["rejects"],
+        report_missing=given["missing"] == "report",
         dry_run=given["dry_run"],
         again=given["again"],
     )

@@ -10,7 +10,7 @@ from pets import stock
 
 
 class Command(StoreCommand):
-    """Counts all animals, beside those who write."""
+    """Counts all animals, while others write."""
 
     help = (
         "Count all animals and correct the stored figures that the dashboard shows. Run it once a day to keep them "

@@ -49,7 +49,7 @@ def lose_the_folder(rejects: Path, _patch: pytest.MonkeyPatch) -> str:
 
 def write_the_file(rejects: Path, _patch: pytest.MonkeyPatch) -> str:
     rejects.write_text("theirs")
-    return f"{rejects} is there already."
+    return f"{rejects} exists already."
 
 
 def fill_the_disk(rejects: Path, patch: pytest.MonkeyPatch) -> str:
@@ -100,7 +100,9 @@ def test_a_commit_that_fails_leaves_nothing(run_import: Import, dogs: Category, 
     with at_commit(before=break_a_foreign_key):
         result = run_import(CONTENT, *SKIP, "--rejects", str(rejects))
     assert result.status == 3
-    assert "Nothing changed. The catalogue was changed while this ran. Try again." in result.error
+    assert result.error.splitlines()[1:] == [
+        f"Nothing changed. The catalogue was changed while this ran. Try again. ({ImportRun.objects.get()})"
+    ]
     assert (catalogue(), counts(), list(rejects.parent.iterdir())) == ([], NOTHING_WRITTEN, [])
 
 

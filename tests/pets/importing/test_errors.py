@@ -3,7 +3,9 @@
 import codecs
 import io
 import json
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import openpyxl
 import pytest
@@ -54,6 +56,72 @@ def test_rows_with_errors_can_be_left_out_and_kept(run_import: Import, dogs: Cat
     assert catalogue() == [("Rex", "Dogs", "sold", "A-1")]
     assert counts() == ("done", 4, 1, 0, 0, 3)
     assert rejects.read_text("utf-8-sig") == REJECTS
+
+
+FIRST, SECOND = "name,category\n,Dogs\n", "name,category\nRex,Dogs\n,Dogs\n"
+
+
+@pytest.mark.parametrize("options", [["--on-error", "skip"], []])
+def test_a_file_of_rejects_of_a_dry_run_is_replaced(
+    run_import: Import, dogs: Category, rejects: Path, options: list[str]
+) -> None:
+    run_import(FIRST, *options, "--rejects", str(rejects), "--dry-run")
+    assert rejects.read_text("utf-8-sig").splitlines()[1].startswith("2,")
+    assert run_import(SECOND, *options, "--rejects", str(rejects), "--dry-run").status in {3, 4}
+    assert rejects.read_text("utf-8-sig").splitlines()[1].startswith("3,")
+    assert run_import(FIRST, "--on-error", "skip", "--rejects", str(rejects)).status == 4
+    assert rejects.read_text("utf-8-sig").splitlines()[1].startswith("2,")
+    kept = run_import(SECOND, *options, "--rejects", str(rejects), "--dry-run")
+    assert (kept.status, kept.error) == (3, in_the_way(rejects))
+    assert rejects.read_text("utf-8-sig").splitlines()[1].startswith("2,")
+
+
+def in_the_way(rejects: Path) -> str:
+    return f"{rejects} exists already. Check whether its rows are fixed, then remove it or choose another name."
+
+
+@pytest.mark.parametrize("edit", [lambda text: text.replace(",Dogs", "Rex,Dogs"), lambda text: text + "\r\n"])
+def test_a_file_of_rejects_that_someone_edited_is_kept(
+    run_import: Import, dogs: Category, rejects: Path, edit: Callable[[str], str]
+) -> None:
+    run_import(FIRST, "--rejects", str(rejects), "--dry-run")
+    rejects.write_text(edit(rejects.read_text()))
+    edited = rejects.read_text()
+    assert run_import(SECOND, "--rejects", str(rejects)).error == in_the_way(rejects)
+    assert rejects.read_text() == edited
+
+
+def test_a_file_of_rejects_that_someone_edits_meanwhile_is_kept(
+    run_import: Import, dogs: Category, rejects: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run_import(FIRST, "--rejects", str(rejects), "--dry-run")
+    write = staging.write
+
+    def write_beside_someone(*given: Any, **options: Any) -> Any:
+        rejects.write_text("mine")
+        return write(*given, **options)
+
+    monkeypatch.setattr(staging, "write", write_beside_someone)
+    result = run_import(SECOND, "--on-error", "skip", "--rejects", str(rejects))
+    assert (result.status, rejects.read_text(), catalogue()) == (3, "mine", [])
+    assert result.error.splitlines()[-1].startswith(f"{in_the_way(rejects)} Nothing changed.")
+
+
+def test_another_file_with_the_content_of_a_dry_run_is_kept(
+    run_import: Import, dogs: Category, rejects: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not even one of the same relative name."""
+    run_import(FIRST, "--rejects", str(rejects), "--dry-run")
+    (tmp_path / "other").mkdir()
+    monkeypatch.chdir(tmp_path / "other")
+    Path(rejects.name).write_bytes(rejects.read_bytes())
+    result = run_import(SECOND, "--rejects", rejects.name)
+    assert result.error == in_the_way(tmp_path / "other" / rejects.name)
+
+
+def test_a_name_that_cannot_be_recorded_is_rejected(run_import: Import, dogs: Category, tmp_path: Path) -> None:
+    result = run_import(FIRST, "--rejects", "\udcff.csv")
+    assert (result.status, "is not UTF-8. Choose another name" in result.error) == (3, True)
 
 
 def test_an_import_that_is_refused_keeps_its_rejects_too(run_import: Import, dogs: Category, rejects: Path) -> None:
@@ -139,10 +207,10 @@ def test_no_error_no_file(run_import: Import, dogs: Category, rejects: Path) -> 
 
 
 def test_a_file_of_rejects_is_never_overwritten(run_import: Import, dogs: Category, rejects: Path) -> None:
-    rejects.write_text("not yet mended")
+    rejects.write_text("not yet fixed")
     result = run_import("name,category\nRex,Dogs\n", "--rejects", str(rejects))
-    assert result.error.startswith(f"{rejects} is there already. Look whether its rows are mended")
-    assert (rejects.read_text("utf-8-sig"), catalogue()) == ("not yet mended", [])
+    assert result.error == in_the_way(rejects)
+    assert (rejects.read_text("utf-8-sig"), catalogue()) == ("not yet fixed", [])
 
 
 def test_only_the_first_errors_are_told(run_import: Import, dogs: Category) -> None:
@@ -166,7 +234,7 @@ def test_a_dry_run_counts_exactly_and_writes_nothing(run_import: Import, dogs: C
     assert (catalogue(), history()) == before
     assert not Category.objects.filter(name="Cats").exists()
     assert counts() == ("dry run", 4, 1, 1, 1, 1)
-    assert result.out.splitlines()[-1] == "All of it was taken back; nothing was written."
+    assert result.out.splitlines()[-1] == "Dry run: nothing was saved."
     run_import(content, *options)
     assert counts() == ("done", 4, 1, 1, 1, 1)
 
@@ -202,7 +270,7 @@ def test_rejects_of_rejects_lose_nothing(run_import: Import, dogs: Category, rej
 
 
 def test_the_reference_of_a_refused_row_counts(run_import: Import, dogs: Category, rejects: Path) -> None:
-    """Or the mended row would overwrite the animal of the later one."""
+    """Or the fixed row would overwrite the animal of the later one."""
     content = (
         "name,category,status,external_reference\nRex,Dogs,lost,A-1\nMia,Dogs,,A-1\nTom,Dogs,,A-2\nPip,Dogs,lost,A-2\n"
     )
@@ -230,8 +298,9 @@ def test_nothing_is_kept_of_an_import_that_was_not_to_be(
 def test_too_many_new_categories_are_a_mistake(run_import: Import) -> None:
     content = "name,category\n" + "".join(f"Rex,Category {number}\n" for number in range(10_001))
     result = run_import(content, "--create-categories")
-    assert result.error.startswith(
-        "Nothing changed. There are more than 10,000 new categories. Is it the right column?"
+    run = ImportRun.objects.get()
+    assert result.error == (
+        f"There are more than 10,000 new categories. Is it the right column? Nothing changed. ({run})"
     )
     assert not Category.objects.exists()
 

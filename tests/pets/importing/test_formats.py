@@ -130,7 +130,7 @@ def test_what_is_given_is_not_found_out(run_import: Import, dogs: Category, cont
 def test_a_quoted_line_end_is_a_part_of_the_name_and_so_an_error(run_import: Import, dogs: Category) -> None:
     result = run_import('name,category\n"Rex\nthe dog",Dogs\nMia,Dogs\n,Dogs\n')
     assert result.error.splitlines() == [
-        "line 2: name must not contain control characters or lone surrogates.",
+        'line 2: name "Rex\ufffdthe dog" must not contain control characters or lone surrogates.',
         "line 5: name is required.",
         f"2 of 3 rows have errors. Nothing changed. ({ImportRun.objects.get()})",
     ]
@@ -245,7 +245,7 @@ def test_blank_lines_before_the_header_are_passed_over(run_import: Import, dogs:
 def test_a_header_without_rows_is_an_import_of_nothing(run_import: Import) -> None:
     result = run_import("name,category\n")
     assert result.out.startswith(
-        f"Done, {ImportRun.objects.get()}: of 0 rows 0 added, 0 changed, 0 unchanged, 0 refused"
+        f"Done, {ImportRun.objects.get()}: of 0 rows 0 added, 0 changed, 0 unchanged, 0 rejected"
     )
 
 

@@ -1,5 +1,6 @@
 """Which animal a row is about: by its id, by its reference, or a new one."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -134,7 +135,7 @@ def test_an_animal_deleted_meanwhile_is_not_added_again(
         set_ids_aside(run)
 
     monkeypatch.setattr(staging, "set_ids_aside", delete_meanwhile)
-    assert run_import(f"{HEADER}{rex.pk},,Rexy,Dogs,sold\n").status == 1
+    assert run_import(f"{HEADER}{rex.pk},,Rexy,Dogs,sold\n").status == 3
     assert catalogue() == []
 
 
@@ -193,7 +194,7 @@ def test_a_value_is_shown_shortened_and_printable(run_import: Import, dogs: Cate
 
 def test_a_template_is_a_file_to_fill_in(tmp_path: Path, run_import: Import, rex: Pet) -> None:
     file = tmp_path / "template.csv"
-    assert command("export_pets", str(file), "--template").error == f"Wrote a template to {file}.\n"
+    assert command("export_pets", str(file), "--template").out == f"Wrote a template to {file}.\n"
     assert file.read_text() == "external_reference,name,category,status\n"
     assert command("export_pets", str(tmp_path / "t.jsonl"), "--template").error == (
         "A template is CSV or XLSX: JSON lines have no header."
@@ -206,3 +207,52 @@ def test_animals_of_several_categories_are_exported(tmp_path: Path, rex: Pet) ->
     file = tmp_path / "a.csv"
     command("export_pets", str(file), "--no-ids", "--category", "Dogs", "--category", "Fish", "-v0")
     assert file.read_text().splitlines()[1:] == [",Rex,Dogs,available", ",Fish,Fish,available"]
+
+
+@pytest.mark.parametrize("options", [[], ["--dry-run"]])
+def test_animals_that_the_file_lacks_are_listed_and_kept(
+    run_import: Import, rex: Pet, tom: Pet, dogs: Category, options: list[str]
+) -> None:
+    """An animal whose row is rejected is not missing; one that the file adds is not either."""
+    wrong, wrong_too = (PetFactory(name=name, category=dogs, external_reference=name) for name in ("W-1", "W-2"))
+    pip = PetFactory(name="Pip", category=dogs, external_reference="A-2")
+    rows = f"{rex.pk},,Rex,Dogs,available\n{wrong.pk},,,,lost\n,W-2,,Birds,\n,A-9,Max,Dogs,\n"
+    arguments = ["--missing", "report", "--on-error", "skip", *options]
+    assert {wrong.pk, wrong_too.pk} == set(Pet.objects.filter(name__startswith="W").values_list("pk", flat=True))
+    before = catalogue()
+    result = run_import(HEADER + rows, *arguments)
+    assert (result.status, result.out.splitlines()[2:5]) == (
+        4,
+        ["Missing in the file: 2 animals.", f"  animal {tom.pk} (A-1): Tom", f"  animal {pip.pk} (A-2): Pip"],
+    )
+    told = run_import(HEADER + rows.replace("A-9", "A-8"), *arguments, "--json").json
+    added = Pet.objects.filter(external_reference="A-9")
+    expected = [(tom.pk, "A-1", "Tom"), (pip.pk, "A-2", "Pip"), *((pet.pk, "A-9", "Max") for pet in added)]
+    assert told["missing"] == [
+        {"id": number, "external_reference": reference, "name": name} for number, reference, name in expected
+    ]
+    assert told["missing_count"] == len(expected) == 2 + (not options)
+    assert catalogue()[: len(before)] == before
+
+
+def test_only_the_first_of_many_missing_animals_are_listed(run_import: Import, dogs: Category) -> None:
+    first = PetFactory(name="Animal 0\u2028", category=dogs)
+    Pet.objects.bulk_create([Pet(name=f"Animal {number}", category=dogs) for number in range(1, 120)])
+    result = run_import(HEADER, "--missing", "report")
+    lines = result.out.splitlines()
+    assert (result.status, len(lines)) == (0, 23)
+    assert lines[1:3] == ["Missing in the file: 120 animals.", f"  animal {first.pk}: Animal 0\ufffd"]
+    assert lines[-2:] == [f"  animal {first.pk + 19}: Animal 19", "  … and 100 more."]
+    told = run_import(HEADER, "--missing", "report", "--json").json
+    assert (told["missing_count"], len(told["missing"])) == (120, 100)
+    assert "missing" not in run_import(HEADER, "--json").json
+
+
+def test_the_counts_of_matched_rows_are_recorded(run_import: Import, rex: Pet, tom: Pet) -> None:
+    content = f"{HEADER}{rex.pk},,Rexy,Dogs,sold\n,A-1,Tommy,Dogs,sold\n,A-2,Mia,Dogs,sold\n"
+    run_import(content)
+    run = ImportRun.objects.get()
+    assert (run.matched_by_id, run.matched_by_reference) == (1, 1)
+    run_import(content.replace("Mia", ""), name="wrong.csv")
+    [told, _] = json.loads(command("list_imports", "--json").out)
+    assert (told["state"], told["matched_by_id"], told["matched_by_reference"]) == ("done", 1, 2)

@@ -62,7 +62,7 @@ def rows_of(content: bytes, how: Reading | None = None) -> list[Row]:
 
 @pytest.mark.parametrize("pack", [bytes, gzip.compress], ids=["plain", "gzip"])
 @pytest.mark.parametrize("form", FORMATS)
-@pytest.mark.parametrize("count", [10, 1_000, 100_000])
+@pytest.mark.parametrize("count", [10, 1_000, pytest.param(100_000, marks=pytest.mark.slow)])
 def test_every_animal_is_read_once(form: str, pack: Callable[[bytes], bytes], count: int) -> None:
     if count > 1_000 and form == "xlsx":
         count //= 10  # openpyxl is slow to write it

@@ -7,9 +7,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from categories.models import Category
-from pets.models import ImportRun, Pet
+from pets.models import ImportRun, Pet, PetStatus
 from tests.factories import PetFactory
-from tests.pets.importing.conftest import Animal, catalogue, command
+from tests.pets.importing.conftest import Animal, catalogue, command, counts
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -49,9 +49,60 @@ def test_the_same_catalogue_and_the_same_bytes(tmp_path: Path, form: tuple[str, 
     assert first == second
 
 
+ANIMALS = 1_707
+"""A file of JSON lines that is longer than what is read of gzip at a time, and no multiple of it."""
+
+
+@pytest.fixture
+def many() -> list[Animal]:
+    """Animals of which every other one has no reference, in several categories and states."""
+    categories = [Category.objects.create(name=name) for name in ("Dogs", "Cats", "Fish")]
+    Pet.objects.bulk_create(
+        Pet(
+            name=f"Animal {number}",
+            category=categories[number % 3],
+            status=PetStatus.values[number % len(PetStatus)],
+            external_reference=f"A-{number}" if number % 2 else None,
+        )
+        for number in range(ANIMALS)
+    )
+    return catalogue()
+
+
+@pytest.mark.parametrize("form", FORMS, ids=lambda form: form[0])
+def test_an_export_of_this_catalogue_changes_nothing(
+    tmp_path: Path, many: list[Animal], form: tuple[str, list[str]]
+) -> None:
+    name, options = form
+    assert command("export_pets", str(tmp_path / name), *options, "-v0").status == 0
+    result = command("import_pets", str(tmp_path / name), *options, "--missing", "report", "-v0", "--json")
+    assert (result.status, result.error, catalogue()) == (0, "", many)
+    assert (result.json["matched_by_id"], result.json["missing_count"]) == (ANIMALS, 0)
+    assert (counts(), Pet.history.count()) == (("done", ANIMALS, 0, 0, ANIMALS, 0), 0)
+
+
+@pytest.mark.parametrize("form", FORMS, ids=lambda form: form[0])
+@pytest.mark.parametrize("leave_out", ["--no-ids", "--ignore-ids"])
+@pytest.mark.slow
+@pytest.mark.each_database
+def test_a_catalogue_can_move(tmp_path: Path, many: list[Animal], form: tuple[str, list[str]], leave_out: str) -> None:
+    name, options = form
+    exported, imported = ([leave_out], []) if leave_out == "--no-ids" else ([], [leave_out])
+    assert command("export_pets", str(tmp_path / name), *exported, *options, "-v0").status == 0
+    assert command("export_pets", str(tmp_path / f"before-{name}"), "--no-ids", *options, "-v0").status == 0
+    for rows in (Pet.objects.all(), Category.objects.all()):
+        rows.delete()
+    result = command("import_pets", str(tmp_path / name), "--create-categories", *imported, *options, "-v0")
+    assert (result.status, catalogue()) == (0, many)
+    assert command("export_pets", str(tmp_path / f"after-{name}"), "--no-ids", *options, "-v0").status == 0
+    assert (tmp_path / f"after-{name}").read_bytes() == (tmp_path / f"before-{name}").read_bytes()
+
+
 TEXT = st.text(st.characters(exclude_categories=["Cc", "Cs"]), max_size=8).map(lambda text: f"{text}x")
 
 
+@pytest.mark.slow
+@pytest.mark.each_database
 @pytest.mark.parametrize("form", FORMS, ids=lambda form: form[0])
 @settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(names=st.lists(TEXT, min_size=1, max_size=10, unique=True))

@@ -63,7 +63,7 @@ def test_the_same_file_is_rejected_unless_asked_for(run_import: Import, dogs: Ca
         assert rejected.error == (
             f"Nothing changed. This file was already imported: {run} by {run.who}, {run.started_at:%Y-%m-%d %H:%M} UTC, "
             'as "animals.csv". Importing it again would add its animals without an external reference twice. '
-            f"To import it all the same, use --again ({again})."
+            f"To import it again, use --again ({again})."
         )
         assert (rejected.status, len(catalogue()), counts()) == (5, 1, ("already imported", 1, 0, 0, 0, 0))
     assert run_import(CONTENT, "--json").json["state"] == "already imported"
@@ -225,7 +225,7 @@ def test_a_signal_stops_it_cleanly(dogs: Category, tmp_path: Path, number: signa
 def test_a_signal_while_the_database_writes_stops_it_too(
     dogs: Category, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A statement that takes for ever stands for one that takes long."""
+    """A statement that takes for ever instead of one that takes long."""
     forever = "SELECT count(*) FROM (WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i FROM n) x"
 
     def write(*_given: object, **_options: object) -> None:

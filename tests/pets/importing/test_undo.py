@@ -195,6 +195,24 @@ def test_a_former_category_that_is_gone_cannot_come_back(run: ImportRun) -> None
     assert {"id": rexy.pk, "reason": "its former category was deleted"} in left
 
 
+def test_a_former_reference_that_another_animal_has_is_listed(run_import: Import, old: None) -> None:
+    """All others are undone, and this one once the reference is free again."""
+    rex, tom = Pet.objects.get(name="Rex"), Pet.objects.get(name="Tom")
+    run_import(f"id,{HEADER}{rex.pk},B-1,Rexy,,\n{tom.pk},B-2,Tommy,,\n,,Nemo,Dogs,\n")
+    run = ImportRun.objects.get()
+    other = PetFactory(name="Other", external_reference="A-1", category=rex.category)
+    expected = {"deleted": 1, "restored": 1, "left_count": 1, "state": "partly undone"}
+    for options in (["--dry-run"], []):
+        told = undo(run, *options)
+        assert told["left"] == [{"id": rex.pk, "reason": "its former reference belongs to another animal now"}]
+        assert {name: told[name] for name in expected} == expected | ({"state": "dry run"} if options else {})
+    assert catalogue() == [("Rexy", "Dogs", "available", "B-1"), *OLD[1:], ("Other", "Dogs", "available", "A-1")]
+    assert undo(run)["left_count"] == 1  # still
+    other.delete()
+    told = undo(run)
+    assert (told["restored"], told["left_count"], told["state"], catalogue()) == (1, 0, "undone", OLD)
+
+
 def test_a_category_that_is_in_use_or_renamed_is_left(run: ImportRun, run_import: Import) -> None:
     PetFactory(category=Category.objects.get(name="Cats"))
     assert undo(run)["categories_deleted"] == 0

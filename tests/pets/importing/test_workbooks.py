@@ -340,6 +340,7 @@ LARGE = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="no /proc")
 @pytest.mark.parametrize("kind", LARGE)
 def test_a_workbook_takes_little_memory(tmp_path: Path, kind: str) -> None:
