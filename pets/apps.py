@@ -33,4 +33,4 @@ def restore_triggers(*, verbosity: int = 1, apps: Any = installed_apps, **_signa
     triggers.install()
     wrong = stock.recount()
     if verbosity:
-        print(f"Installed the triggers of pets_pet again; {len(wrong):,} of the kept figures were wrong.")  # noqa: T201
+        print(f"Installed the triggers of pets_pet again. Corrected {len(wrong):,} of the stored figures.")  # noqa: T201

@@ -12,7 +12,7 @@ PETS = "/admin/pets/pet/"
 
 
 def member(name: str, *permissions: str, superuser: bool = False) -> Client:
-    """Return a browser in which a new member of the staff is signed in, who may do so much."""
+    """Return a browser in which a new user is signed in, with these permissions."""
     user = User.objects.create(username=name, is_staff=True, is_superuser=superuser)
     user.user_permissions.set(Permission.objects.filter(codename__in=permissions))
     client = Client()
@@ -26,7 +26,7 @@ def seen(thing: Pet | Category) -> int:
 
 
 def told(answer: Any) -> list[str]:
-    """Return the messages of the page that an answer leads to."""
+    """Return the messages of the page that a response leads to."""
     return [str(message) for message in answer.context["messages"]]
 
 
@@ -46,13 +46,13 @@ def rows_of(*pets: Pet, **statuses: str) -> dict[str, Any]:
 
 
 def ask(client: Client, action: str, *pets: Pet, query: str = "", across: bool = False) -> Any:
-    """Select the animals in the list and do the action: the answer is the page that asks."""
+    """Select the animals in the list and do the action. Return the page that asks."""
     data = {"action": action, "_selected_action": [pet.pk for pet in pets], "select_across": int(across), "index": 0}
     return client.post(f"{PETS}{query}", data)
 
 
 def confirm(client: Client, asked: Any, **chosen: Any) -> Any:
-    """Send the form of the page that asks; the answer is the page it leads to."""
+    """Send the form of the page that asks. Return the page it leads to."""
     form = asked.context["form"]
     sent = {name: form[name].value() or "" for name in ("animals", "becomes", "filters")}
     return client.post("/admin/pets/bulkchange/make/", sent | {"confirm": "yes"} | chosen, follow=True)

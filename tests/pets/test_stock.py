@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, date, datetime, timedelta
 from io import StringIO
@@ -12,6 +12,9 @@ import pytest
 from django.contrib.auth.models import User
 from django.core.management import CommandError, call_command
 from django.db import connection, transaction
+from django.db.migrations import AlterField, Migration
+from django.db.migrations.loader import MigrationLoader
+from django.db.models import CharField
 from django.test import Client
 from django.utils import timezone
 
@@ -249,11 +252,41 @@ def test_many_are_changed_and_deleted_within_the_deadline_after_one_was(db: None
 
 
 def test_no_migration_has_lost_the_triggers(db: None) -> None:
-    """SQLite drops them with the table that a migration makes anew: `triggers.install()` belongs into that migration."""
+    """SQLite drops them with the table that a migration rebuilds: `triggers.install()` belongs into that migration."""
     assert triggers.installed() >= triggers.TRIGGERS
 
 
-def test_they_can_be_made_anew(animals: list[Pet]) -> None:
+@pytest.fixture
+def longer_name() -> Iterator[Migration]:
+    """A migration that changes a field of Pet, which makes SQLite rebuild the table; it is undone after the test."""
+    migration = Migration("longer_name", "pets")
+    migration.operations = [AlterField("pet", "name", CharField(max_length=300))]
+    before = MigrationLoader(connection).project_state()
+    yield migration
+    with connection.schema_editor() as editor:
+        migration.unapply(before, editor)
+    call_command("migrate", verbosity=0)
+
+
+@pytest.mark.skipif(connection.vendor != "sqlite", reason="PostgreSQL does not rebuild a table")
+@pytest.mark.django_db(transaction=True)
+def test_a_migration_that_loses_the_triggers_is_noticed(
+    animals: list[Pet], longer_name: Migration, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with connection.schema_editor() as editor:
+        longer_name.apply(MigrationLoader(connection).project_state(), editor)
+    assert triggers.installed() == set()
+    category = CategoryFactory()
+    PetFactory.create_batch(2, category=category, status="sold")
+    call_command("migrate", verbosity=1)
+    said = "Installed the triggers of pets_pet again. Corrected 2 of the stored figures."
+    assert said in capsys.readouterr().out.splitlines()
+    assert triggers.installed() == triggers.TRIGGERS
+    PetFactory(category=category)
+    assert_right()
+
+
+def test_they_can_be_created_again(animals: list[Pet]) -> None:
     triggers.install()
     PetFactory()
     assert_right()
@@ -289,7 +322,9 @@ def test_what_was_written_past_the_triggers_is_found(written_past_the_triggers: 
         (["--json"], None, "[]\n"),
     ],
 )
-def test_and_mended(written_past_the_triggers: Category, arguments: list[str], first: str | None, second: str) -> None:
+def test_and_corrected(
+    written_past_the_triggers: Category, arguments: list[str], first: str | None, second: str
+) -> None:
     told = [StringIO(), StringIO()]
     for out in told:
         call_command("recount_stock", *arguments, stdout=out)

@@ -196,6 +196,10 @@ OWNED = {"pk": _passkey, "upload_id": _upload}
 
 def _bulk_change_of(user: User | None) -> int:
     made = BulkChange.objects.create(user=user, who="test", what="Status becomes sold", column="status", changed=1)
+    pet = PetFactory(status="available")
+    pet.status = "sold"
+    pet.save()
+    Pet.history.filter(pk=_seen(Pet).pk).update(bulk_change=made)
     return int(made.pk)
 
 

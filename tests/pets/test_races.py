@@ -1,0 +1,262 @@
+"""Two who change the same animals at the same moment: the second waits for the first, and sees what it did.
+
+Each test stops both where they meet, by a lock that a connection of its own holds, and releases it once both wait.
+"""
+
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.db import connection
+from django.test import Client
+
+from categories.models import Category
+from history.admin import MEANWHILE
+from pets import stock
+from pets.importing.progress import Progress
+from pets.importing.run import Options, import_file
+from pets.importing.undo import undo_import
+from pets.models import BulkChange, ImportRun, Pet
+from tests.conftest import ApiClient
+from tests.factories import PetFactory
+from tests.pets.office import PETS, ask, confirm, form_of, history_disagrees, member, told
+
+pytestmark = [
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite has one writer at a time, and no row locks"),
+]
+
+QUIET = Progress(StringIO(), shown=False)
+HISTORY = "LOCK TABLE pets_petchange IN SHARE MODE"
+"""What has written animals waits for it before it writes their history."""
+
+BLOCKED = (
+    "SELECT count(*) FROM pg_stat_activity"
+    " WHERE datname = current_database() AND backend_type = 'client backend' AND wait_event_type = 'Lock'"
+)
+
+
+def race(lock: str, *works: Callable[[], Any], meanwhile: Callable[[], Any] = lambda: None) -> list[Any]:
+    """Do each of `works` in a thread, one after the other as far as it gets without `lock`; then let them go on.
+
+    `meanwhile` is done while they all wait.
+    """
+    with ThreadPoolExecutor(len(works)) as pool, closing(connection.copy()) as holder:
+        holder.set_autocommit(False)
+        holder.cursor().execute(lock)
+        begun = []
+        for work in works:
+            begun.append(pool.submit(_with_own_connection, work))
+            _wait_until_blocked(len(begun))
+        meanwhile()
+        holder.rollback()
+        return [each.result(30) for each in begun]
+
+
+def _with_own_connection(work: Callable[[], Any]) -> Any:
+    try:
+        return work()
+    finally:
+        connection.close()
+
+
+def _wait_until_blocked(wanted: int) -> None:
+    end, blocked = time.monotonic() + 30, -1
+    while blocked != wanted:
+        assert time.monotonic() < end, f"{blocked} connections wait, not {wanted}"
+        time.sleep(0.01)
+        with connection.cursor() as cursor:
+            cursor.execute(BLOCKED)
+            blocked = cursor.fetchone()[0]
+
+
+def animal(pet: Pet) -> str:
+    return f"SELECT 1 FROM pets_pet WHERE id = {pet.pk} FOR UPDATE"
+
+
+def values(pet: Pet) -> tuple[str, str, str | None]:
+    pet.refresh_from_db()
+    return pet.name, pet.status, pet.external_reference
+
+
+@pytest.fixture
+def anna(db: None) -> Client:
+    return member("anna", superuser=True)
+
+
+@pytest.fixture
+def rex(category: Category) -> Pet:
+    return PetFactory(name="Rex", category=category, status="available", external_reference="A-1")
+
+
+@pytest.fixture
+def three(rex: Pet, category: Category) -> list[Pet]:
+    return [rex, *(PetFactory(name=name, category=category, status="available") for name in ("Max", "Tom"))]
+
+
+def editing(client: Client, pet: Pet, **changed: Any) -> Callable[[], Any]:
+    """Open the form of the animal now, and return what saves it."""
+    sent = form_of(pet, **changed)
+    return lambda: client.post(f"{PETS}{pet.pk}/change/", sent)
+
+
+def importing(folder: Path, *rows: str) -> Callable[[], ImportRun]:
+    """Return what imports a file with these rows."""
+    file = folder / "animals.csv"
+    file.write_text("\n".join(["external_reference,name,category,status", *rows]))
+    return lambda: import_file(str(file), Options(), QUIET).run
+
+
+def undoing(run: ImportRun) -> Callable[[], Any]:
+    return lambda: undo_import(run.pk, QUIET, dry_run=False)
+
+
+def rejected(answer: Any) -> bool:
+    """Whether the form came back and said that someone else has changed the animal."""
+    return answer.status_code == 200 and bool(answer.context["adminform"].form.non_field_errors())
+
+
+def test_of_two_who_save_an_animal_the_second_is_shown_the_first(staff: Client, anna: Client, rex: Pet) -> None:
+    first, second = race(animal(rex), editing(staff, rex, status="sold"), editing(anna, rex, name="Rexy"))
+    assert (first.status_code, rejected(second)) == (302, True)
+    assert values(rex) == ("Rex", "sold", "A-1")
+    assert history_disagrees() == []
+
+
+def test_of_two_bulk_changes_the_second_leaves_what_the_first_changed(
+    staff: Client, anna: Client, three: list[Pet]
+) -> None:
+    sold, pending = ask(staff, "become_sold", *three), ask(anna, "become_pending", *three)
+    race(animal(three[0]), lambda: confirm(staff, sold), lambda: confirm(anna, pending))
+    assert set(Pet.objects.values_list("status", flat=True)) == {"sold"}
+    second, first = BulkChange.objects.all()
+    assert (first.changed, first.left, second.changed) == (3, [], 0)
+    assert sorted(second.left) == sorted([pet.pk, pet.name, "changed since"] for pet in three)
+    assert history_disagrees() == []
+
+
+def test_a_bulk_change_leaves_what_is_being_saved(staff: Client, anna: Client, three: list[Pet]) -> None:
+    rex, *_ = three
+    sold = ask(anna, "become_sold", *three)
+    race(animal(rex), editing(staff, rex, status="pending"), lambda: confirm(anna, sold))
+    assert [values(pet)[1] for pet in three] == ["pending", "sold", "sold"]
+    assert BulkChange.objects.get().left == [[rex.pk, "Rex", "changed since"]]
+    assert history_disagrees() == []
+
+
+def test_the_undo_of_a_bulk_change_leaves_what_is_being_saved(staff: Client, anna: Client, three: list[Pet]) -> None:
+    rex, *_ = three
+    confirm(anna, ask(anna, "become_sold", *three))
+    page = f"/admin/pets/bulkchange/{BulkChange.objects.get().pk}/undo/"
+    race(animal(rex), editing(staff, rex, status="pending"), lambda: anna.post(page))
+    assert [values(pet)[1] for pet in three] == ["pending", "available", "available"]
+    assert history_disagrees() == []
+
+
+def test_a_bulk_change_is_undone_once(anna: Client, three: list[Pet]) -> None:
+    confirm(anna, ask(anna, "become_sold", *three))
+    made = BulkChange.objects.get()
+    page = f"/admin/pets/bulkchange/{made.pk}/undo/"
+    other = Client()
+    other.force_login(User.objects.get(username="anna"))
+    race(animal(three[0]), lambda: anna.post(page), lambda: other.post(page))
+    assert told(anna.get(PETS))[0] == "3 animals were given the former value again."
+    assert told(other.get(PETS)) == [f"Nothing changed. Bulk change {made.pk} is already undone."]
+    assert [change.changed for change in made.undoings.all()] == [3]
+    assert history_disagrees() == []
+
+
+def test_an_import_changes_an_animal_that_was_just_given_its_reference(
+    staff: Client, category: Category, tmp_path: Path
+) -> None:
+    tom = PetFactory(name="Tom", category=category)
+    saved, run = race(
+        HISTORY, editing(staff, tom, external_reference="A-1"), importing(tmp_path, "A-1,Tommy,Dogs,sold")
+    )
+    assert (saved.status_code, run.created, run.updated) == (302, 0, 1)
+    assert values(tom) == ("Tommy", "sold", "A-1")
+    assert (Pet.objects.count(), history_disagrees(), stock.differences()) == (1, [], [])
+
+
+def test_a_reference_that_an_import_has_just_taken_is_not_given_twice(
+    staff: Client, category: Category, tmp_path: Path
+) -> None:
+    tom = PetFactory(name="Tom", category=category)
+    run, saved = race(HISTORY, importing(tmp_path, "A-1,Rex,Dogs,sold"), editing(staff, tom, external_reference="A-1"))
+    assert (run.state, run.created, run.updated, saved.status_code) == ("done", 1, 0, 302)
+    assert told(staff.get(saved.url)) == [MEANWHILE]
+    assert values(tom) == ("Tom", "available", None)
+    assert (Pet.objects.count(), history_disagrees(), stock.differences()) == (2, [], [])
+
+
+def test_an_import_is_written_over_what_was_just_saved_and_its_undo_restores_that(
+    staff: Client, rex: Pet, tmp_path: Path
+) -> None:
+    _saved, run = race(animal(rex), editing(staff, rex, status="pending"), importing(tmp_path, "A-1,Rexy,Dogs,sold"))
+    assert (run.updated, values(rex)) == (1, ("Rexy", "sold", "A-1"))
+    assert undoing(run)().restored == 1
+    assert values(rex) == ("Rex", "pending", "A-1")
+    assert history_disagrees() == []
+
+
+def test_what_an_import_has_just_changed_is_not_saved_over(staff: Client, rex: Pet, tmp_path: Path) -> None:
+    run, answer = race(animal(rex), importing(tmp_path, "A-1,Rexy,Dogs,sold"), editing(staff, rex, status="pending"))
+    assert (run.updated, rejected(answer)) == (1, True)
+    assert values(rex) == ("Rexy", "sold", "A-1")
+    assert history_disagrees() == []
+
+
+def test_the_api_adds_animals_while_an_import_writes(api: ApiClient, category: Category, tmp_path: Path) -> None:
+    """The import waits for someone who has just given its reference to an animal, and then does not; the API does not."""
+    someone = (
+        "INSERT INTO pets_pet (name, category_id, status, external_reference, created_at, updated_at)"
+        f" VALUES ('Max', {category.pk}, 'sold', 'A-1', now(), now())"
+    )
+    new = {"name": "Tom", "categoryId": category.pk}
+    added = []
+    (run,) = race(
+        someone,
+        importing(tmp_path, "A-1,Rex,Dogs,sold", ",Ada,Dogs,"),
+        meanwhile=lambda: added.append(api.post("/v1/pets", new).json()["id"]),
+    )
+    animals = set(Pet.objects.values_list("name", "external_reference"))
+    assert (run.created, animals) == (2, {("Rex", "A-1"), ("Ada", None), ("Tom", None)})
+    assert Pet.objects.get(name="Tom").pk == added[0]
+    assert (history_disagrees(), stock.differences()) == ([], [])
+
+
+def test_the_undo_of_an_import_leaves_what_is_being_saved(staff: Client, rex: Pet, tmp_path: Path) -> None:
+    run = importing(tmp_path, "A-1,Rexy,Dogs,sold")()
+    rex.refresh_from_db()
+    _saved, undone = race(animal(rex), editing(staff, rex, status="pending"), undoing(run))
+    assert (undone.restored, [(left.pet_id, left.reason) for left in undone.left]) == (0, [(rex.pk, "changed since")])
+    assert values(rex) == ("Rexy", "pending", "A-1")
+    assert history_disagrees() == []
+
+
+def test_what_an_undo_has_just_restored_is_not_saved_over(staff: Client, rex: Pet, tmp_path: Path) -> None:
+    run = importing(tmp_path, "A-1,Rexy,Dogs,sold")()
+    rex.refresh_from_db()
+    undone, answer = race(animal(rex), undoing(run), editing(staff, rex, status="pending"))
+    assert (undone.restored, rejected(answer)) == (1, True)
+    assert values(rex) == ("Rex", "available", "A-1")
+    assert history_disagrees() == []
+
+
+A_MOVEMENT = "SELECT 1 FROM pets_stockmovement LIMIT 1 FOR UPDATE"
+
+
+def test_of_two_recounts_each_is_right(three: list[Pet]) -> None:
+    race(A_MOVEMENT, stock.recount, stock.recount)
+    assert stock.differences() == []
+
+
+def test_an_animal_that_is_added_during_a_recount_is_counted_once(three: list[Pet], category: Category) -> None:
+    race(A_MOVEMENT, stock.recount, meanwhile=lambda: PetFactory(category=category))
+    assert stock.differences() == []
