@@ -278,6 +278,8 @@ lint: $(DEV)
 	@.venv/bin/python -c 'from importlinter.cli import lint_imports_command; lint_imports_command()'
 	@echo '== djlint'
 	@$(PY) -m djlint --lint --quiet templates
+	@echo '== words'
+	@$(PY) tests/words.py
 	@echo '== migrations'
 	@$(IN_FOLDER) && $(DEVELOPMENT) $(PY) manage.py makemigrations --check --dry-run
 	@echo '== the API description'

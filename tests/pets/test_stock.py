@@ -256,11 +256,16 @@ def test_no_migration_has_lost_the_triggers(db: None) -> None:
     assert triggers.installed() >= triggers.TRIGGERS
 
 
+class LongerName(Migration):
+    """Changes a field of Pet, which makes SQLite rebuild the table."""
+
+    operations = [AlterField("pet", "name", CharField(max_length=300))]
+
+
 @pytest.fixture
 def longer_name() -> Iterator[Migration]:
-    """A migration that changes a field of Pet, which makes SQLite rebuild the table; it is undone after the test."""
-    migration = Migration("longer_name", "pets")
-    migration.operations = [AlterField("pet", "name", CharField(max_length=300))]
+    """A migration that rebuilds the table of animals; it is undone after the test."""
+    migration = LongerName("longer_name", "pets")
     before = MigrationLoader(connection).project_state()
     yield migration
     with connection.schema_editor() as editor:
