@@ -7,8 +7,6 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import Permission, User
 from django.core.management import call_command
-from django.db import connection
-from django.db.migrations.executor import MigrationExecutor
 from django.test import Client
 from django.utils import timezone
 
@@ -156,32 +154,3 @@ class TestWhatIsLeftOut:
         rows = str([*APIKey.history.values()])
         for hidden in (secret[18:50], key.secret[18:50], key.digest, new.digest):
             assert hidden not in rows
-
-
-@pytest.mark.django_db(transaction=True)
-def test_keys_from_before_get_their_first_row() -> None:
-    def migrate(name: str) -> Any:
-        executor = MigrationExecutor(connection)
-        executor.migrate([("apikeys", name)])
-        return executor.loader.project_state([("apikeys", name)]).apps
-
-    try:
-        old = migrate("0001_api_keys").get_model("apikeys", "APIKey")
-        key = old.objects.create(name="Shop", key_id="abcd1234", digest="0" * 64, scope="read", rate_limit="5/s")
-        rows = migrate("0002_key_history").get_model("apikeys", "APIKeyChange").objects.values()
-        assert [
-            {name: row[name] for name in ("id", "name", "scope", "rate_limit", "history_type", "actor")} for row in rows
-        ] == [
-            {
-                "id": key.pk,
-                "name": "Shop",
-                "scope": "read",
-                "rate_limit": "5/s",
-                "history_type": "+",
-                "actor": "before history was kept",
-            }
-        ]
-        assert rows[0]["history_date"] == key.created_at
-    finally:
-        executor = MigrationExecutor(connection)
-        executor.migrate(executor.loader.graph.leaf_nodes())

@@ -1,4 +1,4 @@
-"""The records of requests, and how many were left out."""
+"""What happened to requests, for the request desk."""
 
 import django.db.models.deletion
 from django.db import migrations, models
@@ -7,7 +7,9 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
     initial = True
 
-    dependencies = [("apikeys", "0001_api_keys")]
+    dependencies = [
+        ("apikeys", "0001_api_keys"),
+    ]
 
     operations = [
         migrations.CreateModel(

@@ -1,4 +1,4 @@
-"""Passwords that someone other than the account's owner chose."""
+"""Passwords that their owner must change."""
 
 import django.db.models.deletion
 from django.conf import settings
@@ -8,7 +8,9 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
     initial = True
 
-    dependencies = [migrations.swappable_dependency(settings.AUTH_USER_MODEL)]
+    dependencies = [
+        ("auth", "0012_alter_user_first_name_max_length"),
+    ]
 
     operations = [
         migrations.CreateModel(
