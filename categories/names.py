@@ -12,12 +12,14 @@ CONTROL = r"\x00-\x1F\x7F-\x9F"
 """Control characters (Unicode's category Cc), as a part of a character class."""
 
 INVISIBLE = (
-    r"\x20\xA0\xAD\u034F\u061C\u115F\u1160\u1680\u17B4\u17B5\u180B-\u180F\u2000-\u200F\u2028-\u202F\u205F-\u206F"
-    r"\u2800\u3000\u3164\uFE00-\uFE0F\uFEFF\uFFA0\uFFF0-\uFFFB"
+    r"\x20\xA0\xAD\u0300-\u036F\u061C\u115F\u1160\u1680\u17B4\u17B5\u180B-\u180F\u1AB0-\u1AFF\u1DC0-\u1DFF"
+    r"\u2000-\u200F\u2028-\u202F\u205F-\u206F\u20D0-\u20FF\u2800\u3000\u3164\uFE00-\uFE0F\uFE20-\uFE2F\uFEFF\uFFA0"
+    r"\uFFF0-\uFFFB"
     "\U00013430-\U0001343f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
 )
-"""Spaces, format characters and fillers, likewise (docs/decisions/0033): separators (Z), default-ignorable code points,
-the blank Braille cell, annotation and hieroglyph controls. Above U+FFFF no escape is the same in all dialects.
+"""Spaces, bare marks, format characters and fillers, likewise (docs/decisions/0033): separators (Z), the blocks of
+combining marks, default-ignorable code points, the blank Braille cell, annotation and hieroglyph controls. Above U+FFFF
+no escape is the same in all dialects.
 """
 
 PATTERN = f"^[^{CONTROL}]*[^{CONTROL}{INVISIBLE}][^{CONTROL}]*$"

@@ -235,6 +235,8 @@ class _Import:
             self.run.save()  # which was rolled back too
 
     def _record_rejection(self, error: ImportRejectedError) -> None:
+        if isinstance(error, FileError):
+            self.rejects.errors.clear()  # in a damaged file they may come from the damage
         self._count_rows()
         if not self.rejects.kept:
             self.run.rejects = self.run.rejects_sha256 = ""

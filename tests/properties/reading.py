@@ -8,6 +8,18 @@ import regex  # type: ignore[import-untyped]  # it has no types
 FORMATS = "\N{BRAILLE PATTERN BLANK}\ufff9-\ufffb\U00013430-\U0001343f"
 """Default-ignorable in all but name: the blank cell, annotations, joiners of hieroglyphs."""
 
+MARKS = "".join(
+    rf"\p{{Block=Combining_{block}}}"
+    for block in (
+        "Diacritical_Marks",
+        "Diacritical_Marks_Extended",
+        "Diacritical_Marks_Supplement",
+        "Diacritical_Marks_For_Symbols",
+        "Half_Marks",
+    )
+)
+"""Accents without a letter."""
+
 DRAWN_AS_NOTHING = "\N{HANGUL CHOSEONG FILLER}\N{HANGUL JUNGSEONG FILLER}\N{HANGUL FILLER}\N{HALFWIDTH HANGUL FILLER}\N{BRAILLE PATTERN BLANK}"
 
 
@@ -22,8 +34,10 @@ def is_name(text: str) -> bool:
 
 
 def shows(character: str) -> bool:
-    """Spaces, controls, and what is drawn as nothing unless a font does otherwise, do not."""
-    return not regex.fullmatch(rf"[\p{{Z}}\p{{Cc}}\p{{Cs}}\p{{Default_Ignorable_Code_Point}}{FORMATS}]", character)
+    """Spaces, controls, bare accents, and what is drawn as nothing unless a font does otherwise, do not."""
+    return not regex.fullmatch(
+        rf"[\p{{Z}}\p{{Cc}}\p{{Cs}}\p{{Default_Ignorable_Code_Point}}{FORMATS}{MARKS}]", character
+    )
 
 
 def int64(literal: str) -> int | None:

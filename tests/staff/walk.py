@@ -44,7 +44,7 @@ MADE: dict[type[Model], Callable[[], Any]] = {
 OWN = ("account_", "mfa_")
 """How the names of the pages about the own sign-in begin."""
 
-FILE = b"name,category\nForged,Dogs\n,\n"
+FILE = b"name,category\nForged,Dogs\n,Dogs\n"
 """An import that adds an animal and rejects a row."""
 
 QUERIES = {"autocomplete": {"app_label": "pets", "model_name": "pet", "field_name": "category", "term": ""}}
