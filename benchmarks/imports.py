@@ -2,11 +2,13 @@
 
     python tests/with_postgresql.py python -m benchmarks.imports [--rows 1000000] [--rounds 3]
     python tests/with_postgresql.py python -m benchmarks.imports --memory [100000 1000000 5000000]
+    python tests/with_postgresql.py python -m benchmarks.imports --changes [--rows 1000000] [--rounds 3]
     python tests/with_postgresql.py python -m benchmarks.imports --serving [--rows 1000000]
 
 or `make bench-import BENCH_ARGS=…`. The first measures time, on PostgreSQL and SQLite. The second measures the memory
-of the import by the size of the file. The third measures what clients notice of a running import. DATABASE_URL must
-name an empty PostgreSQL database. They take from some minutes to half an hour.
+of the import by the size of the file. The third measures imports that change or repeat all animals, and their undo. The
+last measures what clients notice of a running import. DATABASE_URL must name an empty PostgreSQL database. They take
+from some minutes to half an hour.
 """
 
 import argparse
@@ -18,7 +20,7 @@ import tempfile
 from importlib.metadata import version
 from pathlib import Path
 
-from benchmarks import memory, serving, speed
+from benchmarks import changes, memory, serving, speed
 from benchmarks.stores import PostgreSQL, SQLite
 
 RESULTS = Path(__file__).parent / "results"
@@ -35,6 +37,8 @@ def main() -> None:
         folder, postgresql = Path(name), PostgreSQL(url)
         if asked.serving:
             kept, lines = "imports-serving", serving.measure(postgresql, folder, rows=asked.rows)
+        elif asked.changes:
+            kept, lines = "imports-changes", changes.measure(postgresql, folder, rows=asked.rows, rounds=asked.rounds)
         elif asked.memory is not None:
             kept, lines = "imports-memory", memory.measure((postgresql, SQLite(folder)), folder, sizes=asked.memory)
         else:
@@ -52,6 +56,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument(
         "--memory", type=int, nargs="*", metavar="ROWS", help="Measure memory for files of such lengths."
     )
+    parser.add_argument("--changes", action="store_true", help="Measure imports that change or repeat all animals.")
     parser.add_argument("--serving", action="store_true", help="Measure the service while it is imported.")
     asked = parser.parse_args()
     asked.memory = SIZES if asked.memory == [] else asked.memory
