@@ -46,9 +46,9 @@ def measure(store: PostgreSQL, folder: Path, *, rows: int, rounds: int) -> Itera
     text = new.read_text(encoding="utf-8")
     changed.write_text(re.sub(r"(?m)( [0-9]+)(\"?,)", r"\1x\2", text), encoding="utf-8")  # a name ends in its number
     for _ in range(rounds):
-        for name, seconds in _round(store, new, changed):
-            ran[name].append(seconds)
-            sys.stderr.write(f"{name}: {seconds.seconds:.1f} s, {seconds.peak / 1e6:.0f} MB\n")
+        for name, took in _round(store, new, changed):
+            ran[name].append(took)
+            sys.stderr.write(f"{name}: {took.seconds:.1f} s, {took.peak / 1e6:.0f} MB\n")
     yield f"{rows:,} animals. Median of {rounds} rounds: seconds, ratio, the client's peak in MB."
     for name, to in STEPS:
         seconds = statistics.median(each.seconds for each in ran[name])
