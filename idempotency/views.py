@@ -64,7 +64,7 @@ def _idempotency_key(request: Request) -> str | None:
     header = request.headers.get("Idempotency-Key")
     if header is None:
         return None
-    match = re.fullmatch(r'"([\x21\x23-\x7e]{1,255})"|(?!""\Z)([\x21-\x7e]{1,255})', header)
+    match = re.fullmatch(r'"([\x21\x23-\x7e]{1,255})"|(?!""\Z)([\x21-\x7e]{1,255})', header.strip(" \t"))
     if match is None:
         message = "Idempotency-Key must be sent once and have 1 to 255 visible ASCII characters."
         raise APIError(ErrorCode.BAD_REQUEST, message)

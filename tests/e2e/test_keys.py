@@ -61,7 +61,7 @@ def test_without_a_clipboard_the_secret_is_selected(office: Page) -> None:
     office.add_init_script("Clipboard.prototype.writeText = () => Promise.reject(new Error('denied'))")
     secret = issue(office, "Selected")
     office.get_by_role("button", name="Copy").click()
-    expect(office.get_by_role("status")).to_contain_text("The key is selected: press Ctrl+C")
+    expect(office.get_by_role("status")).to_contain_text("The text is selected. Press Ctrl+C")
     assert office.evaluate("getSelection().toString()") == secret
 
 

@@ -50,6 +50,7 @@ def test_the_record_says_everything(run_import: Import, dogs: Category) -> None:
         "most_rows": None,
         "reading": asdict(Reading()),
         "rejects": None,
+        "report_missing": False,
         "skip_errors": False,
     }
 
