@@ -46,7 +46,7 @@ class WholeFile:
         """Open `file` in the folder of `path`; raises `FileInTheWayError` and `OSError`."""
         self._path = Path(os.path.realpath(path))
         self._replace = replace
-        self._published = False
+        self.published = False
         _reject_what_is_in_the_way(self._path, replace=replace)
         self._folder = os.open(self._path.parent, os.O_RDONLY | os.O_DIRECTORY)
         try:
@@ -65,7 +65,7 @@ class WholeFile:
 
     def publish(self) -> None:
         """Give the file its name, both on the disk when this returns; raises `FileInTheWayError` and `OSError`."""
-        if self._published:
+        if self.published:
             return
         self.file.flush()
         mode = _reject_what_is_in_the_way(self._path, replace=self._replace)
@@ -73,13 +73,13 @@ class WholeFile:
             os.fchmod(self.file.fileno(), stat.S_IMODE(mode))
         os.fsync(self.file.fileno())  # or a power cut could leave the name and no content
         self._give_name()
-        self._published = True
+        self.published = True
         os.fsync(self._folder)
 
     def withdraw(self) -> None:
         """Remove the published file."""
-        if self._published:
-            self._published = False
+        if self.published:
+            self.published = False
             with suppress(OSError):
                 os.unlink(self._path.name, dir_fd=self._folder)
 

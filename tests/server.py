@@ -210,7 +210,16 @@ def _empty_database(folder: Path) -> Iterator[str]:
         try:
             yield urlsplit(ours)._replace(path=f"/{name}").geturl()
         finally:
-            connection.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(name)))
+            _drop(connection, name)
+
+
+def _drop(connection: psycopg.Connection, name: str) -> None:
+    """Drop the database, even if something that failed is still connected to it."""
+    drop = sql.SQL("DROP DATABASE {}").format(sql.Identifier(name))
+    try:
+        connection.execute(drop)  # this ends an autovacuum of the database; by force, it would need a superuser
+    except psycopg.errors.ObjectInUse:
+        connection.execute(drop + sql.SQL(" WITH (FORCE)"))
 
 
 @contextmanager

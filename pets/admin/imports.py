@@ -215,7 +215,7 @@ class ImportRunAdmin(RecordAdmin):
 
 
 def _sender() -> Sender:
-    return Sender(who=acting().actor[:150], request_id=acting().request_id)
+    return Sender(who=acting().actor[:150])
 
 
 def _is_small(run: ImportRun) -> bool:

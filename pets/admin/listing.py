@@ -168,7 +168,7 @@ class FormFilter(admin.ListFilter):
         return self.chosen(queryset, self.form.cleaned_data) if self.form.is_valid() else queryset.none()
 
     def chosen(self, animals: QuerySet[Pet], wanted: dict[str, Any]) -> QuerySet[Pet]:
-        """Return the animals that are wanted."""
+        """Return the animals that are wanted. Each filter has its own, as with Django's `ListFilter.queryset`."""
         raise NotImplementedError
 
 

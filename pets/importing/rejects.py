@@ -102,7 +102,6 @@ class _RejectsFile:
         self._path = path
         self._header = table.header
         self._titles = table.titles
-        self._published = False
         self._formula_safe = formula_safe
         with self._sentences():
             self._whole = WholeFile(path, replace=path.exists())
@@ -129,10 +128,9 @@ class _RejectsFile:
         with self._sentences():
             self._file.flush()
             digest = _sha256(os.dup(self._whole.file.fileno()))
-            if not self._published:
+            if not self._whole.published:
                 _reject_what_is_in_the_way(self._path)  # someone may have written it since
             self._whole.publish()
-            self._published = True
         return digest
 
     def close(self, *, keep: bool) -> None:

@@ -102,17 +102,16 @@ def import_file(name: str, options: Options, progress: Progress) -> Outcome:
 
 @dataclass(frozen=True, kw_only=True)
 class Sender:
-    """Who imports or undoes, for which request; `watch` sees first what will be written."""
+    """Who imports or undoes; `watch` sees first what will be written."""
 
     who: str
-    request_id: str = ""
     watch: Watch | None = None
 
 
 def import_source(source: Source, options: Options, sender: Sender, progress: Progress | None = None) -> Outcome:
     """Import an opened file as `import_file` does, in the name of `sender`."""
     with only_import(), clear_rejections():
-        digest = source.sha256()
+        digest = source.sha256
         table = read(source, options.reading)
         run = ImportRun(who=sender.who, file_name=source.name[:255], sha256=digest, options=options.as_json())
         with _rejects(table, options) as rejects:
@@ -294,9 +293,7 @@ class _Import:
         self.new_categories = list(
             Category.objects.filter(pk__in=self.run.new_categories).values_list("name", flat=True)
         )
-        written = staging.write(
-            self.run, timezone.now(), request_id=self.sender.request_id, watch=self._look_before_writing
-        )
+        written = staging.write(self.run, timezone.now(), watch=self._look_before_writing)
         for name, count in asdict(written).items():
             setattr(self.run, name, count)
         self.run.state = ImportState.DRY_RUN if self.options.dry_run else ImportState.DONE

@@ -45,17 +45,14 @@ class Source:
         raw.seek(0)
         self._zipped = raw.read(2) == GZIP
 
-    def sha256(self) -> str:
-        """Return the digest of the file as it is stored, in hexadecimal."""
-        return self._sha256
-
     @cached_property
-    def _sha256(self) -> str:
+    def sha256(self) -> str:
+        """The digest of the file as it is stored, in hexadecimal."""
         return self._digest()
 
-    def refuse_changes(self) -> None:
+    def reject_changes(self) -> None:
         """Raise `FileError` if the file is not what it was when it was opened and `sha256` was computed."""
-        if self._last_written() != self._stamp or self._digest() != self._sha256:
+        if self._last_written() != self._stamp or self._digest() != self.sha256:
             raise FileError(CHANGED)
 
     def open(self) -> IO[bytes]:
@@ -106,7 +103,7 @@ class Source:
         """Return what a byte order mark shows, unless cp1252 is given; otherwise `given`; otherwise UTF-8."""
         start = self.beginning()
         marked = next((name for mark, name in BOMS.items() if start.startswith(mark)), None)
-        if given is None and marked is None and _looks_like_utf_16(start):
+        if marked is None and (_looks_like_utf_16(start) if given is None else given == "utf-16" and start):
             raise FileError(UNMARKED)
         return (marked if given != "cp1252" else None) or given or "utf-8"
 
@@ -149,8 +146,6 @@ class Source:
         except UnicodeDecodeError as error:
             decoder.setstate((b"", state))  # `error.object` begins with what was pending
             line += line_ends(last + decoder.decode(error.object[: error.start])) - line_ends(last)
-        except UnicodeError:
-            return UNMARKED
         cure = " If it comes from an older Windows program, set the encoding to cp1252." if "utf-8" in encoding else ""
         return f"Line {line:,} is not text in {encoding.removesuffix('-sig').upper()}.{cure}"
 

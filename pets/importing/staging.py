@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from django.db import connection
 
 from categories.models import Category
+from history.acting import acting
 from pets.columns import COLUMNS, TABLE, Checked, each
 from pets.importing.errors import ImportRejectedError
 from pets.importing.sql import BATCH, execute, stream
@@ -126,7 +127,7 @@ def take_out_wrong() -> Iterator[tuple[Checked, Kind, int]]:
     The number is the line of the earlier row about the same animal, or the id of the animal that has the reference.
     A row counts as earlier whether it is wrong itself or not.
     """
-    for kind, statement in ((WRONG_IDS if _has_ids() else {}) | WRONG).items():
+    for kind, statement in ((WRONG_IDS if _given_ids() else {}) | WRONG).items():
         execute(
             f"INSERT INTO import_wrong SELECT w.line, '{kind}', w.other FROM ({statement}) w"
             " WHERE NOT EXISTS (SELECT 1 FROM import_wrong e WHERE e.line = w.line)"
@@ -140,8 +141,9 @@ def take_out_wrong() -> Iterator[tuple[Checked, Kind, int]]:
     execute(f"DELETE {rejected}")
 
 
-def _has_ids() -> bool:
-    return bool(_count("SELECT count(id) FROM import_rows"))
+def _given_ids() -> int:
+    """Return how many rows say by its id which animal they are about."""
+    return _count("SELECT count(id) FROM import_rows")
 
 
 def add_categories(names: dict[str, int]) -> list[int]:
@@ -178,7 +180,7 @@ def set_ids_aside(run: ImportRun) -> None:
     run.save(update_fields=["first_id", "last_id"])
 
 
-def write(run: ImportRun, now: datetime, *, request_id: str, watch: Callable[[], None]) -> Written:
+def write(run: ImportRun, now: datetime, *, watch: Callable[[], None]) -> Written:
     """Write the staged rows and their history; the caller's transaction makes it all or nothing.
 
     `watch` is called once it is known what will be written; what it raises ends the import.
@@ -186,17 +188,18 @@ def write(run: ImportRun, now: datetime, *, request_id: str, watch: Callable[[],
     _compare()
     watch()
     at = connection.ops.adapt_datetimefield_value(now)
-    said = [at, str(run), request_id, run.pk]
-    changed = _count("SELECT count(*) FROM import_known WHERE differs")
+    said = [at, str(run), acting().request_id, run.pk]
+    known, changed, matched_by_id = next(stream(KNOWN))
     if changed:
         execute(CHANGE, [at])
         execute(HISTORY_OF_CHANGED, said)
     before = run.first_id - 1 if run.first_id else _count(LAST_ID_OF_SQLITE)
     created = execute(ADD, [before, at, at])
     execute(HISTORY_OF_ADDED, [before, *said])
-    unchanged = _count("SELECT count(*) FROM import_known WHERE NOT differs")
-    matched_by_id = _count("SELECT count(*) FROM import_known WHERE by_id")
-    return Written(created, changed, unchanged, matched_by_id)
+    return Written(created, changed, known - changed, matched_by_id)
+
+
+KNOWN = "SELECT count(*), count(CASE WHEN differs THEN 1 END), count(CASE WHEN by_id THEN 1 END) FROM import_known"
 
 
 IN_FILE = """
@@ -231,7 +234,7 @@ def _compare() -> None:
     )
     if connection.vendor == "postgresql":
         execute("ANALYZE import_known")
-    if ids := _count("SELECT count(id) FROM import_rows"):
+    if ids := _given_ids():
         found = _count("SELECT count(*) FROM import_known WHERE by_id")
         twice = _count("SELECT count(*) - count(DISTINCT id) FROM import_known")
         if found < ids or twice:

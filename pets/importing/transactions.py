@@ -8,12 +8,13 @@ from django.db import DatabaseError, IntegrityError, OperationalError, connectio
 
 from pets.importing.errors import ImportRejectedError
 from pets.importing.stopping import too_late
+from rest.database_errors import LOCK_NOT_AVAILABLE, RETRYABLE, drop, sqlstate
 
 T = TypeVar("T")
 
 ATTEMPTS = 3
-SERIALIZATION_FAILURE, DEADLOCK, UNIQUE_VIOLATION, LOCK_NOT_AVAILABLE = "40001", "40P01", "23505", "55P03"
-RETRYABLE = {SERIALIZATION_FAILURE, DEADLOCK, UNIQUE_VIOLATION}
+UNIQUE_VIOLATION = "23505"
+TRY_AGAIN = RETRYABLE | {UNIQUE_VIOLATION}
 LOCKED = "Nothing changed. Something else kept the database locked. Try again."
 READ_ONLY = "Nothing changed. The database is read-only: check the permissions of its file and of its folder."
 CATALOGUE_CHANGED = "Nothing changed. The catalogue was changed while this ran. Try again."
@@ -37,9 +38,9 @@ def write_at_once(work: Callable[[], T], *, dry_run: bool) -> T:
                 if dry_run:
                     transaction.set_rollback(True)
         except DatabaseError as error:
-            if attempt < ATTEMPTS and _state(error) in RETRYABLE:
+            if attempt < ATTEMPTS and sqlstate(error) in TRY_AGAIN:
                 continue
-            if isinstance(error, IntegrityError) or _state(error) in RETRYABLE:
+            if isinstance(error, IntegrityError) or sqlstate(error) in TRY_AGAIN:
                 raise ImportRejectedError(CATALOGUE_CHANGED) from error
             raise
         else:
@@ -54,7 +55,7 @@ def clear_rejections() -> Iterator[None]:
     try:
         yield
     except OperationalError as error:
-        message = LOCKED if _state(error) == LOCK_NOT_AVAILABLE else REJECTIONS.get(str(error))
+        message = LOCKED if sqlstate(error) == LOCK_NOT_AVAILABLE else REJECTIONS.get(str(error))
         if message is None:
             raise
         raise ImportRejectedError(message) from error
@@ -66,11 +67,12 @@ def _see_one_state() -> None:
             cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
 
 
-def _state(error: BaseException) -> str | None:
-    return getattr(error.__cause__, "sqlstate", None)
-
-
-SETTINGS = {"work_mem": "256MB", "statement_timeout": "0", "idle_in_transaction_session_timeout": "0"}
+SETTINGS = {
+    "work_mem": "256MB",
+    "statement_timeout": "0",
+    "idle_in_transaction_session_timeout": "0",
+    "client_connection_check_interval": "1s",  # a killed process ends its long statement
+}
 
 
 @contextmanager
@@ -94,16 +96,12 @@ def long_statements() -> Iterator[None]:
 def disconnect() -> None:
     """Close the connection itself, which a pool would keep; that cannot fail."""
     with suppress(DatabaseError):
-        if connection.connection is not None:
-            connection.connection.close()
-        connection.close()
+        drop(connection)
 
 
 def _set_up() -> None:
     if connection.vendor == "postgresql":
         with connection.cursor() as cursor:
-            # So that the server ends a long statement within a second when this process is killed.
-            cursor.execute("SET client_connection_check_interval = '1s'")
             for name, value in SETTINGS.items():
                 cursor.execute(f"SET {name} = '{value}'")
     else:

@@ -9,6 +9,8 @@ from django.utils import timezone
 
 from categories.models import Category
 from history.accounts import account
+from history.acting import acting
+from pets.bulk import CATEGORY_GONE, CHANGED, GONE
 from pets.columns import REFERENCE, each
 from pets.importing.errors import ImportRejectedError, OutcomeUnknownError
 from pets.importing.lock import only_import
@@ -19,8 +21,6 @@ from pets.importing.stopping import too_late
 from pets.importing.transactions import clear_rejections, disconnect, long_statements, write_at_once
 from pets.models import STANDING, ImportRun, ImportState
 
-CHANGED, GONE = "changed since", "deleted since"
-CATEGORY_GONE = "its former category was deleted"
 REFERENCE_TAKEN = "its former reference belongs to another animal now"
 LISTED = 100
 """Animals that are left and held in memory."""
@@ -187,7 +187,7 @@ class _Undo:
         execute(RESTORE, [at])
         execute(FORGET_SALES)
         execute(RESTORE_SALES)
-        execute(RECORD_CHANGES, [at, f"undo of {self.run} by {self.sender.who}", self.sender.request_id, self.run.pk])
+        execute(RECORD_CHANGES, [at, f"undo of {self.run} by {self.sender.who}", acting().request_id, self.run.pk])
         execute(DELETE)
         categories = self._delete_categories()
         self.see_left(_left())

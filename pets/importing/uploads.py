@@ -79,7 +79,7 @@ def preview(upload: ImportUpload, sender: Sender) -> Preview:
         rows[:] = planned  # the transaction may have started again
 
     with _source(upload) as source, tempfile.TemporaryDirectory() as folder:
-        earlier = import_of(source.sha256())
+        earlier = import_of(source.sha256)
         rejects = Path(folder) / "rejects"
         options = replace(_options(upload), dry_run=True, again=True, rejects=rejects)
         outcome = _done(import_source(source, options, replace(sender, watch=see)))

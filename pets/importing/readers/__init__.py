@@ -34,4 +34,4 @@ def _read(source: Source, how: Reading) -> Table:
 
 def _unchanged(rows: Iterator[Row], source: Source) -> Iterator[Row]:
     yield from rows
-    source.refuse_changes()
+    source.reject_changes()
