@@ -4,9 +4,10 @@ import contextlib
 import sqlite3
 import threading
 from dataclasses import dataclass
+from select import POLLIN, poll
 from typing import TYPE_CHECKING, Any
 
-from django.db import DatabaseError, DataError, InterfaceError, OperationalError
+from django.db import DatabaseError, DataError, InterfaceError, OperationalError, connection
 from django.db.backends.base.base import BaseDatabaseWrapper
 
 if TYPE_CHECKING:
@@ -85,6 +86,23 @@ def drop(wrapper: BaseDatabaseWrapper) -> None:
     if wrapper.connection is not None:
         wrapper.connection.close()
     wrapper.close()
+
+
+def drop_closed(**_signal: Any) -> None:
+    """Receive `request_started`: drop this thread's connection if the server has closed it, which costs no query.
+
+    Nothing is expected on an idle connection, so what can be read is its end, or why it ended.
+    """
+    if connection.vendor == "postgresql" and connection.connection is not None and not connection.in_atomic_block:
+        raw = connection.connection
+        if raw.closed or _can_be_read(raw.fileno()):
+            drop(connection)
+
+
+def _can_be_read(socket: int) -> bool:
+    poller = poll()
+    poller.register(socket, POLLIN)
+    return bool(poller.poll(0))
 
 
 _thread = threading.local()

@@ -198,11 +198,11 @@ class TestErrorsOfDjango:
     def test_a_defect_tells_the_caller_nothing(
         self, api: ApiClient, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
     ) -> None:
-        def defect(_self: object) -> None:
+        def defect(*_given: object) -> None:
             message = "secret detail"
             raise RuntimeError(message)
 
-        monkeypatch.setattr("pets.views.PetViewSet.get_queryset", defect)
+        monkeypatch.setattr("pets.statements.page", defect)
         answer = api.get("/v1/pets")
         assert (answer.status_code, answer.json()) == (
             500,

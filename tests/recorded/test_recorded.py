@@ -7,6 +7,7 @@ import json
 import os
 import re
 import runpy
+from collections.abc import Iterator
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,9 @@ from django.test import Client
 
 from tests.recorded.requests import ORIGIN, SECRET_KEY, Sent, fill, requests
 from tests.server import ROOT
+
+Answers = list[tuple[str, dict[str, Any]]]
+"""Line and response of each request."""
 
 RECORD = Path(__file__).with_name("answers.json")
 LONGEST_TEXT = 300
@@ -60,11 +64,11 @@ class Browser:
     def __init__(self, keys: dict[str, str]) -> None:
         """Send these keys."""
         self.keys = keys
-        self.answers: list[tuple[str, dict[str, Any]]] = []
+        self.answers: Answers = []
         self.tags: dict[str, str] = {}
         self.link = ""
 
-    def send_all(self) -> list[tuple[str, dict[str, Any]]]:
+    def send_all(self) -> Answers:
         """Return line and response of every request."""
         for sent in requests(self.next_page):
             status, headers, body = self.respond(sent, self.headers(sent))
@@ -123,8 +127,15 @@ def test_responses_are_as_recorded(browser: Browser) -> None:
     expected = [(line, answer | {"headers": kept["headers"] | answer["headers"]}) for line, answer in kept["answers"]]
     assert len(answers) > 300
     assert [line for line, _ in answers] == [line for line, _ in expected]
+    assert list(_differences(answers, expected)) == []
+
+
+def _differences(answers: Answers, expected: Answers) -> Iterator[str]:
     for (line, answer), (_, wanted) in zip(answers, expected, strict=True):
-        assert (line, answer) == (line, wanted)
+        flat, wanted_flat = ({**each.pop("headers"), **each} for each in (dict(answer), dict(wanted)))
+        for name in sorted(flat.keys() | wanted_flat.keys()):
+            if flat.get(name) != wanted_flat.get(name):
+                yield f"{line}: {name} is {flat.get(name)!r}, was {wanted_flat.get(name)!r}"
 
 
 def _shared(all_headers: list[dict[str, str]]) -> dict[str, str]:
@@ -134,7 +145,7 @@ def _shared(all_headers: list[dict[str, str]]) -> dict[str, str]:
     }
 
 
-def _write(shared: dict[str, str], answers: list[tuple[str, dict[str, Any]]]) -> None:
+def _write(shared: dict[str, str], answers: Answers) -> None:
     lines = [
         [line, answer | {"headers": {n: v for n, v in answer["headers"].items() if n not in shared}}]
         for line, answer in answers
