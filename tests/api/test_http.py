@@ -106,7 +106,7 @@ def test_head_is_get_without_a_body(api: ApiClient, category: Category, path: st
 @pytest.mark.parametrize(
     "accept", ["text/html", "application/xml", "image/*;q=0", "x" * 9000, "application/json; indent=8", "", "*/*;q=x"]
 )
-def test_accept_is_never_a_reason_to_refuse(api: ApiClient, category: Category, accept: str) -> None:
+def test_accept_is_never_a_reason_to_reject(api: ApiClient, category: Category, accept: str) -> None:
     PetFactory(category=category)
     answer = api.get("/v1/pets", Accept=accept)
     assert (answer.status_code, answer["Content-Type"]) == (200, "application/json")
