@@ -27,6 +27,7 @@ from rest.api import (
     prepare,
     respond_to_options,
 )
+from rest.limits import rate_limit_headers
 
 GetResponse = Callable[[HttpRequest], HttpResponse]
 
@@ -75,13 +76,20 @@ def _respond(request: HttpRequest) -> HttpResponse:
     if database_errors.commit_unconfirmed():
         response = error_pages.unconfirmed(request)
     make_private(request, response)
-    match = request.resolver_match
-    announced = deprecation_headers(match.view_name, origin(request)) if match else {}
-    for name, value in (announced | expiration_headers(request)).items():
+    for name, value in _announcements(request, response).items():
         response.headers[name] = value
     if response.status_code != 304:
         response.headers["Content-Length"] = str(len(response.content))
     return response
+
+
+def _announcements(request: HttpRequest, response: HttpResponse) -> dict[str, str]:
+    """Return the headers about the key and the route."""
+    headers = expiration_headers(request) | rate_limit_headers(request)
+    if request.resolver_match:
+        link = response.headers.get("Link", "")
+        headers |= deprecation_headers(request.resolver_match.view_name, origin(request), link)
+    return headers
 
 
 def _respond_or_fail(request: HttpRequest) -> HttpResponse:

@@ -25,18 +25,20 @@ def is_api(request: HttpRequest) -> bool:
     return request.path_info == "/v1" or request.path_info.startswith("/v1/")
 
 
-def deprecation_headers(route: str, origin: str) -> dict[str, str]:
-    """Return what announces the end of the routes in `settings.API_DEPRECATIONS`; `origin` is ours.
+def deprecation_headers(route: str, origin: str, link: str) -> dict[str, str]:
+    """Return what announces the end of the routes in `settings.API_DEPRECATIONS`.
 
-    `Deprecation` is RFC 9745, `Sunset` RFC 8594, `successor-version` RFC 5829.
+    `origin` is ours, `link` the `Link` that the response has or an empty text. `Deprecation` is RFC 9745, `Sunset`
+    RFC 8594, `successor-version` RFC 5829.
     """
     deprecation = settings.API_DEPRECATIONS.get(route)
     if deprecation is None:
         return {}
+    successor = f'<{origin}{reverse(deprecation["successor"])}>; rel="successor-version"'
     return {
         "Deprecation": f"@{deprecation['since'].timestamp():.0f}",
         "Sunset": http_date(deprecation["sunset"].timestamp()),
-        "Link": f'<{origin}{reverse(deprecation["successor"])}>; rel="successor-version"',
+        "Link": f"{successor}, {link}" if link else successor,
     }
 
 

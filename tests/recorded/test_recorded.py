@@ -112,7 +112,6 @@ def browser(db: None, settings: Any, monkeypatch: pytest.MonkeyPatch) -> Browser
     monkeypatch.setenv("CORS_ALLOWED_ORIGINS", ORIGIN)
     read = runpy.run_path(str(ROOT / "petstore_site" / "settings.py"))
     settings.CORS_ALLOWED_ORIGINS = read["CORS_ALLOWED_ORIGINS"]
-    settings.MIDDLEWARE = read["MIDDLEWARE"]
     settings.SECRET_KEY = SECRET_KEY
     settings.ALLOWED_HOSTS = ["localhost"]
     return Browser(fill())
