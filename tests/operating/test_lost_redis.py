@@ -24,7 +24,8 @@ DEGRADED = {"status": "ready", "checks": {"database": "ok", "migrations": "ok", 
 def frozen(tmp_path: Path, settings: Any) -> Iterator[int]:
     """The process ID of a Redis that counts the limits and can be frozen."""
     with running_redis(tmp_path) as url:
-        pid = int(redis.from_url(url).info()["process_id"])
+        client: Any = redis.from_url(url)
+        pid = int(client.info()["process_id"])
         settings.CACHE_URL = url
         settings.CACHES = {
             "default": {
