@@ -1,6 +1,5 @@
 """Convert a database error into a response, by the table of SQLSTATEs in docs/operations.md."""
 
-import contextlib
 import sqlite3
 import threading
 from dataclasses import dataclass
@@ -82,7 +81,7 @@ def rejected_data(error: BaseException) -> bool:
 
 
 def drop(wrapper: BaseDatabaseWrapper) -> None:
-    """Close the connection itself, so that a pool does not hand it out again."""
+    """Close the connection, even inside a transaction."""
     if wrapper.connection is not None:
         wrapper.connection.close()
     wrapper.close()
@@ -112,10 +111,7 @@ SYNCHRONOUS_WAIT_CANCELED = "canceling wait for synchronous replication"
 def watch_commits(*, connection: BaseDatabaseWrapper, **_signal: Any) -> None:
     """Receive `connection_created`: watch for a COMMIT that no standby confirmed."""
     if connection.vendor == "postgresql":
-        raw = connection.connection
-        with contextlib.suppress(ValueError):  # a pooled connection gets here each time it is used
-            raw.remove_notice_handler(_notice)
-        raw.add_notice_handler(_notice)
+        connection.connection.add_notice_handler(_notice)
 
 
 def reset_commit_state() -> None:
