@@ -104,7 +104,7 @@ def _migrations() -> bool:
 
 @contextmanager
 def _own_connection() -> Iterator[BaseDatabaseWrapper]:
-    """Connect anew: what hangs must not keep the connection of a request."""
+    """Open another connection: what hangs must not keep the connection of a request."""
     database = connection.copy()
     if database.vendor == "sqlite":
         database.settings_dict["OPTIONS"]["timeout"] = 0

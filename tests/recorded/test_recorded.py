@@ -1,6 +1,6 @@
 """Every response is what it was when it was recorded: status, headers, bytes.
 
-To record anew after a change that you mean to make: `RECORD=1 python -m pytest tests/recorded`, then read the difference.
+To record again after an intended change: `RECORD=1 python -m pytest tests/recorded`, then read the difference.
 """
 
 import json
@@ -22,7 +22,7 @@ from tests.server import ROOT
 Answers = list[tuple[str, dict[str, Any]]]
 """Line and response of each request."""
 
-RECORD = Path(__file__).with_name("answers.json")
+RECORD = Path(__file__).with_name("responses.json")
 LONGEST_TEXT = 300
 VOLATILE = [
     (re.compile(r"t=[0-9]+"), "t=SECONDS"),
@@ -123,7 +123,7 @@ def test_responses_are_as_recorded(browser: Browser) -> None:
         shared = _shared([answer["headers"] for _, answer in answers])
         _write(shared, answers)
     kept = json.loads(RECORD.read_text())
-    expected = [(line, answer | {"headers": kept["headers"] | answer["headers"]}) for line, answer in kept["answers"]]
+    expected = [(line, answer | {"headers": kept["headers"] | answer["headers"]}) for line, answer in kept["responses"]]
     assert len(answers) > 300
     assert [line for line, _ in answers] == [line for line, _ in expected]
     assert list(_differences(answers, expected)) == []
@@ -150,4 +150,4 @@ def _write(shared: dict[str, str], answers: Answers) -> None:
         for line, answer in answers
     ]
     texts = ",\n".join(json.dumps(line, ensure_ascii=False) for line in lines)
-    RECORD.write_text(f'{{"headers": {json.dumps(shared)},\n"answers": [\n{texts}\n]}}\n')
+    RECORD.write_text(f'{{"headers": {json.dumps(shared)},\n"responses": [\n{texts}\n]}}\n')
