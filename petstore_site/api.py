@@ -2,17 +2,18 @@
 
 import time
 from collections.abc import Callable
+from io import BytesIO
 from typing import Any
 
 from csp.middleware import CSPMiddleware
 from django.conf import settings
 from django.core.handlers.exception import response_for_exception
+from django.core.handlers.wsgi import WSGIRequest
 from django.db import connection
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.middleware.clickjacking import XFrameOptionsMiddleware
 from django.middleware.security import SecurityMiddleware
-from django.test import RequestFactory
 from django.urls import ResolverMatch, resolve
 
 from petstore_site.apikeys.notices import expiration_headers
@@ -44,7 +45,7 @@ class APIMiddleware:
     def __init__(self, get_response: GetResponse) -> None:
         """Take the next layer, which is for pages."""
         self.pages = get_response
-        self.fixed = {secure: _fixed_headers(secure=secure) for secure in (False, True)}
+        self.fixed = {secure: fixed_headers(secure=secure) for secure in (False, True)}
         self.api: Any = PreflightMiddleware(_respond) if settings.CORS_ALLOWED_ORIGINS else _respond
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
@@ -59,9 +60,10 @@ class APIMiddleware:
         return response
 
 
-def _fixed_headers(*, secure: bool) -> dict[str, str]:
+def fixed_headers(*, secure: bool) -> dict[str, str]:
     """Return the headers that every response has, pages too: they depend on the scheme only."""
-    request = RequestFactory().get("/v1", secure=secure)
+    scheme = "https" if secure else "http"
+    request = WSGIRequest({"REQUEST_METHOD": "GET", "wsgi.url_scheme": scheme, "wsgi.input": BytesIO()})
     response = HttpResponse()
     del response.headers["Content-Type"]
     layers: list[Any] = [XFrameOptionsMiddleware, CSPMiddleware, SecurityMiddleware]

@@ -242,6 +242,9 @@ env.parsed("RATE_LIMIT", parse_rate, None)
 API_BODY_LIMIT = 64 * 1024
 """Bytes a request body under /v1 may have."""
 
+PLAIN_READS = env.flag("PLAIN_READS", default=True)
+"""Whether plain reads of animals are responded to before Django (docs/decisions/0040)."""
+
 IDEMPOTENCY_LIFETIME = timedelta(hours=24)
 
 API_DEPRECATIONS: dict[str, dict[str, Any]] = {

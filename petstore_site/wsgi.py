@@ -32,8 +32,12 @@ class Request(WSGIRequest):
             self.content_type, self.content_params = "", {}
 
 
-application = get_wsgi_application()
-application.request_class = Request
+django_application = get_wsgi_application()
+django_application.request_class = Request
+
+from petstore_site.plain_reads import PlainReads  # noqa: E402 - it needs the models, which are loaded now
+
+application = PlainReads(django_application) if settings.PLAIN_READS else django_application
 
 for warning in run_checks(tags=[TAG]):
     logging.getLogger(__name__).warning("%s", warning)

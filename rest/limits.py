@@ -6,7 +6,7 @@ https://datatracker.ietf.org/doc/draft-ietf-httpapi-ratelimit-headers/
 import logging
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache, lru_cache
 from threading import Lock
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
@@ -85,38 +85,58 @@ def _item(written: str) -> RateLimitItem:
     return UNITS[rate.unit](rate.requests)
 
 
-class KeyRateThrottle(BaseThrottle):
-    """Apply the key's own limit, else `settings.RATE_LIMIT`, else none.
+class Counted(NamedTuple):
+    """A request that was counted, or needed not be."""
+
+    allowed: bool = True
+    headers: Mapping[str, str] = {}
+    """`RateLimit-Policy` and `RateLimit`."""
+    seconds: int = 0
+    """Until the next request is allowed."""
+
+
+COUNTED = "petstore.counted"
+"""In `request.META`: that the request was counted before it reached the view."""
+
+
+def count(key: Any) -> Counted:
+    """Count a request of the key by its own limit, else `settings.RATE_LIMIT`, else none.
 
     Requests pass while the rate-limit cache is down (docs/decisions/0010).
     """
+    rate = _rate_of(key)
+    if rate is None:
+        return Counted()
+    name = _name_of(key)
+    counted = _unless_lost(lambda: (limiter().hit(rate, name), _window(rate, name)))
+    if counted is None:
+        return Counted()
+    allowed, window = counted
+    return Counted(allowed, _headers(rate, window), window.seconds)
 
-    window = Window(0, 0)
+
+class KeyRateThrottle(BaseThrottle):
+    """Reject what is over the limit of its key."""
+
+    seconds = 0
 
     def allow_request(self, request: Request, _view: "APIView") -> bool:
         """Return whether the request is within the limit, and keep what is left for `rate_limit_headers`."""
-        rate = _rate_of(request.auth)
-        if rate is None:
-            return True
-        name = _name_of(request.auth)
-        inner: Any = request._request  # noqa: SLF001 - middleware sees the inner request
-        inner.rate_limit_headers = {}
-        counted = _unless_lost(lambda: (limiter().hit(rate, name), _window(rate, name)))
-        if counted is None:
-            return True
-        allowed, self.window = counted
-        inner.rate_limit_headers = _headers(rate, self.window)
-        return allowed
+        counted: Counted = request.META.get(COUNTED) or count(request.auth)
+        inner: Any = request._request  # noqa: SLF001 - what follows the view sees the inner request
+        inner.rate_limit_headers = counted.headers
+        self.seconds = counted.seconds
+        return counted.allowed
 
     def wait(self) -> float:
         """Return the seconds until the next request is allowed."""
-        return self.window.seconds
+        return self.seconds
 
 
 def rate_limit_headers(request: HttpRequest) -> dict[str, str]:
     """Return how much of its limit the key has left, also for a request that was not counted."""
-    headers: dict[str, str] | None = getattr(request, "rate_limit_headers", None)
-    return _uncounted(request) if headers is None else headers
+    headers: Mapping[str, str] | None = getattr(request, "rate_limit_headers", None)
+    return _uncounted(request) if headers is None else dict(headers)
 
 
 def _uncounted(request: HttpRequest) -> dict[str, str]:

@@ -24,13 +24,13 @@ class BearerKeyAuthentication(BaseAuthentication):
         header = request.META.get("HTTP_AUTHORIZATION")
         if header is None:
             raise AuthenticationFailed(MISSING, "api_key_missing")
-        key = _find(header)
+        key = find_key(header)
         if key is None:
             raise AuthenticationFailed(INVALID, "api_key_invalid")
         request._request.known_key = key  # type: ignore[attr-defined]  # noqa: SLF001 - middleware sees the inner request
         if key.revoked_at is not None:
             raise AuthenticationFailed(REVOKED, "api_key_revoked")
-        if key.expires_at is not None and key.expires_at <= timezone.now():
+        if has_expired(key):
             raise AuthenticationFailed(EXPIRED, "api_key_expired")
         identify(f"key {key.key_id}")
         return None, key
@@ -42,7 +42,13 @@ class BearerKeyAuthentication(BaseAuthentication):
         return f'Bearer realm="petstore"{error}'
 
 
-def _find(header: str) -> CachedKey | None:
+def has_expired(key: CachedKey) -> bool:
+    """Return whether the time of the key is over."""
+    return key.expires_at is not None and key.expires_at <= timezone.now()
+
+
+def find_key(header: str) -> CachedKey | None:
+    """Return the key that the value of `Authorization` has, expired and revoked ones too."""
     scheme, token = _split(header)
     # A well-formed key is narrower than RFC 6750's b64token, and than its limit of 256 characters.
     if scheme != "bearer" or not keys.is_well_formed(token, prefix=settings.API_KEY_PREFIX):

@@ -14,9 +14,12 @@ from typing import Any
 from urllib.parse import quote
 
 import pytest
+from django.core.handlers.wsgi import WSGIHandler
 from django.test import Client
 
+from petstore_site.plain_reads import PlainReads
 from tests.recorded.requests import ORIGIN, SECRET_KEY, Sent, fill, requests
+from tests.recorded.wsgi import exchange
 from tests.server import ROOT
 
 Answers = list[tuple[str, dict[str, Any]]]
@@ -24,6 +27,7 @@ Answers = list[tuple[str, dict[str, Any]]]
 
 RECORD = Path(__file__).with_name("responses.json")
 LONGEST_TEXT = 300
+SAFE = "/?&=%;[]+.:,"
 VOLATILE = [
     (re.compile(r"t=[0-9]+"), "t=SECONDS"),
     (re.compile(r"^[0-9a-f]{32}$"), "REQUEST ID"),
@@ -99,32 +103,62 @@ class Browser:
 
     def respond(self, sent: Sent, headers: dict[str, str]) -> tuple[int, dict[str, str], bytes]:
         """Return the response of the application in this process."""
-        path = quote(sent.path, safe="/?&=%;[]+.:,")
+        path = quote(sent.path, safe=SAFE)
         answer = Client(raise_request_exception=False).generic(
             sent.method, path, sent.body, headers.pop("Content-Type", ""), headers=headers
         )
         return answer.status_code, dict(answer.headers), answer.content
 
 
+class PlainBrowser(Browser):
+    """Sends them to the service as a server calls it, which responds to plain reads before Django."""
+
+    def __init__(self, keys: dict[str, str]) -> None:
+        super().__init__(keys)
+        self.behind = 0
+        self.django = WSGIHandler()
+        self.service = PlainReads(self._go_on)
+
+    def _go_on(self, environ: Any, start_response: Any) -> Any:
+        self.behind += 1
+        return self.django(environ, start_response)
+
+    def respond(self, sent: Sent, headers: dict[str, str]) -> tuple[int, dict[str, str], bytes]:
+        """Return the response of the service in this process."""
+        return exchange(self.service, sent.method, quote(sent.path, safe=SAFE), headers, sent.body)
+
+
 @pytest.fixture
-def browser(db: None, settings: Any, monkeypatch: pytest.MonkeyPatch) -> Browser:
-    """Sends to a service whose cursors are signed as recorded, and which the shop's scripts can use."""
+def keys(db: None, settings: Any, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
+    """Fill a service whose cursors are signed as recorded, and which the shop's scripts can use; return its keys."""
     monkeypatch.setenv("CORS_ALLOWED_ORIGINS", ORIGIN)
     read = runpy.run_path(str(ROOT / "petstore_site" / "settings.py"))
     settings.CORS_ALLOWED_ORIGINS = read["CORS_ALLOWED_ORIGINS"]
     settings.SECRET_KEY = SECRET_KEY
     settings.ALLOWED_HOSTS = ["localhost"]
-    return Browser(fill())
+    return fill()
 
 
-def test_responses_are_as_recorded(browser: Browser) -> None:
-    answers = browser.send_all()
+def test_responses_are_as_recorded(keys: dict[str, str]) -> None:
+    answers = Browser(keys).send_all()
     if os.environ.get("RECORD"):
         shared = _shared([answer["headers"] for _, answer in answers])
         _write(shared, answers)
+    assert len(answers) > 300
+    assert_as_recorded(answers)
+
+
+def test_responses_are_the_same_with_plain_reads(keys: dict[str, str]) -> None:
+    browser = PlainBrowser(keys)
+    answers = browser.send_all()
+    assert len(answers) - browser.behind > 50
+    assert_as_recorded(answers)
+
+
+def assert_as_recorded(answers: Answers) -> None:
+    """Every response has the recorded status, headers and body."""
     kept = json.loads(RECORD.read_text())
     expected = [(line, answer | {"headers": kept["headers"] | answer["headers"]}) for line, answer in kept["responses"]]
-    assert len(answers) > 300
     assert [line for line, _ in answers] == [line for line, _ in expected]
     assert list(_differences(answers, expected)) == []
 

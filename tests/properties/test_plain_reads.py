@@ -1,0 +1,148 @@
+"""Plain reads respond exactly as the viewset does.
+
+api: the same request has the same status, headers and bytes, whether it takes the shorter way or not.
+"""
+
+from typing import Any
+from unittest import mock
+
+import pytest
+from django.core.handlers.wsgi import WSGIHandler
+from django.db import OperationalError
+from hypothesis import given
+from hypothesis import strategies as st
+
+from categories.models import Category
+from pets.models import ImportRun, Pet, PetStatus
+from petstore_site.apikeys.models import APIKey
+from petstore_site.plain_reads import PlainReads
+from rest.limits import build_limiter
+from tests.factories import PetFactory
+from tests.recorded.wsgi import Exchanged, exchange
+
+NAMES = ("limit", "status", "cursor", "colour")
+VALUES = st.one_of(
+    st.sampled_from(["1", "3", "20", "100", "0", "101", "", "sold", "available", "pending", "lost", "%31", "a+b"]),
+    st.text(alphabet="019adls.-_%&=+;", max_size=6),
+)
+QUERIES = st.lists(st.tuples(st.sampled_from(NAMES), VALUES), max_size=3).map(
+    lambda pairs: "&".join(f"{name}={value}" for name, value in pairs)
+)
+PATHS = st.sampled_from(
+    ["/v1/pets", "/v1/pets/FIRST", "/v1/pets/LAST", "/v1/pets/999999999", "/v1/pets/0", "/v1/pets/01", "/v1/pets/"]
+)
+METHODS = st.sampled_from(["GET", "GET", "GET", "HEAD", "POST", "OPTIONS"])
+SITES = st.tuples(st.booleans(), st.booleans())
+"""Behind a proxy that ends TLS; open to the scripts of a shop."""
+
+HEADERS = st.fixed_dictionaries(
+    {},
+    optional={
+        "Host": st.sampled_from(["localhost", "localhost:8000", "LOCALHOST", "evil.example", "a b", ""]),
+        "If-None-Match": st.sampled_from(["*", '"x"', "TAG", "W/TAG", '"x", TAG', ""]),
+        "Authorization": st.sampled_from(["Bearer KEY", "bearer  KEY", "Bearer KEYx", "Basic x", ""]),
+        "Origin": st.sampled_from(["https://shop.example", "null"]),
+        "X-Forwarded-Proto": st.sampled_from(["https", "http", "https, http", ""]),
+        "X-Request-ID": st.just("mine"),
+        "Cookie": st.just("sessionid=x"),
+        "Content-Type": st.sampled_from(["application/json", "text/plain; charset=utf-16"]),
+        "Transfer-Encoding": st.just("chunked"),
+        "Accept": st.just("text/html"),
+    },
+)
+
+
+class Service:
+    """The service with plain reads and without, and how many requests took the shorter way."""
+
+    def __init__(self, key: str, ids: dict[str, int]) -> None:
+        self.key = key
+        self.ids = ids
+        self.django = WSGIHandler()
+        self.plain_reads = PlainReads(self.go_on)
+        self.sent = self.gone_on = 0
+
+    def go_on(self, environ: Any, start_response: Any) -> Any:
+        self.gone_on += 1
+        return self.django(environ, start_response)
+
+    def both(self, method: str, target: str, headers: dict[str, str]) -> tuple[Exchanged, Exchanged]:
+        """Return the responses with plain reads and without."""
+        for word, pk in self.ids.items():
+            target = target.replace(word, str(pk))
+        sent = {"Host": "localhost", "X-Request-ID": "mine", "Authorization": "Bearer KEY"} | headers
+        tag = exchange(self.django, "GET", target, sent | {"If-None-Match": "", "Authorization": f"Bearer {self.key}"})[
+            1
+        ]
+        sent = {
+            name: value.replace("KEY", self.key).replace("TAG", tag.get("ETag", '"none"'))
+            for name, value in sent.items()
+        }
+        self.sent += 1
+        build_limiter.cache_clear()
+        with_plain_reads = exchange(self.plain_reads, method, target, sent)
+        build_limiter.cache_clear()
+        return with_plain_reads, exchange(self.django, method, target, sent)
+
+
+@pytest.fixture
+def service(db: None, category: Category, settings: Any) -> Service:
+    """With 30 animals."""
+    settings.ALLOWED_HOSTS = ["localhost"]
+    pets = [PetFactory(category=category, status=PetStatus.values[number % 3]) for number in range(30)]
+    key = APIKey.objects.issue(name="Test", rate_limit="100/day")[1]
+    return Service(key, {"FIRST": pets[0].pk, "LAST": pets[-1].pk})
+
+
+def test_the_same_response_to_any_request(service: Service, settings: Any) -> None:
+    @given(METHODS, PATHS, QUERIES, HEADERS, SITES)
+    def same(method: str, path: str, query: str, headers: dict[str, str], site: tuple[bool, bool]) -> None:
+        proxied, cors = site
+        settings.SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if proxied else None
+        settings.CORS_ALLOWED_ORIGINS = ["https://shop.example"] if cors else []
+        service.plain_reads, service.django = PlainReads(service.go_on), WSGIHandler()
+        got, wanted = service.both(method, f"{path}?{query}", headers)
+        assert got == wanted
+
+    same()
+    assert service.sent - service.gone_on > 10
+
+
+def test_every_page_of_a_walk(service: Service) -> None:
+    for start in ("/v1/pets?limit=7", "/v1/pets?status=sold&limit=3", "/v1/pets"):
+        target = start
+        while target:
+            got, wanted = service.both("GET", target, {})
+            assert got == wanted
+            link = got[1].get("Link", "")
+            target = link.partition(">")[0].removeprefix("<http://localhost")
+    assert service.gone_on == 0
+
+
+def test_while_an_import_writes(service: Service) -> None:
+    ids = sorted(Pet.objects.values_list("pk", flat=True))
+    ImportRun.objects.create(
+        who="anna", file_name="a.csv", sha256="0" * 64, options={}, first_id=ids[10], last_id=ids[20]
+    )
+    for query in ("", "?limit=5", "?limit=100", "?status=sold&limit=4"):
+        got, wanted = service.both("GET", f"/v1/pets{query}", {})
+        assert got == wanted
+    assert service.gone_on == 0
+
+
+def test_an_exhausted_limit_is_counted_once(service: Service, settings: Any) -> None:
+    key = APIKey.objects.issue(name="Limited", rate_limit="3/day")[1]
+    headers = {"Host": "localhost", "Authorization": f"Bearer {key}"}
+    statuses = [
+        exchange(service.plain_reads, "GET", path, headers)[0] for path in ("/v1/pets", "/v1/pets/999999", "/v1/pets")
+    ]
+    assert statuses == [200, 404, 200]
+    status, shown, _body = exchange(service.plain_reads, "GET", "/v1/pets", headers)
+    assert (status, shown["RateLimit"].partition(";t=")[0]) == (429, '"default";r=0')
+
+
+def test_a_database_error_is_left_to_the_viewset(service: Service) -> None:
+    with mock.patch("petstore_site.plain_reads.run", side_effect=OperationalError):
+        got, wanted = service.both("GET", "/v1/pets", {})
+    assert got == wanted
+    assert (got[0], service.gone_on) == (200, 1)
