@@ -17,7 +17,7 @@ from petstore_site.public.environment import environment
 from petstore_site.public.error_pages import read_only
 from rest.errors import CODES
 from rest.media_type import render_json
-from rest.middleware import revalidate
+from rest.api import revalidate
 
 HTML = "text/html; charset=utf-8"
 

@@ -215,7 +215,7 @@ class TestRefusals:
         assert answer is not None
         assert answer.error() == TOO_LARGE
 
-    def test_more_than_the_api_takes_is_refused_by_the_service_after_the_key(self, nginx: Nginx) -> None:
+    def test_more_than_the_api_takes_is_rejected_by_the_service_after_the_key(self, nginx: Nginx) -> None:
         body = b"x" * 70_000
         (answer,) = exchange(nginx.plain, request("/v1/pets", f"Content-Length: {len(body)}", method="POST") + body)
         assert (answer.error()["code"], answer.is_the_services) == ("api_key_missing", True)
