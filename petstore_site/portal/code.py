@@ -12,7 +12,7 @@ DOCUMENTED_URL = "https://petstore.example"
 """The address of the service in the documents."""
 
 SERVED_URL = "https://served.invalid"
-"""Stands for the address of the service in rendered pages; each response replaces it (`views.page`)."""
+"""A placeholder in rendered pages for the address of the service. Each response replaces it (`views.py`)."""
 
 LANGUAGES = {"sh": "curl", "python": "Python", "ts": "TypeScript"}
 """Language of a sample in a document → its label. The first is shown first."""
