@@ -15,9 +15,9 @@ from petstore_site.portal import changelog, downloads, error_help, guide, landin
 from petstore_site.portal.code import SERVED_URL
 from petstore_site.public.environment import environment
 from petstore_site.public.error_pages import read_only
+from rest.api import revalidate
 from rest.errors import CODES
 from rest.media_type import render_json
-from rest.api import revalidate
 
 HTML = "text/html; charset=utf-8"
 
