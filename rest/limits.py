@@ -6,11 +6,13 @@ https://datatracker.ietf.org/doc/draft-ietf-httpapi-ratelimit-headers/
 import logging
 import math
 import time
+from collections.abc import Callable
 from functools import cache, lru_cache
 from threading import Lock
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from django.conf import settings
+from django.http import HttpRequest, HttpResponse
 from limits import (
     RateLimitItem,
     RateLimitItemPerDay,
@@ -30,6 +32,18 @@ if TYPE_CHECKING:
     from rest_framework.views import APIView  # it imports the classes that the settings name, this file's too
 
 logger = logging.getLogger(__name__)
+
+
+GetResponse = Callable[[HttpRequest], HttpResponse]
+
+
+class Window(NamedTuple):
+    """What is left of a limit."""
+
+    remaining: int
+    """Requests."""
+    seconds: int
+    """Until there are more."""
 
 
 UNITS = {
@@ -68,28 +82,74 @@ class KeyRateThrottle(BaseThrottle):
     Requests pass while the rate-limit cache is down (docs/decisions/0010).
     """
 
-    seconds_left = 0
+    window = Window(0, 0)
 
-    def allow_request(self, request: Request, view: "APIView") -> bool:
-        """Return whether the request is within the limit, and set its `RateLimit` headers on the view."""
-        written = getattr(request.auth, "rate_limit", "") or settings.RATE_LIMIT
-        if not written:
+    def allow_request(self, request: Request, _view: "APIView") -> bool:
+        """Return whether the request is within the limit, and keep what is left for `RateLimitMiddleware`."""
+        rate = _rate_of(request.auth)
+        if rate is None:
             return True
-        rate = _item(written)
+        name = _name_of(request.auth)
+        inner: Any = request._request  # noqa: SLF001 - middleware sees the inner request
+        inner.rate_limit_headers = {}
         try:
-            return self._count(rate, str(getattr(request.auth, "key_id", "")), view)
+            allowed = limiter().hit(rate, name)
+            self.window = _window(rate, name)
         except StorageError:
             logger.exception("Rate limits are not applied: their counts cannot be reached")
             return True
+        inner.rate_limit_headers = _headers(rate, self.window)
+        return allowed
 
     def wait(self) -> float:
         """Return the seconds until the next request is allowed."""
-        return self.seconds_left
+        return self.window.seconds
 
-    def _count(self, rate: RateLimitItem, key_id: str, view: "APIView") -> bool:
-        allowed = limiter().hit(rate, key_id)
-        window = limiter().get_window_stats(rate, key_id)
-        self.seconds_left = max(1, math.ceil(window.reset_time - time.time()))
-        view.headers["RateLimit-Policy"] = f'"default";q={rate.amount};w={rate.get_expiry()}'
-        view.headers["RateLimit"] = f'"default";r={window.remaining};t={self.seconds_left}'
-        return allowed
+
+class RateLimitMiddleware:
+    """Say how much of its limit a key has left, on every response to it, also those that were not counted."""
+
+    def __init__(self, get_response: GetResponse) -> None:
+        """Wrap every layer that may replace a response."""
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        """Add `RateLimit-Policy` and `RateLimit`."""
+        response = self.get_response(request)
+        headers = getattr(request, "rate_limit_headers", None)
+        for name, value in (_uncounted(request) if headers is None else headers).items():
+            response[name] = value
+        return response
+
+
+def _uncounted(request: HttpRequest) -> dict[str, str]:
+    """Return the headers for a request that was rejected before it was counted."""
+    key = getattr(request, "auth", None)
+    rate = _rate_of(key) if key else None
+    if rate is None:
+        return {}
+    try:
+        return _headers(rate, _window(rate, _name_of(key)))
+    except StorageError:
+        return {}
+
+
+def _rate_of(key: Any) -> RateLimitItem | None:
+    written = getattr(key, "rate_limit", "") or settings.RATE_LIMIT
+    return _item(written) if written else None
+
+
+def _name_of(key: Any) -> str:
+    return str(getattr(key, "key_id", ""))
+
+
+def _window(rate: RateLimitItem, name: str) -> Window:
+    stats = limiter().get_window_stats(rate, name)
+    return Window(stats.remaining, max(1, math.ceil(stats.reset_time - time.time())))
+
+
+def _headers(rate: RateLimitItem, window: Window) -> dict[str, str]:
+    return {
+        "RateLimit-Policy": f'"default";q={rate.amount};w={rate.get_expiry()}',
+        "RateLimit": f'"default";r={window.remaining};t={window.seconds}',
+    }
