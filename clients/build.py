@@ -19,7 +19,7 @@ def build_python(folder: Path, tools: Path) -> Path:
     generator = ("openapi-python-client", "generate", "--fail-on-warning", "--path", DESCRIPTION)
     options = ("--meta", "none", "--output-path", "petstore_client/generated")
     run(*generator, *options, cwd=source, environment=path_with(tools) | {"RUFF_NO_CACHE": "true"})
-    python = ("--python-executable", tools / "python", "--cache-dir", folder / "cache")
+    python = ("--python-executable", tools / "python", "--cache-dir", tools.parent / "mypy")
     run(sys.executable, "-m", "mypy", *python, "petstore_client", cwd=source)
     run(tools / "python", "-m", "flit_core.wheel", "--outdir", folder, cwd=source)
     return next(folder.glob("*.whl"))

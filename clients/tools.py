@@ -19,7 +19,7 @@ PYTHON_FOLDER = ROOT / ".venv-clients"
 TYPESCRIPT = HERE / "typescript"
 
 SECONDS = 300
-"""How long an installation may take."""
+"""How long a program may take."""
 
 NO_NETWORK = re.compile(
     r"connection broken|ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|ETIMEDOUT|ENETUNREACH|ENOTCACHED|ERR_SOCKET_TIMEOUT"
@@ -53,7 +53,7 @@ def node_tools() -> Path:
 def run(*command: str | Path, cwd: Path, environment: Mapping[str, str] | None = None) -> str:
     """Run a program, with more in its environment, and return what it printed; it must succeed."""
     variables = os.environ | (environment or {})
-    done = subprocess.run(command, cwd=cwd, env=variables, capture_output=True, text=True, check=False, timeout=120)
+    done = subprocess.run(command, cwd=cwd, env=variables, capture_output=True, text=True, check=False, timeout=SECONDS)
     _check(done)
     return done.stdout
 

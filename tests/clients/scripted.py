@@ -32,7 +32,7 @@ class Script:
 
 @contextmanager
 def scripted_server(*responses: Response) -> Iterator[Script]:
-    """Send one response after the other for the block; all must have been asked for."""
+    """Send one response after the other for the block, which must ask for all of them and no more."""
     script = Script(list(responses))
 
     class Handler(BaseHTTPRequestHandler):
@@ -70,4 +70,4 @@ def scripted_server(*responses: Response) -> Iterator[Script]:
             script.over.set()
             server.shutdown()
             thread.join()
-    assert script.left == []
+    assert len(script.requests) == len(responses)

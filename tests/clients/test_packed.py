@@ -84,7 +84,7 @@ class PythonClient(Client):
         super().__init__(folder)
 
     def check(self) -> None:
-        options = ("--strict", "--follow-imports=silent", f"--cache-dir={self.folder}/cache")
+        options = ("--strict", "--follow-imports=silent", f"--cache-dir={self.tools.parent}/mypy")
         python = f"--python-executable={self.tools}/python"
         programs = [path.name for path in self.folder.glob("*.py")]
         run(
