@@ -92,7 +92,7 @@ class PythonClient(Client):
             "-m",
             "mypy",
             *options,
-            *python,
+            python,
             *programs,
             cwd=self.folder,
             environment={"MYPYPATH": "site"},
