@@ -207,7 +207,7 @@ def test_the_same_key_adds_one_animal(client: Client, server: Gunicorn, key: str
     ("call", "expected"),
     [
         (["add_pet", MAPLE | {"name": ""}, None], ["validation_failed", 400, "name must have 1 to 255 characters."]),
-        (["pets", None, 0], ["invalid_parameter", 400, "X"]),
+        (["pets", None, 0], ["invalid_parameter", 400, "limit must be a whole number from 1 to 100."]),
         (["category", 999], ["category_not_found", 404, "No category has this ID."]),
         (["pet", 999_999], ["pet_not_found", 404, "No animal has this ID."]),
     ],
