@@ -87,20 +87,12 @@ class PythonClient(Client):
         options = ("--strict", "--follow-imports=silent", f"--cache-dir={self.tools.parent}/mypy")
         python = f"--python-executable={self.tools}/python"
         programs = [path.name for path in self.folder.glob("*.py")]
-        run(
-            sys.executable,
-            "-m",
-            "mypy",
-            *options,
-            python,
-            *programs,
-            cwd=self.folder,
-            environment={"MYPYPATH": "site"},
-        )
+        command = (sys.executable, "-m", "mypy", *options, python, *programs)
+        run(*command, cwd=self.folder, environment={"MYPYPATH": "site"})
 
     def start(self, program: str, *arguments: str, **variables: str) -> str:
-        command = (self.tools / "python", "-W", "error", f"{program}.py", *arguments)
-        return run(*command, cwd=self.folder, environment={"PYTHONPATH": "site"} | variables)
+        python, environment = self.tools / "python", {"PYTHONPATH": "site"} | variables
+        return run(python, "-W", "error", f"{program}.py", *arguments, cwd=self.folder, environment=environment)
 
     def kind(self, _code: str) -> str:
         if _code not in CODES:
