@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable
 from functools import cache, lru_cache
 from threading import Lock
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
@@ -26,6 +26,7 @@ from limits.strategies import MovingWindowRateLimiter
 from rest_framework.request import Request
 from rest_framework.throttling import BaseThrottle
 
+from rest.breaker import Breaker
 from rest.rates import parse_rate
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ logger = logging.getLogger(__name__)
 
 
 GetResponse = Callable[[HttpRequest], HttpResponse]
+T = TypeVar("T")
 
 
 class Window(NamedTuple):
@@ -53,6 +55,13 @@ UNITS = {
     "day": RateLimitItemPerDay,
 }
 
+SECONDS_WITHOUT_LIMITS = 5
+"""After a failure of the cache no request waits for it so long."""
+
+CONNECT_SECONDS, READ_SECONDS = 0.03, 0.07
+"""How long a request waits for the cache: together 0.1 s at most."""
+
+breaker = Breaker(SECONDS_WITHOUT_LIMITS)
 _one_builds = Lock()
 
 
@@ -66,8 +75,9 @@ def limiter() -> MovingWindowRateLimiter:
 def build_limiter() -> MovingWindowRateLimiter:
     """Return a new limiter the first time, then the same one."""
     address = settings.CACHE_URL
-    timeouts = {} if address == "memory://" else {"socket_timeout": 0.5, "socket_connect_timeout": 0.5}
-    return MovingWindowRateLimiter(storage_from_string(address, wrap_exceptions=True, **timeouts))
+    timeouts = {"socket_timeout": READ_SECONDS, "socket_connect_timeout": CONNECT_SECONDS}
+    options = {} if address == "memory://" else timeouts
+    return MovingWindowRateLimiter(storage_from_string(address, wrap_exceptions=True, **options))
 
 
 @lru_cache(maxsize=1024)
@@ -92,12 +102,10 @@ class KeyRateThrottle(BaseThrottle):
         name = _name_of(request.auth)
         inner: Any = request._request  # noqa: SLF001 - middleware sees the inner request
         inner.rate_limit_headers = {}
-        try:
-            allowed = limiter().hit(rate, name)
-            self.window = _window(rate, name)
-        except StorageError:
-            logger.exception("Rate limits are not applied: their counts cannot be reached")
+        counted = _unless_lost(lambda: (limiter().hit(rate, name), _window(rate, name)))
+        if counted is None:
             return True
+        allowed, self.window = counted
         inner.rate_limit_headers = _headers(rate, self.window)
         return allowed
 
@@ -128,10 +136,22 @@ def _uncounted(request: HttpRequest) -> dict[str, str]:
     rate = _rate_of(key) if key else None
     if rate is None:
         return {}
+    window = _unless_lost(lambda: _window(rate, _name_of(key)))
+    return _headers(rate, window) if window else {}
+
+
+def _unless_lost(ask: Callable[[], T]) -> T | None:
+    """Return what the cache responds, or None while it is lost: one request in 5 s tries it, no other waits."""
+    if not breaker.allows():
+        return None
     try:
-        return _headers(rate, _window(rate, _name_of(key)))
+        response = ask()
     except StorageError:
-        return {}
+        breaker.fail()
+        logger.exception("Rate limits are not applied for %s s: their counts cannot be reached", breaker.seconds)
+        return None
+    breaker.succeed()
+    return response
 
 
 def _rate_of(key: Any) -> RateLimitItem | None:
