@@ -101,7 +101,7 @@ def main() -> None:
     sizes = [Asked(rows, given.rounds, given.seconds, given.connections) for rows in given.rows]
     with tempfile.TemporaryDirectory(prefix="petstore-benchmark-") as name:
         folder, store = Path(name), PostgreSQL(url)
-        result = circumstances(store) | {"columns": Figures._fields, "how": str(sizes[0])}
+        result = circumstances(store) | {"columns": Figures._fields, "how": "; ".join(map(str, sizes))}
         kept = "pages" if given.pages else "sizes" if len(sizes) > 1 else "requests"
         if kept == "pages":
             figures = pages.measure(store, folder, rows=sizes[0].rows)
