@@ -21,7 +21,7 @@ LEAST_COVERAGE := 95
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run test test-all test-nightly e2e fuzz mutants bench bench-report bench-import lint words openapi lock audit clean
+.PHONY: help run test test-all test-nightly e2e fuzz mutants bench bench-report bench-import lint words openapi clients lock audit clean
 .PHONY: fast-sqlite fast-postgresql all-sqlite all-postgresql coverage django61 explore-sqlite explore-postgresql
 .PHONY: python port always
 
@@ -44,6 +44,7 @@ help:
 	@echo 'make lint     check style, types, layers, templates, migrations, the API description, production settings'
 	@echo 'make words    list the words that the house style avoids'
 	@echo 'make openapi  regenerate docs/openapi.yaml'
+	@echo 'make clients  build the Python and TypeScript clients into clients/dist (needs node and npm)'
 	@echo 'make lock     regenerate requirements/*.txt (LOCK_ARGS=--upgrade for newer versions)'
 	@echo 'make audit    check the locked versions for known vulnerabilities (uses the network)'
 	@echo 'make clean    remove everything created here, except var with the development database'
@@ -311,6 +312,9 @@ words: $(DEV)
 openapi: $(DEV)
 	@$(IN_FOLDER) && $(DEVELOPMENT) $(PY) $(SPECTACULAR) docs/openapi.yaml
 
+clients: $(DEV)
+	@$(APART) $(PY) -m clients.build
+
 # --- Locking ---------------------------------------------------------------------------------------------------------
 
 COMPILE := "$$tmp/bin/uv" pip compile --quiet --universal --generate-hashes --custom-compile-command 'make lock' $(LOCK_ARGS)
@@ -331,6 +335,6 @@ audit: $(DEV)
 	done; [ -z "$$failed" ]
 
 clean:
-	rm -rf .venv .venv-* mutants tests/clients/typescript/node_modules $(FASTIFY) staticfiles .coverage .coverage.* .hypothesis .import_linter_cache \
+	rm -rf .venv .venv-* mutants clients/dist clients/typescript/node_modules $(FASTIFY) staticfiles .coverage .coverage.* .hypothesis .import_linter_cache \
 		.mypy_cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
