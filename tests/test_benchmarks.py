@@ -60,7 +60,6 @@ def test_a_response_in_parts_is_one_request_and_its_cpu_is_shared_out() -> None:
         figures = measured(port)
     assert figures.errors == 0
     assert figures.server_cpu == pytest.approx(4 * figures.database_cpu, rel=0.01)
-    assert figures.cpu * figures.requests_per_second * 0.1 == pytest.approx(2.5e6, rel=0.3)
 
 
 @pytest.mark.parametrize(
