@@ -131,7 +131,7 @@ def _signer(path: str, chosen: Mapping[str, str]) -> Signer:
 
 
 def _limit(text: str) -> int:
-    if not re.fullmatch(r"[1-9][0-9]{0,2}", text) or int(text) > MOST:
+    if not re.fullmatch("[1-9][0-9]*", text) or len(text) > len(str(MOST)) or int(text) > MOST:
         message = f"must be a whole number from 1 to {MOST}."
         raise ValueError(message)
     return int(text)
