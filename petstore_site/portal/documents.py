@@ -36,15 +36,21 @@ class Fence(NamedTuple):
 def _parser() -> MarkdownIt:
     parser = MarkdownIt("commonmark", {"html": False, "typographer": True}).enable(["table", "smartquotes"])
     parser.add_render_rule("link_open", _link_open)
+    parser.add_render_rule("link_close", _link_close)
     parser.add_render_rule("table_open", _table_open)
     parser.add_render_rule("table_close", lambda *_: "</table></div>\n")
     return parser
 
 
-def _link_open(renderer: Any, tokens: Sequence[Token], index: int, options: Any, _env: Any) -> str:
-    target = str(tokens[index].attrs["href"])
-    tokens[index].attrs["href"] = address_of(target)
-    return str(renderer.renderToken(tokens, index, options, _env))
+def _link_open(renderer: Any, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
+    address = address_of(str(tokens[index].attrs["href"]))
+    env["is_link"] = bool(address)
+    tokens[index].attrs["href"] = address
+    return str(renderer.renderToken(tokens, index, options, env)) if address else ""
+
+
+def _link_close(_renderer: Any, _tokens: Sequence[Token], _index: int, _options: Any, env: Any) -> str:
+    return "</a>" if env["is_link"] else ""
 
 
 def _table_open(*_: Any) -> str:
@@ -52,7 +58,7 @@ def _table_open(*_: Any) -> str:
 
 
 def address_of(target: str) -> str:
-    """Return the address, on the portal, of a link in a document."""
+    """Return the address, on the portal, of a link in a document; empty for a file that the portal does not show."""
     file, _, fragment = target.partition("#")
     if file == "errors.md":
         return reverse("error-help", args=[fragment])
@@ -64,7 +70,9 @@ def address_of(target: str) -> str:
         "petstore.http": "http-file",
         "petstore.postman_collection.json": "collection",
     }
-    return (reverse(pages[file]) if file in pages else file) + (f"#{fragment}" if fragment else "")
+    if file in pages:
+        return reverse(pages[file]) + (f"#{fragment}" if fragment else "")
+    return target if re.match(r"[a-z]+:|[/#]", target) else ""
 
 
 PARSER = _parser()

@@ -31,6 +31,8 @@ class TestMarkdown:
             ("[x](../CHANGELOG.md)", '<p><a href="/docs/changelog/">x</a></p>\n'),
             ("[x](api.md#errors)", '<p><a href="/docs/guide/#errors">x</a></p>\n'),
             ("[x](#errors)", '<p><a href="#errors">x</a></p>\n'),
+            ("[x](https://shop.example/)", '<p><a href="https://shop.example/">x</a></p>\n'),
+            ("[`x`](clients/README.md) [y](/docs/)", '<p><code>x</code> <a href="/docs/">y</a></p>\n'),
         ],
     )
     def test_rendered(self, text: str, html: str) -> None:

@@ -16,10 +16,10 @@ PAGES = ["/", "/docs/", "/docs/guide/", "/docs/changelog/", "/docs/errors/rate_l
 DOWNLOADS = ["/docs/changelog/feed.atom", "/docs/petstore.http", "/docs/petstore.postman_collection.json"]
 
 
-@pytest.mark.parametrize("page", [*PAGES, *(f"/docs/errors/{code}" for code in ErrorCode)])
-def test_no_link_is_broken(client: Client, read: Read, page: str) -> None:
-    for link in set(re.findall(r'href="([^"]+)"', read(page))):
-        address, _, fragment = urljoin(page, link).partition("#")
+@pytest.mark.parametrize("path", [*PAGES, *(f"/docs/errors/{code}" for code in ErrorCode)])
+def test_no_link_is_broken(client: Client, read: Read, path: str) -> None:
+    for link in set(re.findall(r'href="([^"]+)"', read(path))):
+        address, _, fragment = urljoin(path, link).partition("#")
         if address.startswith("/static/") or address == "/admin/":
             continue
         answer = client.get(address)
@@ -27,31 +27,31 @@ def test_no_link_is_broken(client: Client, read: Read, page: str) -> None:
         assert not fragment or f' id="{fragment}"' in answer.content.decode(), link
 
 
-@pytest.mark.parametrize("page", PAGES)
-def test_ids_are_unique(read: Read, page: str) -> None:
-    ids = re.findall(r' id="([^"]+)"', read(page))
+@pytest.mark.parametrize("path", PAGES)
+def test_ids_are_unique(read: Read, path: str) -> None:
+    ids = re.findall(r' id="([^"]+)"', read(path))
     assert len(ids) == len(set(ids))
 
 
-@pytest.mark.parametrize("page", ["/", "/docs/", "/docs/guide/", *DOWNLOADS])
-def test_it_names_the_address_it_is_served_from(client: Client, settings: Any, page: str) -> None:
+@pytest.mark.parametrize("path", ["/", "/docs/", "/docs/guide/", *DOWNLOADS])
+def test_it_names_the_address_it_is_served_from(client: Client, settings: Any, path: str) -> None:
     settings.ALLOWED_HOSTS = ["shop.example"]
     settings.SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
-    shown = client.get(page, headers={"Host": "shop.example:8443", "X-Forwarded-Proto": "https"}).content.decode()
+    shown = client.get(path, headers={"Host": "shop.example:8443", "X-Forwarded-Proto": "https"}).content.decode()
     assert "https://shop.example:8443" in shown
     assert "served.invalid" not in shown
 
 
-@pytest.mark.parametrize("page", [*PAGES, *DOWNLOADS])
-def test_an_unchanged_page_is_not_sent_again(client: Client, page: str) -> None:
-    first = client.get(page)
-    again = client.get(page, headers={"If-None-Match": first["ETag"]})
+@pytest.mark.parametrize("path", [*PAGES, *DOWNLOADS])
+def test_an_unchanged_page_is_not_sent_again(client: Client, path: str) -> None:
+    first = client.get(path)
+    again = client.get(path, headers={"If-None-Match": first["ETag"]})
     assert (again.status_code, again.content) == (304, b"")
 
 
-@pytest.mark.parametrize("page", PAGES)
-def test_pages_are_compressed(client: Client, page: str) -> None:
-    answer = client.get(page, headers={"Accept-Encoding": "gzip"})
+@pytest.mark.parametrize("path", PAGES)
+def test_pages_are_compressed(client: Client, path: str) -> None:
+    answer = client.get(path, headers={"Accept-Encoding": "gzip"})
     assert answer["Content-Encoding"] == "gzip"
     assert b"</html>" in gzip.decompress(answer.content)
 
