@@ -150,21 +150,13 @@ INSTALLED_APPS = [
 CORS_ALLOWED_ORIGINS: list[str] = env.parsed("CORS_ALLOWED_ORIGINS", _origins, [])
 
 MIDDLEWARE = [
-    "petstore_site.middleware.RequestLogMiddleware",
-    "petstore_site.request_desk.middleware.RequestRecordMiddleware",
+    "petstore_site.middleware.ObservingMiddleware",
+    "petstore_site.api.APIMiddleware",  # what follows is for pages
     "petstore_site.middleware.HeadMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "csp.middleware.CSPMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
-    *(["rest.middleware.PreflightMiddleware"] if CORS_ALLOWED_ORIGINS else []),
-    "petstore_site.apikeys.middleware.KeyExpiryMiddleware",
-    "rest.limits.RateLimitMiddleware",
-    "rest.middleware.DeprecationMiddleware",
-    "rest.middleware.CachingMiddleware",
     "petstore_site.middleware.DatabaseErrorMiddleware",
-    "rest.middleware.OptionsMiddleware",
-    "rest.middleware.InputMiddleware",
-    "petstore_site.apikeys.middleware.KeyUseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
@@ -204,9 +196,7 @@ DATABASE_BEHIND_PGBOUNCER = env.flag("DATABASE_BEHIND_PGBOUNCER", default=False)
 
 
 def _database(url: str) -> dict[str, Any]:
-    return parse_database_url(
-        url, base_dir=BASE_DIR, serving=SERVING, threads=THREADS, pgbouncer=DATABASE_BEHIND_PGBOUNCER
-    )
+    return parse_database_url(url, base_dir=BASE_DIR, serving=SERVING, pgbouncer=DATABASE_BEHIND_PGBOUNCER)
 
 
 DATABASES = {"default": env.parsed_secret("DATABASE_URL", _database, _database("sqlite:///var/petstore.sqlite3"))}

@@ -9,9 +9,9 @@ from django.shortcuts import render
 from drf_spectacular.generators import SchemaGenerator
 
 from petstore_site.public.error_pages import open_to_every_origin, read_only
+from rest.api import revalidate
 from rest.errors import ErrorCode
 from rest.media_type import render_json
-from rest.middleware import revalidate
 
 ICONS = {
     "production": "petstore/icon.svg",

@@ -1,4 +1,4 @@
-"""Installs the generators, by their own locks, the first time a test asks for them: nothing else needs them."""
+"""Install the generators of clients, by their own locks, when they are needed first: nothing else needs them."""
 
 import fcntl
 import os
@@ -6,21 +6,20 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
 
-import pytest
-
-ROOT = Path(__file__).parent.parent.parent
+HERE = Path(__file__).parent
+ROOT = HERE.parent
 DESCRIPTION = ROOT / "docs" / "openapi.yaml"
 PYTHON_LOCK = ROOT / "requirements" / "clients.txt"
 PYTHON_FOLDER = ROOT / ".venv-clients"
-TYPESCRIPT = Path(__file__).parent / "typescript"
+TYPESCRIPT = HERE / "typescript"
 
 SECONDS = 300
-"""How long an installation may take."""
+"""How long a program may take."""
 
 NO_NETWORK = re.compile(
     r"connection broken|ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|ETIMEDOUT|ENETUNREACH|ENOTCACHED|ERR_SOCKET_TIMEOUT"
@@ -28,36 +27,51 @@ NO_NETWORK = re.compile(
 """What pip and npm print when no registry responds; any other error is a failure."""
 
 
+class CannotInstallError(Exception):
+    """A program is missing, or no registry responds."""
+
+
 def python_tools() -> Path:
-    """Return the folder of the programs that `requirements/clients.txt` names; skip if they cannot be installed."""
+    """Return the folder of the programs that `requirements/clients.txt` names."""
     with _alone():
         _unless_done(PYTHON_FOLDER, PYTHON_LOCK, _install_python)
     return PYTHON_FOLDER / "bin"
 
 
 def node_tools() -> Path:
-    """Return the `node_modules` that `package-lock.json` names; skip if they cannot be installed."""
+    """Return the `node_modules` that `package-lock.json` names."""
     for program in ("node", "npm"):
         if shutil.which(program) is None:
-            pytest.skip(f"the TypeScript client needs {program}")
+            message = f"the TypeScript client needs {program}"
+            raise CannotInstallError(message)
     modules = TYPESCRIPT / "node_modules"
     with _alone():
         _unless_done(modules, TYPESCRIPT / "package-lock.json", _install_node)
     return modules
 
 
-def run(*command: str | Path, cwd: Path, path: Path | None = None) -> str:
-    """Run a program, `path` before the others on PATH, and return what it printed; it must succeed."""
-    environment = os.environ | ({"PATH": f"{path}{os.pathsep}{os.environ['PATH']}"} if path else {})
-    done = subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True, check=False, timeout=120)
-    assert done.returncode == 0, done.stdout + done.stderr
+def run(*command: str | Path, cwd: Path, environment: Mapping[str, str] | None = None) -> str:
+    """Run a program, with more in its environment, and return what it printed; it must succeed."""
+    variables = os.environ | (environment or {})
+    done = subprocess.run(command, cwd=cwd, env=variables, capture_output=True, text=True, check=False, timeout=SECONDS)
+    _check(done)
     return done.stdout
+
+
+def path_with(folder: Path) -> dict[str, str]:
+    """Return a PATH on which the programs of `folder` are first."""
+    return {"PATH": f"{folder}{os.pathsep}{os.environ['PATH']}"}
+
+
+def _check(done: subprocess.CompletedProcess[str]) -> None:
+    if done.returncode:
+        raise RuntimeError(done.stdout + done.stderr)
 
 
 @contextmanager
 def _alone() -> Iterator[None]:
     """Keep other processes out of the block (pytest-xdist runs several)."""
-    folder = os.open(Path(__file__).parent, os.O_RDONLY)
+    folder = os.open(HERE, os.O_RDONLY)
     try:
         fcntl.flock(folder, fcntl.LOCK_EX)
         yield
@@ -87,8 +101,10 @@ def _install_node() -> None:
 def _install(*command: str | Path) -> None:
     try:
         done = subprocess.run(command, cwd=TYPESCRIPT, capture_output=True, text=True, check=False, timeout=SECONDS)
-    except subprocess.TimeoutExpired:
-        pytest.skip("the generators of clients cannot be installed: the registry is too slow")
+    except subprocess.TimeoutExpired as error:
+        message = "the generators of clients cannot be installed: the registry is too slow"
+        raise CannotInstallError(message) from error
     if done.returncode and NO_NETWORK.search(done.stderr):
-        pytest.skip("the generators of clients cannot be installed: no registry responds")
-    assert done.returncode == 0, done.stdout + done.stderr
+        message = "the generators of clients cannot be installed: no registry responds"
+        raise CannotInstallError(message)
+    _check(done)
