@@ -5,11 +5,12 @@ docs/install.md has the rules. A migration that breaks one on purpose says why i
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 import django
-from django.db import migrations, models
+from django.db import migrations
 from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.operations.base import Operation
 
@@ -54,10 +55,10 @@ def findings(migration: migrations.Migration) -> Iterator[str]:
             yield f"{migration.app_label}.{migration.name}: {operation.describe()}: {reason}."
 
 
-def _flat(operations: list[Operation]) -> Iterator[Operation]:
+def _flat(operations: Iterable[Operation]) -> Iterator[Operation]:
     for operation in operations:
         if isinstance(operation, migrations.SeparateDatabaseAndState):
-            yield from _flat(list(operation.database_operations))
+            yield from _flat(operation.database_operations)
         else:
             yield operation
 
@@ -68,7 +69,7 @@ def _reason(operation: Operation) -> str | None:
     return next((reason for kind, reason in REASONS.items() if type(operation) is kind), None)
 
 
-def _reason_of_column(field: models.Field) -> str | None:
+def _reason_of_column(field: Any) -> str | None:
     if not field.null and not field.has_db_default() and not field.many_to_many:
         return "the release before does not write the column. Make it nullable, or give it a db_default"
     if field.unique or field.db_index:

@@ -16,7 +16,7 @@ INDEX = models.Index(fields=["name"], name="x")
 
 
 def found(*operations: Operation, **attributes: Any) -> list[str]:
-    migration = migrations.Migration("0004_test", "pets")
+    migration: Any = migrations.Migration("0004_test", "pets")
     migration.operations = list(operations)
     for name, value in attributes.items():
         setattr(migration, name, value)
