@@ -299,6 +299,8 @@ lint: $(DEV)
 	@$(PY) tests/words.py
 	@echo '== migrations'
 	@$(IN_FOLDER) && $(DEVELOPMENT) $(PY) manage.py makemigrations --check --dry-run
+	@echo '== safe migrations'
+	@$(APART) $(PY) tests/safe_migrations.py
 	@echo '== the API description'
 	@$(IN_FOLDER) && $(DEVELOPMENT) $(PY) $(SPECTACULAR) "$$tmp/openapi.yaml" && \
 		{ diff -u docs/openapi.yaml "$$tmp/openapi.yaml" || { echo 'docs/openapi.yaml is out of date. Run: make openapi' >&2; exit 1; }; }
