@@ -9,7 +9,7 @@ from xml.etree import ElementTree as ET
 import pytest
 from django.test import Client
 
-from petstore_site.portal import changelog, documents, views
+from petstore_site.portal import changelog, documents, downloads, error_help, guide, views
 from rest.errors import ErrorCode
 from tests.portal.conftest import Read, text_of
 from tests.server import ROOT
@@ -79,6 +79,14 @@ class TestGuide:
     def test_every_code_has_a_section_in_the_document_of_errors(self) -> None:
         sections = documents.sections((ROOT / "docs" / "errors.md").read_text(encoding="utf-8"), 2)
         assert [section.id for _, section in sections] == list(ErrorCode)
+
+
+@pytest.mark.parametrize("file", [changelog.FILE, downloads.HTTP_FILE, error_help.FILE, guide.FILE])
+def test_a_container_has_what_the_pages_are_made_of(file: Path) -> None:
+    name = file.relative_to(ROOT).parts[0]
+    copied = re.findall(r"^COPY (?!--)(.+) \S+$", (ROOT / "Dockerfile").read_text(), re.MULTILINE)
+    assert name in " ".join(copied).split()
+    assert f"!{name}" in (ROOT / ".dockerignore").read_text().splitlines()
 
 
 def documents_without_code(name: str) -> str:
