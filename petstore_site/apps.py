@@ -14,6 +14,7 @@ from simple_history.signals import pre_create_historical_record
 
 from history.acting import begin_command, end_request, sign
 from rest.database_errors import drop_closed, watch_commits
+from rest.signals import commit_in_doubt, limiter_failed
 
 
 class PetstoreSiteConfig(AppConfig):
@@ -26,10 +27,24 @@ class PetstoreSiteConfig(AppConfig):
         from petstore_site.configuration import checks  # noqa: F401, PLC0415 - importing registers
 
         connection_created.connect(watch_commits)
+        commit_in_doubt.connect(_count_commit_in_doubt)
+        limiter_failed.connect(_count_limiter_failure)
         request_started.connect(drop_closed)
         request_finished.connect(end_request)
         pre_create_historical_record.connect(sign)
         begin_command(sys.argv)
+
+
+def _count_commit_in_doubt(**_signal: Any) -> None:
+    from petstore_site import metrics  # noqa: PLC0415 - commands do not load it
+
+    metrics.count_commit_in_doubt()
+
+
+def _count_limiter_failure(**_signal: Any) -> None:
+    from petstore_site import metrics  # noqa: PLC0415 - commands do not load it
+
+    metrics.count_limiter_failure()
 
 
 class PetstoreAdminConfig(SimpleAdminConfig):

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 from django.db import DatabaseError, DataError, InterfaceError, OperationalError, connection
 from django.db.backends.base.base import BaseDatabaseWrapper
 
+from rest.signals import commit_in_doubt
+
 if TYPE_CHECKING:
     from psycopg.errors import Diagnostic  # with SQLite, psycopg is never loaded
 
@@ -127,3 +129,4 @@ def commit_unconfirmed() -> bool:
 def _notice(diagnostic: "Diagnostic") -> None:
     if SYNCHRONOUS_WAIT_CANCELED in (diagnostic.message_primary or ""):
         _thread.unconfirmed = True
+        commit_in_doubt.send(sender=None)

@@ -28,6 +28,7 @@ from rest_framework.throttling import BaseThrottle
 
 from rest.breaker import Breaker
 from rest.rates import parse_rate
+from rest.signals import limiter_failed
 
 if TYPE_CHECKING:
     from rest_framework.views import APIView  # it imports the classes that the settings name, this file's too
@@ -157,6 +158,7 @@ def _unless_lost(ask: Callable[[], T]) -> T | None:
         response = ask()
     except StorageError:
         breaker.fail()
+        limiter_failed.send(sender=None)
         logger.exception("Rate limits are not applied for %s s: their counts cannot be reached", breaker.seconds)
         return None
     breaker.succeed()

@@ -81,9 +81,9 @@ class KeysetPagination(BasePagination):
         headers = {"Link": link_to(address, wanted.next_query(last_id))} if last_id else None
         return Response(data, headers=headers)
 
-    def get_paginated_response_schema(self, schema: dict[str, Any]) -> dict[str, Any]:
-        """Return the schema of a page for the API description."""
-        return schema | {"maxItems": MOST}
+    def get_paginated_response_schema(self, schema: Any) -> Any:
+        """Return the schema of a page for the API description; of an example, drf-spectacular passes no dict."""
+        return schema | {"maxItems": MOST} if isinstance(schema, dict) else schema
 
     def get_schema_operation_parameters(self, _view: "APIView") -> list[dict[str, Any]]:
         """Return the parameters for the API description."""
@@ -131,7 +131,7 @@ def _signer(path: str, chosen: Mapping[str, str]) -> Signer:
 
 
 def _limit(text: str) -> int:
-    if not re.fullmatch(r"[1-9][0-9]{0,2}", text) or int(text) > MOST:
+    if not re.fullmatch("[1-9][0-9]*", text) or len(text) > len(str(MOST)) or int(text) > MOST:
         message = f"must be a whole number from 1 to {MOST}."
         raise ValueError(message)
     return int(text)

@@ -10,6 +10,7 @@ from django.test.utils import CaptureQueriesContext
 
 from categories.models import Category
 from pets.models import ImportRun, Pet, PetStatus
+from rest import paging
 from tests.conftest import ApiClient, error
 from tests.factories import PetFactory
 
@@ -57,6 +58,14 @@ def test_twenty_unless_told_otherwise(api: ApiClient, category: Category) -> Non
     PetFactory.create_batch(101, category=category)
     sizes = [len(api.get(f"/v1/pets{query}").json()) for query in ("", "?limit=1", "?limit=100")]
     assert sizes == [20, 1, 100]
+
+
+def test_the_maximum_can_have_four_digits(api: ApiClient, category: Category, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(paging, "MOST", 1000)
+    PetFactory.create_batch(2, category=category)
+    assert len(api.get("/v1/pets?limit=1000").json()) == 2
+    message = "limit must be a whole number from 1 to 1000."
+    assert api.get("/v1/pets?limit=1001").json() == error("invalid_parameter", message, 400)
 
 
 @pytest.mark.parametrize("status", PetStatus.values)
