@@ -324,7 +324,7 @@ class TestKeys:
         server.send("GET", "/v1/pets", headers={"Authorization": f"Basic {key}", "X-Request-ID": key})
         server.post("/v1/pets", key, {"name": key})
         until(lambda: server.logged("/v1/pets 400 validation_failed"))
-        assert server.logged(f'"key_id": "{key[10:18]}"')
+        assert server.logged(f'"key_id":"{key[10:18]}"')
         assert not server.logged(key[18:50])
 
 
