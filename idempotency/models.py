@@ -3,8 +3,18 @@
 from typing import ClassVar, Self
 
 from django.conf import settings
-from django.db import IntegrityError, models, transaction
+from django.db import connections, models
 from django.utils import timezone
+
+# One statement: it adds the row, or takes over one that has expired.
+CLAIM = """
+    INSERT INTO idempotency_idempotentrequest (api_key_id, key, fingerprint, status, body, location, created_at)
+    VALUES (%s, %s, %s, 0, '', '', %s)
+    ON CONFLICT (api_key_id, key) DO UPDATE
+    SET fingerprint = excluded.fingerprint, status = 0, body = '', location = '', created_at = excluded.created_at
+    WHERE idempotency_idempotentrequest.created_at <= %s
+    RETURNING id
+"""
 
 
 class IdempotentRequestQuerySet(models.QuerySet["IdempotentRequest"]):
@@ -20,15 +30,17 @@ class IdempotentRequestQuerySet(models.QuerySet["IdempotentRequest"]):
         Must run in the transaction that does the work: the row is only there if the work is. A
         concurrent claim waits for the other transaction's end (PostgreSQL: until `lock_timeout`).
         """
-        mine = self.filter(api_key_id=api_key_id, key=key)
-        mine.expired().delete()
-        if (earlier := mine.first()) is not None:
-            return earlier, False
-        try:
-            with transaction.atomic():
-                return self.create(api_key_id=api_key_id, key=key, fingerprint=fingerprint), True
-        except IntegrityError:
-            return mine.get(), False
+        now = timezone.now()
+        connection = connections[self.db]
+        created_at, expired_at = map(
+            connection.ops.adapt_datetimefield_value, (now, now - settings.IDEMPOTENCY_LIFETIME)
+        )
+        with connection.cursor() as cursor:
+            cursor.execute(CLAIM, [api_key_id, key, fingerprint, created_at, expired_at])
+            claimed = cursor.fetchall()
+        if not claimed:
+            return self.get(api_key_id=api_key_id, key=key), False
+        return self.model(pk=claimed[0][0], api_key_id=api_key_id, key=key, fingerprint=fingerprint), True
 
 
 class IdempotentRequest(models.Model):

@@ -5,6 +5,8 @@ from typing import Any
 
 import pytest
 from django.core.management import call_command
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from categories.models import Category
@@ -133,3 +135,10 @@ def test_purge_expired(api: ApiClient, rex: dict[str, Any], capsys: pytest.Captu
         '{"idempotency_keys": 0, "request_records": 0, "dry_run": false}\n'
     )
     assert [row.key for row in IdempotentRequest.objects.all()] == ["new"]
+
+
+def test_a_new_key_costs_two_statements(api: ApiClient, rex: dict[str, Any]) -> None:
+    with CaptureQueriesContext(connection) as captured:
+        assert api.post("/v1/pets", rex, Idempotency_Key="order-1").status_code == 201
+    statements = [query["sql"].split()[0] for query in captured if "idempotency_idempotentrequest" in query["sql"]]
+    assert statements == ["INSERT", "UPDATE"]
