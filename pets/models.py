@@ -210,6 +210,7 @@ class Pet(models.Model):
     class Meta:
         """One index per shape of the list: the primary key, and status or category with it."""
 
+        verbose_name = "animal"
         permissions: ClassVar = [("export_pet", "Can export animals"), ("restore_pet", "Can restore deleted animals")]
         indexes: ClassVar = [
             models.Index(fields=["status", "id"], name="pet_status_id"),

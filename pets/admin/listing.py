@@ -97,6 +97,19 @@ class PetChangeList(ChangeList):
         filters = {name for spec in self.filter_specs for name in spec.expected_parameters()}
         return [(name, value) for name, value in self.params.items() if name not in filters]
 
+    def chips(self) -> list[dict[str, str]]:
+        """Return the filters that are set, each with the query string without it."""
+        return [
+            {"label": str(field.label), "value": _said(field), "without": self.get_query_string(remove=[field.name])}
+            for spec in self.filter_specs
+            for field in spec.form
+            if spec.used_parameters.get(field.name)
+        ]
+
+    def has_invalid_filter(self) -> bool:
+        """Return whether a filter makes no sense, so that its error must be in sight."""
+        return any(spec.form.errors for spec in self.filter_specs)
+
     @property
     def _oldest_first(self) -> bool:
         return self.params.get(ORDER_VAR) == str(list(self.list_display).index("id"))
@@ -137,10 +150,23 @@ class PetChangeList(ChangeList):
         return [found[key] for key in keys if key in found]
 
 
+def _said(field: forms.BoundField) -> str:
+    """Return the chosen value of a filter as its form shows it."""
+    value = field.value()
+    choices = {str(key): str(label) for key, label in getattr(field.field, "choices", ())}
+    return choices.get(str(value), str(value))
+
+
 class FormFilter(admin.ListFilter):
     """A filter that is typed or chosen in a form instead of clicked in a list of links."""
 
     form_class: ClassVar[type[forms.Form]]
+    parameters: ClassVar[list[str]]
+    """The names in the query."""
+
+    def __init_subclass__(cls) -> None:
+        """Take them from the form."""
+        cls.parameters = list(cls.form_class.base_fields)
 
     def __init__(self, request: HttpRequest, params: dict[str, Any], model: Any, model_admin: Any) -> None:
         """Take what belongs to this filter out of the query."""
@@ -155,7 +181,7 @@ class FormFilter(admin.ListFilter):
 
     def expected_parameters(self) -> list[Any]:
         """Return the names in the query."""
-        return list(self.form_class.base_fields)
+        return self.parameters
 
     def choices(self, _changelist: Any) -> Iterator[Any]:
         """Return no links."""

@@ -38,11 +38,11 @@ def pages_of_the_office(page: Page) -> Iterator[str]:
     page.goto("/admin/")
     yield "/admin/"
     yield "/admin/password_change/"
-    models = links(page, "#content-main th a[href]")
-    yield from links(page, "#content-main caption a.section")
-    yield from links(page, "#content-main a.addlink")
+    models = links(page, ".side .nav-link[href^='/admin/']")
     for address in models:
         yield address
+        page.goto(address)
+        yield from links(page, "a.addlink")
         yield f"{address}?q=zzzzzz"
         page.goto(address)
         for row in links(page, "#result_list tbody tr:first-child th a")[:1]:

@@ -32,7 +32,7 @@ def three(server: Gunicorn, bulk_key: str) -> str:
 def search(page: Page, name: str) -> None:
     page.goto(PETS)
     page.locator("#searchbar").fill(name)
-    page.get_by_role("button", name="Search").click()
+    page.locator("#searchbar").press("Enter")
     page.wait_for_url(re.compile("q="))
     expect(page.locator("#result_list tbody tr")).to_have_count(3)
 
@@ -109,8 +109,8 @@ def test_the_list_tells_of_a_conflict_too(office: Page, second: Page, three: str
     search(second, three)
     for page, status in ((second, "sold"), (office, "available")):
         page.locator("#result_list .field-status select").first.select_option(status)
-        page.get_by_role("button", name="Save").click()
-    expect(second.locator(".messagelist")).to_contain_text("1 pet was changed successfully")
+        page.get_by_role("button", name="Save", exact=True).click()
+    expect(second.locator(".messagelist")).to_contain_text("1 animal was changed successfully")
     expect(office.locator("#result_list .errorlist")).to_contain_text("Status: “pending” → “sold”")
     expect_statuses(office, "available")
 
@@ -125,7 +125,7 @@ def test_a_deleted_animal_is_restored(office: Page, three: str, screenshot: Scre
     office.get_by_role("button", name=re.compile("^Yes")).click()
     expect(office.locator(".messagelist")).to_contain_text("was deleted successfully")
     office.goto(PETS)
-    office.get_by_role("link", name="Deleted animals").click()
+    office.get_by_role("link", name="Deleted", exact=True).click()
     office.wait_for_url("**/deleted/")
     screenshot("admin-deleted.png")
     office.get_by_role("button", name=f"Restore {three} puppy 2").click()
@@ -162,10 +162,10 @@ def test_a_bulk_change_needs_no_mouse(office: Page, three: str) -> None:
     office.keyboard.press("Enter")
     office.wait_for_url(re.compile("q="))
     expect(office.locator("#result_list tbody tr")).to_have_count(3)
-    tab_to(office, office.locator("select[name=action]"))
-    office.keyboard.type("Mark sold")
     tab_to(office, office.locator("#action-toggle"))
     office.keyboard.press("Space")
+    tab_to(office, office.locator("select[name=action]"))
+    office.keyboard.type("Mark sold")
     expect(office.locator(".action-counter")).to_contain_text("3 of 3")
     tab_to(office, office.get_by_role("button", name="Go"))
     office.keyboard.press("Enter")

@@ -53,10 +53,10 @@ def test_each_animal_is_on_one_page(staff: Client, category: Category) -> None:
 def test_a_page_says_whether_there_are_others(staff: Client, category: Category) -> None:
     PetFactory.create_batch(4, category=category)
     first, last = (staff.get(PETS, {"p": page, "status__exact": "available"}).content.decode() for page in (1, 2))
-    assert '<a href="?p=2&amp;status__exact=available" rel="next">' in first
+    assert 'href="?p=2&amp;status__exact=available" rel="next">' in first
     assert 'rel="prev"' not in first
     assert "Page 2, the last" in last
-    assert '<a href="?p=1&amp;status__exact=available" rel="prev">' in last
+    assert 'href="?p=1&amp;status__exact=available" rel="prev">' in last
 
 
 @pytest.mark.usefixtures("three_a_page")
