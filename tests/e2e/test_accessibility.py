@@ -69,8 +69,7 @@ def pages_behind_forms(page: Page, word: str) -> Iterator[str]:
     yield "the record of an import"
     page.goto(f"{PETS}?q={word}-")
     page.locator("#action-toggle").check()
-    page.locator("select[name=action]").select_option("become_category")
-    page.get_by_role("button", name="Go").click()
+    page.locator("button[value=become_category]").click()
     expect(page.get_by_label("Move to category:")).to_be_visible()
     yield "which category"
     page.get_by_label("Move to category:").select_option(label="Dogs")

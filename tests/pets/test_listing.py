@@ -208,9 +208,9 @@ def test_a_filter_that_makes_no_sense_finds_nothing_and_says_so(
 
 def test_the_list_costs_the_same_for_one_and_for_fifty(staff: Client, django_assert_num_queries: Any) -> None:
     PetFactory.create_batch(50)
-    with django_assert_num_queries(5):  # session, user, keys, rows, categories to choose from
+    with django_assert_num_queries(7):  # session, user, views, keys, rows, stock, categories to choose from
         staff.get(PETS)
-    with django_assert_num_queries(7):  # and the newest id, and what is found beside the newest
+    with django_assert_num_queries(8):  # no stock, but the newest id, and what is found beside the newest
         staff.get(PETS, {"q": "pet"})
 
 
