@@ -43,8 +43,8 @@ def measure(store: PostgreSQL, folder: Path, *, rows: int, rounds: int) -> Itera
     ran: dict[str, list[Ran]] = {name: [] for name, _ in STEPS}
     new, changed = folder / "new.csv", folder / "changed.csv"
     write_animals(new, rows)
-    text = new.read_text(encoding="utf-8")
-    changed.write_text(re.sub(r"(?m)( [0-9]+)(\"?,)", r"\1x\2", text), encoding="utf-8")  # a name ends in its number
+    with new.open(encoding="utf-8") as lines, changed.open("w", encoding="utf-8") as file:
+        file.writelines(re.sub(r"( [0-9]+)(\"?,)", r"\1x\2", line) for line in lines)  # a name ends in its number
     for _ in range(rounds):
         for name, took in _round(store, new, changed):
             ran[name].append(took)

@@ -113,6 +113,7 @@ def _error(code: Any, request_id: str) -> bytes:
         f"Content-Length: {len(body)}",
         "Cache-Control: private, no-cache",
         f"X-Request-ID: {request_id}",
+        f"Link: {code.help_link}",
         "Connection: close",
     )
     return "\r\n".join((*head, "", "")).encode() + body

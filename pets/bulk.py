@@ -117,7 +117,6 @@ def undo(bulk: BulkChange, *, user: AbstractBaseUser) -> BulkChange:
     `UndoRefusedError`.
     """
     with transaction.atomic():
-        BulkChange.objects.select_for_update().get(pk=bulk.pk)
         refuse_others(bulk, user=user)
         made = plan_undo(bulk, lock=True)
         if not made.count and not made.left:

@@ -158,6 +158,7 @@ MIDDLEWARE = [
     "whitenoise.middleware.WhiteNoiseMiddleware",
     *(["rest.middleware.PreflightMiddleware"] if CORS_ALLOWED_ORIGINS else []),
     "petstore_site.apikeys.middleware.KeyExpiryMiddleware",
+    "rest.limits.RateLimitMiddleware",
     "rest.middleware.DeprecationMiddleware",
     "rest.middleware.CachingMiddleware",
     "petstore_site.middleware.DatabaseErrorMiddleware",

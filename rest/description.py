@@ -41,6 +41,8 @@ HEADERS: dict[str, Schema] = {
     "Deprecation": _text_header("Since when the operation is deprecated (RFC 9745).", pattern="^@[0-9]+$"),
     "Sunset": _text_header("When the operation will be removed (RFC 8594).", const="Thu, 05 Dec 2030 00:00:00 GMT"),
     "Successor": _text_header('`<URL of GET /pets>; rel="successor-version"` (RFC 5829).'),
+    "Help": _text_header('The page about the error: `</docs/errors/CODE>; rel="help"` (RFC 8288).'),
+    "SuccessorAndHelp": _text_header('Both `rel="successor-version"` and `rel="help"`, separated by a comma.'),
     "WWW-Authenticate": _text_header(
         "The challenge (RFC 6750); `error` only if a bearer token was sent.",
         pattern='^Bearer realm="petstore"(, error="invalid_token")?$',
@@ -125,15 +127,21 @@ def _headers_of(status: str, *, action: str, deprecated: bool) -> dict[str, str]
     names += ["Location", "Idempotency-Replayed"] if status == "201" else []
     names += ["WWW-Authenticate"] if status == "401" else []
     names += ["Retry-After"] if status in {"409", "429", "503"} else []
-    names += ["RateLimit-Policy", "RateLimit"] if status not in {"401", "403", "500", "503"} else []
-    names += ["API-Key-Expiration"] if status != "401" else []
+    names += ["RateLimit-Policy", "RateLimit", "API-Key-Expiration"] if status != "401" else []
     names += ["Deprecation", "Sunset"] if deprecated else []
     headers = {name: name for name in names}
-    if deprecated:
-        headers["Link"] = "Successor"
-    elif action == "list" and status in {"200", "304"}:
-        headers["Link"] = "Next"
+    if link := _link_of(status, action=action, deprecated=deprecated):
+        headers["Link"] = link
     return headers
+
+
+def _link_of(status: str, *, action: str, deprecated: bool) -> str:
+    """Return the name of the `Link` header in the components, empty if there is none."""
+    if status >= "400":
+        return "SuccessorAndHelp" if deprecated else "Help"
+    if deprecated:
+        return "Successor"
+    return "Next" if action == "list" else ""
 
 
 def _header(name: str) -> Schema:

@@ -30,6 +30,11 @@ class ErrorCode(StrEnum):
         self.cure = cure
         return self
 
+    @property
+    def help_link(self) -> str:
+        """Return the `Link` to the page about this error (RFC 8288), relative: decision 45 says why."""
+        return f'</docs/errors/{self.value}>; rel="help"'
+
     MALFORMED_JSON = (
         "malformed_json",
         400,
@@ -221,6 +226,7 @@ def exception_handler(error: Exception, _context: dict[str, Any]) -> Response | 
 def _labelled(response: R, code: ErrorCode, message: str) -> R:
     response.error_code = code.value  # type: ignore[attr-defined]  # for the log's line about this request
     response.error_message = message or code.meaning  # type: ignore[attr-defined]  # for the request desk
+    response["Link"] = code.help_link
     return response
 
 

@@ -6,11 +6,13 @@ https://datatracker.ietf.org/doc/draft-ietf-httpapi-ratelimit-headers/
 import logging
 import math
 import time
+from collections.abc import Callable
 from functools import cache, lru_cache
 from threading import Lock
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from django.conf import settings
+from django.http import HttpRequest, HttpResponse
 from limits import (
     RateLimitItem,
     RateLimitItemPerDay,
@@ -24,12 +26,26 @@ from limits.strategies import MovingWindowRateLimiter
 from rest_framework.request import Request
 from rest_framework.throttling import BaseThrottle
 
+from rest.breaker import Breaker
 from rest.rates import parse_rate
 
 if TYPE_CHECKING:
     from rest_framework.views import APIView  # it imports the classes that the settings name, this file's too
 
 logger = logging.getLogger(__name__)
+
+
+GetResponse = Callable[[HttpRequest], HttpResponse]
+T = TypeVar("T")
+
+
+class Window(NamedTuple):
+    """What is left of a limit."""
+
+    remaining: int
+    """Requests."""
+    seconds: int
+    """Until there are more."""
 
 
 UNITS = {
@@ -39,6 +55,13 @@ UNITS = {
     "day": RateLimitItemPerDay,
 }
 
+SECONDS_WITHOUT_LIMITS = 5
+"""After a failure of the cache no request waits for it so long."""
+
+CONNECT_SECONDS, READ_SECONDS = 0.03, 0.07
+"""How long a request waits for the cache: together 0.1 s at most."""
+
+breaker = Breaker(SECONDS_WITHOUT_LIMITS)
 _one_builds = Lock()
 
 
@@ -52,8 +75,9 @@ def limiter() -> MovingWindowRateLimiter:
 def build_limiter() -> MovingWindowRateLimiter:
     """Return a new limiter the first time, then the same one."""
     address = settings.CACHE_URL
-    timeouts = {} if address == "memory://" else {"socket_timeout": 0.5, "socket_connect_timeout": 0.5}
-    return MovingWindowRateLimiter(storage_from_string(address, wrap_exceptions=True, **timeouts))
+    timeouts = {"socket_timeout": READ_SECONDS, "socket_connect_timeout": CONNECT_SECONDS}
+    options = {} if address == "memory://" else timeouts
+    return MovingWindowRateLimiter(storage_from_string(address, wrap_exceptions=True, **options))
 
 
 @lru_cache(maxsize=1024)
@@ -68,28 +92,84 @@ class KeyRateThrottle(BaseThrottle):
     Requests pass while the rate-limit cache is down (docs/decisions/0010).
     """
 
-    seconds_left = 0
+    window = Window(0, 0)
 
-    def allow_request(self, request: Request, view: "APIView") -> bool:
-        """Return whether the request is within the limit, and set its `RateLimit` headers on the view."""
-        written = getattr(request.auth, "rate_limit", "") or settings.RATE_LIMIT
-        if not written:
+    def allow_request(self, request: Request, _view: "APIView") -> bool:
+        """Return whether the request is within the limit, and keep what is left for `RateLimitMiddleware`."""
+        rate = _rate_of(request.auth)
+        if rate is None:
             return True
-        rate = _item(written)
-        try:
-            return self._count(rate, str(getattr(request.auth, "key_id", "")), view)
-        except StorageError:
-            logger.exception("Rate limits are not applied: their counts cannot be reached")
+        name = _name_of(request.auth)
+        inner: Any = request._request  # noqa: SLF001 - middleware sees the inner request
+        inner.rate_limit_headers = {}
+        counted = _unless_lost(lambda: (limiter().hit(rate, name), _window(rate, name)))
+        if counted is None:
             return True
+        allowed, self.window = counted
+        inner.rate_limit_headers = _headers(rate, self.window)
+        return allowed
 
     def wait(self) -> float:
         """Return the seconds until the next request is allowed."""
-        return self.seconds_left
+        return self.window.seconds
 
-    def _count(self, rate: RateLimitItem, key_id: str, view: "APIView") -> bool:
-        allowed = limiter().hit(rate, key_id)
-        window = limiter().get_window_stats(rate, key_id)
-        self.seconds_left = max(1, math.ceil(window.reset_time - time.time()))
-        view.headers["RateLimit-Policy"] = f'"default";q={rate.amount};w={rate.get_expiry()}'
-        view.headers["RateLimit"] = f'"default";r={window.remaining};t={self.seconds_left}'
-        return allowed
+
+class RateLimitMiddleware:
+    """Say how much of its limit a key has left, on every response to it, also those that were not counted."""
+
+    def __init__(self, get_response: GetResponse) -> None:
+        """Wrap every layer that may replace a response."""
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        """Add `RateLimit-Policy` and `RateLimit`."""
+        response = self.get_response(request)
+        headers = getattr(request, "rate_limit_headers", None)
+        for name, value in (_uncounted(request) if headers is None else headers).items():
+            response[name] = value
+        return response
+
+
+def _uncounted(request: HttpRequest) -> dict[str, str]:
+    """Return the headers for a request that was rejected before it was counted."""
+    key = getattr(request, "auth", None)
+    rate = _rate_of(key) if key else None
+    if rate is None:
+        return {}
+    window = _unless_lost(lambda: _window(rate, _name_of(key)))
+    return _headers(rate, window) if window else {}
+
+
+def _unless_lost(ask: Callable[[], T]) -> T | None:
+    """Return what the cache responds, or None while it is lost: one request in 5 s tries it, no other waits."""
+    if not breaker.allows():
+        return None
+    try:
+        response = ask()
+    except StorageError:
+        breaker.fail()
+        logger.exception("Rate limits are not applied for %s s: their counts cannot be reached", breaker.seconds)
+        return None
+    breaker.succeed()
+    return response
+
+
+def _rate_of(key: Any) -> RateLimitItem | None:
+    written = getattr(key, "rate_limit", "") or settings.RATE_LIMIT
+    return _item(written) if written else None
+
+
+def _name_of(key: Any) -> str:
+    return str(getattr(key, "key_id", ""))
+
+
+def _window(rate: RateLimitItem, name: str) -> Window:
+    stats = limiter().get_window_stats(rate, name)
+    return Window(stats.remaining, max(1, math.ceil(stats.reset_time - time.time())))
+
+
+def _headers(rate: RateLimitItem, window: Window) -> dict[str, str]:
+    return {
+        "RateLimit-Policy": f'"default";q={rate.amount};w={rate.get_expiry()}',
+        "RateLimit": f'"default";r={window.remaining};t={window.seconds}',
+    }

@@ -42,7 +42,8 @@ class DeprecationMiddleware:
             successor = request.build_absolute_uri(reverse(deprecation["successor"]))
             response["Deprecation"] = f"@{deprecation['since'].timestamp():.0f}"
             response["Sunset"] = http_date(deprecation["sunset"].timestamp())
-            response["Link"] = f'<{successor}>; rel="successor-version"'
+            links = [f'<{successor}>; rel="successor-version"', response.get("Link")]
+            response["Link"] = ", ".join(filter(None, links))
         return response
 
 

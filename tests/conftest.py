@@ -18,7 +18,7 @@ from history.acting import end_request
 from petstore_site.apikeys import lookup, usage
 from petstore_site.apikeys.models import APIKey
 from petstore_site.request_desk import records
-from rest.limits import build_limiter
+from rest.limits import breaker, build_limiter
 from tests.days import today
 from tests.factories import CategoryFactory
 
@@ -26,6 +26,7 @@ SLOW = (
     "apikeys/test_commands.py",
     "clients/",
     "e2e/",
+    "operating/",
     "protocol/",
     "test_docs.py",
     "test_gunicorn.py",
@@ -75,6 +76,7 @@ def _nothing_left_over(settings: Any) -> Iterator[None]:
     usage.clear()
     records.clear()
     build_limiter.cache_clear()
+    breaker.succeed()
     cache.clear()
     end_request()
     yield

@@ -92,7 +92,7 @@ def test_workers_count_together_and_the_public_port_shows_nothing(start: Start) 
         get(metrics_port, "/metrics")
 
 
-def test_reload_starts_new_code_and_refuses_code_that_would_not_start(start: Start, tmp_path: Path) -> None:
+def test_reload_starts_new_code_and_rejects_code_that_would_not_start(start: Start, tmp_path: Path) -> None:
     root = tmp_path / "code"
     packages = {file.parent.name for file in ROOT.glob("*/__init__.py")} - {"tests", "benchmarks"}
     for name in (*packages, "deploy", "templates"):
@@ -123,7 +123,7 @@ def test_reload_starts_new_code_and_refuses_code_that_would_not_start(start: Sta
     assert len(gunicorn.workers()) == 4
 
 
-def test_long_addresses_and_many_headers_are_refused(start: Start) -> None:
+def test_long_addresses_and_many_headers_are_rejected(start: Start) -> None:
     gunicorn = start()
     gunicorn.wait_until_ready()
     assert get(gunicorn.port, f"/livez?{'x' * 4100}")[0] == 400

@@ -1,15 +1,19 @@
 """`/livez` and `/readyz`."""
 
+from threading import Event
 from typing import Any
 
 import pytest
-from django.db import connection
+from django.db import connection, transaction
+from django.db.migrations.recorder import MigrationRecorder
 from django.test import Client
 
+from petstore_site.public import health
 from tests.conftest import error
-from tests.test_database_errors import instead_of
+from tests.factories import CategoryFactory
+from tests.server import until
 
-READY = {"status": "ready", "checks": {"database": "ok", "migrations": "ok", "cache": "ok"}}
+READY: dict[str, Any] = {"status": "ready", "checks": {"database": "ok", "migrations": "ok", "cache": "ok"}}
 
 
 def test_livez_touches_nothing(db: None, client: Client, django_assert_num_queries: Any) -> None:
@@ -30,25 +34,75 @@ def not_ready(what: str) -> dict[str, Any]:
     return error("unavailable", f"Not ready: {what}.", 503)
 
 
-def test_a_missing_migration_is_not_ready(db: None, client: Client) -> None:
-    with connection.cursor() as cursor:
-        cursor.execute("DELETE FROM django_migrations WHERE app = 'pets' AND name = '0001_pets'")
-    answer = client.get("/readyz")
+@pytest.mark.django_db(transaction=True)
+def test_a_missing_migration_is_not_ready(client: Client) -> None:
+    last = MigrationRecorder.Migration.objects.get(app="pets", name="0001_pets")
+    last.delete()
+    try:
+        answer = client.get("/readyz")
+    finally:
+        MigrationRecorder(connection).record_applied("pets", "0001_pets")
     assert (answer.status_code, answer.json()) == (503, not_ready("migrations"))
     assert answer["Retry-After"] == "2"
 
 
-def test_a_lost_cache_is_not_ready(db: None, client: Client, settings: Any) -> None:
+def test_requests_are_served_without_the_cache(db: None, client: Client, settings: Any) -> None:
     lost = {"BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": "redis://:hunter2@127.0.0.1:1/0"}
     settings.CACHES = {"default": lost}
     answer = client.get("/readyz")
-    assert (answer.status_code, answer.json()) == (503, not_ready("cache"))
+    assert (answer.status_code, answer.json()) == (200, READY | {"checks": READY["checks"] | {"cache": "degraded"}})
+
+
+def connect_otherwise(monkeypatch: pytest.MonkeyPatch, options: dict[str, str], **where: str) -> None:
+    """Let the checks, and nothing else, connect with other settings."""
+    other = connection.copy()
+    other.settings_dict |= where
+    other.settings_dict["OPTIONS"] |= options
+    monkeypatch.setattr(health, "connection", other)
+
+
+def test_a_lost_database_is_not_ready(
+    db: None, client: Client, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    where = {"NAME": "/nowhere/at/all.sqlite3"} if connection.vendor == "sqlite" else {"HOST": "127.0.0.1", "PORT": "1"}
+    connect_otherwise(monkeypatch, {}, **where)
+    answer = client.get("/readyz")
+    assert (answer.status_code, answer.json()) == (503, not_ready("database, migrations"))
+    assert "The check of the database failed" in caplog.text
+
+
+def test_a_database_that_cannot_be_written_is_not_ready(
+    db: None, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if connection.vendor == "sqlite":
+        connect_otherwise(monkeypatch, {"init_command": "PRAGMA query_only = 1"})
+    else:
+        read_only = {"options": "-c default_transaction_read_only=on", "target_session_attrs": "any"}
+        connect_otherwise(monkeypatch, read_only)
+    answer = client.get("/readyz")
+    assert (answer.status_code, answer.json()) == (503, not_ready("database"))
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_lost_database_is_not_ready(client: Client, caplog: pytest.LogCaptureFixture) -> None:
-    with instead_of("", "SELECT nonsense"):
-        answer = client.get("/readyz")
-    assert (answer.status_code, answer.json()) == (503, not_ready("database, migrations"))
-    assert "nonsense" in caplog.text
-    assert client.get("/readyz").json() == READY
+def test_an_import_that_writes_is_no_reason_not_to_be_ready(client: Client) -> None:
+    with transaction.atomic():
+        CategoryFactory()
+        assert client.get("/readyz").json() == READY
+
+
+def test_a_check_that_hangs_keeps_one_thread_and_no_one_waiting(
+    db: None, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runs, over = [], Event()
+
+    def hang() -> bool:
+        runs.append(1)
+        return over.wait(10)
+
+    monkeypatch.setitem(health.CHECKS, "database", health.Check(hang))
+    monkeypatch.setattr(health, "SECONDS", 0.1)
+    for _ in range(3):
+        assert client.get("/readyz").json() == not_ready("database")
+    assert len(runs) == 1
+    over.set()
+    until(lambda: client.get("/readyz").status_code == 200)

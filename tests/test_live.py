@@ -138,7 +138,7 @@ class TestBodies:
         assert exchange(server, chunked(key, body, size=8000))[0] == 201
         assert exchange(server, chunked(key, body + b" ", size=8000)) == (413, TOO_LARGE)
 
-    def test_a_large_body_is_refused_before_it_is_sent(self, server: Gunicorn, key: str) -> None:
+    def test_a_large_body_is_rejected_before_it_is_sent(self, server: Gunicorn, key: str) -> None:
         assert exchange(server, head_of_post(key, "Content-Length: 3000000")) == (413, TOO_LARGE)
 
     def test_a_connection_whose_body_is_not_read_ends_and_says_so(self, server: Gunicorn, key: str) -> None:
@@ -186,7 +186,7 @@ class TestHeads:
 
     """What only the bytes on the wire show."""
 
-    def test_two_keys_in_one_request_are_refused(self, server: Gunicorn, key: str) -> None:
+    def test_two_keys_in_one_request_are_rejected(self, server: Gunicorn, key: str) -> None:
         status, body = exchange(server, head_of_post(key, f"Authorization: Bearer {key}", "Content-Length: 0"))
         assert (status, body) == (401, INVALID)
 

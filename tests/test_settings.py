@@ -152,7 +152,7 @@ def test_each_mistake_has_its_sentence(variables: dict[str, str], expected: str)
     assert "hunter2" not in "".join(shown)
 
 
-def test_any_host_is_refused_in_production() -> None:
+def test_any_host_is_rejected_in_production() -> None:
     assert mistakes(PRODUCTION | {"ALLOWED_HOSTS": "*"}) == [
         "ALLOWED_HOSTS: must name the hosts; * is not allowed in production."
     ]

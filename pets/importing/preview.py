@@ -1,7 +1,7 @@
 """What an import is about to write, row by row, for a person who decides whether it shall."""
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 from categories.models import Category
@@ -34,7 +34,7 @@ class Planned(NamedTuple):
     """By the header of the column, in the order of an export."""
 
 
-Watch: TypeAlias = Callable[[ImportRun, list[Planned]], None]
+Watch: TypeAlias = Callable[[ImportRun, Sequence[Planned]], None]
 """Sees what is about to be written, inside the transaction that writes it; what it raises ends the import."""
 
 
@@ -63,6 +63,6 @@ def _cells(values: list[Any], categories: dict[int, str], *, is_new: bool) -> di
     return cells
 
 
-def digest(rows: list[Planned]) -> str:
+def digest(rows: Sequence[Planned]) -> str:
     """Return what identifies this plan, in hexadecimal."""
     return hashlib.sha256(repr([tuple(row) for row in rows]).encode()).hexdigest()

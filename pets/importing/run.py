@@ -15,7 +15,7 @@ from pets.importing import staging
 from pets.importing.checking import Categories, Check
 from pets.importing.errors import AlreadyImportedError, FileError, ImportRejectedError, OutcomeUnknownError, RowError
 from pets.importing.lock import only_import
-from pets.importing.preview import Watch, planned
+from pets.importing.preview import Planned, Watch, planned
 from pets.importing.progress import Progress
 from pets.importing.readers import read
 from pets.importing.readers.rows import Cells, Reading, Row, Table
@@ -86,6 +86,8 @@ class Outcome:
     """The names of the categories that it created, or would create."""
     missing: staging.Missing | None = None
     """What the catalogue has and the file lacks, if `Options.report_missing`."""
+    planned: Sequence[Planned] = ()
+    """What it wrote, or would write, row by row, if `Options.most_rows` keeps them few."""
 
 
 def import_file(name: str, options: Options, progress: Progress) -> Outcome:
@@ -102,7 +104,7 @@ def import_file(name: str, options: Options, progress: Progress) -> Outcome:
 
 @dataclass(frozen=True, kw_only=True)
 class Sender:
-    """Who imports or undoes; `watch` sees first what will be written."""
+    """Who imports or undoes; `watch` sees first what an import of at most `Options.most_rows` will write."""
 
     who: str
     watch: Watch | None = None
@@ -185,6 +187,7 @@ class _Import:
         )
         self.new_categories: list[str] = []
         self.missing: staging.Missing | None = None
+        self.planned: Sequence[Planned] = ()
 
     def do(self) -> Outcome:
         """Read, check, write; a rejection is recorded and returned."""
@@ -221,7 +224,15 @@ class _Import:
 
     def _outcome(self) -> Outcome:
         rejection = self.run.outcome if self.run.state in REJECTED else None
-        return Outcome(self.run, self.rejects.errors, self.table.place, rejection, self.new_categories, self.missing)
+        return Outcome(
+            self.run,
+            self.rejects.errors,
+            self.table.place,
+            rejection,
+            self.new_categories,
+            self.missing,
+            self.planned,
+        )
 
     def _write_all(self) -> None:
         self._read_and_check(self.rejects)
@@ -311,8 +322,10 @@ class _Import:
             raise AlreadyImportedError(message)
         if self.options.report_missing:
             self.missing = staging.missing()
-        if self.sender.watch is not None:
-            self.sender.watch(self.run, planned())
+        if self.options.most_rows is not None:
+            self.planned = planned()
+            if self.sender.watch is not None:
+                self.sender.watch(self.run, self.planned)
 
     def _names_categories(self) -> bool:
         return self.table.header is not None and CATEGORY.header in self.table.header

@@ -24,6 +24,8 @@ from pets.models import ImportRun
 FIELDS = ", ".join(Checked._fields)
 TABLES = ("import_rows", "import_wrong", "import_rejected", "import_categories", "import_known")
 BLOCK_LINES = 2_000
+NOTHING = "\1"
+"""NULL in a COPY. No value can be it."""
 MOST_MISSING = 100
 
 MARGIN = 100
@@ -193,9 +195,10 @@ def write(run: ImportRun, now: datetime, *, watch: Callable[[], None]) -> Writte
     if changed:
         execute(CHANGE, [at])
         execute(HISTORY_OF_CHANGED, said)
-    before = run.first_id - 1 if run.first_id else _count(LAST_ID_OF_SQLITE)
-    created = execute(ADD, [before, at, at])
-    execute(HISTORY_OF_ADDED, [before, *said])
+    if created := _count("SELECT count(*) FROM import_rows") - known:
+        before = run.first_id - 1 if run.first_id else _count(LAST_ID_OF_SQLITE)
+        execute(ADD, [before, at, at])
+        execute(HISTORY_OF_ADDED, [before, *said])
     return Written(created, changed, known - changed, matched_by_id)
 
 
@@ -274,19 +277,11 @@ LAST_ID_OF_SQLITE = "SELECT COALESCE(max(seq), 0) FROM sqlite_sequence WHERE nam
 
 def _copy(rows: Iterable[Checked]) -> None:
     """Fill the table by COPY; the values hold no control characters, so that only the backslash is escaped."""
-    lines = (
-        "\t".join(
-            [
-                r"\N" if value is None else value.replace("\\", r"\\") if isinstance(value, str) else str(value)
-                for value in row
-            ]
-        )
-        + "\n"
-        for row in rows
-    )
-    with connection.cursor() as cursor, cursor.copy(f"COPY import_rows ({FIELDS}) FROM STDIN") as copy:
-        while block := "".join(islice(lines, BLOCK_LINES)):
-            copy.write(block)
+    lines = ("\t".join([NOTHING if value is None else str(value) for value in row]) for row in rows)
+    statement = f"COPY import_rows ({FIELDS}) FROM STDIN (NULL '{NOTHING}')"
+    with connection.cursor() as cursor, cursor.copy(statement) as copy:
+        while block := list(islice(lines, BLOCK_LINES)):
+            copy.write("\n".join(block).replace("\\", r"\\") + "\n")
 
 
 INSERT = f"INSERT INTO import_rows ({FIELDS}) VALUES ({', '.join(['%s'] * len(Checked._fields))})"

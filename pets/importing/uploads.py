@@ -2,7 +2,7 @@
 
 import io
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import timedelta
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from django.utils import timezone
 
 from categories.models import Category
-from pets.columns import CATEGORY
+from pets.columns import CATEGORY, REFERENCE
 from pets.importing.errors import ImportRejectedError
 from pets.importing.preview import Planned, digest
 from pets.importing.readers.rows import Reading
@@ -43,9 +43,13 @@ class Preview:
     """What a file would do."""
 
     outcome: Outcome
-    rows: list[Planned]
     earlier: ImportRun | None
     """An import of the very same file, if importing it again would add animals twice."""
+
+    @property
+    def rows(self) -> Sequence[Planned]:
+        """What each row would do."""
+        return self.outcome.planned
 
     @property
     def digest(self) -> str:
@@ -73,23 +77,18 @@ def keep(file: "UploadedFile[Any]", *, chosen: dict[str, Any], member: Any) -> I
 
 def preview(upload: ImportUpload, sender: Sender) -> Preview:
     """Do all of the import and roll it back; keep the rejected rows. Raises `ImportRejectedError`."""
-    rows: list[Planned] = []
-
-    def see(_run: ImportRun, planned: list[Planned]) -> None:
-        rows[:] = planned  # the transaction may have started again
-
     with _source(upload) as source, tempfile.TemporaryDirectory() as folder:
         earlier = import_of(source.sha256)
         rejects = Path(folder) / "rejects"
         options = replace(_options(upload), dry_run=True, again=True, rejects=rejects)
-        outcome = _done(import_source(source, options, replace(sender, watch=see)))
+        outcome = _done(import_source(source, options, sender))
         upload.rejects = rejects.read_bytes() if rejects.exists() else b""
     upload.save(update_fields=["rejects"])
     outcome.run.rejects = ""  # there is no such file any more
     outcome.run.options |= {"rejects": None, "again": False}
     outcome.run.save(update_fields=["rejects", "options"])
-    twice = any(row.pet_id is None and not row.cells["external_reference"].after for row in rows)
-    return Preview(outcome, rows, earlier if twice else None)
+    twice = any(row.pet_id is None and not row.cells[REFERENCE.header].after for row in outcome.planned)
+    return Preview(outcome, earlier if twice else None)
 
 
 def confirm(upload: ImportUpload, seen: str, sender: Sender, *, again: bool) -> ImportRun:
@@ -98,7 +97,7 @@ def confirm(upload: ImportUpload, seen: str, sender: Sender, *, again: bool) -> 
     Raises `ImportRejectedError` if it does not, and as an import does.
     """
 
-    def compare(run: ImportRun, rows: list[Planned]) -> None:
+    def compare(run: ImportRun, rows: Sequence[Planned]) -> None:
         if digest(rows) != seen:
             raise ImportRejectedError(CHANGED_SINCE)
         if not ImportUpload.objects.filter(pk=upload.pk, run=None).update(run=run):

@@ -1,23 +1,30 @@
 """`/livez` and `/readyz`, for monitoring and load balancers. Neither needs a key."""
 
 import logging
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
+from contextlib import contextmanager
 from functools import cache
+from threading import Lock, Thread
 from uuid import uuid4
 
 from django.core.cache import cache as shared_cache
-from django.db import connection
+from django.db import OperationalError, connection
+from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.migrations.loader import MigrationLoader
-from django.db.migrations.recorder import MigrationRecorder
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.views.decorators.cache import never_cache
 
 from petstore_site.public.error_pages import read_only
+from rest.database_errors import BUSY, failure_of
 from rest.errors import ErrorCode, error_response
 
 logger = logging.getLogger(__name__)
 
 RETRY_AFTER = 2
+SECONDS = 0.8
+"""How long `/readyz` waits for its checks, whatever hangs."""
 
 
 @never_cache
@@ -30,30 +37,83 @@ def livez(_request: HttpRequest) -> HttpResponse:
 @never_cache
 @read_only
 def readyz(_request: HttpRequest) -> HttpResponse:
-    """Return 200 if requests can be served, else a 503 Error that names what cannot be reached."""
-    failed = [name for name, works in CHECKS.items() if not _works(works)]
+    """Return 200 if requests can be served, else a 503 Error that names what cannot be used.
+
+    Requests can be served without the cache (docs/decisions/0010): it is `degraded` then.
+    """
+    deadline = time.monotonic() + SECONDS
+    running = {name: check.start() for name, check in CHECKS.items()}
+    works = {name: _works(name, future, deadline) for name, future in running.items()}
+    failed = [name for name in REQUIRED if not works[name]]
     if failed:
         message = f"Not ready: {', '.join(failed)}."
         return error_response(ErrorCode.UNAVAILABLE, message, retry_after=RETRY_AFTER)
-    return JsonResponse({"status": "ready", "checks": dict.fromkeys(CHECKS, "ok")})
+    return JsonResponse({"status": "ready", "checks": {name: "ok" if works[name] else "degraded" for name in CHECKS}})
 
 
-def _works(check: Callable[[], bool]) -> bool:
+class Check:
+    """A check in a thread of its own. All who ask while it runs share it, so that one that hangs costs one thread."""
+
+    def __init__(self, check: Callable[[], bool]) -> None:
+        self._check = check
+        self._lock = Lock()
+        self._running: Future[bool] | None = None
+
+    def start(self) -> Future[bool]:
+        """Return the check that is running, or begin one."""
+        with self._lock:
+            if self._running is None or self._running.done():
+                self._running = Future()
+                Thread(target=self._run, args=(self._running,), daemon=True).start()
+            return self._running
+
+    def _run(self, future: Future[bool]) -> None:
+        try:
+            future.set_result(self._check())
+        except Exception as error:  # noqa: BLE001 - the request reports it
+            future.set_exception(error)
+
+
+def _works(name: str, future: Future[bool], deadline: float) -> bool:
     try:
-        return check()
+        return future.result(max(0, deadline - time.monotonic()))
     except Exception:
-        logger.exception("A check of /readyz failed")
+        logger.exception("The check of the %s failed", name)
         return False
 
 
 def _database() -> bool:
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT 1")
-        return bool(cursor.fetchone() == (1,))
+    """Return whether the database takes writes. With SQLite it does, too, while someone else is writing."""
+    with _own_connection() as database, database.cursor() as cursor:
+        if database.vendor == "postgresql":
+            cursor.execute("SELECT current_setting('transaction_read_only')")
+            return bool(cursor.fetchone() == ("off",))
+        try:
+            cursor.execute("BEGIN IMMEDIATE")
+        except OperationalError as error:
+            return failure_of(error) is BUSY
+        cursor.execute("ROLLBACK")
+        return True
 
 
 def _migrations() -> bool:
-    return _known_migrations() <= set(MigrationRecorder(connection).applied_migrations())
+    with _own_connection() as database, database.cursor() as cursor:  # MigrationRecorder would use the pool
+        cursor.execute("SELECT app, name FROM django_migrations")
+        return _known_migrations() <= set(cursor.fetchall())
+
+
+@contextmanager
+def _own_connection() -> Iterator[BaseDatabaseWrapper]:
+    """Connect outside the pool: a busy service is ready, and a check that hangs must not keep a connection of it."""
+    database = connection.copy()
+    options = database.settings_dict["OPTIONS"]
+    options.pop("pool", None)
+    if database.vendor == "sqlite":
+        options["timeout"] = 0
+    try:
+        yield database
+    finally:
+        database.close()
 
 
 @cache
@@ -67,4 +127,5 @@ def _cache() -> bool:
     return bool(shared_cache.get(name) == value)
 
 
-CHECKS = {"database": _database, "migrations": _migrations, "cache": _cache}
+CHECKS = {"database": Check(_database), "migrations": Check(_migrations), "cache": Check(_cache)}
+REQUIRED = ("database", "migrations")

@@ -56,7 +56,8 @@ def test_deprecated_on_every_answer(
     for answer in answers.values():
         assert answer["Deprecation"] == "@1795219200"
         assert answer["Sunset"] == "Thu, 05 Dec 2030 00:00:00 GMT"
-        assert answer["Link"] == '<http://testserver/v1/pets>; rel="successor-version"'
+        help_link = f', </docs/errors/{answer.error_code}>; rel="help"' if answer.status_code >= 400 else ""
+        assert answer["Link"] == f'<http://testserver/v1/pets>; rel="successor-version"{help_link}'
 
 
 def test_nothing_else_is_deprecated(api: ApiClient) -> None:

@@ -106,7 +106,7 @@ def test_head_is_get_without_a_body(api: ApiClient, category: Category, path: st
 @pytest.mark.parametrize(
     "accept", ["text/html", "application/xml", "image/*;q=0", "x" * 9000, "application/json; indent=8", "", "*/*;q=x"]
 )
-def test_accept_is_never_a_reason_to_refuse(api: ApiClient, category: Category, accept: str) -> None:
+def test_accept_is_never_a_reason_to_reject(api: ApiClient, category: Category, accept: str) -> None:
     PetFactory(category=category)
     answer = api.get("/v1/pets", Accept=accept)
     assert (answer.status_code, answer["Content-Type"]) == (200, "application/json")
@@ -209,6 +209,41 @@ class TestErrorsOfDjango:
             error("internal_error", ErrorCode.INTERNAL_ERROR.meaning, 500),
         )
         assert "secret detail" in caplog.text
+
+
+class TestHelpLinks:
+    """Each error links to the page about it (docs/decisions/0045)."""
+
+    @pytest.mark.parametrize(
+        ("method", "path", "code"),
+        [
+            ("GET", "/v1/pets?limit=0", "invalid_parameter"),
+            ("GET", "/v1/pets?cursor=x", "invalid_cursor"),
+            ("POST", "/v1/pets", "malformed_json"),
+            ("GET", "/v1/categories/0", "category_not_found"),
+            ("HEAD", "/v1/nowhere", "route_not_found"),
+            ("GET", "/nowhere", "route_not_found"),
+            ("DELETE", "/v1/pets", "method_not_allowed"),
+            ("POST", "/docs/", "method_not_allowed"),
+        ],
+    )
+    def test_errors(self, api: ApiClient, method: str, path: str, code: str) -> None:
+        assert api(method, path)["Link"] == f'</docs/errors/{code}>; rel="help"'
+
+    def test_without_a_key(self, stranger: ApiClient) -> None:
+        assert stranger.get("/v1/pets")["Link"] == '</docs/errors/api_key_missing>; rel="help"'
+
+    def test_without_a_valid_host(self, api: ApiClient) -> None:
+        assert api.get("/v1/pets", Host="evil.example")["Link"] == '</docs/errors/bad_request>; rel="help"'
+
+    def test_after_a_bug(self, api: ApiClient, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("pets.views.PetViewSet.get_queryset", lambda _self: 1 / 0)
+        assert api.get("/v1/pets")["Link"] == '</docs/errors/internal_error>; rel="help"'
+
+    def test_a_list_links_to_its_next_page_only(self, api: ApiClient, category: Category) -> None:
+        PetFactory.create_batch(2, category=category)
+        assert api.get("/v1/pets?limit=1")["Link"].endswith('; rel="next"')
+        assert "help" not in api.get("/v1/pets?limit=1")["Link"]
 
 
 def test_chunked_bodies_are_read(api: ApiClient, category: Category) -> None:

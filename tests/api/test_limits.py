@@ -36,15 +36,40 @@ def test_each_key_for_itself(api: ApiClient, reader: ApiClient, settings: Any) -
     assert [client.get("/v1/pets").status_code for client in (api, api, reader, reader)] == [200, 429, 200, 429]
 
 
-def test_errors_carry_the_limit_too(api: ApiClient, settings: Any) -> None:
+def test_errors_have_the_limit_too(api: ApiClient, settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     settings.RATE_LIMIT = "5/day"
-    for answer in (api.get("/v1/pets?limit=0"), api.get("/v1/pets/999"), api.post("/v1/pets", b"{")):
-        assert answer["RateLimit-Policy"] == '"default";q=5;w=86400'
+    answers = [
+        api.get("/v1/pets?limit=0"),
+        api.get("/v1/pets/999"),
+        api.post("/v1/pets", b"{"),
+        api("DELETE", "/v1/pets"),
+        api.get("/v1/nowhere"),
+    ]
+    monkeypatch.setattr("pets.views.PetViewSet.get_queryset", lambda _self: 1 / 0)
+    answers.append(api.get("/v1/pets"))
+    assert [answer.status_code for answer in answers] == [400, 404, 400, 405, 404, 500]
+    assert [answer["RateLimit"][:14] for answer in answers] == [f'"default";r={left};' for left in (4, 3, 2, 2, 2, 1)]
+    assert {answer["RateLimit-Policy"] for answer in answers} == {'"default";q=5;w=86400'}
+
+
+def test_a_read_key_that_may_not_write_sees_its_limit(reader: ApiClient, settings: Any) -> None:
+    settings.RATE_LIMIT = "5/day"
+    answer = reader.post("/v1/pets", {})
+    assert (answer.status_code, answer["RateLimit"][:14]) == (403, '"default";r=5;')
+
+
+@pytest.mark.parametrize("method", ["GET", "OPTIONS"])
+def test_without_a_key_there_is_no_limit(stranger: ApiClient, settings: Any, method: str) -> None:
+    settings.RATE_LIMIT = "5/day"
+    answer = stranger(method, "/v1/pets")
+    assert not {"RateLimit", "RateLimit-Policy"} & set(answer.headers)
 
 
 def test_a_lost_cache_does_not_close_the_shop(api: ApiClient, settings: Any, caplog: pytest.LogCaptureFixture) -> None:
     settings.RATE_LIMIT = "1/day"
     settings.CACHE_URL = "redis://:hunter2@127.0.0.1:1/0"
-    assert [api.get("/v1/pets").status_code for _ in range(2)] == [200, 200]
+    answers = [api.get("/v1/pets"), api.get("/v1/pets"), api.get("/v1/nowhere")]
+    assert [answer.status_code for answer in answers] == [200, 200, 404]
+    assert not any("RateLimit" in answer for answer in answers)
     assert "Rate limits are not applied" in caplog.text
     assert "hunter2" not in caplog.text

@@ -169,7 +169,7 @@ class TestPaging:
         answer = api.get(f"/v1/categories?cursor={cursor}")
         assert (answer.status_code, answer.json()) == (400, error("invalid_cursor", CURSOR, 400))
 
-    def test_a_changed_cursor_is_refused(self, api: ApiClient, category: Category) -> None:
+    def test_a_changed_cursor_is_rejected(self, api: ApiClient, category: Category) -> None:
         PetFactory.create_batch(2, category=category)
         cursor = parse_qs(urlsplit(next_path(api.get("/v1/pets?limit=1")) or "").query)["cursor"][0]
         for place in range(len(cursor)):

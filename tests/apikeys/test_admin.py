@@ -372,7 +372,7 @@ class TestRotate:
         ("columns", "past"),
         [({"revoked_at": timezone.now()}, "revoked"), ({"expires_at": timezone.now() - DAY}, "expired")],
     )
-    def test_a_key_that_is_not_active_is_refused(self, office: Client, columns: dict[str, Any], past: str) -> None:
+    def test_a_key_that_is_not_active_is_rejected(self, office: Client, columns: dict[str, Any], past: str) -> None:
         key = APIKeyFactory(**columns)
         sentence = f"Key {key.key_id} is {past} and cannot be rotated; issue a new one."
         assert errors(office.post(page(key, "rotate"), {"grace_hours": "1"})) == {"__all__": [sentence]}
@@ -441,7 +441,7 @@ class TestPermissions:
         assert client.get(page(key, action)).status_code == 403
 
     @pytest.mark.parametrize("path", ["add/", "{}/change/", "{}/rotate/", "{}/revoke/"])
-    def test_a_post_from_elsewhere_is_refused(self, admin_user: User, path: str) -> None:
+    def test_a_post_from_elsewhere_is_rejected(self, admin_user: User, path: str) -> None:
         key, client = APIKeyFactory(), Client(enforce_csrf_checks=True)
         client.force_login(admin_user)
         assert client.post(LIST + path.format(key.pk), NEW | {"grace_hours": "1"}).status_code == 403

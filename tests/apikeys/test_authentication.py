@@ -201,7 +201,7 @@ class TestTime:
         clock.passes(SECOND)
         assert told(f"Bearer {key.secret}") == (REVOKED, CHALLENGE_INVALID)
 
-    def test_a_new_key_works_within_a_second_of_being_refused(self, clock: Clock) -> None:
+    def test_a_new_key_works_within_a_second_of_being_rejected(self, clock: Clock) -> None:
         key = APIKeyFactory.build()
         secret = key.give_secret()
         assert told(f"Bearer {secret}") == (INVALID, CHALLENGE_INVALID)

@@ -133,10 +133,10 @@ class TestIssue:
             (["Shop", "--json", "--secret-only"], "Error: argument --secret-only: not allowed with argument --json"),
         ],
     )
-    def test_refuses(self, arguments: list[str], sentence: str) -> None:
+    def test_rejects(self, arguments: list[str], sentence: str) -> None:
         assert refusal("issue_api_key", *arguments) == sentence
 
-    def test_refuses_another_scope(self) -> None:
+    def test_rejects_another_scope(self) -> None:
         assert "argument --scope: invalid choice: 'admin'" in refusal("issue_api_key", "Shop", "--scope", "admin")
 
 
@@ -188,7 +188,7 @@ class TestRotateOne:
             (["00000000", "--grace", "tomorrow"], f"Error: argument --grace: {DURATION}"),
         ],
     )
-    def test_refuses(self, arguments: list[str], sentence: str) -> None:
+    def test_rejects(self, arguments: list[str], sentence: str) -> None:
         APIKeyFactory()
         assert refusal("rotate_api_key", *arguments) == sentence
 
@@ -196,14 +196,14 @@ class TestRotateOne:
         ("columns", "past"),
         [({"revoked_at": timezone.now()}, "revoked"), ({"expires_at": timezone.now()}, "expired")],
     )
-    def test_refuses_a_key_that_is_not_active(self, columns: dict[str, Any], past: str) -> None:
+    def test_rejects_a_key_that_is_not_active(self, columns: dict[str, Any], past: str) -> None:
         key = APIKeyFactory(**columns)
         sentence = f"Key {key.key_id} is {past} and cannot be rotated; issue a new one."
         assert refusal("rotate_api_key", key.key_id) == sentence
 
 
 @pytest.mark.parametrize("command", ["rotate_api_key", "revoke_api_key"])
-def test_a_whole_key_is_refused_and_not_repeated(command: str, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_whole_key_is_rejected_and_not_repeated(command: str, caplog: pytest.LogCaptureFixture) -> None:
     key = APIKeyFactory()
     assert refusal(command, key.secret) == f"Error: argument KEY_ID: {KEY_ID}"
     assert caplog.text == ""
@@ -288,7 +288,7 @@ class TestRotateMany:
             (["--expiring-within", "soon"], f"Error: argument --expiring-within: {DURATION}"),
         ],
     )
-    def test_refuses(self, arguments: list[str], sentence: str) -> None:
+    def test_rejects(self, arguments: list[str], sentence: str) -> None:
         assert refusal("rotate_api_keys", *arguments) == sentence
 
 
@@ -312,7 +312,7 @@ class TestRevoke:
         out = run("revoke_api_key", key.key_id, "--dry-run")
         assert out == f'Dry run: key {key.key_id} of "Shop" is revoked already.\n'
 
-    def test_refuses_an_unknown_key(self) -> None:
+    def test_rejects_an_unknown_key(self) -> None:
         assert (
             refusal("revoke_api_key", "00000000")
             == "No key has the ID 00000000. List the keys with list_api_keys --all."
@@ -373,7 +373,7 @@ class TestList:
         out = run("list_api_keys", "--all") + run("list_api_keys", "--all", "--json")
         assert [key for key in stored if key.secret[18:] in out or key.digest in out] == []
 
-    def test_refuses(self) -> None:
+    def test_rejects(self) -> None:
         sentence = "Error: argument --expiring-within: not allowed with argument --all"
         assert refusal("list_api_keys", "--all", "--expiring-within", "2d") == sentence
 

@@ -26,7 +26,7 @@ def test_what_is_read(text: str, duration: timedelta) -> None:
     ["", "0d", "-1d", "+1d", "1", "d", "1.5h", "90 d", " 90d", "90d\n", "90D", "1y", "٣d", "01d", "1e3d",
      "36501d", "5215w", "99999999w", "9" * 5000 + "d"],
 )  # fmt: skip
-def test_what_is_refused(text: str) -> None:
+def test_what_is_rejected(text: str) -> None:
     with pytest.raises(ValueError, match=r"^must be such as 30min, 24h, 90d or 2w, and at most 36500d\.$"):
         parse_duration(text)
 

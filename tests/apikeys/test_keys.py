@@ -71,10 +71,10 @@ class TestIsWellFormed:
     def test_what_was_generated_is(self) -> None:
         assert all(keys.is_well_formed(keys.generate(LIVE).text, prefix=LIVE) for _ in range(1000))
 
-    def test_the_other_environment_is_refused(self) -> None:
+    def test_the_other_environment_is_rejected(self) -> None:
         assert not keys.is_well_formed(keys.generate(TEST).text, prefix=LIVE)
 
-    def test_every_single_wrong_character_is_refused(self) -> None:
+    def test_every_single_wrong_character_is_rejected(self) -> None:
         text = keys.generate(TEST).text
         wrong = [
             text[:place] + character + text[place + 1 :]
@@ -84,16 +84,16 @@ class TestIsWellFormed:
         ]
         assert [changed for changed in wrong if keys.is_well_formed(changed, prefix=TEST)] == []
 
-    def test_swapped_neighbours_are_refused(self) -> None:
+    def test_swapped_neighbours_are_rejected(self) -> None:
         text = keys.generate(TEST).text
         swapped = {text[:i] + text[i + 1] + text[i] + text[i + 2 :] for i in range(len(text) - 1)} - {text}
         assert [changed for changed in swapped if keys.is_well_formed(changed, prefix=TEST)] == []
 
     @pytest.mark.parametrize("change", ["", "{}\n", " {}", "{} ", "{}0", "{}=", "{}\x00", "{0}{0}", "{},{}"])
-    def test_other_lengths_are_refused(self, change: str) -> None:
+    def test_other_lengths_are_rejected(self, change: str) -> None:
         text = keys.generate(TEST).text
         assert not keys.is_well_formed(change.format(text, text), prefix=TEST)
 
     @pytest.mark.parametrize("text", ["pets_test_", "pets_test_" + "0" * 46, "pets_test_" + "٣" * 46, "x" * 100_000])
-    def test_made_up_keys_are_refused(self, text: str) -> None:
+    def test_made_up_keys_are_rejected(self, text: str) -> None:
         assert not keys.is_well_formed(text, prefix=TEST)

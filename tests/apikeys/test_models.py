@@ -150,7 +150,7 @@ class TestIssue:
             ),
         ],
     )
-    def test_refuses(self, column: str, value: Any, sentences: list[str]) -> None:
+    def test_rejects(self, column: str, value: Any, sentences: list[str]) -> None:
         with pytest.raises(ValidationError) as caught:
             APIKey.objects.issue(**{"name": "Shop", column: value})
         assert caught.value.message_dict == {column: sentences}
@@ -203,14 +203,14 @@ class TestRotate:
         assert not APIKey.objects.get(pk=old.pk).is_active
 
     @pytest.mark.parametrize("past", ["expired", "revoked"])
-    def test_a_key_that_is_not_active_is_refused(self, past: str) -> None:
+    def test_a_key_that_is_not_active_is_rejected(self, past: str) -> None:
         old = APIKeyFactory(**PASTS[past]())
         with pytest.raises(RotationError) as caught:
             old.rotate(grace=DAY)
         assert str(caught.value) == f"Key {old.key_id} is {past} and cannot be rotated; issue a new one."
         assert APIKey.objects.count() == 1
 
-    def test_a_replaced_key_is_refused(self) -> None:
+    def test_a_replaced_key_is_rejected(self) -> None:
         old = APIKeyFactory()
         new, _ = old.rotate(grace=DAY)
         expires_at = old.expires_at
@@ -265,19 +265,19 @@ class TestDatabase:
             ({"digest": "short"}, "api_key_digest_has_its_length"),
         ],
     )
-    def test_refuses_keys(self, columns: dict[str, str], constraint: str) -> None:
+    def test_rejects_keys(self, columns: dict[str, str], constraint: str) -> None:
         key = APIKeyFactory()
         with pytest.raises(IntegrityError, match=constraint):
             APIKey.objects.filter(pk=key.pk).update(**columns)
 
     @pytest.mark.parametrize("column", ["key_id", "digest"])
-    def test_refuses_twins(self, column: str) -> None:
+    def test_rejects_twins(self, column: str) -> None:
         first, second = APIKeyFactory(), APIKeyFactory()
         with pytest.raises(IntegrityError):
             APIKey.objects.filter(pk=second.pk).update(**{column: getattr(first, column)})
 
     @pytest.mark.parametrize("columns", [{"status_class": 0}, {"status_class": 6}, {"count": 0}])
-    def test_refuses_uses(self, columns: dict[str, int]) -> None:
+    def test_rejects_uses(self, columns: dict[str, int]) -> None:
         use = {"day": timezone.now().date(), "route": "pet-list", "status_class": 2, "count": 1} | columns
         with pytest.raises(IntegrityError):
             KeyUsage.objects.create(key=APIKeyFactory(), **use)

@@ -98,7 +98,7 @@ def test_every_operation_is_in_the_file() -> None:
     assert operations <= {request.name for request in requests(FILE.read_text())}
 
 
-def test_refusals_have_the_code_that_the_file_is_about(answers: dict[str, Answer]) -> None:
+def test_rejections_have_the_code_that_the_file_is_about(answers: dict[str, Answer]) -> None:
     assert {name: json.loads(answers[name].body)["code"] for name in CODES} == CODES
 
 

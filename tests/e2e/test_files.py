@@ -47,7 +47,7 @@ def downloaded(page: Page, link: str, folder: Path) -> tuple[str, bytes]:
     return begun.value.suggested_filename, file.read_bytes()
 
 
-def test_a_file_with_a_wrong_row_is_mended_imported_and_taken_back(
+def test_a_file_with_a_wrong_row_is_corrected_imported_and_undone(
     office: Page, server: Gunicorn, tmp_path: Path, screenshot: Screenshot
 ) -> None:
     file = tmp_path / "monday.csv"

@@ -28,7 +28,7 @@ def test_two_animals_without_a_reference(staff: Client, category: Category) -> N
 
 
 @pytest.mark.parametrize("name", ["", "   ", "\u200b", "a\x1bb", "x" * 256])
-def test_what_the_api_refuses_the_back_office_refuses(staff: Client, category: Category, name: str) -> None:
+def test_what_the_api_rejects_the_back_office_rejects(staff: Client, category: Category, name: str) -> None:
     answer = staff.post("/admin/pets/pet/add/", {"name": name, "category": category.pk, "status": "sold"})
     assert answer.status_code == 200
     assert "name" in answer.context["adminform"].form.errors

@@ -100,7 +100,7 @@ def test_a_file_is_shown_then_imported(staff: Client, dogs: Category) -> None:
     assert {change.request_id for change in written} == {"confirm-1"}
 
 
-def test_the_refused_rows_can_be_mended_and_sent_again(staff: Client, dogs: Category) -> None:
+def test_the_rejected_rows_can_be_mended_and_sent_again(staff: Client, dogs: Category) -> None:
     shown = send(staff, f"{HEADER}Rex,Dogs,,\nNemo,Fish,,\n")
     upload = shown.context["upload"]
     file = staff.get(f"{ADD}{upload.pk}/rejects/")
@@ -139,11 +139,11 @@ def test_what_is_done_is_what_was_shown(staff: Client, dogs: Category) -> None:
     pet = Pet.objects.create(name="Max", category=dogs, external_reference="A-1")
     shown = send(staff, f"{HEADER}Rex,Dogs,,\nMaximus,,,A-1\n")
     Pet.objects.filter(pk=pet.pk).update(name="Maxi")
-    anew = confirm(staff, shown)
-    assert messages(anew) == [uploads.CHANGED_SINCE]
-    assert cells(anew, "plan")[1] == ["3", f"{pet.pk} by reference", "A-1", "Maxi → Maximus", "Dogs", "available"]
+    again = confirm(staff, shown)
+    assert messages(again) == [uploads.CHANGED_SINCE]
+    assert cells(again, "plan")[1] == ["3", f"{pet.pk} by reference", "A-1", "Maxi → Maximus", "Dogs", "available"]
     assert catalogue() == [("Maxi", "Dogs", "available", "A-1")]
-    confirm(staff, anew)
+    confirm(staff, again)
     assert catalogue() == [("Maximus", "Dogs", "available", "A-1"), ("Rex", "Dogs", "available", None)]
 
 
@@ -258,7 +258,7 @@ def test_nobody_sees_the_file_of_another(staff: Client, dogs: Category) -> None:
     assert not Pet.objects.exists()
 
 
-def test_the_refused_rows_are_linked_only_for_who_sent_them(staff: Client, dogs: Category) -> None:
+def test_the_rejected_rows_are_linked_only_for_who_sent_them(staff: Client, dogs: Category) -> None:
     shown = send(staff, f"{HEADER}Rex,Dogs,,\nNemo,Fish,,\n")
     confirm(staff, shown)
     other = Client()

@@ -81,7 +81,7 @@ def test_the_lines_shown_work_from_this_machine(db: None, host: str, shown: str)
     assert f'"http://{shown}:8000/v1/pets?' in run("prepare_development", "--host", host)
 
 
-def test_somebody_elses_admin_account_is_left_alone(db: None) -> None:
+def test_someone_elses_admin_account_is_left_alone(db: None) -> None:
     User.objects.create_user("admin", password="x")
     out = run("prepare_development")
     assert "API key       pets_test_" in out

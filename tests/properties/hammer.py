@@ -18,8 +18,9 @@ TRIES = 10
 
 def passed(key_id: str, rate_limit: str, barrier: Barrier) -> int:
     """Ask as often as one thread does, once all of them are there."""
-    request: Any = SimpleNamespace(auth=SimpleNamespace(key_id=key_id, rate_limit=rate_limit))
-    view: Any = SimpleNamespace(headers={})
+    key = SimpleNamespace(key_id=key_id, rate_limit=rate_limit)
+    request: Any = SimpleNamespace(auth=key, _request=SimpleNamespace())
+    view: Any = None
     barrier.wait()
     return sum(KeyRateThrottle().allow_request(request, view) for _ in range(TRIES))
 

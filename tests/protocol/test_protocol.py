@@ -60,6 +60,14 @@ class TestFiles:
             assert list(body.items()) == list(error_body(CODES[body["code"]]).items())
             assert int(status) == body["status"]
 
+    def test_errors_link_to_their_pages(self) -> None:
+        places = re.findall(
+            r"^location = /\.petstore/(\w+) {(.*?)^}", (FILES / "errors.conf").read_text(), re.MULTILINE | re.DOTALL
+        )
+        assert len(places) == 6
+        for code, text in places:
+            assert f"add_header   Link          '{CODES[code].help_link}' always;" in text
+
     def test_what_passes_is_examined(self) -> None:
         passed = set(re.findall(r"proxy_set_header \S+ +(\$http_\w+);", (FILES / "service.conf").read_text()))
         field_map = (
@@ -207,7 +215,7 @@ class TestRefusals:
         assert answer is not None
         assert answer.error() == TOO_LARGE
 
-    def test_more_than_the_api_takes_is_refused_by_the_service_after_the_key(self, nginx: Nginx) -> None:
+    def test_more_than_the_api_takes_is_rejected_by_the_service_after_the_key(self, nginx: Nginx) -> None:
         body = b"x" * 70_000
         (answer,) = exchange(nginx.plain, request("/v1/pets", f"Content-Length: {len(body)}", method="POST") + body)
         assert (answer.error()["code"], answer.is_the_services) == ("api_key_missing", True)
@@ -517,11 +525,12 @@ class TestSite:
     def test_tls(self, nginx: Nginx) -> None:
         answer = over_tls(nginx, "/v1/pets/1")
         assert answer.error()["code"] == "api_key_missing"
-        assert answer.headers["Link"] == '<https://petstore.example/v1/pets>; rel="successor-version"'
+        help_link = '</docs/errors/api_key_missing>; rel="help"'
+        assert answer.headers["Link"] == f'<https://petstore.example/v1/pets>; rel="successor-version", {help_link}'
 
     def test_links_repeat_the_port(self, nginx: Nginx) -> None:
         (answer,) = exchange(nginx.plain, b"GET /v1/pets/1 HTTP/1.1\r\nHost: 127.0.0.1:8080\r\n\r\n")
-        assert answer.headers["Link"] == '<http://127.0.0.1:8080/v1/pets>; rel="successor-version"'
+        assert answer.headers["Link"].startswith('<http://127.0.0.1:8080/v1/pets>; rel="successor-version", ')
 
     @pytest.mark.parametrize("path", ["/v1", "/v1/pets", "//v1/pets", "/%761/pets", "/x/../v1/pets", "/v1/"])
     @pytest.mark.parametrize("method", ["GET", "POST"])

@@ -33,6 +33,7 @@ class Answer(NamedTuple):
         assert list(body) == ["code", "message", "status"]
         assert body["status"] == self.status == CODES[body["code"]].status
         assert len(self.headers.get_all("X-Request-ID", [])) == 1, self
+        assert self.headers["Link"].endswith(f'</docs/errors/{body["code"]}>; rel="help"'), self
         return body
 
 

@@ -112,7 +112,7 @@ def test_who_is_not_staff_is_nobody(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", EACH)
-def test_a_form_of_another_site_is_refused(name: str) -> None:
+def test_a_form_of_another_site_is_rejected(name: str) -> None:
     for who in WHO:
         with undone(name):
             client, user = somebody(who, name)

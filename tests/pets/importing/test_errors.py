@@ -124,7 +124,7 @@ def test_a_name_that_cannot_be_recorded_is_rejected(run_import: Import, dogs: Ca
     assert (result.status, "is not UTF-8. Choose another name" in result.error) == (3, True)
 
 
-def test_an_import_that_is_refused_keeps_its_rejects_too(run_import: Import, dogs: Category, rejects: Path) -> None:
+def test_an_import_that_is_rejected_keeps_its_rejects_too(run_import: Import, dogs: Category, rejects: Path) -> None:
     run_import(ROWS, "--rejects", str(rejects))
     assert rejects.read_text("utf-8-sig") == REJECTS
     assert catalogue() == []
@@ -132,13 +132,13 @@ def test_an_import_that_is_refused_keeps_its_rejects_too(run_import: Import, dog
 
 def test_mended_rejects_are_imported_as_they_are(run_import: Import, dogs: Category, rejects: Path) -> None:
     run_import(ROWS, "--on-error", "skip", "--rejects", str(rejects))
-    mended = (
+    corrected = (
         rejects.read_text("utf-8-sig")
         .replace("lost", "pending")
         .replace(";more", "")
         .replace("Tom;sold;Dogs;A-1", "Tom;sold;Dogs;A-2")
     )
-    assert run_import(mended).status == 0
+    assert run_import(corrected).status == 0
     assert catalogue() == [
         ("Pip", "Dogs", "sold", "A-1"),
         ("Mia", "Dogs", "pending", None),
@@ -162,8 +162,13 @@ name? Columns: id, external_reference, name, category, categoryId, status.", "nm
 def test_rejects_of_json_are_json_lines(run_import: Import, dogs: Category, rejects: Path) -> None:
     run_import(JSON_ROWS, "--rejects", str(rejects))
     assert rejects.read_text("utf-8-sig") == JSON_REJECTS
-    mended = rejects.read_text("utf-8-sig").replace('"name": 5', '"name": "Rex"')
-    assert [error["line"] for error in run_import(mended, "--json", name="mended.jsonl").json["errors"]] == [2, 3, 3, 4]
+    corrected = rejects.read_text("utf-8-sig").replace('"name": 5', '"name": "Rex"')
+    assert [error["line"] for error in run_import(corrected, "--json", name="corrected.jsonl").json["errors"]] == [
+        2,
+        3,
+        3,
+        4,
+    ]
 
 
 def test_rows_of_an_array_are_counted_as_it_may_have_one_line(run_import: Import, dogs: Category) -> None:
@@ -269,7 +274,7 @@ def test_rejects_of_rejects_lose_nothing(run_import: Import, dogs: Category, rej
     assert run_import(lines.read_text().replace('"name": ""', '"name": "Rex"'), name="b.jsonl").status == 0
 
 
-def test_the_reference_of_a_refused_row_counts(run_import: Import, dogs: Category, rejects: Path) -> None:
+def test_the_reference_of_a_rejected_row_counts(run_import: Import, dogs: Category, rejects: Path) -> None:
     """Or the fixed row would overwrite the animal of the later one."""
     content = (
         "name,category,status,external_reference\nRex,Dogs,lost,A-1\nMia,Dogs,,A-1\nTom,Dogs,,A-2\nPip,Dogs,lost,A-2\n"
@@ -350,8 +355,8 @@ def test_rejects_can_be_imported_with_the_options_of_the_file(
         "Mimi;Cats;",
         "'=1+1;Dogs;A-1",
     ]
-    mended = content.decode(read_as).replace("Cats", "Dogs").replace("A-1", "A-2").replace(".;;", ".;Zoé;")
-    result = run_import(mended.encode(read_as), *options)
+    corrected = content.decode(read_as).replace("Cats", "Dogs").replace("A-1", "A-2").replace(".;;", ".;Zoé;")
+    result = run_import(corrected.encode(read_as), *options)
     assert result.status == 0, result.error
     assert sorted(name for name, *_ in catalogue()) == ["=1+1", "Géant", "Mimi", "Zoé"]
 

@@ -204,7 +204,7 @@ COLUMNS = "Columns: id, external_reference, name, category, categoryId, status."
     ],
     ids=range(25),
 )
-def test_a_file_that_cannot_be_used_is_refused_with_the_reason(
+def test_a_file_that_cannot_be_used_is_rejected_with_the_reason(
     run_import: Import, dogs: Category, content: bytes, sentence: str
 ) -> None:
     result = run_import(content, "--on-error", "skip")
@@ -214,7 +214,7 @@ def test_a_file_that_cannot_be_used_is_refused_with_the_reason(
 
 
 @pytest.mark.parametrize("content", [bytes(range(256)) * 40, b"\x89PNG\r\n\x1a\n" + bytes(5000)], ids=["bytes", "png"])
-def test_a_binary_file_is_refused_in_one_printable_sentence(run_import: Import, content: bytes) -> None:
+def test_a_binary_file_is_rejected_in_one_printable_sentence(run_import: Import, content: bytes) -> None:
     result = run_import(content)
     assert result.status == 3
     assert result.error.isprintable()

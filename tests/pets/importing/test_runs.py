@@ -106,7 +106,7 @@ def test_what_was_not_written_or_was_undone_may_come_again(run_import: Import, d
     assert run_import(CONTENT).status == 0
 
 
-def test_a_second_import_is_refused_at_once(run_import: Import, dogs: Category, tmp_path: Path) -> None:
+def test_a_second_import_is_rejected_at_once(run_import: Import, dogs: Category, tmp_path: Path) -> None:
     def blocked() -> subprocess.CompletedProcess[str]:
         return manage("import_pets", str(file), "-v0")
 
@@ -132,7 +132,7 @@ def test_a_second_import_is_refused_at_once(run_import: Import, dogs: Category, 
     assert run.state == "killed"
 
 
-def test_the_record_of_a_killed_import_is_put_right_when_somebody_looks(dogs: Category) -> None:
+def test_the_record_of_a_killed_import_is_put_right_when_someone_looks(dogs: Category) -> None:
     ImportRun.objects.create(who="anna", file_name="first.csv", options={})
     told = json.loads(command("list_imports", "--json").out)
     assert [(run["state"], run["outcome"]) for run in told] == [

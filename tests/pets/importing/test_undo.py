@@ -156,7 +156,7 @@ def test_an_animal_that_was_deleted_and_restored_is_undone_then(run: ImportRun) 
     assert [row[0] for row in catalogue()] == ["Rex", "Tom", "Pip", "Cat"]
 
 
-def test_what_somebody_has_put_back_is_not_left(run: ImportRun) -> None:
+def test_what_someone_has_put_back_is_not_left(run: ImportRun) -> None:
     rexy = Pet.objects.get(name="Rexy")
     change(rexy, name="Rex", category=Category.objects.get(name="Dogs"), status="available")
     assert undo(run)["left"] == []
@@ -245,7 +245,7 @@ def test_many_that_are_left_are_counted(run_import: Import, dogs: Category) -> N
 
 
 @pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite has one writer")
-def test_an_animal_that_someone_changes_meanwhile_makes_it_begin_anew(
+def test_an_animal_that_someone_changes_meanwhile_makes_it_begin_again(
     run_import: Import, old: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from pets.importing import staging  # noqa: PLC0415

@@ -1,0 +1,104 @@
+"""`manage.py migrate`: Django's, one at a time, and with limits on what it may hold up."""
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from django.core.management import CommandError
+from django.core.management.base import CommandParser
+from django.core.management.commands import migrate
+from django.db import OperationalError, connections
+from django.db.backends.base.base import BaseDatabaseWrapper
+
+from rest.database_errors import LOCK_NOT_AVAILABLE, sqlstate
+
+ADVISORY_LOCK = (0x70657473, 0x6D696772)
+"""PostgreSQL's two keys of our lock: "pets", "migr"."""
+
+STATEMENT_TIMED_OUT = "57014"
+NOT_THROUGH_PGBOUNCER = (
+    "migrate holds a lock for as long as it runs, which PgBouncer in transaction mode cannot give it. "
+    "Run it with a DATABASE_URL that leads to PostgreSQL itself, and without DATABASE_BEHIND_PGBOUNCER."
+)
+STOPPED = {
+    LOCK_NOT_AVAILABLE: (
+        "Stopped: a table was in use for more than {lock_timeout}. Requests would have waited behind this migration. "
+        "The migrations before it are done. Run migrate again when less is going on, or with --lock-timeout 5s."
+    ),
+    STATEMENT_TIMED_OUT: (
+        "Stopped: a statement took more than {statement_timeout}. The migrations before it are done. "
+        "Run migrate again with a longer --statement-timeout, such as 2h."
+    ),
+}
+
+
+class Command(migrate.Command):
+    """Migrate. On PostgreSQL, a second one waits for the first, and no lock or statement takes long."""
+
+    help = "Bring the database schema up to date. " + migrate.Command.help
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        """Add the two limits."""
+        super().add_arguments(parser)
+        parser.add_argument(
+            "--lock-timeout", default="1s", help="How long a migration can wait for a table (PostgreSQL). Default: 1s."
+        )
+        parser.add_argument(
+            "--statement-timeout",
+            default="15min",
+            help="How long one statement can take (PostgreSQL). Default: 15min; 0 for no limit.",
+        )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Wait for our turn, then migrate."""
+        database = connections[options["database"]]
+        if database.vendor != "postgresql":
+            super().handle(*args, **options)
+            return
+        limits = {name: options[name] for name in ("lock_timeout", "statement_timeout")}
+        try:
+            with self._only_one(database), _limits(database, limits):
+                super().handle(*args, **options)
+        except OperationalError as error:
+            sentence = STOPPED.get(sqlstate(error) or "")
+            if sentence is None:
+                raise
+            raise CommandError(sentence.format(**limits)) from error
+
+    @contextmanager
+    def _only_one(self, database: BaseDatabaseWrapper) -> Iterator[None]:
+        """Hold the lock on a connection of its own, which a process that dies gives up.
+
+        A second process asks again and again instead of waiting in a statement: CREATE INDEX CONCURRENTLY waits for
+        statements that began before it, so each would wait for the other.
+        """
+        if database.settings_dict["DISABLE_SERVER_SIDE_CURSORS"]:
+            raise CommandError(NOT_THROUGH_PGBOUNCER)
+        holder = database.copy()
+        holder.settings_dict["OPTIONS"].pop("pool", None)
+        try:
+            if not _locked(holder):
+                self.stderr.write("Another migrate is running. Waiting for it to finish.")
+                while not _locked(holder):
+                    time.sleep(0.2)
+            yield
+        finally:
+            holder.close()
+
+
+def _locked(holder: BaseDatabaseWrapper) -> bool:
+    with holder.cursor() as cursor:
+        cursor.execute("SELECT pg_try_advisory_lock(%s, %s)", ADVISORY_LOCK)
+        return bool(cursor.fetchone() == (True,))
+
+
+@contextmanager
+def _limits(database: BaseDatabaseWrapper, limits: dict[str, str]) -> Iterator[None]:
+    with database.cursor() as cursor:
+        for name, value in limits.items():
+            cursor.execute("SELECT set_config(%s, %s, false)", (name, value))
+    yield
+    with database.cursor() as cursor:
+        for name in limits:
+            cursor.execute(f"RESET {name}")

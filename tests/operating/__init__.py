@@ -1,0 +1,1 @@
+"""What operators rely on, with real servers that stop, freeze and come back."""

@@ -1,0 +1,80 @@
+"""A Redis that is frozen or gone: requests pass, and at most one in 5 s waits for it."""
+
+import os
+import signal
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import redis
+from django.test import Client
+
+from petstore_site.apikeys.models import APIKey
+from rest.limits import build_limiter
+from tests.conftest import ApiClient
+from tests.server import running_redis
+
+REPORT = "Rate limits are not applied for 5 s"
+DEGRADED = {"status": "ready", "checks": {"database": "ok", "migrations": "ok", "cache": "degraded"}}
+
+
+@pytest.fixture
+def frozen(tmp_path: Path, settings: Any) -> Iterator[int]:
+    """The process ID of a Redis that counts the limits and can be frozen."""
+    with running_redis(tmp_path) as url:
+        client: Any = redis.from_url(url)
+        pid = int(client.info()["process_id"])
+        settings.CACHE_URL = url
+        settings.CACHES = {
+            "default": {
+                "BACKEND": "django.core.cache.backends.redis.RedisCache",
+                "LOCATION": url,
+                "OPTIONS": {"socket_timeout": 1},
+            }
+        }
+        build_limiter.cache_clear()
+        try:
+            yield pid
+        finally:
+            os.kill(pid, signal.SIGCONT)
+            build_limiter.cache_clear()
+
+
+def seconds(api: ApiClient) -> float:
+    started = time.perf_counter()
+    assert api.get("/v1/pets").status_code == 200
+    return time.perf_counter() - started
+
+
+def test_only_one_request_in_five_seconds_waits(db: None, frozen: int, caplog: pytest.LogCaptureFixture) -> None:
+    api = ApiClient(APIKey.objects.issue(name="Partner", rate_limit="1000/h")[1])
+    usual = max(seconds(api) for _ in range(5))
+    os.kill(frozen, signal.SIGSTOP)
+    stopped = time.monotonic()
+    waits = [seconds(api) - usual for _ in range(20)]
+    assert caplog.text.count(REPORT) == 1
+    assert waits[0] <= 0.1
+    assert max(waits[1:]) <= 0.05
+    time.sleep(max(0, stopped + 5.2 - time.monotonic()))
+    assert [seconds(api) - usual <= 0.1 for _ in range(20)] == [True] * 20
+    assert caplog.text.count(REPORT) == 2
+
+
+def test_limits_are_back_with_the_cache(db: None, frozen: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rest.limits.breaker.seconds", 0.3)
+    api = ApiClient(APIKey.objects.issue(name="Partner", rate_limit="2/h")[1])
+    os.kill(frozen, signal.SIGSTOP)
+    assert [api.get("/v1/pets").status_code for _ in range(4)] == [200] * 4
+    os.kill(frozen, signal.SIGCONT)
+    time.sleep(0.4)
+    assert 429 in [api.get("/v1/pets").status_code for _ in range(3)]
+
+
+def test_ready_while_the_cache_is_frozen(transactional_db: None, client: Client, frozen: int) -> None:
+    os.kill(frozen, signal.SIGSTOP)
+    started = time.perf_counter()
+    answer = client.get("/readyz")
+    assert time.perf_counter() - started <= 1
+    assert (answer.status_code, answer.json()) == (200, DEGRADED)

@@ -1,0 +1,78 @@
+"""`manage.py migrate`: one at a time, and no lock or statement takes long."""
+
+import os
+import subprocess
+import sys
+from contextlib import closing
+
+import psycopg
+import pytest
+
+from tests.server import ROOT, until
+from tests.with_postgresql import Server
+
+
+def start(url: str, *arguments: str, **variables: str) -> "subprocess.Popen[str]":
+    environment = {"PATH": os.environ["PATH"], "DATABASE_URL": url} | variables
+    command = [sys.executable, "manage.py", *arguments]
+    pipe = subprocess.PIPE
+    return subprocess.Popen(command, cwd=ROOT, env=environment, stdout=pipe, stderr=pipe, text=True)
+
+
+def migrate(url: str, *arguments: str, **variables: str) -> tuple[int, str, str]:
+    """Return exit status, output and errors."""
+    process = start(url, "migrate", *arguments, **variables)
+    out, err = process.communicate(timeout=60)
+    return process.returncode, out, err
+
+
+@pytest.fixture(scope="module")
+def url(postgresql: Server) -> str:
+    return postgresql.url
+
+
+def test_two_at_once_both_succeed_and_one_waits(url: str) -> None:
+    both = [start(url, "migrate") for _ in range(2)]
+    ended = [(*process.communicate(timeout=60), process.returncode) for process in both]
+    assert [status for _, _, status in ended] == [0, 0]
+    assert sorted(err for _, err, _ in ended) == ["", "Another migrate is running. Waiting for it to finish.\n"]
+    assert sorted("No migrations to apply." in out for out, _, _ in ended) == [False, True]
+
+
+def test_a_table_in_use_stops_a_migration_before_requests_queue_behind_it(url: str) -> None:
+    assert migrate(url, "pets", "0002")[0] == 0
+    with closing(psycopg.connect(url)) as other:
+        other.execute("LOCK TABLE pets_pet IN ACCESS SHARE MODE")
+        status, _, err = migrate(url, "pets", "--lock-timeout=300ms")
+    assert status == 1
+    assert err == (
+        "CommandError: Stopped: a table was in use for more than 300ms. Requests would have waited behind this "
+        "migration. The migrations before it are done. Run migrate again when less is going on, or with "
+        "--lock-timeout 5s.\n"
+    )
+    assert migrate(url)[::2] == (0, "")
+
+
+def test_a_long_statement_is_stopped(url: str) -> None:
+    status, _, err = migrate(url, "pets", "zero", "--statement-timeout=1ms")
+    assert status == 1
+    assert "Stopped: a statement took more than 1ms." in err
+    assert migrate(url)[::2] == (0, "")
+
+
+def test_a_killed_one_releases_the_lock(url: str) -> None:
+    with closing(psycopg.connect(url, autocommit=True)) as other:
+        other.execute("SELECT pg_advisory_lock(1885697139, 1835624306)")
+        waiting = start(url, "migrate")
+        assert waiting.stderr is not None
+        assert waiting.stderr.readline() == "Another migrate is running. Waiting for it to finish.\n"
+        other.execute("SELECT pg_advisory_unlock_all()")
+        until(lambda: waiting.poll() is not None)
+    waiting.communicate()
+    assert waiting.returncode == 0
+
+
+def test_not_through_pgbouncer(url: str) -> None:
+    status, _, err = migrate(url, DATABASE_BEHIND_PGBOUNCER="true")
+    assert status == 1
+    assert err.startswith("CommandError: migrate holds a lock for as long as it runs, which PgBouncer")
