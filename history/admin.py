@@ -22,8 +22,11 @@ LOOKUPS = "(__id)?(__(exact|gte|lte|lt|gt|isnull))?"
 """What Django's filters put behind the name of a field."""
 
 
-class OfficeAdmin(admin.ModelAdmin):
-    """A list that is filtered only by what it declares: Django allows any look-up of any column, also of a digest."""
+class OfficeAdmin:
+    """Mix it into a `ModelAdmin`: its list is filtered only by what it declares.
+
+    Django allows any look-up of any column, also of a digest.
+    """
 
     linked_by: ClassVar[set[str]] = set()
     """Fields that other pages link to the list by, beside those in `list_filter`."""
@@ -34,19 +37,19 @@ class OfficeAdmin(admin.ModelAdmin):
 
     def _declared(self) -> set[str]:
         declared = set(self.linked_by)
-        for item in self.list_filter:
+        for item in self.list_filter:  # type: ignore[attr-defined]  # of the ModelAdmin
             if isinstance(item, type):
                 declared |= set(_parameters(item))
             else:
                 declared.add(str(item if isinstance(item, str) else item[0]))
         return declared
 
-    def response_action(self, request: HttpRequest, queryset: Any) -> HttpResponse | None:
+    def response_action(self, request: HttpRequest, queryset: Any) -> Any:
         """Do an action with the selected rows; a selection that is no number comes from no form of ours."""
         if not all(re.fullmatch("[0-9]{1,18}", key) for key in request.POST.getlist(ACTION_CHECKBOX_NAME)):
             message = "A selection of rows with a key that is no number"
             raise SuspiciousOperation(message)
-        return super().response_action(request, queryset)
+        return super().response_action(request, queryset)  # type: ignore[misc]  # as above
 
 
 def _parameters(filter_class: Any) -> Sequence[str]:
@@ -104,7 +107,7 @@ class ChangesAdmin(HistoryAdmin):
         super().set_history_delta_changes(request, changes, **kwargs)
 
 
-class RecordAdmin(OfficeAdmin):
+class RecordAdmin(OfficeAdmin, admin.ModelAdmin):  # type: ignore[misc]  # the actions
     """What the store itself wrote down: nobody adds, changes or deletes it by hand."""
 
     def has_add_permission(self, _request: HttpRequest) -> bool:

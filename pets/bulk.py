@@ -77,7 +77,8 @@ def plan(seen: Seen, target: Target, *, lock: bool = False) -> Plan:
 def make(seen: Seen, target: Target, *, user: AbstractBaseUser) -> BulkChange:
     """Change the animals that are as they were seen, and write their history; all or nothing.
 
-    If none is, the record is not saved: it says only what was left. Raises `IntegrityError` if the category was deleted meanwhile.
+    If none is, the record is not saved: it says only what was left. Raises `IntegrityError` if the category was deleted
+    meanwhile.
     """
     with transaction.atomic():
         made = plan(seen, target, lock=True)

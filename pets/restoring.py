@@ -82,6 +82,4 @@ def _restore_sale(number: int) -> None:
 def _category_gone(name: str, category: int) -> str:
     former = Category.history.filter(id=category).order_by("-history_id").first()
     called = f"“{former.name}”" if former else f"number {category}"
-    return (
-        f"“{name}” belonged to the category {called}, which was deleted. Choose another category for it."
-    )
+    return f"“{name}” belonged to the category {called}, which was deleted. Choose another category for it."

@@ -7,7 +7,7 @@ from django.test import Client
 from django.urls import reverse
 
 admin.autodiscover()
-LISTS = [model._meta for model in admin.site._registry]  # noqa: SLF001 - no other way to ask for them
+LISTS = [model._meta for model in admin.site._registry]
 
 
 @pytest.fixture

@@ -37,7 +37,7 @@ class PetAdmin(ChangesAdmin):
         listing.SoldFilter,
         listing.ImportFilter,
     ]
-    linked_by: ClassVar = {"created_at"}
+    linked_by: ClassVar[set[str]] = {"created_at"}
     list_per_page = 50
     sortable_by = ["id"]
     search_fields = ["name"]  # says that there is a search; `get_search_results` is it

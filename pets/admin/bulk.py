@@ -107,7 +107,7 @@ class BulkChangeAdmin(RecordAdmin):
     @admin.display(description="undone")
     def undone(self, bulk: BulkChange) -> str:
         """Return in words whether it was undone, perhaps in part: a red cross is read as a failure."""
-        return "Undone" if bulk.is_undone else "–"  # type: ignore[attr-defined]  # annotated below
+        return "undone" if bulk.is_undone else "no"  # type: ignore[attr-defined]  # annotated below
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[BulkChange]:
         """Note for each whether it was undone."""
@@ -229,7 +229,7 @@ def _report(request: HttpRequest, bulk: BulkChange, done: str, *, undo_link: boo
     if bulk.left:
         first = ", ".join(f"{name} ({number}): {reason}" for number, name, reason in bulk.left[:NAMED])
         said = f"{_animals(len(bulk.left))} left as before: {first}."
-        address = bulk.pk and reverse("admin:pets_bulkchange_change", args=[bulk.pk])
+        address = reverse("admin:pets_bulkchange_change", args=[bulk.pk]) if bulk.pk else ""
         messages.warning(request, format_html('{} <a href="{}">All of them</a>', said, address) if address else said)
 
 

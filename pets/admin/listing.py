@@ -113,7 +113,7 @@ class PetChangeList(ChangeList):
         return [(str(value), str(label)) for value, label in PetStatus.choices]
 
     def tabs(self) -> list[dict[str, Any]]:
-        """Return a tab for all animals and for each status, with the count of the kept stock if nothing else filters."""
+        """Return a tab for all animals and each status, with the count of the kept stock if nothing else filters."""
         others = [name for name in self.params if name not in {STATUS, ORDER_VAR}]
         counts = {} if others else stock.by_status()
         here = self.params.get(STATUS, "")
@@ -121,7 +121,9 @@ class PetChangeList(ChangeList):
             {
                 "label": label,
                 "is_here": value == here,
-                "query": self.get_query_string({STATUS: value} if value else {}, [PAGE_VAR, *([] if value else [STATUS])]),
+                "query": self.get_query_string(
+                    {STATUS: value} if value else {}, [PAGE_VAR, *([] if value else [STATUS])]
+                ),
                 "count": None if others else counts.get(value, 0) if value else sum(counts.values()),
             }
             for value, label in [("", "All"), *self.statuses()]
@@ -131,14 +133,17 @@ class PetChangeList(ChangeList):
         """Return the filters that are set, each with the query string without it."""
         return [
             {"label": str(field.label), "value": _said(field), "without": self.get_query_string(remove=[field.name])}
-            for spec in self.filter_specs
+            for spec in self._forms()
             for field in spec.form
             if spec.used_parameters.get(field.name) and field.name != STATUS
         ]
 
     def has_invalid_filter(self) -> bool:
         """Return whether a filter makes no sense, so that its error must be in sight."""
-        return any(spec.form.errors for spec in self.filter_specs)
+        return any(spec.form.errors for spec in self._forms())
+
+    def _forms(self) -> list[Any]:
+        return list(self.filter_specs)
 
     @property
     def _oldest_first(self) -> bool:

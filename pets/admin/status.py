@@ -27,7 +27,7 @@ def change(request: HttpRequest, number: int) -> HttpResponse:
         message = "A status that no form of ours sends"
         raise SuspiciousOperation(message)
     status, seen = wanted[1], int(wanted[2])
-    done = make({number: seen}, Target("status", status, status), user=request.user)
+    done = make({number: seen}, Target("status", status, status), user=request.user)  # type: ignore[arg-type]  # signed in
     if done.changed:
         name = Pet.objects.values_list("name", flat=True).get(pk=number)
         messages.success(request, f"“{name}” is {status} now.", extra_tags=f"undo {done.pk}")
@@ -45,7 +45,7 @@ def _why_not(number: int, seen: int) -> str:
         return format_html("“{}” was not changed. Someone else changed it after you opened the list. {}", pet, changes)
     last = Pet.history.filter(id=number).order_by("-history_id").first()
     return format_html(
-        "“{}” was deleted after you opened the list. Nothing changed. <a href=\"{}?q={}\">Deleted animals</a>",
+        '“{}” was deleted after you opened the list. Nothing changed. <a href="{}?q={}">Deleted animals</a>',
         last.name if last else f"animal {number}",
         reverse("admin:pets_pet_deleted"),
         number,

@@ -5,7 +5,7 @@ from typing import Any
 from django import forms
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, QueryDict
+from django.http import HttpResponse, HttpResponseRedirect, QueryDict
 from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from django.views.decorators.http import require_POST
@@ -46,7 +46,7 @@ def views_of(request: Any) -> list[dict[str, Any]]:
 
 @require_POST
 def save(request: Any) -> HttpResponse:
-    """Save the query under a name; the same name replaces what it stood for."""
+    """Save the query under a name; the same name replaces an earlier view."""
     if not may_see_animals(request):
         raise PermissionDenied
     form = ViewForm(request.POST)

@@ -98,7 +98,7 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]  # allauth ha
             super().pre_authenticate(request, **credentials)
             elsewhere = lockout.spend_elsewhere(request, name)
             if elsewhere is None:
-                raise self.validation_error("too_many_login_attempts")
+                raise self.validation_error("too_many_login_attempts")  # noqa: EM101 - a code
         except ValidationError:
             lockout.note(name)
             raise

@@ -39,22 +39,23 @@ class NewMemberForm(forms.ModelForm):
 
 
 class MemberForm(UserChangeForm):
-    """Keeps an active administrator, and asks twice before you give up rights of your own."""
+    """Keeps an active administrator, and asks twice before you give up your own rights."""
 
     sure = forms.BooleanField(required=False, widget=forms.HiddenInput)
     editor: User
     """Who sends the form."""
 
     def clean(self) -> dict[str, Any] | None:
-        """Reject what nobody could undo, and what its sender may not have meant."""
+        """Reject what nobody could undo, and ask again about what may be a mistake."""
         cleaned = super().clean()
         if self.errors or self.instance.pk is None:
             return cleaned
         if _is_administrator(self.instance) and not self._stays_administrator() and not _others(self.instance).exists():
             raise ValidationError(LAST_ADMINISTRATOR, code="last_administrator")
         if self.instance.pk == self.editor.pk and (lost := self._lost()) and not self.cleaned_data.get("sure"):
-            self.data = self.data.copy()
-            self.data["sure"] = "on"
+            again: Any = self.data
+            self.data = again = again.copy()
+            again["sure"] = "on"
             message = f"Not saved. You would lose rights of your own: {lost}. To do it anyway, save again."
             raise ValidationError(message, code="own_rights")
         return cleaned
@@ -68,10 +69,12 @@ class MemberForm(UserChangeForm):
         return self._after("is_active") and self._after("is_staff") and (self._after("is_superuser") or has_role)
 
     def _lost(self) -> str:
-        """Return what the member has and would not have."""
+        """Return the rights that the account has and would not have."""
         before = User.objects.get(pk=self.instance.pk)
         kept = {group.pk for group in self.cleaned_data.get("groups", [])}
-        switched_off = [label for column, label in RIGHTS.items() if getattr(before, column) and not self._after(column)]
+        switched_off = [
+            label for column, label in RIGHTS.items() if getattr(before, column) and not self._after(column)
+        ]
         return ", ".join([*switched_off, *(group.name for group in before.groups.all() if group.pk not in kept)])
 
 
@@ -84,7 +87,7 @@ class ResetForm(forms.Form):
 
 
 @admin.register(User)
-class MemberAdmin(OfficeAdmin, UserAdmin):
+class MemberAdmin(OfficeAdmin, UserAdmin):  # type: ignore[misc]  # the actions
     """Staff members get roles, not single permissions. Only a superuser can create or edit superusers."""
 
     form = MemberForm
@@ -110,10 +113,10 @@ class MemberAdmin(OfficeAdmin, UserAdmin):
         kwargs |= {"widget": forms.CheckboxSelectMultiple, "label": label, "help_text": ""}
         return super().formfield_for_manytomany(db_field, request, **kwargs)
 
-    def get_form(self, request: Any, obj: User | None = None, **kwargs: Any) -> Any:
+    def get_form(self, request: Any, obj: User | None = None, **kwargs: Any) -> Any:  # type: ignore[override]
         """Return a form that knows who sends it."""
         form = super().get_form(request, obj, **kwargs)
-        form.editor = request.user
+        form.editor = request.user  # type: ignore[attr-defined]  # a MemberForm
         return form
 
     def get_deleted_objects(self, objs: Any, request: HttpRequest) -> tuple[Any, ...]:
@@ -212,7 +215,7 @@ class MemberAdmin(OfficeAdmin, UserAdmin):
 
 
 @admin.register(Group)
-class RoleAdmin(OfficeAdmin, GroupAdmin):
+class RoleAdmin(OfficeAdmin, GroupAdmin):  # type: ignore[misc]  # the actions
     """Each migrate resets the four roles to those in `roles.py`. For other permissions, add a group."""
 
     filter_horizontal = ()
@@ -225,7 +228,7 @@ class RoleAdmin(OfficeAdmin, GroupAdmin):
         """Return the same for deleting."""
         return super().has_delete_permission(request, obj) and (obj is None or obj.name not in ROLES)
 
-    def formfield_for_manytomany(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
+    def formfield_for_manytomany(self, db_field: Any, request: HttpRequest | None = None, **kwargs: Any) -> Any:
         """Return the permissions as checkboxes."""
         kwargs |= {"widget": forms.CheckboxSelectMultiple, "help_text": ""}
         return super().formfield_for_manytomany(db_field, request, **kwargs)
@@ -236,7 +239,7 @@ def _can_edit(request: Any, member: User | None) -> bool:
 
 
 def _is_administrator(member: User) -> bool:
-    return _administrators().filter(pk=member.pk).exists()
+    return bool(_administrators().filter(pk=member.pk).exists())
 
 
 def _others(*members: User) -> Any:

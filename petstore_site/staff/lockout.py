@@ -1,4 +1,4 @@
-"""Locked names: failed sign-ins are counted by name and address, so that no stranger can lock a member out."""
+"""Locked names: failed sign-ins are counted by name and address, so that no stranger can lock an owner out."""
 
 import time
 from datetime import timedelta
@@ -42,7 +42,7 @@ def spend_elsewhere(request: HttpRequest, name: str) -> Any:
 
 
 def note(name: str) -> None:
-    """Store that a name is locked for an address, or everywhere, for the page of the member."""
+    """Store that a name is locked for an address, or everywhere, for the page of the account."""
     cache.set(_locked(name), time.time(), PERIOD)
 
 
@@ -58,7 +58,7 @@ def unlock(name: str) -> None:
 
 
 def note_address(request: HttpRequest, user: Any) -> None:
-    """Store that this member signed in from this address."""
+    """Store that this account signed in from this address."""
     now = timezone.now()
     KnownAddress.objects.update_or_create(user=user, address=ratelimit.get_ip(request), defaults={"last_at": now})
 

@@ -39,14 +39,14 @@ class TemporaryPasswordManager(models.Manager["TemporaryPassword"]):
 
 
 class KnownAddress(models.Model):
-    """An address that a member signed in from: failed attempts from others do not lock the member out there."""
+    """An address that an account signed in from: failed attempts from others do not lock it there."""
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
     address = models.CharField(max_length=45)
     last_at = models.DateTimeField()
 
     class Meta:
-        """One row for each member and address."""
+        """One row for each account and address."""
 
         constraints: ClassVar = [models.UniqueConstraint(fields=["user", "address"], name="known_address_is_one")]
 

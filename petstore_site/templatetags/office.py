@@ -14,7 +14,7 @@ register = template.Library()
 
 @register.simple_tag
 def icon(name: str) -> SafeString:
-    """Return the icon of that name in icons.svg. It says nothing to screen readers: a word stands beside it."""
+    """Return the icon of that name in icons.svg. It says nothing to screen readers: a word is beside it."""
     sprite = static("petstore/icons.svg")
     return format_html('<svg class="icon" aria-hidden="true"><use href="{}#i-{}"/></svg>', sprite, name)
 
@@ -29,7 +29,7 @@ def badge(kind: Any, label: Any) -> SafeString:
 def moment(at: datetime | None) -> str:
     """Return a time as people say it, in UTC: "Today 15:12", "19 Nov 09:40", "19 Nov 2025, 09:40"."""
     if at is None:
-        return "–"
+        return "–"  # noqa: RUF001 - a dash
     at, today = timezone.localtime(at), timezone.localdate()
     if today - at.date() == timedelta():
         return f"Today {at:%H:%M}"
@@ -40,4 +40,4 @@ def moment(at: datetime | None) -> str:
 def initials(user: Any) -> str:
     """Return two letters for a person."""
     words = user.get_full_name().split() or [user.get_username()]
-    return (words[0][:1] + words[-1][:1] if words[1:] else words[0][:2]).upper()
+    return str(words[0][:1] + words[-1][:1] if words[1:] else words[0][:2]).upper()

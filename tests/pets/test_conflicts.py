@@ -98,7 +98,9 @@ def test_a_deleted_animal_is_named_and_what_was_typed_is_kept(staff: Client, rex
     assert answer.status_code == 404
     assert "“Rex” was deleted after you opened it." in page
     assert f'href="{PETS}deleted/?q={number}"' in page
-    assert f'href="{PETS}add/?name=Other&amp;category={rex.category_id}&amp;status=sold&amp;external_reference="' in page
+    assert (
+        f'href="{PETS}add/?name=Other&amp;category={rex.category_id}&amp;status=sold&amp;external_reference="' in page
+    )
 
 
 @pytest.fixture

@@ -66,7 +66,9 @@ def test_the_tabs_count_from_the_stock(staff: Client, category: Category) -> Non
         PetFactory(category=category, status=name)
 
     def tabs(query: str) -> list[Any]:
-        return [(tab["label"], tab["count"], tab["is_here"]) for tab in staff.get(f"{PETS}{query}").context["cl"].tabs()]
+        return [
+            (tab["label"], tab["count"], tab["is_here"]) for tab in staff.get(f"{PETS}{query}").context["cl"].tabs()
+        ]
 
     assert tabs("") == [("All", 3, True), ("Available", 2, False), ("Pending", 0, False), ("Sold", 1, False)]
     assert [count for _, count, _ in tabs("?q=rex")] == [None] * 4

@@ -1,4 +1,4 @@
-"""Addresses that members signed in from."""
+"""Addresses that accounts signed in from."""
 
 import django.db.models.deletion
 from django.conf import settings
