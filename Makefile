@@ -21,7 +21,7 @@ LEAST_COVERAGE := 95
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run test test-all test-nightly e2e fuzz mutants bench-import lint words openapi lock audit clean
+.PHONY: help run test test-all test-nightly e2e fuzz mutants bench bench-report bench-import lint words openapi clients lock audit clean
 .PHONY: fast-sqlite fast-postgresql all-sqlite all-postgresql coverage django61 explore-sqlite explore-postgresql
 .PHONY: python port always
 
@@ -36,11 +36,15 @@ help:
 	@echo 'make e2e      run only the browser tests'
 	@echo 'make fuzz     test a new service against its description (FUZZ_ARGS="--cases 100000 --base URL --key KEY")'
 	@echo 'make mutants  change the code in many places, one at a time, and list the changes that no test notices'
+	@echo 'make bench    compare the API with what other frameworks take (BENCH_ARGS="--rounds 2")'
+	@echo 'make bench-report'
+	@echo '              fill docs/performance.md with the figures of the last make bench'
 	@echo 'make bench-import'
 	@echo '              compare the import with alternatives (BENCH_ARGS="--rows 20000")'
 	@echo 'make lint     check style, types, layers, templates, migrations, the API description, production settings'
 	@echo 'make words    list the words that the house style avoids'
 	@echo 'make openapi  regenerate docs/openapi.yaml'
+	@echo 'make clients  build the Python and TypeScript clients into clients/dist (needs node and npm)'
 	@echo 'make lock     regenerate requirements/*.txt (LOCK_ARGS=--upgrade for newer versions)'
 	@echo 'make audit    check the locked versions for known vulnerabilities (uses the network)'
 	@echo 'make clean    remove everything created here, except var with the development database'
@@ -255,6 +259,19 @@ mutants: $(DEV) $(MUTANTS)
 
 # --- Measuring -------------------------------------------------------------------------------------------------------
 
+FASTIFY := benchmarks/peers/fastify/node_modules
+
+$(FASTIFY): benchmarks/peers/fastify/package-lock.json
+	@npm ci --prefix $(@D) --ignore-scripts --no-audit --no-fund --silent && touch $@
+
+bench: $(DEV)
+	@$(MAKE) $(BENCHMARKS) || echo 'Left out: the peers in Python cannot be installed.' >&2
+	@$(MAKE) $(FASTIFY) || echo 'Left out: Fastify cannot be installed.' >&2
+	@$(APART) $(PY) tests/with_postgresql.py $(PY) -m benchmarks.requests $(BENCH_ARGS)
+
+bench-report: $(DEV)
+	@$(PY) -m benchmarks.report
+
 bench-import: $(DEV)
 	@$(MAKE) $(BENCHMARKS) || echo 'Left out: django-import-export cannot be installed.' >&2
 	@$(APART) $(PY) tests/with_postgresql.py $(PY) -m benchmarks.imports $(BENCH_ARGS)
@@ -282,6 +299,8 @@ lint: $(DEV)
 	@$(PY) tests/words.py
 	@echo '== migrations'
 	@$(IN_FOLDER) && $(DEVELOPMENT) $(PY) manage.py makemigrations --check --dry-run
+	@echo '== safe migrations'
+	@$(APART) $(PY) tests/safe_migrations.py
 	@echo '== the API description'
 	@$(IN_FOLDER) && $(DEVELOPMENT) $(PY) $(SPECTACULAR) "$$tmp/openapi.yaml" && \
 		{ diff -u docs/openapi.yaml "$$tmp/openapi.yaml" || { echo 'docs/openapi.yaml is out of date. Run: make openapi' >&2; exit 1; }; }
@@ -294,6 +313,9 @@ words: $(DEV)
 
 openapi: $(DEV)
 	@$(IN_FOLDER) && $(DEVELOPMENT) $(PY) $(SPECTACULAR) docs/openapi.yaml
+
+clients: $(DEV)
+	@$(APART) $(PY) -m clients.build
 
 # --- Locking ---------------------------------------------------------------------------------------------------------
 
@@ -315,6 +337,6 @@ audit: $(DEV)
 	done; [ -z "$$failed" ]
 
 clean:
-	rm -rf .venv .venv-* mutants tests/clients/typescript/node_modules staticfiles .coverage .coverage.* .hypothesis .import_linter_cache \
+	rm -rf .venv .venv-* mutants clients/dist clients/typescript/node_modules $(FASTIFY) staticfiles .coverage .coverage.* .hypothesis .import_linter_cache \
 		.mypy_cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

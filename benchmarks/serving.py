@@ -46,13 +46,13 @@ def measure(store: PostgreSQL, folder: Path, *, rows: int) -> Iterator[str]:
     write_animals(folder / "more.csv", rows, series="B")
     fill(store, there)
     with running_server(database=store.url) as server:
-        ask = _client(server.port, server.manage("issue_api_key", "Benchmark", "--secret-only").strip())
-        _samples(ask, _after(WARM_UP_SECONDS))
-        idle = _samples(ask, _after(IDLE_SECONDS))
+        ask = client(server.port, server.manage("issue_api_key", "Benchmark", "--secret-only").strip())
+        samples(ask, after(WARM_UP_SECONDS))
+        idle = samples(ask, after(IDLE_SECONDS))
         began = time.perf_counter()
         meanwhile = _while_importing(store, folder / "more.csv", ask)
         seconds = time.perf_counter() - began
-        newest = _samples(ask, _after(1))[-1]
+        newest = samples(ask, after(1))[-1]
     _check(idle, meanwhile, newest, rows)
     yield f"GET {PATH} on one connection, {RATE} a second, of a catalogue of {rows:,} animals, two workers;"
     yield f"the import added {rows:,} more in {seconds:.1f} s. Each list was that of before it or that of after it."
@@ -60,7 +60,7 @@ def measure(store: PostgreSQL, folder: Path, *, rows: int) -> Iterator[str]:
     yield from _table(idle, meanwhile)
 
 
-def _client(port: int, key: str) -> Ask:
+def client(port: int, key: str) -> Ask:
     """Return a function that requests the newest animals, always on the same connection."""
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
 
@@ -72,33 +72,34 @@ def _client(port: int, key: str) -> Ask:
     return ask
 
 
-def _after(seconds: float) -> Callable[[], bool]:
+def after(seconds: float) -> Callable[[], bool]:
+    """Return a function that says whether so many seconds have passed."""
     end = time.perf_counter() + seconds
     return lambda: time.perf_counter() >= end
 
 
-def _samples(ask: Ask, is_over: Callable[[], bool]) -> list[Sample]:
+def samples(ask: Ask, is_over: Callable[[], bool]) -> list[Sample]:
     """Send `RATE` requests per second until `is_over`."""
-    samples, due = [], time.perf_counter()
+    found, due = [], time.perf_counter()
     while not is_over():
         time.sleep(max(0.0, due - time.perf_counter()))
         began = time.perf_counter()
         status, body = ask()
         seconds = time.perf_counter() - began
         ids = tuple(pet["id"] for pet in json.loads(body)) if status == 200 else ()
-        samples.append(Sample(began - due, seconds, status, ids))
+        found.append(Sample(began - due, seconds, status, ids))
         due += 1 / RATE
-    return samples
+    return found
 
 
 def _while_importing(store: PostgreSQL, file: Path, ask: Ask) -> list[Sample]:
     environment = os.environ | store.environment
     command = manage("import_pets", str(file), "-v0")
     process = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.DEVNULL)
-    samples = _samples(ask, lambda: process.poll() is not None)
+    found = samples(ask, lambda: process.poll() is not None)
     if process.returncode:
         sys.exit("The import failed.")
-    return samples
+    return found
 
 
 def _check(idle: Sequence[Sample], meanwhile: Sequence[Sample], newest: Sample, rows: int) -> None:

@@ -35,6 +35,9 @@ class Store(Protocol):
     def empty(self) -> None:
         """Delete everything except the categories, and leave nothing for VACUUM to do."""
 
+    def execute(self, *statements: str) -> str:
+        """Run the statements one by one, and return what the database printed."""
+
     def numbers(self, query: str) -> list[int]:
         """Return the row that `query` selects."""
 
@@ -69,7 +72,7 @@ class PostgreSQL:
         self.execute(FILL_CATEGORIES)
 
     def execute(self, *statements: str) -> str:
-        """Run the statements one by one, and return their output."""
+        """Run the statements one by one, and return what the database printed."""
         commands = [argument for statement in statements for argument in ("-c", statement)]
         return run(*psql(self.url), *commands, environment=self.environment).output
 
@@ -118,6 +121,13 @@ class SQLite:
         for left in self.path.parent.glob(f"{self.path.name}*"):
             left.unlink()
         shutil.copyfile(self._unfilled, self.path)
+
+    def execute(self, *statements: str) -> str:
+        """Run the statements one by one. SQLite prints nothing."""
+        with self._connection() as connection, connection:
+            for statement in statements:
+                connection.execute(statement)
+        return ""
 
     def numbers(self, query: str) -> list[int]:
         """Return the row that `query` selects."""

@@ -2,11 +2,13 @@
 
 from typing import ClassVar
 
+from drf_spectacular.utils import OpenApiExample, extend_schema_serializer
 from rest_framework import serializers
 
 from categories.models import Category
 
 
+@extend_schema_serializer(examples=[OpenApiExample("Dogs", {"id": 5, "name": "Dogs"}, response_only=True)])
 class CategorySerializer(serializers.ModelSerializer[Category]):
     """Category = `{id, name}`."""
 

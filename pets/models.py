@@ -46,11 +46,7 @@ STANDING = (ImportState.DONE, ImportState.PARTLY_UNDONE)
 
 
 class ImportRunQuerySet(models.QuerySet["ImportRun"]):
-    """The filters that lists of animals and later imports need."""
-
-    def writing(self) -> Self:
-        """Return the import that is under way, if there is one: it may be writing animals."""
-        return self.filter(state=ImportState.RUNNING).order_by()
+    """The filter that later imports need."""
 
     def wrote(self) -> Self:
         """Return the imports that added or changed animals and are not undone."""

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any, ClassVar, TypeVar
 
 from django.core.exceptions import ValidationError
-from drf_spectacular.utils import extend_schema_field
+from drf_spectacular.utils import OpenApiExample, extend_schema_field, extend_schema_serializer
 from rest_framework import serializers
 
 from categories.models import Category
@@ -86,6 +86,13 @@ class NewPetSerializer(serializers.ModelSerializer[Pet]):
         return PetSerializer(pet).data
 
 
+@extend_schema_serializer(
+    examples=[
+        OpenApiExample(
+            "Biscuit", {"id": 360, "name": "Biscuit", "categoryId": 5, "status": "available"}, response_only=True
+        )
+    ]
+)
 class PetSerializer(serializers.ModelSerializer[Pet]):
     """Pet: an animal as returned."""
 

@@ -5,28 +5,31 @@ from typing import Any, ClassVar
 from django.db import IntegrityError, transaction
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema, extend_schema_view
-from rest_framework import mixins
 from rest_framework.exceptions import ValidationError
+from rest_framework.request import Request
+from rest_framework.response import Response
 from rest_framework.reverse import reverse
 from rest_framework.serializers import BaseSerializer
 from rest_framework.viewsets import GenericViewSet
 
 from categories.models import Category
 from idempotency.views import IDEMPOTENCY_ERRORS, IdempotentCreateMixin
-from pets.models import ImportRun, Pet, PetStatus
+from pets import statements
+from pets.models import Pet, PetStatus
 from pets.rules import NO_SUCH_CATEGORY
 from pets.serializers import NewPetSerializer, PetSerializer
 from rest.description import BODY_ERRORS, LIST_ERRORS
 from rest.errors import ErrorCode
 from rest.ids import find
 from rest.paging import KeysetPagination
+from rest.statements import Statements
 
 
 class PetPagination(KeysetPagination):
     """Pages of animals, which can be filtered by status."""
 
     filters: ClassVar = {"status": PetStatus}
-    being_written = ImportRun.objects.writing()
+    statements: ClassVar[Statements] = statements
 
 
 @extend_schema_view(
@@ -58,7 +61,7 @@ class PetPagination(KeysetPagination):
         parameters=[OpenApiParameter("petId", OpenApiTypes.INT64, "path", description="Identifier of the animal.")],
     ),
 )
-class PetViewSet(IdempotentCreateMixin, mixins.ListModelMixin, mixins.RetrieveModelMixin, GenericViewSet[Pet]):
+class PetViewSet(IdempotentCreateMixin, GenericViewSet[Pet]):
     """The animals of the catalogue."""
 
     queryset = Pet.objects.only("id", "name", "category_id", "status")
@@ -75,9 +78,13 @@ class PetViewSet(IdempotentCreateMixin, mixins.ListModelMixin, mixins.RetrieveMo
         """Return NewPet for what comes in, Pet for what goes out."""
         return NewPetSerializer if self.action == "create" else PetSerializer
 
-    def get_object(self) -> Pet:
+    def list(self, request: Request) -> Response:
+        """Return a page of animals."""
+        return PetPagination().respond(request)
+
+    def retrieve(self, _request: Request, petId: str) -> Response:  # noqa: N803 - the interface document's name
         """Return the animal that the path names, or raise `APIError`."""
-        return find(self.get_queryset(), self.kwargs["petId"], missing=ErrorCode.PET_NOT_FOUND)
+        return Response(statements.shown(find(statements, petId, missing=ErrorCode.PET_NOT_FOUND)))
 
     def perform_create(self, serializer: BaseSerializer[Pet]) -> None:
         """Save the animal; its category may have been deleted since it was looked up."""

@@ -8,12 +8,13 @@ from django.contrib.admin import autodiscover
 from django.contrib.admin.apps import SimpleAdminConfig
 from django.contrib.admin.checks import check_admin_app, check_dependencies
 from django.core.checks import CheckMessage, Tags, register
-from django.core.signals import request_finished
+from django.core.signals import request_finished, request_started
 from django.db.backends.signals import connection_created
 from simple_history.signals import pre_create_historical_record
 
 from history.acting import begin_command, end_request, sign
-from rest.database_errors import watch_commits
+from rest.database_errors import drop_closed, watch_commits
+from rest.signals import commit_in_doubt, limiter_failed
 
 
 class PetstoreSiteConfig(AppConfig):
@@ -26,9 +27,24 @@ class PetstoreSiteConfig(AppConfig):
         from petstore_site.configuration import checks  # noqa: F401, PLC0415 - importing registers
 
         connection_created.connect(watch_commits)
+        commit_in_doubt.connect(_count_commit_in_doubt)
+        limiter_failed.connect(_count_limiter_failure)
+        request_started.connect(drop_closed)
         request_finished.connect(end_request)
         pre_create_historical_record.connect(sign)
         begin_command(sys.argv)
+
+
+def _count_commit_in_doubt(**_signal: Any) -> None:
+    from petstore_site import metrics  # noqa: PLC0415 - commands do not load it
+
+    metrics.count_commit_in_doubt()
+
+
+def _count_limiter_failure(**_signal: Any) -> None:
+    from petstore_site import metrics  # noqa: PLC0415 - commands do not load it
+
+    metrics.count_limiter_failure()
 
 
 class PetstoreAdminConfig(SimpleAdminConfig):

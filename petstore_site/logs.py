@@ -1,10 +1,11 @@
 """Log lines: JSON for machines or text for people, each with the request ID, none with a secret."""
 
-import json
 import logging
 import re
 from datetime import UTC, datetime
 from typing import Any
+
+import orjson
 
 from history.acting import acting
 from petstore_site.apikeys import keys
@@ -15,8 +16,10 @@ ADDRESS_PASSWORD = re.compile(r"(://[^:/@\s]*:)[^@/\s]+@")
 
 def redact(text: str) -> str:
     """Return `text` with the secret part of API keys, bearer tokens and address passwords replaced by ***."""
-    text = BEARER.sub(r"\1***", keys.redact(text))
-    return ADDRESS_PASSWORD.sub(r"\1***@", text)
+    text = keys.redact(text)
+    if "bearer" in text.lower():
+        text = BEARER.sub(r"\1***", text)
+    return ADDRESS_PASSWORD.sub(r"\1***@", text) if "://" in text else text
 
 
 class JSONFormatter(logging.Formatter):
@@ -35,7 +38,7 @@ class JSONFormatter(logging.Formatter):
         if record.exc_info:
             line["traceback"] = self.formatException(record.exc_info)
         clean = {name: redact(value) if isinstance(value, str) else value for name, value in line.items()}
-        return json.dumps(clean, ensure_ascii=False, default=str)
+        return orjson.dumps(clean, default=str).decode()
 
 
 class TextFormatter(logging.Formatter):

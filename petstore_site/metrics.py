@@ -36,6 +36,12 @@ class Metrics:
         self.defects = Counter(
             "petstore_defects_total", "Things that should never happen.", ["kind"], registry=self.registry
         )
+        self.limiter_failures = Counter(
+            "petstore_limiter_failures_total", "Times that rate limits could not be counted.", registry=self.registry
+        )
+        self.commits_in_doubt = Counter(
+            "petstore_commits_in_doubt_total", "Commits that no standby confirmed.", registry=self.registry
+        )
 
 
 def _metrics() -> Metrics | None:
@@ -62,6 +68,18 @@ def count_defect(kind: str) -> None:
     """Count something that should never happen; `kind` is one of few fixed words."""
     if metrics:
         metrics.defects.labels(kind).inc()
+
+
+def count_limiter_failure() -> None:
+    """Count that the cache did not respond to the limiter."""
+    if metrics:
+        metrics.limiter_failures.inc()
+
+
+def count_commit_in_doubt() -> None:
+    """Count a commit whose outcome is not known."""
+    if metrics:
+        metrics.commits_in_doubt.inc()
 
 
 def serve(host: str, port: int, *, parent: int) -> None:

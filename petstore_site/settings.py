@@ -137,7 +137,6 @@ INSTALLED_APPS = [
     "django.forms",
     "rest_framework",
     "drf_spectacular",
-    "drf_spectacular_sidecar",
     "simple_history",
     "corsheaders",
     "csp",
@@ -150,21 +149,13 @@ INSTALLED_APPS = [
 CORS_ALLOWED_ORIGINS: list[str] = env.parsed("CORS_ALLOWED_ORIGINS", _origins, [])
 
 MIDDLEWARE = [
-    "petstore_site.middleware.RequestLogMiddleware",
-    "petstore_site.request_desk.middleware.RequestRecordMiddleware",
+    "petstore_site.middleware.ObservingMiddleware",
+    "petstore_site.api.APIMiddleware",  # what follows is for pages
     "petstore_site.middleware.HeadMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "csp.middleware.CSPMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
-    *(["rest.middleware.PreflightMiddleware"] if CORS_ALLOWED_ORIGINS else []),
-    "petstore_site.apikeys.middleware.KeyExpiryMiddleware",
-    "rest.limits.RateLimitMiddleware",
-    "rest.middleware.DeprecationMiddleware",
-    "rest.middleware.CachingMiddleware",
     "petstore_site.middleware.DatabaseErrorMiddleware",
-    "rest.middleware.OptionsMiddleware",
-    "rest.middleware.InputMiddleware",
-    "petstore_site.apikeys.middleware.KeyUseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
@@ -189,8 +180,12 @@ TEMPLATES: list[dict[str, Any]] = [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
+<<<<<<< HEAD
                 "petstore_site.public.pages.environment",
                 "petstore_site.back_office.navigation.navigation",
+=======
+                "petstore_site.public.environment.environment",
+>>>>>>> main
             ],
         },
     },
@@ -205,9 +200,7 @@ DATABASE_BEHIND_PGBOUNCER = env.flag("DATABASE_BEHIND_PGBOUNCER", default=False)
 
 
 def _database(url: str) -> dict[str, Any]:
-    return parse_database_url(
-        url, base_dir=BASE_DIR, serving=SERVING, threads=THREADS, pgbouncer=DATABASE_BEHIND_PGBOUNCER
-    )
+    return parse_database_url(url, base_dir=BASE_DIR, serving=SERVING, pgbouncer=DATABASE_BEHIND_PGBOUNCER)
 
 
 DATABASES = {"default": env.parsed_secret("DATABASE_URL", _database, _database("sqlite:///var/petstore.sqlite3"))}
@@ -298,8 +291,12 @@ SPECTACULAR_SETTINGS: dict[str, Any] = {
         {"url": STAGING_URL, "description": "Staging"},
     ],
     "TAGS": [
-        {"name": "pets", "description": "The animals of the catalogue."},
-        {"name": "categories", "description": "An addition to version 1.0.0: the valid values of `categoryId`."},
+        {"name": "pets", "x-displayName": "Animals", "description": "The animals of the catalogue."},
+        {
+            "name": "categories",
+            "x-displayName": "Categories",
+            "description": "An addition to version 1.0.0: the valid values of `categoryId`.",
+        },
     ],
     "SCHEMA_PATH_PREFIX": "/v1",
     "SCHEMA_PATH_PREFIX_TRIM": True,

@@ -4,15 +4,14 @@ from django.contrib import admin
 from django.urls import include, path, re_path
 
 from petstore_site.apikeys import schema  # noqa: F401 - importing registers it with drf-spectacular
-from petstore_site.public import health, pages
+from petstore_site.public import description, health
 from rest.views import UnknownRouteView
 
 admin.autodiscover()
 
 urlpatterns = [
-    path("", pages.landing, name="landing"),
-    path("docs/", pages.docs, name="docs"),
-    path("openapi.json", pages.description, name="description"),
+    path("", include("petstore_site.portal.urls")),
+    path("openapi.json", description.openapi, name="description"),
     path("livez", health.livez, name="livez"),
     path("readyz", health.readyz, name="readyz"),
     path("admin/account/", include("petstore_site.staff.urls")),

@@ -1,13 +1,15 @@
 """Convert a database error into a response, by the table of SQLSTATEs in docs/operations.md."""
 
-import contextlib
 import sqlite3
 import threading
 from dataclasses import dataclass
+from select import POLLIN, poll
 from typing import TYPE_CHECKING, Any
 
-from django.db import DatabaseError, DataError, InterfaceError, OperationalError
+from django.db import DatabaseError, DataError, InterfaceError, OperationalError, connection
 from django.db.backends.base.base import BaseDatabaseWrapper
+
+from rest.signals import commit_in_doubt
 
 if TYPE_CHECKING:
     from psycopg.errors import Diagnostic  # with SQLite, psycopg is never loaded
@@ -81,10 +83,27 @@ def rejected_data(error: BaseException) -> bool:
 
 
 def drop(wrapper: BaseDatabaseWrapper) -> None:
-    """Close the connection itself, so that a pool does not hand it out again."""
+    """Close the connection, even inside a transaction."""
     if wrapper.connection is not None:
         wrapper.connection.close()
     wrapper.close()
+
+
+def drop_closed(**_signal: Any) -> None:
+    """Receive `request_started`: drop this thread's connection if the server has closed it, which costs no query.
+
+    Nothing is expected on an idle connection, so what can be read is its end, or why it ended.
+    """
+    if connection.vendor == "postgresql" and connection.connection is not None and not connection.in_atomic_block:
+        raw = connection.connection
+        if raw.closed or _can_be_read(raw.fileno()):
+            drop(connection)
+
+
+def _can_be_read(socket: int) -> bool:
+    poller = poll()
+    poller.register(socket, POLLIN)
+    return bool(poller.poll(0))
 
 
 _thread = threading.local()
@@ -94,10 +113,7 @@ SYNCHRONOUS_WAIT_CANCELED = "canceling wait for synchronous replication"
 def watch_commits(*, connection: BaseDatabaseWrapper, **_signal: Any) -> None:
     """Receive `connection_created`: watch for a COMMIT that no standby confirmed."""
     if connection.vendor == "postgresql":
-        raw = connection.connection
-        with contextlib.suppress(ValueError):  # a pooled connection gets here each time it is used
-            raw.remove_notice_handler(_notice)
-        raw.add_notice_handler(_notice)
+        connection.connection.add_notice_handler(_notice)
 
 
 def reset_commit_state() -> None:
@@ -113,3 +129,4 @@ def commit_unconfirmed() -> bool:
 def _notice(diagnostic: "Diagnostic") -> None:
     if SYNCHRONOUS_WAIT_CANCELED in (diagnostic.message_primary or ""):
         _thread.unconfirmed = True
+        commit_in_doubt.send(sender=None)

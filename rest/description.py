@@ -33,10 +33,15 @@ HEADERS: dict[str, Schema] = {
     "X-Request-ID": _text_header(
         "The request ID in our logs. It is your own if you sent a valid one.", pattern="^[A-Za-z0-9._-]{1,128}$"
     ),
-    "ETag": _text_header("Changes when the response changes, including its `Link` (RFC 9110)."),
+    "ETag": _text_header(
+        "Changes when the response changes, including its `Link` (RFC 9110).",
+        examples=['"0dce53d9563a05fcfedf89eb5f5d67b0"'],
+    ),
     "Cache-Control": _text_header("The response is private. Revalidate it before each use.", const="private, no-cache"),
     "Next": _text_header('Sent if there are more: `<URL of the next page>; rel="next"` (RFC 8288).'),
-    "Location": _text_header("The URL of the new animal.", format="uri"),
+    "Location": _text_header(
+        "The URL of the new animal.", format="uri", examples=["https://petstore.example/v1/pets/360"]
+    ),
     "Idempotency-Replayed": _text_header("Sent when this is the stored response to an earlier request.", const="true"),
     "Deprecation": _text_header("Since when the operation is deprecated (RFC 9745).", pattern="^@[0-9]+$"),
     "Sunset": _text_header("When the operation will be removed (RFC 8594).", const="Thu, 05 Dec 2030 00:00:00 GMT"),

@@ -1,27 +1,23 @@
-"""How an ID is written in a path, and the object that it names."""
+"""How an ID is written in a path, and the row that it names."""
 
 import re
-from typing import TypeVar
-
-from django.db.models import Model, QuerySet
 
 from rest.errors import APIError, ErrorCode
+from rest.statements import Row, Statements, run
 
 INT64_MAX = 2**63 - 1
 
-M = TypeVar("M", bound=Model)
 
-
-def find(queryset: QuerySet[M], segment: str, *, missing: ErrorCode) -> M:
-    """Return the object whose ID the path segment writes; raises `APIError` with the code `missing`.
+def find(statements: Statements, segment: str, *, missing: ErrorCode) -> Row:
+    """Return the row whose ID the path segment writes; raises `APIError` with the code `missing`.
 
     `0`, `01`, `1.0` and `abc` are never IDs, so they give the same error as an ID that does not exist.
     """
     pk = parse_id(segment)
-    found = queryset.filter(pk=pk).first() if pk else None
-    if found is None:
+    found = run(statements.one(pk)) if pk else []
+    if not found:
         raise APIError(missing)
-    return found
+    return found[0]
 
 
 def parse_id(segment: str) -> int | None:

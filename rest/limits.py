@@ -12,7 +12,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from django.conf import settings
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest
 from limits import (
     RateLimitItem,
     RateLimitItemPerDay,
@@ -28,6 +28,7 @@ from rest_framework.throttling import BaseThrottle
 
 from rest.breaker import Breaker
 from rest.rates import parse_rate
+from rest.signals import limiter_failed
 
 if TYPE_CHECKING:
     from rest_framework.views import APIView  # it imports the classes that the settings name, this file's too
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 
-GetResponse = Callable[[HttpRequest], HttpResponse]
 T = TypeVar("T")
 
 
@@ -95,7 +95,7 @@ class KeyRateThrottle(BaseThrottle):
     window = Window(0, 0)
 
     def allow_request(self, request: Request, _view: "APIView") -> bool:
-        """Return whether the request is within the limit, and keep what is left for `RateLimitMiddleware`."""
+        """Return whether the request is within the limit, and keep what is left for `rate_limit_headers`."""
         rate = _rate_of(request.auth)
         if rate is None:
             return True
@@ -114,20 +114,10 @@ class KeyRateThrottle(BaseThrottle):
         return self.window.seconds
 
 
-class RateLimitMiddleware:
-    """Say how much of its limit a key has left, on every response to it, also those that were not counted."""
-
-    def __init__(self, get_response: GetResponse) -> None:
-        """Wrap every layer that may replace a response."""
-        self.get_response = get_response
-
-    def __call__(self, request: HttpRequest) -> HttpResponse:
-        """Add `RateLimit-Policy` and `RateLimit`."""
-        response = self.get_response(request)
-        headers = getattr(request, "rate_limit_headers", None)
-        for name, value in (_uncounted(request) if headers is None else headers).items():
-            response[name] = value
-        return response
+def rate_limit_headers(request: HttpRequest) -> dict[str, str]:
+    """Return how much of its limit the key has left, also for a request that was not counted."""
+    headers: dict[str, str] | None = getattr(request, "rate_limit_headers", None)
+    return _uncounted(request) if headers is None else headers
 
 
 def _uncounted(request: HttpRequest) -> dict[str, str]:
@@ -148,6 +138,7 @@ def _unless_lost(ask: Callable[[], T]) -> T | None:
         response = ask()
     except StorageError:
         breaker.fail()
+        limiter_failed.send(sender=None)
         logger.exception("Rate limits are not applied for %s s: their counts cannot be reached", breaker.seconds)
         return None
     breaker.succeed()

@@ -5,8 +5,6 @@ from enum import Enum
 from functools import partial
 from typing import Any
 
-from rest_framework.request import Request
-
 from rest.errors import APIError, ErrorCode
 
 Filters = Mapping[str, type[Enum]]
@@ -19,13 +17,13 @@ Reader = Callable[[str], Any]
 class Query:
     """The parameters of a list that were sent: `values` by name, and in `errors` a sentence for each wrong one."""
 
-    def __init__(self, request: Request, readers: dict[str, Reader]) -> None:
+    def __init__(self, getlist: Callable[[str], list[str]], readers: dict[str, Reader]) -> None:
         """Read each parameter that has a reader, in this order; others are ignored (docs/decisions/0009)."""
         self.values: dict[str, Any] = {}
         self.errors: dict[str, str] = {}
         for name, read in readers.items():
             try:
-                if (text := _single(request, name)) is not None:
+                if (text := _single(getlist(name))) is not None:
                     self.values[name] = read(text)
             except ValueError as error:
                 self.errors[name] = f"{name} {error}"
@@ -36,8 +34,7 @@ class Query:
             raise APIError(ErrorCode.INVALID_PARAMETER, " ".join(self.errors.values()))
 
 
-def _single(request: Request, name: str) -> str | None:
-    values = request.query_params.getlist(name)
+def _single(values: list[str]) -> str | None:
     if len(values) > 1:
         message = "must be given only once."
         raise ValueError(message)

@@ -17,7 +17,6 @@ def open_to_the_shop(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CORS_ALLOWED_ORIGINS", SHOP)
     read = runpy.run_path(str(ROOT / "petstore_site" / "settings.py"))
     settings.CORS_ALLOWED_ORIGINS = read["CORS_ALLOWED_ORIGINS"]
-    settings.MIDDLEWARE = read["MIDDLEWARE"]
 
 
 def test_off_by_default(api: ApiClient) -> None:

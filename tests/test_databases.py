@@ -12,7 +12,7 @@ BASE = Path("/srv/petstore")
 
 
 def parsed(url: str, **options: Any) -> dict[str, Any]:
-    defaults: dict[str, Any] = {"base_dir": BASE, "serving": True, "threads": 4, "pgbouncer": False}
+    defaults: dict[str, Any] = {"base_dir": BASE, "serving": True, "pgbouncer": False}
     return parse_database_url(url, **defaults | options)
 
 
@@ -38,15 +38,14 @@ def test_sqlite(url: str, name: Path) -> None:
 
 @pytest.mark.parametrize("scheme", ["postgres", "postgresql"])
 def test_postgresql_for_requests(scheme: str) -> None:
-    assert parsed(f"{scheme}://keeper:p%40ss%2Fword@db.example:5433/shop?sslmode=verify-full", threads=8) == {
+    assert parsed(f"{scheme}://keeper:p%40ss%2Fword@db.example:5433/shop?sslmode=verify-full") == {
         "ENGINE": "django.db.backends.postgresql",
         "NAME": "shop",
         "USER": "keeper",
         "PASSWORD": "p@ss/word",
         "HOST": "db.example",
         "PORT": "5433",
-        "CONN_MAX_AGE": 0,
-        "CONN_HEALTH_CHECKS": True,
+        "CONN_MAX_AGE": None,
         "DISABLE_SERVER_SIDE_CURSORS": False,
         "OPTIONS": {
             "connect_timeout": 2,
@@ -59,20 +58,22 @@ def test_postgresql_for_requests(scheme: str) -> None:
             "application_name": "petstore",
             "sslmode": "verify-full",
             "options": "-c statement_timeout=3s -c lock_timeout=1s -c idle_in_transaction_session_timeout=5s",
-            "pool": {"min_size": 2, "max_size": 8, "timeout": 2, "reconnect_timeout": 10},
+            "prepare_threshold": 2,
         },
     }
 
 
-def test_commands_have_no_pool_and_take_their_time() -> None:
-    options = parsed("postgres://u@h/shop", serving=False)["OPTIONS"]
-    assert options["options"] == "-c lock_timeout=5s"
-    assert "pool" not in options
+def test_commands_keep_no_connection_and_take_their_time() -> None:
+    settings = parsed("postgres://u@h/shop", serving=False)
+    assert settings["CONN_MAX_AGE"] == 0
+    assert settings["OPTIONS"]["options"] == "-c lock_timeout=5s"
+    assert "prepare_threshold" not in settings["OPTIONS"]
 
 
 def test_behind_pgbouncer_the_role_carries_the_deadlines() -> None:
     settings = parsed("postgres://u@h/shop", pgbouncer=True)
     assert "options" not in settings["OPTIONS"]
+    assert "prepare_threshold" not in settings["OPTIONS"]
     assert settings["DISABLE_SERVER_SIDE_CURSORS"] is True
 
 

@@ -1,27 +1,39 @@
-"""Run what the documents show, and check the table of errors and the decision records."""
+"""Run what the documents and the portal show, and check the table of errors and the decision records."""
 
+import html
+import json
 import os
 import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from django.utils.text import slugify
 
+from clients.tools import node_tools
 from rest.errors import ErrorCode
+from tests.clients.conftest import or_skip
 from tests.server import ROOT, Gunicorn, running_server
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 IMPORTING = (ROOT / "docs" / "importing.md").read_text(encoding="utf-8")
 API = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
 DECISIONS = sorted((ROOT / "docs" / "decisions").glob("0*.md"))
-SNIPPETS = re.findall(r"^```(sh|python|ts) run\n(.*?)^```$", API, re.MULTILINE | re.DOTALL)
-RUNNERS = {
-    "sh": ["bash", "-euo", "pipefail", "-c"],
-    "python": [sys.executable, "-c"],
-    "ts": ["node", "--input-type=module", "-e"],
+LANGUAGES = ("sh", "python", "ts")
+TITLES = re.findall(r"^```sh run (.+)$", API, re.MULTILINE)
+OPERATIONS = ("listPets", "createPet", "getPet", "listCategories", "getCategory")
+RUNNERS = {"sh": ["bash", "-euo", "pipefail", "-c"], "python": [sys.executable, "-c"], "ts": ["node"]}
+COMPILER_OPTIONS = {
+    "strict": True,
+    "target": "es2022",
+    "module": "nodenext",
+    "moduleDetection": "force",
+    "lib": ["es2023", "dom", "dom.iterable"],
+    "types": ["node"],
+    "outDir": "js",
 }
 
 
@@ -35,7 +47,36 @@ def server() -> Iterator[Gunicorn]:
 @pytest.fixture(scope="module")
 def environment(server: Gunicorn) -> dict[str, str]:
     key = server.manage("issue_api_key", "Reader of the documents", "--secret-only").strip()
-    return {"PATH": os.environ["PATH"], "BASE": f"{server.url}/v1", "KEY": key}
+    return {"PATH": os.environ["PATH"], "PETSTORE_API_KEY": key, "KEY": key}
+
+
+@pytest.fixture(scope="module")
+def samples(server: Gunicorn) -> dict[tuple[str, str], str]:
+    """What a reader copies from the portal: (name of the sample, language) → code."""
+    pages = "".join(server.send("GET", path).body.decode() for path in ("/docs/guide/", "/docs/"))
+    panel = r'role="tabpanel" id="([\w-]+)-(sh|python|ts)".*?<code class="hl">(.*?)</code></pre>'
+    return {
+        (name, language): html.unescape(re.sub(r"<[^>]+>", "", code))
+        for name, language, code in re.findall(panel, pages, re.DOTALL)
+    }
+
+
+@pytest.fixture(scope="module")
+def compiled(samples: dict[tuple[str, str], str], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of the TypeScript samples as JavaScript, once the strict compiler has nothing to say."""
+    folder = tmp_path_factory.mktemp("samples")
+    with or_skip():
+        (folder / "node_modules").symlink_to(node_tools())
+    (folder / "package.json").write_text('{"type": "module"}')
+    (folder / "tsconfig.json").write_text(json.dumps({"compilerOptions": COMPILER_OPTIONS, "include": ["*.ts"]}))
+    for (name, language), code in samples.items():
+        if language == "ts":
+            (folder / f"{name}.ts").write_text(code)
+    done = subprocess.run(
+        ["node_modules/.bin/tsc"], cwd=folder, capture_output=True, text=True, timeout=120, check=False
+    )
+    assert done.returncode == 0, done.stdout
+    return folder / "js"
 
 
 def need(program: str) -> None:
@@ -95,30 +136,57 @@ def _without_times(text: str) -> list[str]:
     return sorted(text.splitlines())  # standard error may come before or after standard output
 
 
-@pytest.mark.parametrize(
-    ("language", "snippet"), SNIPPETS, ids=[f"{language}-{number}" for number, (language, _) in enumerate(SNIPPETS)]
-)
-def test_every_snippet_runs(language: str, snippet: str, environment: dict[str, str], tmp_path: Path) -> None:
-    need("curl" if language == "sh" else RUNNERS[language][0])
-    printed = run([*RUNNERS[language], snippet], environment, tmp_path)
+def name_of(title: str) -> str:
+    """Return the name on the page of the sample with this title in docs/api.md."""
+    before = API[: API.index(f"```sh run {title}\n")]
+    section = re.findall(r"^### (.+)$", before, re.MULTILINE)[-1]
+    inside = before[before.rindex(f"### {section}") :]
+    return f"{slugify(section)}-{len(re.findall(r'^```[a-z]', inside, re.MULTILINE)) + 1}"
+
+
+@pytest.fixture
+def run_sample(
+    samples: dict[tuple[str, str], str], environment: dict[str, str], tmp_path: Path, request: pytest.FixtureRequest
+) -> Callable[[str, str], str]:
+    """Run a sample as a reader would, and return what it printed."""
+
+    def run_sample(name: str, language: str) -> str:
+        need("curl" if language == "sh" else RUNNERS[language][0])
+        if language == "ts":
+            file = request.getfixturevalue("compiled") / f"{name}.js"
+            return run([*RUNNERS[language], str(file)], environment, tmp_path)
+        return run([*RUNNERS[language], samples[name, language]], environment, tmp_path)
+
+    return run_sample
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("name", [*(map(name_of, TITLES)), *OPERATIONS])
+def test_every_sample_runs(run_sample: Callable[[str, str], str], name: str, language: str) -> None:
+    printed = run_sample(name, language)
     assert printed.strip()
+    assert ('"code"' in printed) is (name == "errors-1" and language == "sh"), printed
 
 
-def test_the_walk_finds_every_animal(server: Gunicorn, environment: dict[str, str], tmp_path: Path) -> None:
-    walk = next(text for language, text in SNIPPETS if language == "python" and "page.links" in text)
+def test_no_sample_is_left_out(samples: dict[tuple[str, str], str]) -> None:
+    names = [*map(name_of, TITLES), *OPERATIONS]
+    assert set(samples) == {(name, language) for name in names for language in LANGUAGES}
+
+
+@pytest.mark.parametrize("language", ["python", "ts"])
+def test_the_walk_finds_every_animal(server: Gunicorn, run_sample: Callable[[str, str], str], language: str) -> None:
     known = server.manage("shell", "--verbosity=0", "-c", "from pets.models import Pet; print(Pet.objects.count())")
-    assert run([sys.executable, "-c", walk], environment, tmp_path) == f"{known.strip()} animals\n"
+    assert run_sample(name_of("Read every page"), language) == f"{known.strip()} animals\n"
 
 
-def test_the_conditional_get_is_a_304(environment: dict[str, str], tmp_path: Path) -> None:
-    need("curl")
-    snippet = next(text for _, text in SNIPPETS if "If-None-Match" in text)
-    assert run([*RUNNERS["sh"], snippet], environment, tmp_path) == "304\n"
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_the_conditional_get_is_a_304(run_sample: Callable[[str, str], str], language: str) -> None:
+    assert run_sample(name_of("Ask whether anything changed"), language) == "304\n"
 
 
 def test_the_table_of_errors_is_the_enums() -> None:
-    rows = re.findall(r"^\| (\d{3}) \| `(\w+)` \| (.+) \| (.+) \|$", API, re.MULTILINE)
-    assert rows == [(str(int(code.status)), code.value, code.meaning, code.cure) for code in ErrorCode]
+    rows = re.findall(r"^\| (\d{3}) \| \[`(\w+)`\]\(errors\.md#(\w+)\) \| (.+) \| (.+) \|$", API, re.MULTILINE)
+    assert rows == [(str(int(code.status)), code.value, code.value, code.meaning, code.cure) for code in ErrorCode]
 
 
 def test_the_index_lists_each_decision_once() -> None:

@@ -5,12 +5,16 @@ import socket
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
+from django.dispatch import Signal
 from prometheus_client import CollectorRegistry
 from prometheus_client.multiprocess import MultiProcessCollector
 
 from petstore_site import metrics
+from rest import signals
+from tests.conftest import ApiClient
 
 ROOT = Path(__file__).parent.parent
 
@@ -24,12 +28,12 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> metrics.Metrics:
 
 
 def samples(registry: CollectorRegistry) -> dict[tuple[str, ...], float]:
-    """Return name and label values → value, without buckets and creation times."""
+    """Return name and label values → value, without zeros, buckets and creation times."""
     return {
         (sample.name, *sample.labels.values()): sample.value
         for family in registry.collect()
         for sample in family.samples
-        if not sample.name.endswith(("_bucket", "_created"))
+        if sample.value and not sample.name.endswith(("_bucket", "_created"))
     }
 
 
@@ -54,6 +58,25 @@ def test_unknown_methods_share_one_label(counted: metrics.Metrics) -> None:
 def test_defect_is_counted_by_kind(counted: metrics.Metrics) -> None:
     metrics.count_defect("rejected_data")
     assert samples(counted.registry) == {("petstore_defects_total", "rejected_data"): 1}
+
+
+@pytest.mark.parametrize(
+    ("failed", "name"),
+    [
+        (signals.limiter_failed, "petstore_limiter_failures_total"),
+        (signals.commit_in_doubt, "petstore_commits_in_doubt_total"),
+    ],
+)
+def test_failures_that_the_libraries_report_are_counted(counted: metrics.Metrics, failed: Signal, name: str) -> None:
+    failed.send(sender=None)
+    assert counted.registry.get_sample_value(name) == 1
+
+
+def test_a_lost_cache_is_counted(counted: metrics.Metrics, api: ApiClient, settings: Any) -> None:
+    settings.RATE_LIMIT = "1/day"
+    settings.CACHE_URL = "redis://127.0.0.1:1/0"
+    api.get("/v1/pets")
+    assert counted.registry.get_sample_value("petstore_limiter_failures_total") == 1
 
 
 def test_nothing_is_counted_by_default() -> None:

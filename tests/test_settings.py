@@ -210,13 +210,6 @@ def test_pages_of_other_origins_may_read_every_header_that_they_need() -> None:
     assert start(PRODUCTION, "', '.join(settings.CORS_EXPOSE_HEADERS)").stdout == f"{exposed}\n"
 
 
-def test_cors_stands_before_the_api_and_only_where_origins_are_set() -> None:
-    name = "rest.middleware.PreflightMiddleware"
-    order = f"min(i for i, m in enumerate(settings.MIDDLEWARE) if m.startswith('rest.')) == settings.MIDDLEWARE.index('{name}')"
-    assert start({"CORS_ALLOWED_ORIGINS": "https://shop.example"}, order).stdout == "True\n"
-    assert start({}, f"'{name}' in settings.MIDDLEWARE").stdout == "False\n"
-
-
 def test_the_two_servers_of_the_description_come_from_the_settings() -> None:
     addresses = {"PRODUCTION_URL": "https://a.example/v1", "STAGING_URL": "http://b.example:8080/pets/v1"}
     shown = start(addresses, "[server['url'] for server in settings.SPECTACULAR_SETTINGS['SERVERS']]")

@@ -108,11 +108,11 @@ class Check:
         try:
             return Checked(
                 line,
-                None if number is None else self._id(number),
-                None if reference is None else rules.reference(reference),
-                rules.name(cells["name"]),
-                self._categories.ids[cells["category"]],
-                rules.status(cells["status"]),
+                id=None if number is None else self._id(number),
+                external_reference=None if reference is None else rules.reference(reference),
+                name=rules.name(cells["name"]),
+                category_id=self._categories.ids[cells["category"]],
+                status=rules.status(cells["status"]),
             )
         except (KeyError, TypeError, ValidationError):
             return None

@@ -17,7 +17,7 @@ LEAST = 1.5
 
 @dataclass(frozen=True)
 class Series:
-    """A colour and its meaning; `css` is one of the classes in dashboard.css."""
+    """A colour and its meaning; `css` is one of the classes in admin.css."""
 
     label: str
     css: str

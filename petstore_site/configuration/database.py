@@ -24,14 +24,16 @@ CONNECT = {
 REQUEST_DEADLINES = "-c statement_timeout=3s -c lock_timeout=1s -c idle_in_transaction_session_timeout=5s"
 COMMAND_DEADLINES = "-c lock_timeout=5s"
 SQLITE_LOCK_SECONDS = 5
+PREPARED_AFTER = 2
+"""So many times a connection runs a statement of `rest.statements` before it prepares it."""
 
 
-def parse_database_url(url: str, *, base_dir: Path, serving: bool, threads: int, pgbouncer: bool) -> dict[str, Any]:
+def parse_database_url(url: str, *, base_dir: Path, serving: bool, pgbouncer: bool) -> dict[str, Any]:
     """Return Django's settings for one database.
 
-    `serving` says that this process serves requests: they get a connection pool as large as the
-    worker has `threads`, and short deadlines; commands and migrations get neither. Behind
-    PgBouncer in transaction mode the role carries the deadlines, since it forwards no options.
+    `serving` says that this process serves requests: each of its threads keeps a connection with short
+    deadlines and prepared statements; commands and migrations have neither. Behind PgBouncer in transaction
+    mode nothing is prepared, and the role carries the deadlines, since it forwards no options.
 
     Raises `ValueError` with a sentence that says which forms are valid and never repeats the address.
     """
@@ -39,7 +41,7 @@ def parse_database_url(url: str, *, base_dir: Path, serving: bool, threads: int,
     if scheme == "sqlite":
         return _sqlite(url, base_dir)
     if scheme in {"postgres", "postgresql"}:
-        return _postgresql(url, serving=serving, threads=threads, pgbouncer=pgbouncer)
+        return _postgresql(url, serving=serving, pgbouncer=pgbouncer)
     raise ValueError(FORMS)
 
 
@@ -59,7 +61,7 @@ def _sqlite(url: str, base_dir: Path) -> dict[str, Any]:
     }
 
 
-def _postgresql(url: str, *, serving: bool, threads: int, pgbouncer: bool) -> dict[str, Any]:
+def _postgresql(url: str, *, serving: bool, pgbouncer: bool) -> dict[str, Any]:
     from psycopg import ProgrammingError  # noqa: PLC0415 - not needed with SQLite
     from psycopg.conninfo import conninfo_to_dict  # noqa: PLC0415
 
@@ -76,14 +78,13 @@ def _postgresql(url: str, *, serving: bool, threads: int, pgbouncer: bool) -> di
     if not pgbouncer:
         deadlines = REQUEST_DEADLINES if serving else COMMAND_DEADLINES
         options["options"] = f"{deadlines} {options.get('options', '')}".strip()
-    if serving:
-        options["pool"] = {"min_size": 2, "max_size": max(threads, 4), "timeout": 2, "reconnect_timeout": 10}
+    if serving and not pgbouncer:
+        options["prepare_threshold"] = PREPARED_AFTER
     return {
         "ENGINE": "django.db.backends.postgresql",
         "NAME": name,
         **account,
-        "CONN_MAX_AGE": 0,
-        "CONN_HEALTH_CHECKS": True,
+        "CONN_MAX_AGE": None if serving else 0,
         "DISABLE_SERVER_SIDE_CURSORS": pgbouncer,
         "OPTIONS": options,
     }

@@ -1,1 +1,1 @@
-"""The public part of the site: landing page, API description, health checks and error pages."""
+"""The public part of the site besides the portal: API description, health checks and error pages."""

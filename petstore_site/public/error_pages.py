@@ -15,8 +15,8 @@ from django.views.decorators.csrf import csrf_exempt
 from history.acting import acting
 from petstore_site import metrics
 from rest import database_errors
+from rest.api import options_response
 from rest.errors import ErrorCode, error_response
-from rest.middleware import options_response
 
 logger = logging.getLogger(__name__)
 
@@ -107,6 +107,12 @@ def server_error(request: HttpRequest) -> HttpResponse:
 def unavailable(request: HttpRequest, retry_after: int) -> HttpResponse:
     """Return 503; `retry_after` is in seconds."""
     return _respond(request, ErrorCode.UNAVAILABLE, retry_after=retry_after)
+
+
+def unconfirmed(request: HttpRequest) -> HttpResponse:
+    """Return 503 for a request whose COMMIT no standby confirmed: its outcome is not known."""
+    logger.error("A standby did not confirm the commit of this request. The response is 503.")
+    return unavailable(request, database_errors.BROKEN.retry_after)
 
 
 def for_database_error(request: HttpRequest, error: BaseException) -> HttpResponse | None:

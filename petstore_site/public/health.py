@@ -97,19 +97,17 @@ def _database() -> bool:
 
 
 def _migrations() -> bool:
-    with _own_connection() as database, database.cursor() as cursor:  # MigrationRecorder would use the pool
+    with _own_connection() as database, database.cursor() as cursor:  # MigrationRecorder would use the thread's
         cursor.execute("SELECT app, name FROM django_migrations")
         return _known_migrations() <= set(cursor.fetchall())
 
 
 @contextmanager
 def _own_connection() -> Iterator[BaseDatabaseWrapper]:
-    """Connect outside the pool: a busy service is ready, and a check that hangs must not keep a connection of it."""
+    """Open another connection: what hangs must not keep the connection of a request."""
     database = connection.copy()
-    options = database.settings_dict["OPTIONS"]
-    options.pop("pool", None)
     if database.vendor == "sqlite":
-        options["timeout"] = 0
+        database.settings_dict["OPTIONS"]["timeout"] = 0
     try:
         yield database
     finally:

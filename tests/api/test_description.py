@@ -65,13 +65,9 @@ def test_every_code_is_described_somewhere(description: dict[str, Any]) -> None:
         code
         for item in description["paths"].values()
         for operation in item.values()
-        for response in operation["responses"].values()
+        for status, response in operation["responses"].items()
+        if status >= "400"
         for code in response.get("content", {}).get("application/json", {}).get("examples", {})
     }
     of_no_operation = {"route_not_found", "method_not_allowed"}
     assert described == {code.value for code in ErrorCode} - of_no_operation
-
-
-def test_one_enum_holds_every_code(client: Client) -> None:
-    page = client.get("/docs/").content.decode()
-    assert all(f"<code>{code.value}</code>" in page for code in ErrorCode)

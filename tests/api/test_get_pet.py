@@ -49,7 +49,7 @@ def test_deprecated_on_every_answer(
     settings.RATE_LIMIT = "1/day"
     api.get(path)
     answers[429] = api.get(path)
-    monkeypatch.setattr("pets.views.PetViewSet.get_object", lambda _self: 1 / 0)
+    monkeypatch.setattr("pets.statements.one", lambda _pk: 1 / 0)
     settings.RATE_LIMIT = ""
     answers[500] = api.get(path)
     assert [answer.status_code for answer in answers.values()] == list(answers)

@@ -198,11 +198,11 @@ class TestErrorsOfDjango:
     def test_a_defect_tells_the_caller_nothing(
         self, api: ApiClient, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
     ) -> None:
-        def defect(_self: object) -> None:
+        def defect(*_given: object) -> None:
             message = "secret detail"
             raise RuntimeError(message)
 
-        monkeypatch.setattr("pets.views.PetViewSet.get_queryset", defect)
+        monkeypatch.setattr("pets.statements.page", defect)
         answer = api.get("/v1/pets")
         assert (answer.status_code, answer.json()) == (
             500,
@@ -237,7 +237,7 @@ class TestHelpLinks:
         assert api.get("/v1/pets", Host="evil.example")["Link"] == '</docs/errors/bad_request>; rel="help"'
 
     def test_after_a_bug(self, api: ApiClient, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("pets.views.PetViewSet.get_queryset", lambda _self: 1 / 0)
+        monkeypatch.setattr("pets.statements.page", lambda *_given: 1 / 0)
         assert api.get("/v1/pets")["Link"] == '</docs/errors/internal_error>; rel="help"'
 
     def test_a_list_links_to_its_next_page_only(self, api: ApiClient, category: Category) -> None:

@@ -9,14 +9,12 @@ from typing import Any
 
 import pytest
 from django.db import OperationalError, connection
-from django.http import HttpRequest, HttpResponse
-from django.test import RequestFactory
 from django.utils import timezone
 
 from petstore_site.apikeys import usage
 from petstore_site.apikeys.lookup import CachedKey
-from petstore_site.apikeys.middleware import KeyUseMiddleware
 from petstore_site.apikeys.models import APIKey, KeyUsage
+from petstore_site.observing import Seen, observe
 from tests.conftest import ApiClient
 from tests.factories import APIKeyFactory, PetFactory
 
@@ -77,14 +75,10 @@ class TestRequests:
     def test_that_fail_are_counted(self, caplog: pytest.LogCaptureFixture) -> None:
         key = APIKeyFactory()
 
-        def answer(request: HttpRequest) -> HttpResponse:
-            request.auth = cached(key)  # type: ignore[attr-defined]
-            return HttpResponse(status=503)
-
-        KeyUseMiddleware(answer)(RequestFactory().get("/"))
+        observe(Seen(request_id="a", method="GET", path="/", route="", status=503, seconds=0, key=cached(key)))
         usage.flush()
         assert written() == [(key.pk, "", 5, 1)]
-        assert caplog.text == ""
+        assert [record.name for record in caplog.records] == ["petstore.requests"]
 
 
 @pytest.mark.django_db

@@ -8,6 +8,7 @@ from typing import Any
 import psycopg
 import pytest
 
+from clients.tools import CannotInstallError
 from tests.server import Gunicorn, running_server
 
 LARGEST = 2**63 - 1
@@ -113,6 +114,15 @@ class Service:
             )
             yield
             connection.rollback()
+
+
+@contextmanager
+def or_skip() -> Iterator[None]:
+    """Skip the test if the tools that the block asks for cannot be installed."""
+    try:
+        yield
+    except CannotInstallError as reason:
+        pytest.skip(str(reason))
 
 
 @pytest.fixture(scope="module")

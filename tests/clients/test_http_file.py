@@ -9,8 +9,8 @@ from typing import NamedTuple
 import pytest
 import yaml
 
+from clients.tools import DESCRIPTION
 from tests.clients.conftest import Service
-from tests.clients.tools import DESCRIPTION
 from tests.server import Answer
 
 FILE = Path(__file__).parent.parent.parent / "docs" / "petstore.http"

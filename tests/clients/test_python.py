@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.clients.conftest import Service, expected_walk, walk
-from tests.clients.tools import DESCRIPTION, python_tools, run
+from clients.tools import DESCRIPTION, path_with, python_tools, run
+from tests.clients.conftest import Service, expected_walk, or_skip, walk
 
 CONSUMER = Path(__file__).with_name("consumer.py")
 
@@ -23,7 +23,8 @@ disable_error_code = arg-type
 
 @pytest.fixture(scope="module")
 def tools() -> Path:
-    return python_tools()
+    with or_skip():
+        return python_tools()
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +32,15 @@ def folder(tools: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the generated package and the consumer beside it; a warning of the generator is an error."""
     folder = tmp_path_factory.mktemp("python")
     generator = ("openapi-python-client", "generate", "--fail-on-warning", "--path", DESCRIPTION)
-    run(*generator, "--meta", "none", "--output-path", folder / "petstore_client", cwd=folder, path=tools)
+    run(
+        *generator,
+        "--meta",
+        "none",
+        "--output-path",
+        folder / "petstore_client",
+        cwd=folder,
+        environment=path_with(tools),
+    )
     (folder / "consumer.py").write_text(CONSUMER.read_text())
     return folder
 

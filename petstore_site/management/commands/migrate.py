@@ -76,7 +76,6 @@ class Command(migrate.Command):
         if database.settings_dict["DISABLE_SERVER_SIDE_CURSORS"]:
             raise CommandError(NOT_THROUGH_PGBOUNCER)
         holder = database.copy()
-        holder.settings_dict["OPTIONS"].pop("pool", None)
         try:
             if not _locked(holder):
                 self.stderr.write("Another migrate is running. Waiting for it to finish.")

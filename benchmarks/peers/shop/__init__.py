@@ -1,0 +1,1 @@
+"""The Django project of two peers, Django REST framework and django-ninja."""

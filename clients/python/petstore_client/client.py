@@ -1,0 +1,80 @@
+"""The API as Python objects, on top of the functions that openapi-python-client generates."""
+
+import uuid
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any, Self, cast
+from urllib.parse import parse_qs, urlsplit
+
+import httpx
+
+from petstore_client.generated import AuthenticatedClient
+from petstore_client.generated.api.categories import get_category, list_categories
+from petstore_client.generated.api.pets import create_pet, list_pets
+from petstore_client.generated.models import Category, NewPet, Pet, PetStatus
+from petstore_client.generated.types import UNSET, Response
+from petstore_client.retrying import RetryingClient
+
+
+class PetStore:
+    """The Pet Store, seen with one API key.
+
+    Errors raise `PetStoreError`. If no response comes at all, the last attempt raises `httpx.TransportError`.
+    `api` has the key, timeout and retries for the functions in `petstore_client.generated.api`.
+    """
+
+    def __init__(self, base_url: str, key: str, *, timeout: float = 10, retries: int = 4, max_wait: float = 60) -> None:
+        """Call the API at `base_url`, which ends in `/v1`. `timeout` and `max_wait` are seconds for each attempt."""
+        self._http = RetryingClient(
+            base_url=base_url,
+            headers={"Authorization": f"Bearer {key}"},
+            timeout=timeout,
+            retries=retries,
+            max_wait=max_wait,
+        )
+        self.api = AuthenticatedClient(base_url=base_url, token=key).set_httpx_client(self._http)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._http.close()
+
+    def pets(self, *, status: PetStatus | None = None, page_size: int = 100) -> Iterator[Pet]:
+        """Yield all animals, newest first. Fetch the next page when it is needed."""
+        return _every(partial(list_pets.sync_detailed, client=self.api, status=status or UNSET, limit=page_size))
+
+    def add_pet(self, pet: NewPet, *, idempotency_key: str | None = None) -> Pet:
+        """Add an animal once, whatever happens to the responses.
+
+        Pass a key of your own, and store it, to repeat the call after a crash of your program too.
+        """
+        key = idempotency_key or str(uuid.uuid4())
+        return cast("Pet", create_pet.sync(client=self.api, body=pet, idempotency_key=key))
+
+    def categories(self, *, page_size: int = 100) -> Iterator[Category]:
+        """Yield all categories, newest first: the valid values of `category_id`."""
+        return _every(partial(list_categories.sync_detailed, client=self.api, limit=page_size))
+
+    def category(self, category_id: int) -> Category:
+        """Return one category."""
+        return cast("Category", get_category.sync(category_id, client=self.api))
+
+
+def _every(fetch: Callable[..., Response[Any]]) -> Iterator[Any]:
+    """Follow the pages to the end."""
+    cursor: str | None = ""
+    while cursor is not None:
+        page = fetch(cursor=cursor or UNSET)
+        yield from page.parsed or []
+        cursor = _next_cursor(page)
+
+
+def _next_cursor(page: Response[Any]) -> str | None:
+    """Return the cursor of the `next` link. The key goes to `base_url` only, whatever the link's host is."""
+    link = httpx.Response(200, headers=page.headers).links.get("next")
+    return parse_qs(urlsplit(link["url"]).query)["cursor"][0] if link else None

@@ -1,0 +1,128 @@
+"""An exception for each error code of the API."""
+
+import httpx
+
+from petstore_client.generated.models import Error
+
+_BY_CODE: dict[str, type["PetStoreError"]] = {}
+
+
+class PetStoreError(Exception):
+    """An error response. Catch the class or branch on `code`; keep `request_id` for support.
+
+    `code` is `unexpected_response` if the body is not an Error, as with the page of a proxy.
+    """
+
+    def __init__(self, code: str, message: str, status: int, request_id: str | None) -> None:
+        """Keep the fields of the Error, and the `X-Request-ID` of the response."""
+        super().__init__(code, message, status, request_id)
+        self.code = code
+        self.message = message
+        self.status = status
+        self.request_id = request_id
+
+    def __str__(self) -> str:
+        return f"{self.message} ({self.status} {self.code}, request ID {self.request_id})"
+
+    def __init_subclass__(cls, *, code: str) -> None:
+        """Use the class for errors with this code."""
+        _BY_CODE[code] = cls
+
+    @staticmethod
+    def of(response: httpx.Response) -> "PetStoreError":
+        """Return the exception for an error response. A code that is newer than this client has the base class."""
+        try:
+            error = Error.from_dict(response.json())
+        except (ValueError, TypeError, KeyError):
+            message = "The response is not an Error of the API."
+            error = Error(code="unexpected_response", message=message, status=response.status_code)
+        kind = _BY_CODE.get(error.code, PetStoreError)
+        return kind(error.code, error.message, response.status_code, response.headers.get("X-Request-ID"))
+
+
+class MalformedJsonError(PetStoreError, code="malformed_json"):
+    """The request body is not valid JSON in UTF-8."""
+
+
+class ValidationFailedError(PetStoreError, code="validation_failed"):
+    """A field of the request body is missing or has an invalid value."""
+
+
+class InvalidParameterError(PetStoreError, code="invalid_parameter"):
+    """A query parameter has an invalid value or is repeated."""
+
+
+class InvalidCursorError(PetStoreError, code="invalid_cursor"):
+    """The cursor is damaged or belongs to another list."""
+
+
+class BadRequestError(PetStoreError, code="bad_request"):
+    """The request is malformed."""
+
+
+class ApiKeyMissingError(PetStoreError, code="api_key_missing"):
+    """No API key was provided."""
+
+
+class ApiKeyInvalidError(PetStoreError, code="api_key_invalid"):
+    """The API key is not valid in this environment."""
+
+
+class ApiKeyExpiredError(PetStoreError, code="api_key_expired"):
+    """The API key has expired."""
+
+
+class ApiKeyRevokedError(PetStoreError, code="api_key_revoked"):
+    """The API key was revoked."""
+
+
+class InsufficientScopeError(PetStoreError, code="insufficient_scope"):
+    """The scope of the API key does not allow this operation."""
+
+
+class PetNotFoundError(PetStoreError, code="pet_not_found"):
+    """No animal has this ID."""
+
+
+class CategoryNotFoundError(PetStoreError, code="category_not_found"):
+    """No category has this ID."""
+
+
+class RouteNotFoundError(PetStoreError, code="route_not_found"):
+    """This path does not exist."""
+
+
+class MethodNotAllowedError(PetStoreError, code="method_not_allowed"):
+    """This path does not support this method."""
+
+
+class IdempotencyInProgressError(PetStoreError, code="idempotency_in_progress"):
+    """A request with this Idempotency-Key is still running."""
+
+
+class LengthRequiredError(PetStoreError, code="length_required"):
+    """The length of the request body is missing."""
+
+
+class BodyTooLargeError(PetStoreError, code="body_too_large"):
+    """The request body is larger than 65,536 bytes."""
+
+
+class UnsupportedMediaTypeError(PetStoreError, code="unsupported_media_type"):
+    """The Content-Type is not application/json in UTF-8."""
+
+
+class IdempotencyKeyReusedError(PetStoreError, code="idempotency_key_reused"):
+    """This Idempotency-Key was already used with a different body."""
+
+
+class RateLimitedError(PetStoreError, code="rate_limited"):
+    """Too many requests."""
+
+
+class InternalError(PetStoreError, code="internal_error"):
+    """Something went wrong on our side."""
+
+
+class UnavailableError(PetStoreError, code="unavailable"):
+    """The service is temporarily unavailable."""

@@ -1,0 +1,92 @@
+// The API as a class, on top of openapi-fetch and the types that openapi-typescript generates.
+
+import createClient, { type Client } from "openapi-fetch";
+
+import { retrying, type Retries } from "./retrying.js";
+import type { components, paths } from "./schema.js";
+
+export type Category = components["schemas"]["Category"];
+export type NewPet = components["schemas"]["NewPet"];
+export type Pet = components["schemas"]["Pet"];
+export type PetStatus = components["schemas"]["PetStatus"];
+
+export interface Options extends Partial<Retries> {
+  /** The address of the API, which ends in `/v1`. */
+  baseUrl: string;
+  /** Your API key. */
+  key: string;
+}
+
+interface Page<Item> {
+  data?: Item[];
+  response: Response;
+}
+
+/**
+ * The Pet Store, seen with one API key.
+ *
+ * Errors throw `PetStoreError`. If no response comes at all, the last attempt throws what `fetch` throws.
+ * `api` is the openapi-fetch client for every operation, with the same key, timeout and retries.
+ */
+export class PetStore {
+  readonly api: Client<paths>;
+
+  constructor({ baseUrl, key, timeout = 10_000, retries = 4, maxWait = 60_000 }: Options) {
+    const headers = { Authorization: `Bearer ${key}` };
+    this.api = createClient<paths>({ baseUrl, headers, fetch: retrying({ timeout, retries, maxWait }) });
+  }
+
+  /** Yield all animals, newest first. Fetch the next page when it is needed. */
+  pets({ status, pageSize = 100 }: { status?: PetStatus; pageSize?: number } = {}): AsyncGenerator<Pet> {
+    return every<Pet>((cursor) =>
+      this.api.GET("/pets", { params: { query: { limit: pageSize, ...(status && { status }), ...cursor } } }),
+    );
+  }
+
+  /**
+   * Add an animal once, whatever happens to the responses.
+   * Pass a key of your own, and store it, to repeat the call after a crash of your program too.
+   */
+  async addPet(pet: NewPet, { idempotencyKey = crypto.randomUUID() as string } = {}): Promise<Pet> {
+    const params = { header: { "Idempotency-Key": idempotencyKey } };
+    return exact((await this.api.POST("/pets", { body: pet, params })).data);
+  }
+
+  /** Yield all categories, newest first: the valid values of `categoryId`. */
+  categories({ pageSize = 100 } = {}): AsyncGenerator<Category> {
+    return every<Category>((cursor) =>
+      this.api.GET("/categories", { params: { query: { limit: pageSize, ...cursor } } }),
+    );
+  }
+
+  /** Return one category. */
+  async category(categoryId: number): Promise<Category> {
+    return exact((await this.api.GET("/categories/{categoryId}", { params: { path: { categoryId } } })).data);
+  }
+}
+
+/** Follow the pages to the end. */
+async function* every<Item extends object>(
+  fetchPage: (query: { cursor?: string }) => Promise<Page<Item>>,
+): AsyncGenerator<Item> {
+  let cursor: string | null = "";
+  while (cursor !== null) {
+    const page: Page<Item> = await fetchPage(cursor ? { cursor } : {});
+    for (const item of page.data ?? []) yield exact(item);
+    cursor = nextCursor(page.response);
+  }
+}
+
+/** Return the cursor of the `next` link. The key goes to `baseUrl` only, whatever the link's host is. */
+function nextCursor(response: Response): string | null {
+  const address = /<([^>]*)>; rel="next"/.exec(response.headers.get("Link") ?? "")?.[1];
+  return address === undefined ? null : new URL(address).searchParams.get("cursor");
+}
+
+/** Return the object unless it has an ID above 2^53, which JSON.parse has silently rounded. */
+function exact<Item extends object>(item: Item | undefined): Item {
+  for (const value of Object.values(item ?? {})) {
+    if (typeof value === "number" && !Number.isSafeInteger(value)) throw new RangeError(`An ID is too large: ${value}`);
+  }
+  return item as Item;
+}

@@ -1,0 +1,70 @@
+"""The statements behind every read of animals, written once (docs/decisions/0002 and 0039)."""
+# ruff: noqa: S608 - put together from constants and a number
+
+from collections.abc import Mapping
+from typing import Any
+
+from rest.statements import Row, Steps
+
+FIELDS = ("id", "name", "categoryId", "status")
+COLUMNS = '"id", "name", "category_id", "status"'
+
+# The range of IDs that a running import writes. A list would have to visit each of them to learn that it is not
+# committed. The statement reads the range with the rows, so that they appear as soon as they are committed.
+HIDDEN = """(SELECT "{}" FROM "pets_importrun" WHERE "state" = 'running' LIMIT 1)"""
+FIRST_HIDDEN, LAST_HIDDEN = HIDDEN.format("first_id"), HIDDEN.format("last_id")
+
+# On PostgreSQL the status is compared as a range and leads the order: it forgets an equality in ORDER BY, and then
+# walks the primary key past every row with another status, which the planner takes for cheap.
+LISTS = {
+    ("postgresql", False): f"""
+        SELECT {COLUMNS}, {LAST_HIDDEN} FROM "pets_pet"
+        WHERE "id" <= LEAST(%(newest)s, {FIRST_HIDDEN} - 1)
+        ORDER BY "id" DESC LIMIT """,
+    ("postgresql", True): f"""
+        SELECT {COLUMNS}, {LAST_HIDDEN} FROM "pets_pet"
+        WHERE "status" >= %(status)s AND ("status", "id") <= (%(status)s, LEAST(%(newest)s, {FIRST_HIDDEN} - 1))
+        ORDER BY "status" DESC, "id" DESC LIMIT """,
+    ("sqlite", False): f"""
+        SELECT {COLUMNS} FROM "pets_pet" WHERE "id" <= %(newest)s ORDER BY "id" DESC LIMIT """,
+    ("sqlite", True): f"""
+        SELECT {COLUMNS} FROM "pets_pet" WHERE "status" = %(status)s AND "id" <= %(newest)s
+        ORDER BY "id" DESC LIMIT """,
+}
+"""By database, and whether a status is chosen. The limit is a part of the text, so that a prepared plan knows it."""
+
+BEHIND = {
+    False: f"""
+        SELECT {COLUMNS} FROM "pets_pet" WHERE "id" > %(hidden)s AND "id" <= %(newest)s ORDER BY "id" DESC LIMIT """,
+    True: f"""
+        SELECT {COLUMNS} FROM "pets_pet" WHERE "status" = %(status)s AND "id" > %(hidden)s AND "id" <= %(newest)s
+        ORDER BY "id" DESC LIMIT """,
+}
+"""The animals that were added after those that are being written, by whether a status is chosen."""
+
+ONE = f'SELECT {COLUMNS} FROM "pets_pet" WHERE "id" = %(id)s'
+
+
+def page(vendor: str, chosen: Mapping[str, str], newest: int, count: int) -> Steps:
+    """Return the first `count` animals with an ID of at most `newest`, newest first, without those being written."""
+    by_status = "status" in chosen
+    values: dict[str, Any] = {"newest": newest, **chosen}
+    rows = yield f"{LISTS[vendor, by_status]}{count}", values
+    if vendor != "postgresql":
+        return rows
+    last_hidden = rows[0][-1] if rows else (yield f"SELECT {LAST_HIDDEN}", {})[0][0]
+    rows = [row[:-1] for row in rows]
+    if last_hidden is None or last_hidden >= newest:
+        return rows
+    after = yield f"{BEHIND[by_status]}{count}", values | {"hidden": last_hidden}
+    return [*after, *rows][:count]
+
+
+def one(pk: int) -> Steps:
+    """Return the animal with this ID, or nothing."""
+    return (yield ONE, {"id": pk})
+
+
+def shown(row: Row) -> dict[str, Any]:
+    """Return a row as the API shows it, a Pet."""
+    return dict(zip(FIELDS, row, strict=True))

@@ -1,0 +1,106 @@
+"""`manage.py print_metrics`: what Prometheus should know about the data, for node_exporter's textfile collector."""
+
+import time
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from django.core.management.base import CommandParser
+from django.db import connection
+from django.db.models import Max
+
+from commands.base import StoreCommand
+from pets.models import ImportRun, ImportState
+from petstore_site.apikeys.models import APIKey
+
+PERIODS = {"1d": timedelta(days=1), "7d": timedelta(days=7), "30d": timedelta(days=30)}
+BACKUPS = {"base": "base/*/backup_manifest", "dump": "dump/*.dump", "sqlite": "petstore-*Z.sqlite3"}
+"""Kind of backup → the files that it leaves in the folder of backups."""
+
+TABLES = """
+SELECT relname, pg_total_relation_size(oid), greatest(reltuples, 0) FROM pg_class
+WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace ORDER BY relname
+"""
+ARCHIVING_FAILS = """
+SELECT coalesce(last_failed_time > coalesce(last_archived_time, '-infinity'), false)::int FROM pg_stat_archiver
+"""
+HELP = {
+    "petstore_api_keys_expiring": "Keys that expire within the period and that no rotation has replaced.",
+    "petstore_last_import_timestamp_seconds": "When the last import with this state ended.",
+    "petstore_last_backup_timestamp_seconds": "When the newest backup of this kind was made.",
+    "petstore_wal_archive_failing": "1 if the last try to archive WAL failed.",
+    "petstore_table_bytes": "Size of a table with its indexes.",
+    "petstore_table_rows": "About how many rows a table has.",
+    "petstore_database_bytes": "Size of the database.",
+    "petstore_data_metrics_timestamp_seconds": "When these metrics were made.",
+}
+
+
+class Sample(NamedTuple):
+    """One line of the output."""
+
+    metric: str
+    labels: dict[str, str]
+    value: float
+
+    def __str__(self) -> str:
+        labels = ",".join(f'{name}="{value}"' for name, value in self.labels.items())
+        return f"{self.metric}{{{labels}}} {self.value}" if labels else f"{self.metric} {self.value}"
+
+
+class Command(StoreCommand):
+    """Print metrics about keys, imports, backups and tables."""
+
+    help = "Print metrics about keys, imports, backups and tables, in the text format of Prometheus."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        """Add where the backups are."""
+        parser.add_argument("--backups", type=Path, metavar="FOLDER", help="The folder of the backups.")
+
+    def handle(self, *, backups: Path | None, **_options: Any) -> None:
+        """Measure and print."""
+        samples = [*_keys(), *_imports(), *(_backups(backups) if backups else ()), *_sizes()]
+        samples.append(Sample("petstore_data_metrics_timestamp_seconds", {}, round(time.time())))
+        self.show("\n".join(_lines(samples)), [sample._asdict() for sample in samples])
+
+
+def _lines(samples: list[Sample]) -> Iterator[str]:
+    for metric in dict.fromkeys(sample.metric for sample in samples):
+        yield f"# HELP {metric} {HELP[metric]}"
+        yield f"# TYPE {metric} gauge"
+        yield from (str(sample) for sample in samples if sample.metric == metric)
+
+
+def _keys() -> Iterator[Sample]:
+    for name, period in PERIODS.items():
+        keys = APIKey.objects.expiring_within(period).not_replaced()
+        yield Sample("petstore_api_keys_expiring", {"within": name}, keys.count())
+
+
+def _imports() -> Iterator[Sample]:
+    ended = ImportRun.objects.exclude(state=ImportState.RUNNING).exclude(finished_at=None)
+    for state, last in ended.values_list("state").annotate(last=Max("finished_at")).order_by("state"):
+        yield Sample("petstore_last_import_timestamp_seconds", {"state": state}, round(last.timestamp()))
+
+
+def _backups(folder: Path) -> Iterator[Sample]:
+    for kind, pattern in BACKUPS.items():
+        times = [path.stat().st_mtime for path in folder.glob(pattern)]
+        if times:
+            yield Sample("petstore_last_backup_timestamp_seconds", {"kind": kind}, round(max(times)))
+
+
+def _sizes() -> Iterator[Sample]:
+    if connection.vendor == "sqlite":
+        yield Sample("petstore_database_bytes", {}, Path(connection.settings_dict["NAME"]).stat().st_size)
+        return
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_database_size(current_database())")
+        yield Sample("petstore_database_bytes", {}, cursor.fetchone()[0])
+        cursor.execute(ARCHIVING_FAILS)
+        yield Sample("petstore_wal_archive_failing", {}, cursor.fetchone()[0])
+        cursor.execute(TABLES)
+        tables = cursor.fetchall()
+    yield from (Sample("petstore_table_bytes", {"table": name}, size) for name, size, _ in tables)
+    yield from (Sample("petstore_table_rows", {"table": name}, round(rows)) for name, _, rows in tables)

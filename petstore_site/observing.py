@@ -1,0 +1,88 @@
+"""What became of each request, said once: to the log, the metrics, the use of the key, and the request desk."""
+
+import logging
+import re
+from typing import NamedTuple
+from uuid import uuid4
+
+from django.utils import timezone
+
+from petstore_site import metrics
+from petstore_site.apikeys import usage
+from petstore_site.apikeys.lookup import CachedKey
+from petstore_site.request_desk import records
+from petstore_site.request_desk.models import LONGEST_MESSAGE
+
+requests_logger = logging.getLogger("petstore.requests")
+
+READING = {"GET", "HEAD", "OPTIONS"}
+WRITING = {"POST", "PUT", "PATCH", "DELETE"}
+
+
+class Seen(NamedTuple):
+    """A request and its response."""
+
+    request_id: str
+    method: str
+    path: str
+    route: str
+    """The route's name, empty if no route was reached."""
+    status: int
+    seconds: float
+    code: str = ""
+    message: str = ""
+    """Of the Error."""
+    key: CachedKey | None = None
+    """The key that was accepted."""
+    known_key: CachedKey | None = None
+    """The key that was sent, expired and revoked ones too."""
+
+
+def request_id(given: str) -> str:
+    """Return the caller's `X-Request-ID` if it is one, else a new one."""
+    return given if re.fullmatch(r"[A-Za-z0-9._-]{1,128}", given) else uuid4().hex
+
+
+def observe(seen: Seen) -> None:
+    """Log and count the request; count the use of its key, and record it if support may be asked about it."""
+    _log(seen)
+    metrics.observe_request(method=seen.method, route=seen.route or "none", status=seen.status, seconds=seen.seconds)
+    if isinstance(seen.key, CachedKey):
+        usage.count(seen.key, route=_counted(seen), status=200 if seen.status == 304 else seen.status)
+    if f"{seen.path}/".startswith("/v1/") and (seen.status >= 400 or seen.method not in READING):
+        records.note(_record(seen))
+
+
+def _log(seen: Seen) -> None:
+    facts = {
+        "method": seen.method,
+        "path": seen.path,
+        "route": seen.route or "-",
+        "status": seen.status,
+        "code": seen.code or None,
+        "key_id": seen.key.key_id if isinstance(seen.key, CachedKey) else None,
+        "milliseconds": round(seen.seconds * 1000, 1),
+    }
+    words = " ".join(str(word) for word in (seen.method, seen.path, seen.status, seen.code) if word)
+    requests_logger.info("%s %.1f ms", words, seen.seconds * 1000, extra={"facts": facts})
+
+
+def _counted(seen: Seen) -> str:
+    """Return the route's name, followed by a space and the method unless it reads: one path can have several."""
+    if seen.method in READING:
+        return seen.route
+    return f"{seen.route} {seen.method if seen.method in WRITING else 'OTHER'}"
+
+
+def _record(seen: Seen) -> records.Record:
+    return records.Record(
+        request_id=seen.request_id,
+        key=seen.known_key and seen.known_key.pk,
+        at=timezone.now(),
+        method=seen.method,
+        route=seen.route,
+        status=seen.status,
+        code=seen.code,
+        message=seen.message[:LONGEST_MESSAGE],
+        milliseconds=round(seen.seconds * 1000),
+    )

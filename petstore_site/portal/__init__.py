@@ -1,0 +1,1 @@
+"""The developer portal: landing page, guide, reference, changelog and a page for each error, rendered on the server."""

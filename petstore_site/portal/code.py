@@ -1,0 +1,61 @@
+"""Code as the pages show it: highlighted on the server, and with the addresses of this service."""
+
+from typing import NamedTuple
+
+from django.conf import settings
+from django.utils.safestring import SafeString
+from pygments import highlight
+from pygments.formatters import HtmlFormatter
+from pygments.lexers import get_lexer_by_name
+
+DOCUMENTED_URL = "https://petstore.example"
+"""The address of the service in the documents."""
+
+SERVED_URL = "https://served.invalid"
+"""A placeholder in rendered pages for the address of the service. Each response replaces it (`views.py`)."""
+
+LANGUAGES = {"sh": "curl", "python": "Python", "ts": "TypeScript"}
+"""Language of a sample in a document → its label. The first is shown first."""
+
+
+class Variant(NamedTuple):
+    """A sample in one language."""
+
+    language: str
+    label: str
+    html: SafeString
+
+
+class Example(NamedTuple):
+    """A block of code: a sample in several languages, or one response."""
+
+    title: str
+    kind: str
+    """`sample`, or `response` for what the service sends."""
+    variants: list[Variant]
+
+
+def here(text: str) -> str:
+    """Return code with the address and the key prefix of this service."""
+    return text.replace(DOCUMENTED_URL, SERVED_URL).replace("pets_live_", settings.API_KEY_PREFIX)
+
+
+def highlighted(text: str, language: str) -> SafeString:
+    """Return the inside of a `<code>` element with Pygments' classes; all text is escaped."""
+    if language == "http" and "\n\n" in text:  # without a Content-Type, Pygments takes the body for plain text
+        head, body = text.split("\n\n", 1)
+        return SafeString(f"{highlighted(head, 'http')}\n\n{highlighted(body, 'json')}")
+    html = highlight(here(text).rstrip("\n"), get_lexer_by_name(language), HtmlFormatter(nowrap=True))
+    return SafeString(html.rstrip("\n"))
+
+
+def sample(title: str, texts: dict[str, str]) -> Example:
+    """Return a sample: language → code."""
+    variants = [Variant(name, LANGUAGES[name], highlighted(texts[name], name)) for name in LANGUAGES if name in texts]
+    return Example(title, "sample", variants)
+
+
+def block(title: str, text: str, language: str) -> Example:
+    """Return one block; HTTP and JSON are responses."""
+    kind = "response" if language in {"http", "json"} else "sample"
+    return Example(title, kind, [Variant(language, title, highlighted(text, language))])

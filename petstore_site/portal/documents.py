@@ -1,0 +1,160 @@
+"""Markdown of the repository as sections of a page. HTML in a document is shown as text, never passed on."""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
+from typing import Any, NamedTuple
+
+from django.conf import settings
+from django.urls import reverse
+from django.utils.safestring import SafeString
+from django.utils.text import slugify
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+from petstore_site.portal.code import DOCUMENTED_URL, Example, block, sample
+
+
+class Section(NamedTuple):
+    """What is under one heading: the text, and the code beside it."""
+
+    id: str
+    title: SafeString
+    text: SafeString
+    examples: list[Example]
+
+
+class Fence(NamedTuple):
+    """A block of code in a document: ```` ```LANGUAGE [run] TITLE ````."""
+
+    language: str
+    title: str
+    runs: bool
+    text: str
+
+
+def _parser() -> MarkdownIt:
+    parser = MarkdownIt("commonmark", {"html": False, "typographer": True}).enable(["table", "smartquotes"])
+    parser.add_render_rule("link_open", _link_open)
+    parser.add_render_rule("link_close", _link_close)
+    parser.add_render_rule("table_open", _table_open)
+    parser.add_render_rule("table_close", lambda *_: "</table></div>\n")
+    return parser
+
+
+def _link_open(renderer: Any, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
+    address = address_of(str(tokens[index].attrs["href"]))
+    env["is_link"] = bool(address)
+    tokens[index].attrs["href"] = address
+    return str(renderer.renderToken(tokens, index, options, env)) if address else ""
+
+
+def _link_close(_renderer: Any, _tokens: Sequence[Token], _index: int, _options: Any, env: Any) -> str:
+    return "</a>" if env["is_link"] else ""
+
+
+def _table_open(*_: Any) -> str:
+    return '<div class="scroll" tabindex="0" role="group" aria-label="Table"><table>\n'
+
+
+def address_of(target: str) -> str:
+    """Return the address, on the portal, of a link in a document; empty for a file that the portal does not show."""
+    file, _, fragment = target.partition("#")
+    if file == "errors.md":
+        return reverse("error-help", args=[fragment])
+    pages = {
+        "../CHANGELOG.md": "changelog",
+        "api.md": "guide",
+        "docs/api.md": "guide",
+        "openapi.yaml": "description",
+        "petstore.http": "http-file",
+        "petstore.postman_collection.json": "collection",
+    }
+    if file in pages:
+        return reverse(pages[file]) + (f"#{fragment}" if fragment else "")
+    return target if re.match(r"[a-z]+:|[/#]", target) else ""
+
+
+PARSER = _parser()
+
+
+def inline(text: str) -> SafeString:
+    """Return one line of Markdown as HTML."""
+    return SafeString(PARSER.renderInline(_here(text)))
+
+
+def html_of(text: str) -> SafeString:
+    """Return Markdown without code blocks as HTML."""
+    return _render(PARSER.parse(_here(text)))
+
+
+def sections(text: str, level: int) -> Iterator[tuple[SafeString, Section]]:
+    """Yield the sections under headings of `level`, each with the title of the heading above it."""
+    tokens = PARSER.parse(_here(text))
+    headings = [(index, int(token.tag[1])) for index, token in enumerate(tokens) if token.type == "heading_open"]
+    above = SafeString()
+    for number, (start, depth) in enumerate(headings):
+        if depth == level - 1:
+            above = _render_inline(tokens[start + 1])
+        elif depth == level:
+            end = next((index for index, other in headings[number + 1 :] if other <= level), len(tokens))
+            yield above, _section(tokens[start:end], level)
+
+
+def introduction(text: str) -> Section:
+    """Return the document's title, and what is above its first section."""
+    tokens = PARSER.parse(_here(text))
+    end = next(index for index, token in enumerate(tokens) if token.type == "heading_open" and token.tag == "h2")
+    return _section(tokens[:end], 1)
+
+
+def fences(text: str) -> list[Fence]:
+    """Return the blocks of code of a document."""
+    return [_fence(token) for token in PARSER.parse(text) if token.type == "fence"]
+
+
+def _fence(token: Token) -> Fence:
+    match = re.fullmatch(r"(\w+)(?: (run))?(?: (.+))?", token.info.strip())
+    language, runs, title = match.groups() if match else ("text", None, None)
+    return Fence(language, title or "", bool(runs), token.content)
+
+
+def _section(tokens: list[Token], level: int) -> Section:
+    title = tokens[1]
+    rest = [token for token in tokens[3:] if token.type != "fence"]
+    for token in rest:
+        if token.type in {"heading_open", "heading_close"}:
+            token.tag = f"h{int(token.tag[1]) - level + 2}"
+    examples = _examples(_fence(token) for token in tokens if token.type == "fence")
+    return Section(slugify(title.content), _render_inline(title), _render(rest), list(examples))
+
+
+def _examples(blocks: Iterable[Fence]) -> Iterator[Example]:
+    """Yield one sample for neighbours that run, which differ in language, and each other block by itself."""
+    for runs, neighbours in groupby(blocks, key=lambda fence: fence.runs):
+        group = list(neighbours)
+        if runs:
+            yield sample(group[0].title, {fence.language: fence.text for fence in group})
+        else:
+            yield from (block(fence.title, fence.text, fence.language) for fence in group)
+
+
+def _here(text: str) -> str:
+    """Return a document with the addresses of the settings outside its code."""
+    addresses = {
+        f"{DOCUMENTED_URL}/v1": settings.PRODUCTION_URL,
+        "https://staging.petstore.example/v1": settings.STAGING_URL,
+    }
+    parts = re.split(r"(^```.*?^```$)", text, flags=re.MULTILINE | re.DOTALL)
+    for index in range(0, len(parts), 2):
+        for documented, own in addresses.items():
+            parts[index] = parts[index].replace(documented, own)
+    return "".join(parts)
+
+
+def _render(tokens: list[Token]) -> SafeString:
+    return SafeString(PARSER.renderer.render(tokens, PARSER.options, {}))
+
+
+def _render_inline(token: Token) -> SafeString:
+    return SafeString(PARSER.renderer.render([token], PARSER.options, {}))

@@ -1,0 +1,127 @@
+"""The pages of the portal. Each is rendered once per process, and sent with the address it is asked for at."""
+
+from collections.abc import Callable
+from functools import cache
+from html import escape
+from typing import Any
+
+from django.conf import settings
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.template.loader import render_to_string
+from django.urls import reverse
+from django.views.decorators.gzip import gzip_page
+
+from petstore_site.portal import changelog, downloads, error_help, guide, landing, reference
+from petstore_site.portal.code import SERVED_URL
+from petstore_site.public.environment import environment
+from petstore_site.public.error_pages import read_only
+from rest.api import revalidate
+from rest.errors import CODES
+from rest.media_type import render_json
+
+HTML = "text/html; charset=utf-8"
+
+
+@gzip_page
+@read_only
+def landing_page(request: HttpRequest) -> HttpResponse:
+    """Show what the API is, and a quick start."""
+    return _page(request, "landing")
+
+
+@gzip_page
+@read_only
+def guide_page(request: HttpRequest) -> HttpResponse:
+    """Show docs/api.md."""
+    return _page(request, "guide")
+
+
+@gzip_page
+@read_only
+def reference_page(request: HttpRequest) -> HttpResponse:
+    """Show every operation; requests sent from the page go to this service."""
+    return _page(request, "reference")
+
+
+@gzip_page
+@read_only
+def changelog_page(request: HttpRequest) -> HttpResponse:
+    """Show what changed, and what will be removed."""
+    return _page(request, "changelog")
+
+
+@gzip_page
+@read_only
+def error_page(request: HttpRequest, code: str) -> HttpResponse:
+    """Show what an error means and what to do; other names than codes are not found."""
+    if code not in CODES:
+        raise Http404
+    return _page(request, "error", code)
+
+
+@read_only
+def error_list(_request: HttpRequest) -> HttpResponse:
+    """Redirect to the list of error codes."""
+    return HttpResponseRedirect(f"{reverse('guide')}#error-codes")
+
+
+@read_only
+def changelog_feed(request: HttpRequest) -> HttpResponse:
+    """Return the changelog as an Atom feed."""
+    return _served(request, changelog.feed(), "application/atom+xml; charset=utf-8")
+
+
+@read_only
+def http_file(request: HttpRequest) -> HttpResponse:
+    """Return requests to send from an editor."""
+    return _download(request, downloads.http_file(), "petstore.http", "text/plain; charset=utf-8")
+
+
+@read_only
+def collection(request: HttpRequest) -> HttpResponse:
+    """Return the operations as a collection."""
+    text = render_json(downloads.collection()).decode()
+    return _download(request, text, "petstore.postman_collection.json", "application/json")
+
+
+CONTEXTS: dict[str, Callable[[], dict[str, Any]]] = {
+    "landing": landing.context,
+    "guide": guide.context,
+    "reference": reference.context,
+    "changelog": changelog.context,
+}
+
+
+@cache
+def _rendered(name: str, code: str, _environment: str) -> str:
+    """Return a page with a placeholder for the address of the service."""
+    content = error_help.context(CODES[code]) if code else CONTEXTS[name]()
+    shown = {
+        "page": name,
+        "served_url": SERVED_URL,
+        "served_host": SERVED_URL.removeprefix("https://"),
+        "key_prefix": settings.API_KEY_PREFIX,
+        "version": settings.SPECTACULAR_SETTINGS["VERSION"],
+    }
+    return render_to_string(f"portal/{name}.html", shown | environment(HttpRequest()) | content)
+
+
+def _page(request: HttpRequest, name: str, code: str = "") -> HttpResponse:
+    return _served(request, _rendered(name, code, settings.PETSTORE_ENVIRONMENT), HTML)
+
+
+def _served(request: HttpRequest, text: str, content_type: str) -> HttpResponse:
+    """Return a text with the address of this service, or 304 if the caller has it."""
+    address = escape(request.build_absolute_uri("/").rstrip("/"))
+    host = SERVED_URL.removeprefix("https://")
+    response = HttpResponse(
+        text.replace(SERVED_URL, address).replace(host, escape(request.get_host())), content_type=content_type
+    )
+    revalidate(request, response)
+    return response
+
+
+def _download(request: HttpRequest, text: str, name: str, content_type: str) -> HttpResponse:
+    response = _served(request, text, content_type)
+    response["Content-Disposition"] = f'attachment; filename="{name}"'
+    return response

@@ -1,0 +1,87 @@
+// "Try it": sends a request from the page. The key is in the fields of this page and nowhere else. Needs portal.js.
+"use strict";
+
+const keys = $$(".try-key");
+for (const key of keys) key.addEventListener("input", () => { for (const other of keys) other.value = key.value; });
+addEventListener("pagehide", () => { for (const key of keys) key.value = ""; });
+addEventListener("pageshow", () => { for (const key of keys) key.value = ""; });
+
+function colour(json) {
+  const out = document.createDocumentFragment();
+  const token = /("(?:[^"\\]|\\.)*")(\s*:)?|(-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)|\b(true|false|null)\b/g;
+  let from = 0;
+  for (const found of json.matchAll(token)) {
+    out.append(json.slice(from, found.index));
+    const kind = found[1] ? (found[2] ? "nt" : "s2") : found[3] ? "mi" : "kc";
+    out.append(element("span", kind, found[1] ?? found[0]), found[2] ?? "");
+    from = found.index + found[0].length;
+  }
+  out.append(json.slice(from));
+  return out;
+}
+
+function layOut(body) {
+  try {
+    const value = JSON.parse(body);
+    if (Array.isArray(value)) return value.length ? `[\n${value.map((one) => `  ${JSON.stringify(one)}`).join(",\n")}\n]` : "[]";
+    return JSON.stringify(value, null, 2);
+  } catch {
+    return body;
+  }
+}
+
+for (const box of $$("[data-try]")) {
+  const form = box.querySelector("form");
+  const result = box.querySelector(".try-result");
+  const next = box.querySelector(".try-next");
+  const fields = (place) => $$(`[data-in=${place}]`, form).filter((field) => field.value.trim() !== "");
+  const button = form.querySelector("button");
+  const shown = form.dataset.headers.split(" ");
+
+  const address = () => {
+    let path = form.dataset.path;
+    for (const field of fields("path")) path = path.replace(`{${field.name}}`, encodeURIComponent(field.value.trim()));
+    const query = new URLSearchParams(fields("query").map((field) => [field.name, field.value.trim()]));
+    return `/v1${path}${query.size ? `?${query}` : ""}`;
+  };
+  const preview = () => { form.querySelector(".try-url").textContent = `${form.dataset.method} ${address()}`; };
+  form.addEventListener("input", preview);
+  preview();
+
+  form.addEventListener("submit", async (event) => {
+    event.preventDefault();
+    const headers = Object.fromEntries(fields("header").map((field) => [field.name, field.value.trim()]));
+    const key = fields("key")[0];
+    if (key) headers.Authorization = `Bearer ${key.value.trim()}`;
+    const body = form.querySelector("[data-in=body]")?.value;
+    if (body !== undefined) headers["Content-Type"] = "application/json";
+    button.disabled = true;
+    const started = performance.now();
+    const status = box.querySelector(".try-status");
+    try {
+      const answer = await fetch(address(), { method: form.dataset.method, headers, body, credentials: "omit", cache: "no-store" });
+      const text = await answer.text();
+      status.replaceChildren(
+        element("span", `status ${answer.ok || answer.status === 304 ? "ok" : "bad"}`, `${answer.status} ${answer.statusText}`),
+        ` ${Math.round(performance.now() - started)} ms`,
+      );
+      box.querySelector(".try-headers").textContent = shown.filter((name) => answer.headers.has(name))
+        .map((name) => `${name}: ${answer.headers.get(name)}`).join("\n");
+      box.querySelector(".try-body").replaceChildren(text ? colour(layOut(text)) : "(no body)");
+      const cursor = /[?&]cursor=([^&>]+)>; rel="next"/.exec(answer.headers.get("Link") ?? "")?.[1];
+      next.hidden = !cursor;
+      next.dataset.cursor = cursor ?? "";
+    } catch {
+      status.replaceChildren(element("span", "status bad", "No response"), " Check your connection and the headers you set, then try again.");
+      box.querySelector(".try-headers").textContent = box.querySelector(".try-body").textContent = "";
+      next.hidden = true;
+    }
+    result.hidden = false;
+    button.disabled = false;
+  });
+  next.addEventListener("click", () => {
+    form.querySelector("[name=cursor]").value = decodeURIComponent(next.dataset.cursor);
+    preview();
+    form.requestSubmit();
+  });
+}

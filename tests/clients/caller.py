@@ -1,0 +1,52 @@
+"""A program on the packed Python client; `test_packed.py` type-checks it and runs it.
+
+Its argument is JSON: what to do, with what, and the client's options. It prints the result or the error as JSON.
+"""
+
+import json
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import httpx
+from petstore_client import NewPet, PetStatus, PetStore, PetStoreError
+from petstore_client.generated.api.pets import get_pet
+
+given: dict[str, Any] = json.loads(sys.argv[1])
+store = PetStore(given["url"], given["key"], **given["options"])
+
+
+def pets(status: str | None, page_size: int) -> Any:
+    return [pet.to_dict() for pet in store.pets(status=PetStatus(status) if status else None, page_size=page_size)]
+
+
+def categories(page_size: int) -> Any:
+    return [category.to_dict() for category in store.categories(page_size=page_size)]
+
+
+def add_pet(pet: dict[str, Any], idempotency_key: str | None) -> Any:
+    return store.add_pet(NewPet.from_dict(pet), idempotency_key=idempotency_key).to_dict()
+
+
+def add_without_key(pet: dict[str, Any]) -> Any:
+    return store.api.get_httpx_client().post("/pets", json=pet).json()
+
+
+OPERATIONS: dict[str, Callable[..., Any]] = {
+    "pets": pets,
+    "add_pet": add_pet,
+    "add_without_key": add_without_key,
+    "categories": categories,
+    "category": lambda category_id: store.category(category_id).to_dict(),
+    "pet": lambda pet_id: getattr(get_pet.sync(pet_id, client=store.api), "name", None),
+    "codes": lambda: sorted({kind.__name__ for kind in PetStoreError.__subclasses__()}),
+}
+
+try:
+    with store:
+        seen = {"result": OPERATIONS[given["do"]](*given["with"])}
+except PetStoreError as error:
+    seen = {"error": [type(error).__name__, error.code, error.status, error.message, error.request_id]}
+except httpx.TransportError as error:
+    seen = {"lost": type(error).__name__}
+sys.stdout.write(json.dumps(seen))

@@ -1,0 +1,51 @@
+// A program on the packed TypeScript client; test_packed.py type-checks it and runs it.
+// Its argument is JSON: what to do, with what, and the client's options. It prints the result or the error as JSON.
+
+import { ERROR_CODES, PetStore, PetStoreError, type NewPet, type PetStatus } from "petstore-client";
+
+interface Given {
+  url: string;
+  key: string;
+  do: keyof typeof operations;
+  with: never[];
+  options: { timeout?: number; retries?: number; max_wait?: number };
+}
+
+const given = JSON.parse(process.argv[2] ?? "") as Given;
+const { timeout, retries, max_wait: maxWait } = given.options;
+const store = new PetStore({
+  baseUrl: given.url,
+  key: given.key,
+  ...(timeout !== undefined && { timeout: timeout * 1000 }),
+  ...(retries !== undefined && { retries }),
+  ...(maxWait !== undefined && { maxWait: maxWait * 1000 }),
+});
+
+async function all<Item>(items: AsyncIterable<Item>): Promise<Item[]> {
+  const found: Item[] = [];
+  for await (const item of items) found.push(item);
+  return found;
+}
+
+const operations = {
+  pets: (status: PetStatus | null, pageSize: number) => all(store.pets({ ...(status && { status }), pageSize })),
+  add_pet: (pet: NewPet, idempotencyKey: string | null) => store.addPet(pet, idempotencyKey ? { idempotencyKey } : {}),
+  add_without_key: async (body: NewPet) => (await store.api.POST("/pets", { body })).data,
+  categories: (pageSize: number) => all(store.categories({ pageSize })),
+  category: (categoryId: number) => store.category(categoryId),
+  pet: async (petId: number) => (await store.api.GET("/pets/{petId}", { params: { path: { petId } } })).data?.name,
+  codes: async () => ERROR_CODES,
+};
+
+let seen: unknown;
+try {
+  const operation = operations[given.do] as (...values: never[]) => Promise<unknown>;
+  seen = { result: await operation(...given.with) };
+} catch (error) {
+  if (error instanceof PetStoreError) {
+    seen = { error: [error.name, error.code, error.status, error.message, error.requestId] };
+  } else {
+    seen = { lost: (error as Error).name };
+  }
+}
+process.stdout.write(JSON.stringify(seen));

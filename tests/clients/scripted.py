@@ -1,0 +1,73 @@
+"""A server that gives the responses of a script, also the ones that a good service gives rarely."""
+
+import json
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Event, Thread
+from typing import Any, Literal, NamedTuple
+
+Response = tuple[int, Any, dict[str, str]] | Literal["hang up", "break off", "hang"]
+"""Status, body and headers; or the connection ends before the response, or within it; or nothing comes."""
+
+
+class Request(NamedTuple):
+    """One request that came."""
+
+    line: str
+    idempotency_key: str | None
+    at: float
+
+
+class Script:
+    """What is left to send, and what came."""
+
+    def __init__(self, responses: list[Response]) -> None:
+        self.left = list(responses)
+        self.requests: list[Request] = []
+        self.over = Event()
+        self.url = ""
+
+
+@contextmanager
+def scripted_server(*responses: Response) -> Iterator[Script]:
+    """Send one response after the other for the block, which must ask for all of them and no more."""
+    script = Script(list(responses))
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.rfile.read(int(self.headers.get("Content-Length", 0)))
+            key = self.headers.get("Idempotency-Key")
+            script.requests.append(Request(f"{self.command} {self.path}", key, time.monotonic()))
+            match script.left.pop(0):
+                case "hang":
+                    script.over.wait(30)
+                case "break off":
+                    self.respond(200, "[", {"Content-Length": "1000"})
+                case (status, body, headers):
+                    self.respond(status, body if isinstance(body, str) else json.dumps(body), headers)
+
+        do_POST = do_GET  # noqa: N815 (http.server's name)
+
+        def respond(self, status: int, body: str, headers: dict[str, str]) -> None:
+            self.send_response(status)
+            for name, value in ({"Content-Length": str(len(body.encode()))} | headers).items():
+                self.send_header(name, value)
+            self.end_headers()
+            self.wfile.write(body.encode())
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        script.url = f"http://127.0.0.1:{server.server_port}/v1"
+        thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
+        thread.start()
+        try:
+            yield script
+        finally:
+            script.over.set()
+            server.shutdown()
+            thread.join()
+    assert len(script.requests) == len(responses)

@@ -1,0 +1,324 @@
+"""The clients as `make clients` packs them, against a real service and a server that misbehaves."""
+
+import json
+import re
+import sys
+import zipfile
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from clients.build import build_python, build_typescript
+from clients.tools import DESCRIPTION, HERE, node_tools, python_tools, run
+from tests.clients.conftest import or_skip
+from tests.clients.scripted import Response, Script, scripted_server
+from tests.server import Gunicorn, running_server
+
+CODES: list[str] = yaml.safe_load(DESCRIPTION.read_text())["components"]["schemas"]["Error"]["properties"]["code"][
+    "x-extensible-enum"
+]
+MAPLE = {"name": "Maple", "categoryId": 1}
+PET = {"id": 7, "name": "Maple", "categoryId": 1, "status": "available"}
+OK: Response = (200, [PET], {})
+CREATED: Response = (201, PET, {})
+
+
+def problem(status: int, code: str, **headers: str) -> Response:
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    return status, {"code": code, "message": "As it is.", "status": status}, {"X-Request-ID": "r-1"} | named
+
+
+class Client(ABC):
+    """A packed client, and the programs that use it: `tests/clients/caller` and the snippets of its README."""
+
+    language: str
+    suffix: str
+    timed_out: str
+    hung_up: str
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.write(f"caller{self.suffix}", Path(__file__).with_name(f"caller{self.suffix}").read_text())
+        readme = (HERE / self.language / "README.md").read_text(encoding="utf-8")
+        self.snippets = re.findall(r"^```\w+ run\n(.*?)^```$", readme, re.MULTILINE | re.DOTALL)
+        for number, snippet in enumerate(self.snippets):
+            self.write(f"readme_{number}{self.suffix}", snippet)
+
+    def write(self, name: str, text: str) -> None:
+        (self.folder / name).write_text(text, encoding="utf-8")
+
+    @abstractmethod
+    def check(self) -> None:
+        """Check the types of the programs, strictly."""
+
+    @abstractmethod
+    def start(self, program: str, *arguments: str, **variables: str) -> str:
+        """Run a program and return what it printed."""
+
+    @abstractmethod
+    def kind(self, _code: str) -> str:
+        """Return the name of the exception for an error code."""
+
+    @abstractmethod
+    def codes(self) -> list[str]:
+        """Return what the client lists for the codes of the description."""
+
+    def call(self, url: str, do: str, *values: Any, key: str = "k", **options: float) -> Any:
+        """Let the client do something and return what its caller saw."""
+        given = {"url": url, "key": key, "do": do, "with": values, "options": {"timeout": 5} | options}
+        return json.loads(self.start("caller", json.dumps(given)))
+
+
+class PythonClient(Client):
+    language, suffix = "python", ".py"
+    timed_out, hung_up = "ReadTimeout", "RemoteProtocolError"
+
+    def __init__(self, folder: Path) -> None:
+        with or_skip():
+            self.tools = python_tools()
+        zipfile.ZipFile(build_python(folder, self.tools)).extractall(folder / "site")
+        super().__init__(folder)
+
+    def check(self) -> None:
+        options = ("--strict", "--follow-imports=silent", f"--cache-dir={self.tools.parent}/mypy")
+        python = f"--python-executable={self.tools}/python"
+        programs = [path.name for path in self.folder.glob("*.py")]
+        command = (sys.executable, "-m", "mypy", *options, python, *programs)
+        run(*command, cwd=self.folder, environment={"MYPYPATH": "site"})
+
+    def start(self, program: str, *arguments: str, **variables: str) -> str:
+        python, environment = self.tools / "python", {"PYTHONPATH": "site"} | variables
+        return run(python, "-W", "error", f"{program}.py", *arguments, cwd=self.folder, environment=environment)
+
+    def kind(self, _code: str) -> str:
+        if _code not in CODES:
+            return "PetStoreError"
+        return _code.title().replace("_", "").removesuffix("Error") + "Error"
+
+    def codes(self) -> list[str]:
+        return sorted(self.kind(code) for code in CODES)
+
+
+class TypeScriptClient(Client):
+    language, suffix = "typescript", ".ts"
+    timed_out, hung_up = "TimeoutError", "TypeError"
+
+    def __init__(self, folder: Path) -> None:
+        with or_skip():
+            modules = node_tools()
+        tarball = build_typescript(folder, modules)
+        (folder / "node_modules").mkdir()
+        for module in modules.iterdir():
+            (folder / "node_modules" / module.name).symlink_to(module)
+        run("tar", "-xzf", tarball, cwd=folder)
+        (folder / "package").rename(folder / "node_modules" / "petstore-client")
+        super().__init__(folder)
+        self.write("package.json", '{"type": "module"}')
+        options = json.loads(Path(__file__).with_name("tsconfig.json").read_text())
+        self.write("tsconfig.json", json.dumps(options | {"files": sorted(path.name for path in folder.glob("*.ts"))}))
+        self.compiled = False
+
+    def check(self) -> None:
+        run("node_modules/.bin/tsc", "--strict", cwd=self.folder)
+        self.compiled = True
+
+    def start(self, program: str, *arguments: str, **variables: str) -> str:
+        if not self.compiled:
+            self.check()
+        return run("node", f"{program}.js", *arguments, cwd=self.folder, environment=variables)
+
+    def kind(self, _code: str) -> str:
+        return "PetStoreError"
+
+    def codes(self) -> list[str]:
+        return CODES
+
+
+@pytest.fixture(scope="module", params=[PythonClient, TypeScriptClient], ids=lambda kind: kind.language)
+def client(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Client:
+    packed: Client = request.param(tmp_path_factory.mktemp("packed"))
+    return packed
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Gunicorn]:
+    with running_server(workers=1) as server:
+        server.manage("load_demo_data")
+        yield server
+
+
+@pytest.fixture(scope="module")
+def key(server: Gunicorn) -> str:
+    return server.manage("issue_api_key", "Packed client", "--secret-only").strip()
+
+
+def test_types_are_right_to_a_strict_checker(client: Client) -> None:
+    client.check()
+
+
+def test_the_snippets_of_the_readme_run(client: Client, server: Gunicorn, key: str) -> None:
+    known = server.manage("shell", "--verbosity=0", "-c", "from pets.models import Pet; print(Pet.objects.count())")
+    printed = [
+        client.start(f"readme_{number}", BASE=f"{server.url}/v1", KEY=key) for number in range(len(client.snippets))
+    ]
+    assert len(printed) == 5
+    assert all(printed)
+    assert printed[1] == f"{known.strip()} animals\n"
+
+
+@pytest.mark.parametrize("status", [None, "pending"])
+def test_every_animal_is_seen_once_in_order(client: Client, server: Gunicorn, key: str, status: str | None) -> None:
+    seen = client.call(f"{server.url}/v1", "pets", status, 7, key=key)["result"]
+    path = f"/v1/pets?limit=100{f'&status={status}' if status else ''}"
+    assert seen[:100] == server.get(path, key).json()
+    ids = [pet["id"] for pet in seen]
+    assert ids == sorted(set(ids), reverse=True)
+    rows = f"Pet.objects.filter(status={status!r})" if status else "Pet.objects"
+    known = server.manage("shell", "--verbosity=0", "-c", f"from pets.models import Pet; print({rows}.count())")
+    assert len(seen) == int(known)
+
+
+def test_categories(client: Client, server: Gunicorn, key: str) -> None:
+    known = server.get("/v1/categories?limit=100", key).json()
+    assert client.call(f"{server.url}/v1", "categories", 5, key=key) == {"result": known}
+    assert client.call(f"{server.url}/v1", "category", known[0]["id"], key=key) == {"result": known[0]}
+
+
+def test_the_same_key_adds_one_animal(client: Client, server: Gunicorn, key: str) -> None:
+    add = (f"{server.url}/v1", "add_pet", MAPLE)
+    once = client.call(*add, f"once-{client.language}", key=key)["result"]
+    assert client.call(*add, f"once-{client.language}", key=key)["result"] == once
+    assert client.call(*add, None, key=key)["result"]["id"] > once["id"]
+
+
+@pytest.mark.parametrize(
+    ("call", "expected"),
+    [
+        (["add_pet", MAPLE | {"name": ""}, None], ["validation_failed", 400, "name must have 1 to 255 characters."]),
+        (["pets", None, 0], ["invalid_parameter", 400, "limit must be a whole number from 1 to 100."]),
+        (["category", 999], ["category_not_found", 404, "No category has this ID."]),
+        (["pet", 999_999], ["pet_not_found", 404, "No animal has this ID."]),
+    ],
+)
+def test_an_error_is_an_exception_with_its_code(
+    client: Client, server: Gunicorn, key: str, call: list[Any], expected: list[Any]
+) -> None:
+    *error, request_id = client.call(f"{server.url}/v1", *call, key=key)["error"]
+    assert error == [client.kind(expected[0]), *expected]
+    assert request_id
+
+
+def test_a_key_that_is_not_valid(client: Client, server: Gunicorn) -> None:
+    seen = client.call(f"{server.url}/v1", "pets", None, 100)["error"]
+    assert seen[:3] == [client.kind("api_key_invalid"), "api_key_invalid", 401]
+
+
+def test_every_code_of_the_description_is_known(client: Client) -> None:
+    with scripted_server() as script:
+        assert client.call(script.url, "codes") == {"result": client.codes()}
+
+
+def requested(script: Script) -> list[str]:
+    return [request.line for request in script.requests]
+
+
+@pytest.mark.parametrize(
+    "first",
+    [
+        problem(409, "idempotency_in_progress", Retry_After="0"),
+        problem(429, "rate_limited", Retry_After="0"),
+        problem(500, "internal_error"),
+        problem(503, "unavailable", Retry_After="0"),
+        (502, "<html>", {}),
+        (503, "<html>", {"Retry-After": "Sat, 05 Dec 2026 12:00:00 GMT"}),
+        "hang up",
+        "break off",
+        "hang",
+    ],
+    ids=lambda first: first if isinstance(first, str) else str(first[0]),
+)
+def test_an_addition_is_retried_with_the_same_key(client: Client, first: Response) -> None:
+    with scripted_server(first, CREATED) as script:
+        assert client.call(script.url, "add_pet", MAPLE, None, timeout=0.5) == {"result": PET}
+    assert requested(script) == ["POST /v1/pets"] * 2
+    one, two = (request.idempotency_key for request in script.requests)
+    assert one == two
+    assert one
+
+
+@pytest.mark.parametrize("first", [problem(503, "unavailable", Retry_After="0"), "hang up"], ids=["503", "hang up"])
+def test_a_list_is_retried(client: Client, first: Response) -> None:
+    with scripted_server(first, OK) as script:
+        assert client.call(script.url, "pets", None, 100) == {"result": [PET]}
+    assert requested(script) == ["GET /v1/pets?limit=100"] * 2
+
+
+def test_the_cursor_of_the_next_link_goes_to_the_same_host(client: Client) -> None:
+    link = '<https://elsewhere.example/v1/pets?cursor=a%2Bb%3D&limit=1>; rel="next"'
+    help_link = '<https://elsewhere.example/docs/?cursor=no>; rel="help"'
+    with scripted_server((200, [PET], {"Link": f"{help_link}, {link}"}), OK) as script:
+        assert client.call(script.url, "pets", "sold", 1) == {"result": [PET, PET]}
+    first, second = (set(line.split("?")[1].split("&")) for line in requested(script))
+    assert first == {"limit=1", "status=sold"}
+    assert second == {"limit=1", "status=sold", "cursor=a%2Bb%3D"}
+
+
+def test_it_waits_as_long_as_it_is_asked(client: Client) -> None:
+    with scripted_server(problem(429, "rate_limited", Retry_After="2"), OK) as script:
+        assert client.call(script.url, "pets", None, 100) == {"result": [PET]}
+    assert script.requests[1].at - script.requests[0].at >= 2
+
+
+def test_a_wait_that_is_too_long_is_an_error_at_once(client: Client) -> None:
+    with scripted_server(problem(429, "rate_limited", Retry_After="3")) as script:
+        seen = client.call(script.url, "pets", None, 100, max_wait=2)
+    assert seen == {"error": [client.kind("rate_limited"), "rate_limited", 429, "As it is.", "r-1"]}
+
+
+@pytest.mark.parametrize(
+    ("response", "code", "times"),
+    [
+        (problem(400, "validation_failed"), "validation_failed", 1),
+        (problem(422, "idempotency_key_reused"), "idempotency_key_reused", 1),
+        (problem(500, "internal_error"), "internal_error", 2),
+        (problem(503, "unavailable", Retry_After="0"), "unavailable", 3),
+        (problem(418, "newer_than_the_client"), "newer_than_the_client", 1),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_the_error_comes_when_more_attempts_are_of_no_use(client: Client, response: Any, code: str, times: int) -> None:
+    with scripted_server(*[response] * times) as script:
+        seen = client.call(script.url, "add_pet", MAPLE, None, retries=2)
+    assert seen == {"error": [client.kind(code), code, response[0], "As it is.", "r-1"]}
+
+
+@pytest.mark.parametrize(("status", "body"), [(404, "<html>"), (404, "[]"), (404, '{"code": 1}'), (302, "{}")], ids=str)
+def test_what_is_no_error_of_the_api(client: Client, status: int, body: str) -> None:
+    with scripted_server((status, body, {})) as script:
+        seen = client.call(script.url, "add_pet", MAPLE, None)
+    message = "The response is not an Error of the API."
+    assert seen == {"error": ["PetStoreError", "unexpected_response", status, message, None]}
+
+
+@pytest.mark.parametrize("response", ["hang", "hang up"])
+def test_no_response_at_all(client: Client, response: Any) -> None:
+    with scripted_server(response, response) as script:
+        seen = client.call(script.url, "add_pet", MAPLE, None, retries=1, timeout=0.5)
+    assert seen == {"lost": {"hang": client.timed_out, "hang up": client.hung_up}[response]}
+
+
+@pytest.mark.parametrize("response", [problem(503, "unavailable", Retry_After="0"), "hang up"], ids=["503", "hang up"])
+def test_an_addition_without_a_key_is_sent_once(client: Client, response: Response) -> None:
+    with scripted_server(response) as script:
+        assert client.call(script.url, "add_without_key", MAPLE).keys() & {"error", "lost"}
+
+
+def test_the_largest_id(client: Client) -> None:
+    largest = PET | {"id": 2**63 - 1}
+    with scripted_server((200, [largest], {})) as script:
+        seen = client.call(script.url, "pets", None, 100)
+    assert seen == ({"result": [largest]} if client.language == "python" else {"lost": "RangeError"})

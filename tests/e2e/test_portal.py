@@ -1,0 +1,175 @@
+"""The developer portal in a browser: by hand, without scripts, and under axe at three widths in both themes."""
+
+from typing import Any
+
+import pytest
+from axe_playwright_python.base import AXE_SCRIPT
+from playwright.sync_api import Browser, Page, expect
+
+from tests.e2e.conftest import Screenshot
+from tests.server import Gunicorn
+
+PAGES = ["/", "/docs/", "/docs/guide/", "/docs/changelog/", "/docs/errors/validation_failed"]
+FIRST_LOAD = 200_000
+"""Bytes that a page may take, compressed, with all it loads."""
+
+
+@pytest.fixture
+def key(server: Gunicorn) -> str:
+    issued: str = server.manage_json("issue_api_key", "Reader of the portal")["key"]
+    return issued
+
+
+def test_the_landing_page_leads_everywhere(page: Page, server: Gunicorn, screenshot: Screenshot) -> None:
+    page.goto("/")
+    expect(page.get_by_role("heading", level=1)).to_have_text("The store’s animals, in your app.")  # noqa: RUF001
+    expect(page.locator(".hero pre").first).to_contain_text(f"{server.url}/v1/pets")
+    screenshot("landing.png")
+    page.get_by_role("link", name="API reference", exact=True).first.click()
+    expect(page.locator("section.operation")).to_have_count(5)
+    page.get_by_role("link", name="Guide", exact=True).first.click()
+    page.get_by_role("link", name="invalid_cursor").first.click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("invalid_cursor")
+    page.get_by_role("link", name="Changelog", exact=True).first.click()
+    expect(page.locator(".release").last).to_contain_text("1.0.0")
+    page.get_by_role("link", name="Back office").click()
+    expect(page.get_by_label("Password:")).to_be_visible()
+
+
+def test_a_language_is_chosen_for_every_sample_and_page(page: Page) -> None:
+    page.goto("/")
+    page.get_by_role("tab", name="curl").first.press("ArrowRight")
+    expect(page.get_by_role("tab", name="Python").first).to_be_focused()
+    for tab in page.get_by_role("tab", name="Python").all():
+        expect(tab).to_have_attribute("aria-selected", "true")
+    page.goto("/docs/guide/")
+    expect(page.locator("#quick-start-2-python")).to_be_visible()
+    expect(page.locator("#quick-start-2-sh")).to_be_hidden()
+
+
+def test_a_sample_is_copied_as_it_is_shown(page: Page, server: Gunicorn) -> None:
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.goto("/")
+    page.get_by_role("button", name="Copy code").first.click()
+    expect(page.locator("#live")).to_have_text("Copied")
+    copied = page.evaluate("navigator.clipboard.readText()")
+    assert copied == (
+        f'curl "{server.url}/v1/pets?limit=3&status=available" \\\n  -H "Authorization: Bearer $PETSTORE_API_KEY"'
+    )
+
+
+def test_a_list_can_be_tried_page_by_page(page: Page, key: str, screenshot: Screenshot) -> None:
+    page.goto("/docs/#listPets")
+    operation = page.locator("#listPets")
+    operation.get_by_text("Try it").click()
+    expect(operation.get_by_role("button", name="Load next page")).to_be_hidden()
+    operation.get_by_label("API key").fill(key)
+    operation.get_by_label("limit").fill("2")
+    with page.expect_response("**/v1/pets?limit=2") as first:
+        operation.get_by_role("button", name="Send request").click()
+    expect(operation.locator(".try-status")).to_contain_text("200")
+    expect(operation.locator(".try-status")).to_contain_text(" ms")
+    expect(operation.locator(".try-headers")).to_contain_text('rel="next"')
+    expect(operation.locator(".try-body")).to_contain_text(first.value.json()[1]["name"])
+    screenshot("docs.png")
+    with page.expect_response("**/v1/pets?**cursor=**") as second:
+        operation.get_by_role("button", name="Load next page").click()
+    assert second.value.json()[0]["id"] < first.value.json()[1]["id"]
+
+
+def test_an_animal_can_be_added_once(page: Page, key: str) -> None:
+    page.goto("/docs/")
+    operation = page.locator("#createPet")
+    operation.get_by_text("Try it").click()
+    operation.get_by_label("API key").fill(key)
+    operation.get_by_label("Idempotency-Key").fill("tried-in-a-browser")
+    for replayed in (False, True):
+        operation.get_by_role("button", name="Send request").click()
+        expect(operation.locator(".try-status")).to_contain_text("201 Created")
+        if replayed:
+            expect(operation.locator(".try-headers")).to_contain_text("Idempotency-Replayed: true")
+
+
+def test_an_error_is_shown(page: Page, complaints: list[str]) -> None:
+    page.goto("/docs/")
+    operation = page.locator("#getCategory")
+    operation.get_by_text("Try it").click()
+    operation.get_by_role("button", name="Send request").click()
+    expect(operation.locator(".try-status")).to_contain_text("401")
+    expect(operation.locator(".try-body")).to_contain_text("api_key_missing")
+    complaints[:] = [complaint for complaint in complaints if "401" not in complaint]
+
+
+def test_the_key_is_kept_nowhere(page: Page, key: str) -> None:
+    page.goto("/docs/")
+    page.locator("#listPets").get_by_text("Try it").click()
+    page.locator("#listPets").get_by_label("API key").fill(key)
+    assert page.locator("#createPet .try-key").input_value() == key
+    assert key not in page.evaluate("JSON.stringify([{...localStorage}, {...sessionStorage}, document.cookie])")
+    page.goto("/")
+    page.go_back()
+    assert page.locator("#listPets .try-key").input_value() == ""
+
+
+def test_search_finds_sections_of_every_page(page: Page) -> None:
+    page.goto("/")
+    page.keyboard.press("/")
+    page.keyboard.type("idempotency")
+    hits = page.locator(".search-hits li")
+    expect(hits.filter(has_text="Add animals safely")).to_be_visible()
+    expect(hits.filter(has_text="Add an animal")).to_be_visible()
+    hits.filter(has_text="Add animals safely").click()
+    page.wait_for_url("**/docs/guide/#add-animals-safely")
+
+
+def test_the_theme_is_kept(page: Page) -> None:
+    page.goto("/")
+    light = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    page.get_by_role("button", name="Switch between light and dark").click()
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") != light
+    page.goto("/docs/")
+    expect(page.locator("html")).to_have_attribute("data-theme", "dark")
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_every_page_can_be_read_without_scripts(browser: Browser, server: Gunicorn, path: str) -> None:
+    context = browser.new_context(base_url=server.url, java_script_enabled=False)
+    page = context.new_page()
+    page.goto(path)
+    expect(page.locator(".panel:visible")).to_have_count(page.locator(".panel").count())
+    expect(page.locator(".js-only:visible")).to_have_count(0)
+    context.close()
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_the_first_load_is_small(browser: Browser, server: Gunicorn, path: str) -> None:
+    """Development sends static files as they are; production compresses them too."""
+    context = browser.new_context(base_url=server.url)
+    page = context.new_page()
+    sizes: list[int] = []
+    page.on("requestfinished", lambda request: sizes.append(request.sizes()["responseBodySize"]))
+    page.goto(path, wait_until="networkidle")
+    assert 50_000 < sum(sizes) < FIRST_LOAD
+    context.close()
+
+
+@pytest.mark.parametrize("colours", ["light", "dark"])
+@pytest.mark.parametrize("width", [1440, 1024, 390])
+def test_axe_finds_nothing(page: Page, width: int, colours: Any) -> None:
+    page.emulate_media(color_scheme=colours, reduced_motion="reduce")
+    page.set_viewport_size({"width": width, "height": 900})
+    found = []
+    for path in PAGES:
+        page.goto(path)
+        for fold in page.locator("details").all():
+            fold.evaluate("fold => fold.open = true")
+        page.evaluate(AXE_SCRIPT)  # a script tag would be stopped by the policy
+        result: dict[str, Any] = page.evaluate("axe.run({include: ['html']}, {preload: false})")
+        found += [
+            f"{path}: {violation['id']} {node['target']} {node['failureSummary']}"
+            for violation in result["violations"]
+            for node in violation["nodes"]
+        ]
+        wide = page.evaluate("document.documentElement.scrollWidth - innerWidth")
+        found += [f"{path}: {wide} pixels too wide"] * (wide > 0)
+    assert "\n".join(found) == ""

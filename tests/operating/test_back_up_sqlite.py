@@ -1,0 +1,69 @@
+"""`manage.py back_up_sqlite`: a whole copy while others write."""
+
+import json
+import os
+import sqlite3
+import stat
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from tests.server import ROOT
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Iterator[Path]:
+    """A file in which two tables always have as many rows, and which another connection writes all the time."""
+    path, over = tmp_path / "live.sqlite3", threading.Event()
+    with closing(sqlite3.connect(path)) as connection:
+        connection.executescript("PRAGMA journal_mode=WAL; CREATE TABLE a (x TEXT); CREATE TABLE b (x TEXT)")
+
+    def write() -> None:
+        with closing(sqlite3.connect(path, timeout=5)) as connection:
+            while not over.wait(0.001):
+                with connection:
+                    connection.execute("INSERT INTO a VALUES (hex(randomblob(500)))")
+                    connection.execute("INSERT INTO b VALUES ('x')")
+
+    thread = threading.Thread(target=write)
+    thread.start()
+    yield path
+    over.set()
+    thread.join()
+
+
+def back_up(url: str, *arguments: str) -> "subprocess.CompletedProcess[str]":
+    command = [sys.executable, "manage.py", "back_up_sqlite", *arguments, "--json"]
+    environment = {"PATH": os.environ["PATH"], "DATABASE_URL": url}
+    return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+
+
+def test_each_copy_is_whole_and_the_oldest_are_deleted(database: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "backups"
+    folder.mkdir()
+    made = []
+    for _ in range(3):
+        done = back_up(f"sqlite:///{database}", str(folder), "--keep", "2")
+        assert (done.returncode, done.stderr) == (0, "")
+        made.append(json.loads(done.stdout))
+        file = Path(made[-1]["file"])
+        assert stat.S_IMODE(file.stat().st_mode) == 0o600
+        with closing(sqlite3.connect(file)) as copy:
+            rows = [copy.execute(f"SELECT count(*) FROM {table}").fetchone()[0] for table in "ab"]
+        assert rows[0] == rows[1]
+    assert [run["deleted"] for run in made] == [[], [], [made[0]["file"]]]
+    assert sorted(map(str, folder.iterdir())) == [run["file"] for run in made[1:]]
+
+
+def test_what_cannot_be_done_is_said(database: Path, tmp_path: Path) -> None:
+    missing = back_up(f"sqlite:///{database}", str(tmp_path / "nowhere"))
+    assert missing.returncode == 1
+    assert missing.stderr.startswith("No backup was made: ")
+    assert back_up("postgres://x@127.0.0.1:1/x", str(tmp_path)).returncode == 3
+    assert back_up(f"sqlite:///{database}", str(tmp_path), "--keep", "0").returncode == 2
+    assert not list(tmp_path.glob("petstore-*"))

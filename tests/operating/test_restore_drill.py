@@ -1,0 +1,148 @@
+"""The scripts in deploy/postgresql that back up, and the drill that restores and compares."""
+
+import importlib.util
+import os
+import re
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+
+from tests.server import ROOT
+from tests.with_postgresql import Server
+
+SCRIPTS = ROOT / "deploy/postgresql"
+DRILL = SCRIPTS / "restore_drill.py"
+pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="it runs PostgreSQL as another user, which needs root")
+
+
+class Backups:
+    """A server that archives its WAL every two seconds, and the folder of its backups."""
+
+    def __init__(self, server: Server) -> None:
+        """Configure it."""
+        self.server = server
+        self.folder = server.folder / "backups"
+        self.live = server.url.replace("//petstore@", "//postgres@")
+        for folder in (self.folder, self.folder / "wal"):
+            folder.mkdir()
+            if server.account:
+                os.chown(folder, server.account.pw_uid, server.account.pw_gid)
+        archive_wal = server.folder / "archive-wal"  # where the other user can read it
+        archive_wal.write_bytes((SCRIPTS / "archive-wal").read_bytes())
+        archive_wal.chmod(0o755)
+        settings = {
+            "archive_mode": "on",
+            "archive_timeout": "2s",
+            "archive_command": f'{archive_wal} "%p" "%f" {self.folder}/wal',
+        }
+        with closing(self.connect()) as connection:
+            for name, value in settings.items():
+                connection.execute(f"ALTER SYSTEM SET {name} = '{value}'")
+            connection.execute("CREATE TABLE animals (id bigserial PRIMARY KEY, name text)")
+            connection.execute("INSERT INTO animals (name) SELECT 'Rex ' || n FROM generate_series(1, 5000) AS n")
+        server.stop()
+        server.start()
+
+    def connect(self) -> psycopg.Connection:
+        return psycopg.connect(self.live, autocommit=True)
+
+    def run(self, command: list[str]) -> "subprocess.CompletedProcess[str]":
+        path = f"{self.server.binaries}:{os.environ['PATH']}"
+        variables = {"PATH": path, "PGHOST": str(self.server.folder), "PGUSER": "postgres"}
+        return subprocess.run(command, env=variables, capture_output=True, text=True, check=False)
+
+    def back_up(self, keep: int = 7) -> str:
+        done = self.run([str(SCRIPTS / "base-backup"), str(self.folder), str(keep)])
+        assert (done.returncode, done.stderr) == (0, "")
+        return done.stdout.strip()
+
+    def drill(self) -> "subprocess.CompletedProcess[str]":
+        return self.run([sys.executable, str(DRILL), "--live", self.live, str(self.folder)])
+
+
+@pytest.fixture(scope="module")
+def backups(postgresql: Server) -> Backups:
+    return Backups(postgresql)
+
+
+@pytest.fixture
+def writer(backups: Backups) -> Iterator[None]:
+    """Change, add and delete animals all the time."""
+    over = threading.Event()
+
+    def write() -> None:
+        with closing(backups.connect()) as connection:
+            while not over.wait(0.005):
+                connection.execute("INSERT INTO animals (name) VALUES ('Maple')")
+                connection.execute("UPDATE animals SET name = name || '!' WHERE id % 100 = 1")
+                connection.execute("DELETE FROM animals WHERE id = (SELECT min(id) FROM animals)")
+
+    thread = threading.Thread(target=write)
+    thread.start()
+    yield
+    over.set()
+    thread.join()
+
+
+def test_everything_is_back_while_others_write(backups: Backups, writer: None) -> None:
+    backups.back_up()
+    done = backups.drill()
+    assert (done.returncode, done.stderr) == (0, "")
+    lines = done.stdout.splitlines()
+    exposed = re.fullmatch(
+        r"Exposed: a change was in the archive (\S+) s after its commit \(allowed: 60 s\)\.", lines[0]
+    )
+    assert exposed
+    assert float(exposed[1]) < 60
+    assert re.fullmatch(r"Restored in \S+ s, to the restore point drill-\d+\.", lines[1])
+    assert re.fullmatch(r"Compared [45],\d{3} rows of 1 tables: 0 tables differ\.", lines[2])
+
+
+def test_a_segment_in_the_archive_is_never_overwritten(backups: Backups, tmp_path: Path) -> None:
+    for name, content in (("first", b"1"), ("again", b"1"), ("other", b"2")):
+        (tmp_path / name).write_bytes(content)
+    archive = tmp_path / "wal"
+    archive.mkdir()
+    statuses = [
+        backups.run([str(SCRIPTS / "archive-wal"), str(tmp_path / name), "0001", str(archive)]).returncode
+        for name in ("first", "again", "other")
+    ]
+    assert statuses == [0, 0, 1]
+    assert [(path.name, path.read_bytes()) for path in archive.iterdir()] == [("0001", b"1")]
+
+
+def test_old_backups_and_the_wal_before_them_are_deleted(backups: Backups) -> None:
+    newest = Path(backups.back_up(keep=1))
+    assert [path.name for path in (backups.folder / "base").iterdir()] == [newest.name]
+    label = (newest / "backup_label").read_text()
+    first = re.search(r"file (\w{24})\)", label)
+    assert first
+    assert all(path.name >= first[1] for path in (backups.folder / "wal").iterdir() if "." not in path.name)
+
+
+def test_a_row_that_differs_is_found(backups: Backups, capsys: pytest.CaptureFixture[str]) -> None:
+    spec = importlib.util.spec_from_file_location("restore_drill", DRILL)
+    assert spec
+    assert spec.loader
+    drill: Any = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(drill)
+    with closing(backups.connect()) as live, closing(psycopg.connect(backups.live)) as copy:
+        copy.execute("UPDATE animals SET name = 'Other' WHERE id = (SELECT max(id) FROM animals)")
+        assert drill._compare(live, copy) == 1
+        copy.rollback()
+        assert drill._compare(live, copy) == 0
+    assert "DIFFERENT: public.animals has " in capsys.readouterr().out
+
+
+def test_a_dump_can_be_read(backups: Backups) -> None:
+    done = backups.run([str(SCRIPTS / "dump"), "petstore", str(backups.folder)])
+    assert (done.returncode, done.stderr) == (0, "")
+    listed = backups.run(["pg_restore", "--list", done.stdout.strip()])
+    assert "TABLE DATA public animals" in listed.stdout

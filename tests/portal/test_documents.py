@@ -1,0 +1,176 @@
+"""The guide and the changelog: Markdown of the repository, made safe."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree as ET
+
+import pytest
+from django.test import Client
+
+from petstore_site.portal import changelog, documents, downloads, error_help, guide, views
+from rest.errors import ErrorCode
+from tests.portal.conftest import Read, text_of
+from tests.server import ROOT
+
+ATOM = "{http://www.w3.org/2005/Atom}"
+
+
+class TestMarkdown:
+    """HTML in a document is text."""
+
+    @pytest.mark.parametrize(
+        ("text", "html"),
+        [
+            ("<script>alert(1)</script>", "<p>&lt;script&gt;alert(1)&lt;/script&gt;</p>\n"),
+            ("a <img src=x onerror=alert(1)> b", "<p>a &lt;img src=x onerror=alert(1)&gt; b</p>\n"),
+            ("[x](javascript:alert(1))", "<p>[x](javascript:alert(1))</p>\n"),
+            ("`<b>`", "<p><code>&lt;b&gt;</code></p>\n"),
+            ("[x](errors.md#rate_limited)", '<p><a href="/docs/errors/rate_limited">x</a></p>\n'),
+            ("[x](../CHANGELOG.md)", '<p><a href="/docs/changelog/">x</a></p>\n'),
+            ("[x](api.md#errors)", '<p><a href="/docs/guide/#errors">x</a></p>\n'),
+            ("[x](#errors)", '<p><a href="#errors">x</a></p>\n'),
+            ("[x](https://shop.example/)", '<p><a href="https://shop.example/">x</a></p>\n'),
+            ("[`x`](clients/README.md) [y](/docs/)", '<p><code>x</code> <a href="/docs/">y</a></p>\n'),
+        ],
+    )
+    def test_rendered(self, text: str, html: str) -> None:
+        assert documents.html_of(text) == html
+
+    def test_code_is_escaped_in_every_language(self) -> None:
+        text = "## A\n\n" + "".join(
+            f"```{language} {runs}Title\n</code><script>\n```\n"
+            for language in ("http", "json", "sh", "python", "ts")
+            for runs in ("", "run ")
+        )
+        ((_, section),) = documents.sections(text, 2)
+        blocks = [variant.html for example in section.examples for variant in example.variants]
+        assert len(blocks) > 5
+        assert not any("<script" in html or "</code" in html for html in blocks)
+
+    def test_addresses_outside_code_are_those_of_the_settings(self, settings: Any) -> None:
+        settings.PRODUCTION_URL = "https://shop.example/v1"
+        assert documents.html_of("`https://petstore.example/v1`") == "<p><code>https://shop.example/v1</code></p>\n"
+
+
+class TestGuide:
+    """`/docs/guide/` is docs/api.md."""
+
+    def test_every_heading(self, read: Read) -> None:
+        page = text_of(read("/docs/guide/")).replace("\u2019", "'")
+        for heading in re.findall(r"^#+ (.+)$", documents_without_code("docs/api.md"), re.MULTILINE):
+            assert heading.replace("`", "") in page
+
+    def test_every_sentence(self, read: Read) -> None:
+        page = " ".join(re.sub("[“”\u2019]", "'", text_of(read("/docs/guide/"))).split())
+        paragraphs = [part for part in documents_without_code("docs/api.md").split("\n\n") if part[:1].isalpha()]
+        assert len(paragraphs) > 30
+        for paragraph in paragraphs:
+            words = re.sub(r"\[(.+?)\]\([^)]+\)", r"\1", " ".join(paragraph.split()))
+            assert re.sub(r"[`*]", "", words).replace('"', "'") in page
+
+    def test_examples_are_beside_their_section(self, read: Read) -> None:
+        section = read("/docs/guide/").split('<section id="conditional-requests"')[1].split("</section>")[0]
+        titles = re.findall(r'<span class="code-title">([^<]+)</span>', section)
+        assert titles == ["Ask whether anything changed", "Nothing changed"]
+        assert re.findall(r'role="tab" id="conditional-requests-1-(\w+)-tab"', section) == ["sh", "python", "ts"]
+
+    def test_every_code_has_a_section_in_the_document_of_errors(self) -> None:
+        sections = documents.sections((ROOT / "docs" / "errors.md").read_text(encoding="utf-8"), 2)
+        assert [section.id for _, section in sections] == list(ErrorCode)
+
+
+@pytest.mark.parametrize("file", [changelog.FILE, downloads.HTTP_FILE, error_help.FILE, guide.FILE])
+def test_a_container_has_what_the_pages_are_made_of(file: Path) -> None:
+    name = file.relative_to(ROOT).parts[0]
+    copied = re.findall(r"^COPY (?!--)(.+) \S+$", (ROOT / "Dockerfile").read_text(), re.MULTILINE)
+    assert name in " ".join(copied).split()
+    assert f"!{name}" in (ROOT / ".dockerignore").read_text().splitlines()
+
+
+def documents_without_code(name: str) -> str:
+    return re.sub(r"^```.*?^```$", "", (ROOT / name).read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+
+
+HISTORY = """# Changelog
+
+## 2.0.0 (unreleased)
+
+### API
+
+- Soon.
+
+### Operations
+
+- Not for callers.
+
+## 1.5.0 (2027-03-04)
+
+### API
+
+- **Paging** by [`Link`](docs/api.md#lists-and-paging).
+
+## 1.4.0 (2027-01-02)
+
+### Commands
+
+- Nothing of the API.
+"""
+
+
+class TestChangelog:
+    """`/docs/changelog/` and its feed."""
+
+    @pytest.fixture
+    def _history(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+        file = tmp_path / "CHANGELOG.md"
+        file.write_text(HISTORY)
+        monkeypatch.setattr(changelog, "FILE", file)
+        views._rendered.cache_clear()
+        yield
+        views._rendered.cache_clear()
+
+    @pytest.mark.usefixtures("_history")
+    def test_what_callers_notice(self, read: Read) -> None:
+        page = read("/docs/changelog/")
+        assert re.findall(r'<article class="release" id="v([\d.]+)"', page) == ["2.0.0", "1.5.0"]
+        assert "Not released yet" in page
+        assert '<time datetime="2027-03-04">4 March 2027</time>' in page
+        assert '<strong>Paging</strong> by <a href="/docs/guide/#lists-and-paging"><code>Link</code></a>.' in page
+        assert "Not for callers" not in page
+
+    @pytest.mark.usefixtures("_history")
+    def test_the_feed(self, client: Client) -> None:
+        answer = client.get("/docs/changelog/feed.atom")
+        assert answer["Content-Type"] == "application/atom+xml; charset=utf-8"
+        feed = ET.fromstring(answer.content)
+        entries = [
+            (entry.findtext(f"{ATOM}title"), entry.findtext(f"{ATOM}updated"), entry.findtext(f"{ATOM}id"))
+            for entry in feed.iter(f"{ATOM}entry")
+        ]
+        page = "http://testserver/docs/changelog/"
+        assert entries == [
+            ("Version 1.5.0", "2027-03-04T00:00:00+00:00", f"{page}#v1.5.0"),
+            ("GET /v1/pets/{petId} is deprecated", "2026-11-21T00:00:00+00:00", f"{page}#deprecated-pet-detail"),
+        ]
+        (first, second) = (entry.findtext(f"{ATOM}summary") or "" for entry in feed.iter(f"{ATOM}entry"))
+        assert "<strong>Paging</strong>" in first
+        assert second == "<p>We plan to remove it on 5 December 2030. Use GET /v1/pets instead.</p>"
+
+    def test_deprecations_have_their_dates(self, read: Read) -> None:
+        page = text_of(read("/docs/changelog/"))
+        assert "5 December 2030: we plan to remove GET /v1/pets/{petId}" in page
+        assert "Use GET /v1/pets instead. The operation has been deprecated since 21 November 2026" in page
+
+    def test_the_first_release_is_shown(self, read: Read) -> None:
+        page = read("/docs/changelog/")
+        assert 'id="v1.0.0"' in page
+        assert "Staff sign-in" not in page
+
+    def test_a_heading_that_is_no_release_is_reported(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        file = tmp_path / "CHANGELOG.md"
+        file.write_text("## Next\n\n### API\n\n- x\n")
+        monkeypatch.setattr(changelog, "FILE", file)
+        with pytest.raises(ValueError, match="not 'Next'"):
+            changelog.releases()

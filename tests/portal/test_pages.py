@@ -1,0 +1,97 @@
+"""What holds for every page of the portal."""
+
+import gzip
+import re
+from typing import Any
+from urllib.parse import urljoin
+
+import pytest
+from django.test import Client
+
+from rest.errors import ErrorCode
+from tests.conftest import ApiClient, error
+from tests.portal.conftest import Read
+
+PAGES = ["/", "/docs/", "/docs/guide/", "/docs/changelog/", "/docs/errors/rate_limited"]
+DOWNLOADS = ["/docs/changelog/feed.atom", "/docs/petstore.http", "/docs/petstore.postman_collection.json"]
+
+
+@pytest.mark.parametrize("path", [*PAGES, *(f"/docs/errors/{code}" for code in ErrorCode)])
+def test_no_link_is_broken(client: Client, read: Read, path: str) -> None:
+    for link in set(re.findall(r'href="([^"]+)"', read(path))):
+        address, _, fragment = urljoin(path, link).partition("#")
+        if address.startswith("/static/") or address == "/admin/":
+            continue
+        answer = client.get(address)
+        assert answer.status_code in {200, 302}, link
+        assert not fragment or f' id="{fragment}"' in answer.content.decode(), link
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_ids_are_unique(read: Read, path: str) -> None:
+    ids = re.findall(r' id="([^"]+)"', read(path))
+    assert len(ids) == len(set(ids))
+
+
+@pytest.mark.parametrize("path", ["/", "/docs/", "/docs/guide/", *DOWNLOADS])
+def test_it_names_the_address_it_is_served_from(client: Client, settings: Any, path: str) -> None:
+    settings.ALLOWED_HOSTS = ["shop.example"]
+    settings.SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
+    shown = client.get(path, headers={"Host": "shop.example:8443", "X-Forwarded-Proto": "https"}).content.decode()
+    assert "https://shop.example:8443" in shown
+    assert "served.invalid" not in shown
+
+
+@pytest.mark.parametrize("path", [*PAGES, *DOWNLOADS])
+def test_an_unchanged_page_is_not_sent_again(client: Client, path: str) -> None:
+    first = client.get(path)
+    again = client.get(path, headers={"If-None-Match": first["ETag"]})
+    assert (again.status_code, again.content) == (304, b"")
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_pages_are_compressed(client: Client, path: str) -> None:
+    answer = client.get(path, headers={"Accept-Encoding": "gzip"})
+    assert answer["Content-Encoding"] == "gzip"
+    assert b"</html>" in gzip.decompress(answer.content)
+
+
+@pytest.mark.parametrize(("environment", "prefix"), [("production", "pets_live_"), ("staging", "pets_test_")])
+def test_keys_have_the_prefix_of_the_environment(client: Client, settings: Any, environment: str, prefix: str) -> None:
+    settings.PETSTORE_ENVIRONMENT = environment
+    settings.API_KEY_PREFIX = prefix
+    assert f"Keys of this service start with <code>{prefix}</code>" in client.get("/").content.decode()
+
+
+class TestErrorPages:
+    """`/docs/errors/CODE`."""
+
+    @pytest.mark.parametrize("code", ErrorCode)
+    def test_every_code_has_one(self, read: Read, code: ErrorCode) -> None:
+        page = read(f"/docs/errors/{code}")
+        assert f'<h1 id="error-h"><code>{code}</code></h1>' in page
+        assert f'<p class="lead">{code.meaning}</p>' in page
+        assert f"{code.status.value} {code.status.phrase}" in page
+        assert f'<a href="/docs/errors/{code}" aria-current="page">' in page
+
+    def test_it_names_the_operations(self, read: Read) -> None:
+        page = read("/docs/errors/idempotency_key_reused")
+        assert re.findall(r'href="/docs/#(\w+)"', page) == ["createPet"]
+
+    def test_it_says_what_to_do(self, read: Read) -> None:
+        page = read("/docs/errors/validation_failed")
+        assert "<p>Fix the fields named in <code>message</code>.</p>" in page
+        assert "Read the valid values of <code>categoryId</code>" in page
+
+    def test_an_error_leads_to_its_page(self, api: ApiClient, client: Client) -> None:
+        answer = api.get("/v1/pets?limit=0")
+        target = re.fullmatch('<(.+)>; rel="help"', answer["Link"])
+        assert target
+        assert "<code>invalid_parameter</code>" in client.get(target[1]).content.decode()
+
+    def test_other_names_are_not_found(self, client: Client) -> None:
+        answer = client.get("/docs/errors/nope")
+        assert (answer.status_code, answer.json()) == (404, error("route_not_found", "This path does not exist.", 404))
+
+    def test_the_list_is_in_the_guide(self, client: Client) -> None:
+        assert client.get("/docs/errors/")["Location"] == "/docs/guide/#error-codes"
