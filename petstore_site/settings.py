@@ -180,12 +180,8 @@ TEMPLATES: list[dict[str, Any]] = [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
-<<<<<<< HEAD
-                "petstore_site.public.pages.environment",
-                "petstore_site.back_office.navigation.navigation",
-=======
                 "petstore_site.public.environment.environment",
->>>>>>> main
+                "petstore_site.back_office.navigation.navigation",
             ],
         },
     },
