@@ -25,7 +25,7 @@ REQUEST_ID = re.compile("[A-Za-z0-9._-]{16,128}")
 
 
 class Found(NamedTuple):
-    """A result, with what tells it from others of its name."""
+    """A result, and a note to choose between results of the same name."""
 
     label: str
     address: str
@@ -89,7 +89,7 @@ def everything(request: Any) -> HttpResponse:
 
 
 def _can_see(request: HttpRequest, group: Group) -> bool:
-    return any(map(request.user.has_perm, group.permissions))  # type: ignore[union-attr]
+    return any(map(request.user.has_perm, group.permissions))
 
 
 def _results(group: Group, needle: str) -> dict[str, Any]:
