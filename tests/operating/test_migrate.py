@@ -60,7 +60,7 @@ def test_a_long_statement_is_stopped(url: str) -> None:
     assert migrate(url)[::2] == (0, "")
 
 
-def test_a_killed_one_releases_the_lock(url: str) -> None:
+def test_it_goes_on_when_the_other_has_ended(url: str) -> None:
     with closing(psycopg.connect(url, autocommit=True)) as other:
         other.execute("SELECT pg_advisory_lock(1885697139, 1835624306)")
         waiting = start(url, "migrate")
