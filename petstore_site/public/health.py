@@ -41,6 +41,7 @@ def readyz(_request: HttpRequest) -> HttpResponse:
 
     Requests can be served without the cache (docs/decisions/0010): it is `degraded` then.
     """
+    _known_migrations()  # the first time, reading the files takes longer than asking the database
     deadline = time.monotonic() + SECONDS
     running = {name: check.start() for name, check in CHECKS.items()}
     works = {name: _works(name, future, deadline) for name, future in running.items()}

@@ -9,6 +9,7 @@ from threading import Barrier
 from types import SimpleNamespace
 from typing import Any
 
+from rest import limits
 from rest.limits import KeyRateThrottle
 
 THREADS = 16
@@ -26,6 +27,7 @@ def passed(key_id: str, rate_limit: str, barrier: Barrier) -> int:
 
 
 def main() -> None:
+    limits.CACHE_SECONDS = 10  # a busy machine is no reason to stop counting here
     barrier = Barrier(THREADS)
     with ThreadPoolExecutor(THREADS) as pool:
         for line in sys.stdin:
