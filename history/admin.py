@@ -1,9 +1,12 @@
 """How the back office shows and changes a thing that has a history, and shows a record that nobody changes."""
 
+import re
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from django.contrib import admin, messages
+from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
+from django.core.exceptions import SuspiciousOperation
 from django.db import IntegrityError
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.utils.decorators import method_decorator
@@ -15,7 +18,46 @@ from history.conflicts import SeenForm
 MEANWHILE = "Not saved. Someone else just used a value that must be unique, or deleted what this belongs to. Try again."
 
 
-class HistoryAdmin(SimpleHistoryAdmin):  # type: ignore[misc]  # the library has no types
+LOOKUPS = "(__id)?(__(exact|gte|lte|lt|gt|isnull))?"
+"""What Django's filters put behind the name of a field."""
+
+
+class OfficeAdmin:
+    """Mix it into a `ModelAdmin`: its list is filtered only by what it declares.
+
+    Django allows any look-up of any column, also of a digest.
+    """
+
+    linked_by: ClassVar[set[str]] = set()
+    """Fields that other pages link to the list by, beside those in `list_filter`."""
+
+    def lookup_allowed(self, lookup: str, value: Any, request: Any = None) -> bool:  # noqa: ARG002 - Django's signature
+        """Return whether this parameter of the query belongs to a filter."""
+        return any(re.fullmatch(f"{field}{LOOKUPS}", lookup) for field in self._declared())
+
+    def _declared(self) -> set[str]:
+        declared = set(self.linked_by)
+        for item in self.list_filter:  # type: ignore[attr-defined]  # of the ModelAdmin
+            if isinstance(item, type):
+                declared |= set(_parameters(item))
+            else:
+                declared.add(str(item if isinstance(item, str) else item[0]))
+        return declared
+
+    def response_action(self, request: HttpRequest, queryset: Any) -> Any:
+        """Do an action with the selected rows; a selection that is no number comes from no form of ours."""
+        if not all(re.fullmatch("[0-9]{1,18}", key) for key in request.POST.getlist(ACTION_CHECKBOX_NAME)):
+            message = "A selection of rows with a key that is no number"
+            raise SuspiciousOperation(message)
+        return super().response_action(request, queryset)  # type: ignore[misc]  # as above
+
+
+def _parameters(filter_class: Any) -> Sequence[str]:
+    """Return the names in the query that a filter reads, as its class says."""
+    return getattr(filter_class, "parameters", None) or [filter_class.parameter_name]
+
+
+class HistoryAdmin(OfficeAdmin, SimpleHistoryAdmin):  # type: ignore[misc]  # the library has no types
     """Shows who did what, and every former state, for reading only."""
 
     object_history_list_template = "admin/history.html"
@@ -65,7 +107,7 @@ class ChangesAdmin(HistoryAdmin):
         super().set_history_delta_changes(request, changes, **kwargs)
 
 
-class RecordAdmin(admin.ModelAdmin):
+class RecordAdmin(OfficeAdmin, admin.ModelAdmin):  # type: ignore[misc]  # the actions
     """What the store itself wrote down: nobody adds, changes or deletes it by hand."""
 
     def has_add_permission(self, _request: HttpRequest) -> bool:

@@ -61,7 +61,7 @@ class SeenForm(forms.ModelForm):  # type: ignore[type-arg]  # cannot be subscrip
         self.data = dict(self.data.items()) | {self.add_prefix("seen"): latest}
         if seen is None:
             raise ValidationError(UNKNOWN, code="unknown")
-        raise ValidationError([*_changes_since(self.instance, seen)], code="changed_meanwhile")
+        raise ValidationError([CHANGED, *changes_since(self.instance, seen)], code="changed_meanwhile")
 
 
 def latest_change(instance: Any) -> int | None:
@@ -76,9 +76,9 @@ def latest_change_of_each(history: Any) -> Subquery:
     return Subquery(newest, output_field=BigIntegerField())
 
 
-def _changes_since(instance: Any, seen: int) -> Iterator[str]:
+def changes_since(instance: Any, seen: int) -> Iterator[str]:
+    """Yield what was changed since that row of history, and by whom."""
     rows = [*instance.history.filter(history_id__gte=seen).order_by("history_id")[: SHOWN + 1]]
-    yield CHANGED
     for before, after in pairwise(rows):
         who = f"{after.actor or 'a program'}, {localtime(after.history_date):%Y-%m-%d %H:%M}"
         for change in after.diff_against(before, foreign_keys_are_objs=True).changes:

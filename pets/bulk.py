@@ -77,10 +77,14 @@ def plan(seen: Seen, target: Target, *, lock: bool = False) -> Plan:
 def make(seen: Seen, target: Target, *, user: AbstractBaseUser) -> BulkChange:
     """Change the animals that are as they were seen, and write their history; all or nothing.
 
-    Raises `IntegrityError` if the category was deleted meanwhile.
+    If none is, the record is not saved: it says only what was left. Raises `IntegrityError` if the category was deleted
+    meanwhile.
     """
     with transaction.atomic():
-        return _write(plan(seen, target, lock=True), str(target), user)
+        made = plan(seen, target, lock=True)
+        if not made.count:
+            return BulkChange(what=str(target), column=made.column, left=made.left)
+        return _write(made, str(target), user)
 
 
 def plan_undo(bulk: BulkChange, *, lock: bool = False) -> Plan:

@@ -143,6 +143,24 @@ class BulkChange(models.Model):
         return f"bulk change {self.pk}"
 
 
+class SavedView(models.Model):
+    """A name that one person gave to a query of the list of animals."""
+
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
+    name = models.CharField(max_length=60)
+    query = models.CharField(max_length=2_000, blank=True)
+
+    class Meta:
+        """By name."""
+
+        ordering: ClassVar = ["name"]
+        constraints: ClassVar = [models.UniqueConstraint(fields=["user", "name"], name="saved_view_is_one")]
+
+    def __str__(self) -> str:
+        """Return the name."""
+        return self.name
+
+
 class ChangeOfPet(Change):
     """Where a change came from, if from a file or a bulk change."""
 
@@ -206,6 +224,7 @@ class Pet(models.Model):
     class Meta:
         """One index per shape of the list: the primary key, and status or category with it."""
 
+        verbose_name = "animal"
         permissions: ClassVar = [("export_pet", "Can export animals"), ("restore_pet", "Can restore deleted animals")]
         indexes: ClassVar = [
             models.Index(fields=["status", "id"], name="pet_status_id"),

@@ -35,17 +35,20 @@ def deleted_animals(needle: str = "") -> QuerySet[Any]:
     return found
 
 
-def restore(number: int) -> Pet:
+def restore(number: int, *, category: int | None = None) -> Pet:
     """Bring the deleted animal back under its own id, with its reference and the time it was first added.
 
-    Raises `RestoreRefusedError`, and changes nothing, if it is there, never was, or cannot be as it was.
+    If its category was deleted, it needs another one, `category`. Raises `RestoreRefusedError`, and changes nothing,
+    if it is there, never was, or cannot be as it was.
     """
     last = Pet.history.filter(id=number).order_by("-history_id").first()
     if last is None or last.history_type != "-":
         message = f"There is no deleted animal {number}. Perhaps someone else has restored it."
         raise RestoreRefusedError(message)
     if not Category.objects.filter(pk=last.category_id).exists():
-        raise RestoreRefusedError(_category_gone(last.name, last.category_id))
+        if category is None or not Category.objects.filter(pk=category).exists():
+            raise RestoreRefusedError(_category_gone(last.name, last.category_id))
+        last.category_id = category
     holder = last.external_reference and Pet.objects.filter(external_reference=last.external_reference).first()
     if holder:
         message = (
@@ -79,7 +82,4 @@ def _restore_sale(number: int) -> None:
 def _category_gone(name: str, category: int) -> str:
     former = Category.history.filter(id=category).order_by("-history_id").first()
     called = f"“{former.name}”" if former else f"number {category}"
-    return (
-        f"“{name}” belonged to the category {called}, which was deleted, so it cannot be as it was. "
-        "Add it as a new animal."
-    )
+    return f"“{name}” belonged to the category {called}, which was deleted. Choose another category for it."

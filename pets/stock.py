@@ -44,6 +44,12 @@ def in_stock() -> list[Stock]:
     return [Stock(*row) for row in sums]
 
 
+def by_status() -> dict[str, int]:
+    """Return the animals of each status that has any."""
+    sums = StockMovement.objects.exclude(status=None).values_list("status").annotate(Sum("animals")).order_by()
+    return dict(sums)
+
+
 def added_since(day: date) -> dict[date, int]:
     """Return how many animals of the catalogue were added on each day (UTC) that has any, from `day` on."""
     sums = StockMovement.objects.filter(day__gte=day).values_list("day").annotate(sum=Sum("animals")).exclude(sum=0)

@@ -181,6 +181,7 @@ TEMPLATES: list[dict[str, Any]] = [
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
                 "petstore_site.public.environment.environment",
+                "petstore_site.back_office.navigation.navigation",
             ],
         },
     },
@@ -328,6 +329,7 @@ CORS_EXPOSE_HEADERS = [
 # --- Pages --------------------------------------------------------------------------------------
 
 LANGUAGE_CODE = "en-gb"
+FORMAT_MODULE_PATH = "petstore_site.formats"
 TIME_ZONE = "UTC"
 USE_TZ = True
 LOGIN_URL = "account_login"
@@ -398,7 +400,10 @@ ACCOUNT_ADAPTER = "petstore_site.staff.adapters.AccountAdapter"
 ACCOUNT_EMAIL_VERIFICATION = "none"  # there is no mail server
 ACCOUNT_SESSION_REMEMBER = True  # for as long as a session lasts
 ACCOUNT_RATE_LIMITS = {"login": "30/m/ip", "login_failed": "20/15m/ip,5/15m/key"}
-"""Sign-ins a minute from one address; failed ones in 15 minutes from one address and of one account."""
+"""Sign-ins a minute from one address; failed ones in 15 minutes from one address, and of one name from one address.
+
+`petstore_site.staff.lockout` counts those of one name from everywhere.
+"""
 
 ALLAUTH_TRUSTED_PROXY_COUNT = 1 if BEHIND_TLS_PROXY else 0
 """With a proxy, the last address in `X-Forwarded-For` is the caller's: the proxy put it there. Without, none is."""

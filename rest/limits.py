@@ -58,8 +58,9 @@ UNITS = {
 SECONDS_WITHOUT_LIMITS = 5
 """After a failure of the cache no request waits for it so long."""
 
-CONNECT_SECONDS, READ_SECONDS = 0.03, 0.07
-"""How long a request waits for the cache: together 0.1 s at most."""
+CACHE_SECONDS = 0.09
+"""How long a request waits for the cache. One that is frozen accepts connections, and one that is cut off responds to
+none, so a request waits either to connect or to read, and with all the rest 0.1 s at most."""
 
 breaker = Breaker(SECONDS_WITHOUT_LIMITS)
 _one_builds = Lock()
@@ -75,7 +76,7 @@ def limiter() -> MovingWindowRateLimiter:
 def build_limiter() -> MovingWindowRateLimiter:
     """Return a new limiter the first time, then the same one."""
     address = settings.CACHE_URL
-    timeouts = {"socket_timeout": READ_SECONDS, "socket_connect_timeout": CONNECT_SECONDS}
+    timeouts = {"socket_timeout": CACHE_SECONDS, "socket_connect_timeout": CACHE_SECONDS}
     options = {} if address == "memory://" else timeouts
     return MovingWindowRateLimiter(storage_from_string(address, wrap_exceptions=True, **options))
 

@@ -1,24 +1,22 @@
 """Animals in the back office: the list, one animal, and its history."""
 
-import re
-from contextlib import nullcontext
 from typing import Any, ClassVar
 
 from django.contrib import admin, messages
 from django.contrib.admin.actions import delete_selected
 from django.contrib.admin.options import IncorrectLookupParameters
 from django.core.exceptions import PermissionDenied
-from django.db import transaction
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.http.response import HttpResponseBase
+from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
 from django.utils.decorators import method_decorator
+from django.utils.http import urlencode
 from django.utils.timezone import localtime
 from django.views.decorators.http import require_safe
 
 from history.admin import ChangesAdmin
-from history.conflicts import SeenForm
-from pets.admin import bulk, deleted, listing
+from pets.admin import bulk, deleted, listing, status, views
 from pets.admin.downloads import TooManyError, download
 from pets.exporting import FileFormat
 from pets.models import Pet
@@ -27,30 +25,11 @@ DELETED_AT_ONCE = 500
 """Animals in one deletion: the page that asks names each of them."""
 
 
-class RowForm(SeenForm):
-    """A row of the list, whose status is labelled with the name of the animal, for screen readers."""
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        """Name it."""
-        super().__init__(*args, **kwargs)
-        self.fields["status"].widget.attrs["aria-label"] = f"Status of {self.instance.name}"
-
-    def has_changed(self) -> bool:
-        """Return whether its user chose a status: a row that was left alone stays as others made it since."""
-        return super().has_changed() and not self._is_as_seen()
-
-    def _is_as_seen(self) -> bool:
-        seen, status = (self.data.get(self.add_prefix(name), "") for name in ("seen", "status"))
-        told = re.fullmatch("[0-9]{1,18}", seen) is not None
-        return told and self.instance.history.filter(history_id=int(seen), status=status).exists()
-
-
 @admin.register(Pet)
 class PetAdmin(ChangesAdmin):
     """Find, add, change, delete and restore; many at once by the actions of `bulk`."""
 
     list_display = ["name", "id", "category", "status", "reference", "added"]
-    list_editable = ["status"]
     list_filter = [
         listing.StatusFilter,
         listing.CategoryFilter,
@@ -58,6 +37,7 @@ class PetAdmin(ChangesAdmin):
         listing.SoldFilter,
         listing.ImportFilter,
     ]
+    linked_by: ClassVar[set[str]] = {"created_at"}
     list_per_page = 50
     sortable_by = ["id"]
     search_fields = ["name"]  # says that there is a search; `get_search_results` is it
@@ -81,11 +61,14 @@ class PetAdmin(ChangesAdmin):
         return f"{localtime(pet.created_at):%Y-%m-%d %H:%M}"
 
     def get_urls(self) -> list[URLPattern]:
-        """Add the files of the list and the pages of deleted animals."""
+        """Add the status of a row, saved views, the files of the list, and the pages of deleted animals."""
         view = self.admin_site.admin_view
         return [
             path("export/csv/", view(self.export_view), {"file_format": FileFormat.CSV}, name="pets_pet_export_csv"),
             path("export/xlsx/", view(self.export_view), {"file_format": FileFormat.XLSX}, name="pets_pet_export_xlsx"),
+            path("<int:number>/status/", view(status.change), name="pets_pet_status"),
+            path("views/", view(views.save), name="pets_pet_views"),
+            path("views/<int:number>/delete/", view(views.delete), name="pets_pet_view_delete"),
             path("deleted/", view(self.deleted_view), name="pets_pet_deleted"),
             path("deleted/<int:number>/restore/", view(deleted.restore), name="pets_pet_restore"),
             *super().get_urls(),
@@ -95,21 +78,15 @@ class PetAdmin(ChangesAdmin):
         """Return the list that does not count."""
         return listing.PetChangeList
 
-    def get_changelist_form(self, request: HttpRequest, **kwargs: Any) -> Any:
-        """Return the form of a row of the list, which notices conflicts as the page of an animal does."""
-        return super().get_changelist_form(request, form=RowForm, **kwargs)
-
     def get_search_results(self, _request: HttpRequest, queryset: Any, search_term: str) -> tuple[Any, bool]:
         """Return the animals that the words in the search field find."""
         needle = search_term.strip()
         return (listing.matching(queryset, needle) if needle else queryset), False
 
     def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
-        """Show the list; what is edited in it is checked and saved in one transaction."""
-        may = {"may_restore": deleted.may_restore(request), "may_export": _may_export(request)}
-        context = may | (extra_context or {})
-        with transaction.atomic() if "_save" in request.POST else nullcontext():
-            answer: HttpResponse = super().changelist_view(request, context)
+        """Show the list, or do an action of it."""
+        context = {"may_export": _may_export(request), "saved_views": views.views_of(request)}
+        answer: HttpResponse = super().changelist_view(request, context | (extra_context or {}))
         return answer
 
     @method_decorator(require_safe)
@@ -123,6 +100,29 @@ class PetAdmin(ChangesAdmin):
         except (TooManyError, IncorrectLookupParameters) as error:
             self.message_user(request, str(error) or "The list has no such filter.", messages.ERROR)
             return HttpResponseRedirect(f"{reverse('admin:pets_pet_changelist')}?{request.GET.urlencode()}")
+
+    def changeform_view(
+        self, request: HttpRequest, object_id: str | None = None, form_url: str = "", extra_context: Any = None
+    ) -> HttpResponse:
+        """Show the form or save it; if the animal is gone, show what was typed and where the animal is."""
+        number = object_id or ""
+        if request.method == "POST" and number.isdecimal() and not Pet.objects.filter(pk=int(number[:18])).exists():
+            last = Pet.history.filter(id=int(number[:18])).order_by("-history_id").first()
+            if last is not None and self.has_change_permission(request):
+                return self._gone(request, last)
+        return super().changeform_view(request, object_id, form_url, extra_context)
+
+    def _gone(self, request: HttpRequest, last: Any) -> HttpResponse:
+        typed = {name: request.POST.get(name, "") for name in ("name", "category", "status", "external_reference")}
+        context = self.admin_site.each_context(request) | {
+            "title": last.name,
+            "opts": self.opts,
+            "last": last,
+            "typed": typed,
+            "may_restore": deleted.may_restore(request),
+            "add": f"{reverse('admin:pets_pet_add')}?{urlencode(typed)}",
+        }
+        return TemplateResponse(request, "admin/pets/pet/gone.html", context, status=404)
 
     def deleted_view(self, request: HttpRequest) -> HttpResponse:
         """Show the deleted animals."""

@@ -104,10 +104,10 @@ class BulkChangeAdmin(RecordAdmin):
     fields = ["what", "who", "made_at", "changed", "undone", "left_as_they_are"]
     show_full_result_count = False
 
-    @admin.display(description="undone", boolean=True)
-    def undone(self, bulk: BulkChange) -> bool:
-        """Return whether it was undone, perhaps in part."""
-        return bool(bulk.is_undone)  # type: ignore[attr-defined]  # annotated below
+    @admin.display(description="undone")
+    def undone(self, bulk: BulkChange) -> str:
+        """Return in words whether it was undone, perhaps in part: a red cross is read as a failure."""
+        return "undone" if bulk.is_undone else "no"  # type: ignore[attr-defined]  # annotated below
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[BulkChange]:
         """Note for each whether it was undone."""
@@ -228,9 +228,9 @@ def _report(request: HttpRequest, bulk: BulkChange, done: str, *, undo_link: boo
         messages.success(request, done)
     if bulk.left:
         first = ", ".join(f"{name} ({number}): {reason}" for number, name, reason in bulk.left[:NAMED])
-        address = reverse("admin:pets_bulkchange_change", args=[bulk.pk])
         said = f"{_animals(len(bulk.left))} left as before: {first}."
-        messages.warning(request, format_html('{} <a href="{}">All of them</a>', said, address))
+        address = reverse("admin:pets_bulkchange_change", args=[bulk.pk]) if bulk.pk else ""
+        messages.warning(request, format_html('{} <a href="{}">All of them</a>', said, address) if address else said)
 
 
 def _page(request: HttpRequest, template: str, **context: Any) -> HttpResponse:

@@ -1,5 +1,6 @@
 """The page of deleted animals, from which an authorised person restores one."""
 
+import re
 from typing import Any
 
 from django.contrib import messages
@@ -9,6 +10,7 @@ from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
+from categories.models import Category
 from pets.restoring import SEARCHED, RestoreRefusedError, deleted_animals
 from pets.restoring import restore as bring_back
 
@@ -29,7 +31,7 @@ def show(request: HttpRequest, context: dict[str, Any]) -> HttpResponse:
     needle = request.GET.get("q", "").replace("\0", "").strip()
     found = list(deleted_animals(needle)[: LISTED + 1])
     shown = {"title": "Deleted animals", "needle": needle, "searched": SEARCHED}
-    shown |= {"deletions": found[:LISTED], "more": len(found) > LISTED}
+    shown |= {"deletions": found[:LISTED], "more": len(found) > LISTED, "categories": Category.objects.all()}
     return TemplateResponse(request, "admin/pets/pet/deleted.html", context | shown)
 
 
@@ -39,7 +41,8 @@ def restore(request: HttpRequest, number: int) -> HttpResponse:
     if not may_restore(request):
         raise PermissionDenied
     try:
-        pet = bring_back(number)
+        chosen = request.POST.get("category", "")
+        pet = bring_back(number, category=int(chosen) if re.fullmatch("[0-9]{1,18}", chosen) else None)
     except RestoreRefusedError as error:
         messages.error(request, str(error))
         return HttpResponseRedirect(reverse("admin:pets_pet_deleted"))

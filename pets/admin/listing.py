@@ -13,6 +13,7 @@ from django.http import HttpRequest
 
 from categories.models import Category
 from history.conflicts import latest_change_of_each
+from pets import stock
 from pets.models import Pet, PetStatus
 
 LISTED = 10_000
@@ -25,6 +26,9 @@ SHORTEST_PART = 3
 """Characters of a trigram. A shorter text is looked up at the start of a name or reference: the same index finds it."""
 
 HIGHEST_ID = 2**63 - 1
+
+STATUS = "status__exact"
+"""The status in a query: the tabs above the list set it."""
 
 
 class Words(Func):
@@ -71,14 +75,13 @@ class PetChangeList(ChangeList):
 
     def get_results(self, request: HttpRequest) -> None:
         """Find the animals of the page and whether there are more."""
+        self.request = request
         self.page_num = min(max(self.page_num, 1), LISTED // self.list_per_page)
         start = (self.page_num - 1) * self.list_per_page
         keys = self._keys(start, start + self.list_per_page + 1)
         self.has_next = len(keys) > self.list_per_page
         self.is_last_possible = self.has_next and start + self.list_per_page >= LISTED
         self.result_list = self._rows(keys[: self.list_per_page])
-        if request.method == "POST" and "_save" in request.POST:
-            self.result_list = self._posted(request)
         self.result_count = start + len(keys)
         self.full_result_count = None
         self.show_full_result_count = self.can_show_all = self.multi_page = False
@@ -96,6 +99,51 @@ class PetChangeList(ChangeList):
         """Return what else is in the query: the search, the order."""
         filters = {name for spec in self.filter_specs for name in spec.expected_parameters()}
         return [(name, value) for name, value in self.params.items() if name not in filters]
+
+    def may_change(self) -> bool:
+        """Return whether its user can change animals."""
+        return bool(self.model_admin.has_change_permission(self.request))
+
+    def may_delete(self) -> bool:
+        """Return whether its user can delete animals."""
+        return bool(self.model_admin.has_delete_permission(self.request))
+
+    def statuses(self) -> list[tuple[str, str]]:
+        """Return each status and its label."""
+        return [(str(value), str(label)) for value, label in PetStatus.choices]
+
+    def tabs(self) -> list[dict[str, Any]]:
+        """Return a tab for all animals and each status, with the count of the kept stock if nothing else filters."""
+        others = [name for name in self.params if name not in {STATUS, ORDER_VAR}]
+        counts = {} if others else stock.by_status()
+        here = self.params.get(STATUS, "")
+        return [
+            {
+                "label": label,
+                "is_here": value == here,
+                "query": self.get_query_string(
+                    {STATUS: value} if value else {}, [PAGE_VAR, *([] if value else [STATUS])]
+                ),
+                "count": None if others else counts.get(value, 0) if value else sum(counts.values()),
+            }
+            for value, label in [("", "All"), *self.statuses()]
+        ]
+
+    def chips(self) -> list[dict[str, str]]:
+        """Return the filters that are set, each with the query string without it."""
+        return [
+            {"label": str(field.label), "value": _said(field), "without": self.get_query_string(remove=[field.name])}
+            for spec in self._forms()
+            for field in spec.form
+            if spec.used_parameters.get(field.name) and field.name != STATUS
+        ]
+
+    def has_invalid_filter(self) -> bool:
+        """Return whether a filter makes no sense, so that its error must be in sight."""
+        return any(spec.form.errors for spec in self._forms())
+
+    def _forms(self) -> list[Any]:
+        return list(self.filter_specs)
 
     @property
     def _oldest_first(self) -> bool:
@@ -130,17 +178,24 @@ class PetChangeList(ChangeList):
         rows = self.root_queryset.filter(pk__in=keys).select_related("category").order_by(*self._order)
         return rows.annotate(latest_change=latest_change_of_each(Pet.history))
 
-    def _posted(self, request: HttpRequest) -> list[Pet]:
-        """Return the animals of a list that was sent, in its order: each must be beside its own form."""
-        keys = self.model_admin._get_edited_object_pks(request, "form")  # noqa: SLF001 - as the form itself finds them
-        found = {str(pet.pk): pet for pet in self._rows([int(key) for key in keys if key.isdecimal()])}
-        return [found[key] for key in keys if key in found]
+
+def _said(field: forms.BoundField) -> str:
+    """Return the chosen value of a filter as its form shows it."""
+    value = field.value()
+    choices = {str(key): str(label) for key, label in getattr(field.field, "choices", ())}
+    return choices.get(str(value), str(value))
 
 
 class FormFilter(admin.ListFilter):
     """A filter that is typed or chosen in a form instead of clicked in a list of links."""
 
     form_class: ClassVar[type[forms.Form]]
+    parameters: ClassVar[list[str]]
+    """The names in the query."""
+
+    def __init_subclass__(cls) -> None:
+        """Take them from the form."""
+        cls.parameters = list(cls.form_class.base_fields)
 
     def __init__(self, request: HttpRequest, params: dict[str, Any], model: Any, model_admin: Any) -> None:
         """Take what belongs to this filter out of the query."""
@@ -155,7 +210,7 @@ class FormFilter(admin.ListFilter):
 
     def expected_parameters(self) -> list[Any]:
         """Return the names in the query."""
-        return list(self.form_class.base_fields)
+        return self.parameters
 
     def choices(self, _changelist: Any) -> Iterator[Any]:
         """Return no links."""

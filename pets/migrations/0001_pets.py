@@ -53,6 +53,7 @@ class Migration(migrations.Migration):
                 ),
             ],
             options={
+                "verbose_name": "animal",
                 "permissions": [("export_pet", "Can export animals"), ("restore_pet", "Can restore deleted animals")],
             },
         ),

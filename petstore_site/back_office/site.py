@@ -6,7 +6,7 @@ from allauth.account.decorators import secure_admin_login
 from django.contrib.admin import AdminSite
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
-from django.urls import reverse
+from django.urls import path, reverse
 from django.utils.decorators import method_decorator
 
 
@@ -25,6 +25,12 @@ class BackOffice(AdminSite):
     def password_change(self, *_given: Any) -> HttpResponse:  # type: ignore[override]  # Django: a TemplateResponse
         """Redirect to the page that handles temporary passwords."""
         return HttpResponseRedirect(reverse("account_change_password"))
+
+    def get_urls(self) -> list[Any]:
+        """Add the search."""
+        from petstore_site.back_office.search import everything  # noqa: PLC0415 - it needs the models
+
+        return [path("search/", self.admin_view(everything), name="search"), *super().get_urls()]
 
     def index(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> TemplateResponse:
         """Show the dashboard above the list of what there is."""

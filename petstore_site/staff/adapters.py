@@ -7,6 +7,7 @@ from typing import Any
 from allauth.account.adapter import DefaultAccountAdapter
 from allauth.account.internal.stagekit import clear_login
 from allauth.core.exceptions import ImmediateHttpResponse
+from allauth.core.internal import ratelimit
 from allauth.mfa.adapter import DefaultMFAAdapter
 from cryptography.fernet import Fernet, InvalidToken, MultiFernet
 from django.conf import settings
@@ -17,6 +18,7 @@ from django.shortcuts import resolve_url
 from django.urls import reverse
 from django.utils.crypto import salted_hmac
 
+from petstore_site.staff import lockout
 from petstore_site.staff.backends import StaffBackend
 from petstore_site.staff.models import TemporaryPassword
 from petstore_site.staff.sessions import signed_in_recently
@@ -62,6 +64,7 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]  # allauth ha
         if not unchanged or not StaffBackend().user_can_authenticate(user):
             raise ImmediateHttpResponse(self._reject(request))
         super().login(request, user)
+        lockout.note_address(request, user)
 
     def _reject(self, request: HttpRequest) -> HttpResponse:
         clear_login(request)
@@ -88,9 +91,22 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]  # allauth ha
         """Return the page to show after the change."""
         return resolve_url(settings.LOGIN_REDIRECT_URL)
 
-    def _get_login_attempts_cache_key(self, _request: HttpRequest, **credentials: Any) -> str:
-        """Count by the account alone: allauth's own key has the Host in it, whose port the caller can choose."""
-        return f"sign-in:{credentials.get('username', '').lower()}"
+    def pre_authenticate(self, request: HttpRequest, **credentials: Any) -> None:
+        """Count the attempt, and reject it if the name is locked: for this address, or for all that it never used."""
+        name = credentials.get("username", "")
+        try:
+            super().pre_authenticate(request, **credentials)
+            elsewhere = lockout.spend_elsewhere(request, name)
+            if elsewhere is None:
+                raise self.validation_error("too_many_login_attempts")  # noqa: EM101 - a code
+        except ValidationError:
+            lockout.note(name)
+            raise
+        self._login_failed_rl_usage.usage += elsewhere.usage
+
+    def _get_login_attempts_cache_key(self, request: HttpRequest, **credentials: Any) -> str:
+        """Count by name and address: allauth's own key has the Host in it, whose port the caller can choose."""
+        return lockout.key_of(credentials.get("username", ""), ratelimit.get_ip(request))
 
 
 class MFAAdapter(DefaultMFAAdapter):  # type: ignore[misc]  # allauth has no types

@@ -5,17 +5,29 @@ from typing import Any, ClassVar
 from allauth.account.models import EmailAddress
 from allauth.mfa.models import Authenticator
 from django import forms
-from django.contrib import admin
+from django.contrib import admin, messages
 from django.contrib.auth.admin import GroupAdmin, UserAdmin
+from django.contrib.auth.forms import UserChangeForm
 from django.contrib.auth.models import Group, User
-from django.core.exceptions import PermissionDenied
+from django.core.exceptions import PermissionDenied, ValidationError
 from django.db import transaction
-from django.http import Http404, HttpRequest, HttpResponse
+from django.db.models import Exists, OuterRef, Q
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
+from django.urls import URLPattern, path, reverse
+from django.utils.decorators import method_decorator
+from django.views.decorators.http import require_POST
 
+from history.admin import OfficeAdmin
+from petstore_site.staff import lockout
 from petstore_site.staff.models import LIFETIME, TemporaryPassword
+from petstore_site.staff.roles import ADMINISTRATOR, ROLES
 
 admin.site.unregister([User, Group, EmailAddress, Authenticator])
+
+
+RIGHTS = {"is_active": "an active account", "is_staff": "the back office", "is_superuser": "superuser"}
+LAST_ADMINISTRATOR = "Not saved. This is the last active administrator. Make someone else an administrator first."
 
 
 class NewMemberForm(forms.ModelForm):
@@ -24,6 +36,46 @@ class NewMemberForm(forms.ModelForm):
     class Meta:
         model = User
         fields: ClassVar = ["username", "first_name", "last_name", "email", "groups"]
+
+
+class MemberForm(UserChangeForm):
+    """Keeps an active administrator, and asks twice before you give up your own rights."""
+
+    sure = forms.BooleanField(required=False, widget=forms.HiddenInput)
+    editor: User
+    """Who sends the form."""
+
+    def clean(self) -> dict[str, Any] | None:
+        """Reject what nobody could undo, and ask again about what may be a mistake."""
+        cleaned = super().clean()
+        if self.errors or self.instance.pk is None:
+            return cleaned
+        if _is_administrator(self.instance) and not self._stays_administrator() and not _others(self.instance).exists():
+            raise ValidationError(LAST_ADMINISTRATOR, code="last_administrator")
+        if self.instance.pk == self.editor.pk and (lost := self._lost()) and not self.cleaned_data.get("sure"):
+            again: Any = self.data
+            self.data = again = again.copy()
+            again["sure"] = "on"
+            message = f"Not saved. You would lose rights of your own: {lost}. To do it anyway, save again."
+            raise ValidationError(message, code="own_rights")
+        return cleaned
+
+    def _after(self, column: str) -> bool:
+        return bool(self.cleaned_data.get(column, getattr(self.instance, column)))
+
+    def _stays_administrator(self) -> bool:
+        groups = self.cleaned_data.get("groups", [])
+        has_role = any(group.name == ADMINISTRATOR for group in groups)
+        return self._after("is_active") and self._after("is_staff") and (self._after("is_superuser") or has_role)
+
+    def _lost(self) -> str:
+        """Return the rights that the account has and would not have."""
+        before = User.objects.get(pk=self.instance.pk)
+        kept = {group.pk for group in self.cleaned_data.get("groups", [])}
+        switched_off = [
+            label for column, label in RIGHTS.items() if getattr(before, column) and not self._after(column)
+        ]
+        return ", ".join([*switched_off, *(group.name for group in before.groups.all() if group.pk not in kept)])
 
 
 class ResetForm(forms.Form):
@@ -35,14 +87,15 @@ class ResetForm(forms.Form):
 
 
 @admin.register(User)
-class MemberAdmin(UserAdmin):
+class MemberAdmin(OfficeAdmin, UserAdmin):  # type: ignore[misc]  # the actions
     """Staff members get roles, not single permissions. Only a superuser can create or edit superusers."""
 
+    form = MemberForm
     add_form = NewMemberForm
     add_form_template = "admin/change_form.html"
     add_fieldsets = [(None, {"fields": ["username", "first_name", "last_name", "email", "groups"]})]
     list_display = ["username", "first_name", "last_name", "email", "is_staff", "is_active", "last_login"]
-    filter_horizontal = ["user_permissions"]
+    filter_horizontal = ()
 
     class Media:
         """A double click on the button creates one account."""
@@ -55,10 +108,46 @@ class MemberAdmin(UserAdmin):
         return shown if request.user.is_superuser else [*shown, "is_superuser", "user_permissions"]
 
     def formfield_for_manytomany(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
-        """Return the roles as checkboxes: there are few."""
-        if db_field.name == "groups":
-            kwargs |= {"widget": forms.CheckboxSelectMultiple, "label": "Roles", "help_text": ""}
+        """Return the roles and the permissions as checkboxes."""
+        label = "Roles" if db_field.name == "groups" else "Permissions"
+        kwargs |= {"widget": forms.CheckboxSelectMultiple, "label": label, "help_text": ""}
         return super().formfield_for_manytomany(db_field, request, **kwargs)
+
+    def get_form(self, request: Any, obj: User | None = None, **kwargs: Any) -> Any:  # type: ignore[override]
+        """Return a form that knows who sends it."""
+        form = super().get_form(request, obj, **kwargs)
+        form.editor = request.user  # type: ignore[attr-defined]  # a MemberForm
+        return form
+
+    def get_deleted_objects(self, objs: Any, request: HttpRequest) -> tuple[Any, ...]:
+        """Return what a deletion takes along; the last active administrators are protected."""
+        deleted, counts, lacking, protected = super().get_deleted_objects(objs, request)
+        gone = [member for member in objs if _is_administrator(member)]
+        if gone and not _others(*gone).exists():
+            protected = [*protected, *(f"{member}, the last active administrator" for member in gone)]
+        return deleted, counts, lacking, protected
+
+    def get_urls(self) -> list[URLPattern]:
+        """Add unlocking."""
+        unlock = self.admin_site.admin_view(self.unlock_view)
+        return [path("<id>/unlock/", unlock, name="auth_user_unlock"), *super().get_urls()]
+
+    def change_view(
+        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Any = None
+    ) -> HttpResponse:
+        """Show whether failed sign-ins have locked the account."""
+        member = self.get_object(request, object_id)
+        locked = {"is_locked": member is not None and lockout.is_locked(member.get_username())}
+        return super().change_view(request, object_id, form_url, (extra_context or {}) | locked)
+
+    @method_decorator(require_POST)
+    def unlock_view(self, request: HttpRequest, id: str) -> HttpResponse:  # noqa: A002 - as Django calls it
+        """Forget the failed sign-ins of the account."""
+        member = self._member_to_change(request, id)
+        lockout.unlock(member.get_username())
+        self.log_change(request, member, "Unlocked.")
+        self.message_user(request, f"{member} can sign in again.", messages.SUCCESS)
+        return HttpResponseRedirect(reverse("admin:auth_user_change", args=[member.pk]))
 
     def has_change_permission(self, request: HttpRequest, obj: User | None = None) -> bool:
         """Return whether the user can change accounts, and this one."""
@@ -106,6 +195,7 @@ class MemberAdmin(UserAdmin):
     @transaction.atomic
     def _reset(self, request: Any, member: User, *, remove_second_factors: bool) -> str:
         password = TemporaryPassword.objects.give(member)
+        lockout.unlock(member.get_username())
         done = "One-time password set."
         if remove_second_factors:
             Authenticator.objects.filter(user=member).delete()
@@ -125,9 +215,38 @@ class MemberAdmin(UserAdmin):
 
 
 @admin.register(Group)
-class RoleAdmin(GroupAdmin):
+class RoleAdmin(OfficeAdmin, GroupAdmin):  # type: ignore[misc]  # the actions
     """Each migrate resets the four roles to those in `roles.py`. For other permissions, add a group."""
+
+    filter_horizontal = ()
+
+    def has_change_permission(self, request: HttpRequest, obj: Group | None = None) -> bool:
+        """Return whether the user can change roles, and this one: not the four that `roles.py` sets."""
+        return super().has_change_permission(request, obj) and (obj is None or obj.name not in ROLES)
+
+    def has_delete_permission(self, request: HttpRequest, obj: Group | None = None) -> bool:
+        """Return the same for deleting."""
+        return super().has_delete_permission(request, obj) and (obj is None or obj.name not in ROLES)
+
+    def formfield_for_manytomany(self, db_field: Any, request: HttpRequest | None = None, **kwargs: Any) -> Any:
+        """Return the permissions as checkboxes."""
+        kwargs |= {"widget": forms.CheckboxSelectMultiple, "help_text": ""}
+        return super().formfield_for_manytomany(db_field, request, **kwargs)
 
 
 def _can_edit(request: Any, member: User | None) -> bool:
     return member is None or not member.is_superuser or request.user.is_superuser
+
+
+def _is_administrator(member: User) -> bool:
+    return bool(_administrators().filter(pk=member.pk).exists())
+
+
+def _others(*members: User) -> Any:
+    """Return the active administrators beside these."""
+    return _administrators().exclude(pk__in=[member.pk for member in members])
+
+
+def _administrators() -> Any:
+    role = Group.objects.filter(name=ADMINISTRATOR, user=OuterRef("pk"))
+    return User.objects.filter(Q(is_superuser=True) | Exists(role), is_active=True, is_staff=True)

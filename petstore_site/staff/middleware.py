@@ -68,7 +68,12 @@ class StaffMiddleware:
         return None if page in ADDING_SECOND_FACTOR else _redirect(request, "mfa_index", ADD_SECOND_FACTOR)
 
     def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
-        """Return 503 while failed sign-ins cannot be counted: passwords must not be guessed uncounted. Else None."""
+        """Return 503 while failed sign-ins cannot be counted: passwords must not be guessed uncounted.
+
+        Return 400 for JSON that is nested too deeply to be a passkey. Else None.
+        """
+        if isinstance(error, RecursionError):
+            return error_pages.bad_request(request, error)
         if not isinstance(error, RedisError):
             return None
         logger.error("Nobody can sign in: the cache that counts failed sign-ins cannot be reached: %s", error)

@@ -38,6 +38,22 @@ class TemporaryPasswordManager(models.Manager["TemporaryPassword"]):
         return password
 
 
+class KnownAddress(models.Model):
+    """An address that an account signed in from: failed attempts from others do not lock it there."""
+
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
+    address = models.CharField(max_length=45)
+    last_at = models.DateTimeField()
+
+    class Meta:
+        """One row for each account and address."""
+
+        constraints: ClassVar = [models.UniqueConstraint(fields=["user", "address"], name="known_address_is_one")]
+
+    def __str__(self) -> str:
+        return f"{self.address} of {self.user}"
+
+
 class TemporaryPassword(models.Model):
     """Marks an account whose password someone else chose. Deleted when the owner chooses one."""
 

@@ -22,6 +22,7 @@ from playwright.sync_api import (
     Request,
     Response,
     StorageState,
+    expect,
     sync_playwright,
 )
 
@@ -142,6 +143,13 @@ def sign_in(page: Page) -> None:
     page.get_by_label("Password:").fill(PASSWORD)
     page.get_by_role("button", name="Log in", exact=True).click()
     page.wait_for_url("/admin/")
+
+
+def sign_out(page: Page) -> None:
+    """Sign out from the menu of the account."""
+    page.get_by_text("your account").locator("xpath=ancestor::summary").click()
+    page.get_by_role("button", name="Log out").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Logged out")
 
 
 @pytest.fixture(scope="package")

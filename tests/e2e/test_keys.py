@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import Error, Page, expect
 
 from tests.conftest import error
-from tests.e2e.conftest import PASSWORD, STAFF, Screenshot
+from tests.e2e.conftest import PASSWORD, STAFF, Screenshot, sign_out
 from tests.server import Gunicorn
 
 KEYS = "/admin/apikeys/apikey/"
@@ -38,8 +38,7 @@ def test_sign_in_and_out(page: Page) -> None:
     page.get_by_label("Password:").fill(PASSWORD)
     page.get_by_role("button", name="Log in", exact=True).click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Overview")
-    page.get_by_role("button", name="Log out").click()
-    expect(page.get_by_role("heading", level=1)).to_have_text("Logged out")
+    sign_out(page)
 
 
 def test_a_new_key_works_at_once(office: Page, server: Gunicorn, screenshot: Screenshot) -> None:

@@ -33,8 +33,8 @@ def fits(page: Page) -> bool:
 
 def look_up(office: Page, pasted: str) -> None:
     office.goto(DESK)
-    office.get_by_label("X-Request-ID:").fill(pasted)
-    office.get_by_label("X-Request-ID:").press("Enter")
+    office.get_by_label("X-Request-ID").fill(pasted)
+    office.get_by_label("X-Request-ID").press("Enter")
     office.wait_for_url("**/desk/?request_id=*")
 
 

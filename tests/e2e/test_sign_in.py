@@ -11,7 +11,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, expect
 
-from tests.e2e.conftest import Screenshot
+from tests.e2e.conftest import Screenshot, sign_out
 from tests.server import Gunicorn, running_server
 
 PASSWORD = "a quiet purple giraffe"
@@ -84,11 +84,6 @@ def set_up_app(page: Page) -> str:
     page.get_by_role("button", name="Set up").click()
     page.wait_for_url("/admin/account/codes/")
     return secret
-
-
-def sign_out(page: Page) -> None:
-    page.get_by_role("button", name="Log out").click()
-    expect(page.get_by_role("heading", level=1)).to_have_text("Logged out")
 
 
 def enter_code(page: Page, shown: str) -> None:

@@ -36,13 +36,10 @@ def form_of(pet: Pet, **changed: Any) -> dict[str, Any]:
     return now | {"external_reference": pet.external_reference or "", "seen": seen(pet)} | changed
 
 
-def rows_of(*pets: Pet, **statuses: str) -> dict[str, Any]:
-    """Return what the list sends if it is opened now and the status of an animal, by its name, is changed in it."""
-    rows: dict[str, Any] = {"_save": "Save", "form-TOTAL_FORMS": len(pets), "form-INITIAL_FORMS": len(pets)}
-    for number, pet in enumerate(pets):
-        row = {"id": pet.pk, "status": statuses.get(pet.name, pet.status), "seen": seen(pet)}
-        rows |= {f"form-{number}-{name}": value for name, value in row.items()}
-    return rows
+def click(client: Client, pet: Pet, status: str, *, since: int | None = None, query: str = "") -> Any:
+    """Choose a status in the row of the animal, as the list showed it at `since`. Return the page that it leads to."""
+    becomes = {"becomes": f"{status}:{since or seen(pet)}"}
+    return client.post(f"{PETS}{pet.pk}/status/{query}", becomes, follow=True)
 
 
 def ask(client: Client, action: str, *pets: Pet, query: str = "", across: bool = False) -> Any:

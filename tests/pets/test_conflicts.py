@@ -12,7 +12,7 @@ from history.admin import MEANWHILE
 from pets.models import Pet
 from tests.conftest import ApiClient
 from tests.factories import CategoryFactory, PetFactory
-from tests.pets.office import PETS, form_of, history_disagrees, member, rows_of, seen, told
+from tests.pets.office import PETS, form_of, history_disagrees, member, seen, told
 
 FIRST = "Not saved. Someone else changed this after you opened it."
 
@@ -90,11 +90,17 @@ def test_a_form_that_does_not_say_what_it_saw_saves_nothing(staff: Client, rex: 
     assert Pet.objects.get().name == "Rex"
 
 
-def test_a_deleted_animal_is_told(staff: Client, rex: Pet) -> None:
-    mine, number = form_of(rex, name="Other"), rex.pk
+def test_a_deleted_animal_is_named_and_what_was_typed_is_kept(staff: Client, rex: Pet) -> None:
+    mine, number = form_of(rex, name="Other", status="sold"), rex.pk
     rex.delete()
-    answer = staff.post(f"{PETS}{number}/change/", mine, follow=True)
-    assert "exist. Perhaps it was deleted?" in answer.content.decode()
+    answer = staff.post(f"{PETS}{number}/change/", mine)
+    page = answer.content.decode()
+    assert answer.status_code == 404
+    assert "“Rex” was deleted after you opened it." in page
+    assert f'href="{PETS}deleted/?q={number}"' in page
+    assert (
+        f'href="{PETS}add/?name=Other&amp;category={rex.category_id}&amp;status=sold&amp;external_reference="' in page
+    )
 
 
 @pytest.fixture
@@ -116,70 +122,6 @@ def test_a_reference_that_is_taken_at_the_same_moment(staff: Client, rex: Pet, t
     rex.refresh_from_db()
     assert (rex.name, rex.external_reference) == ("Rex", None)
     assert history_disagrees() == []
-
-
-def test_in_the_list_too(staff: Client, anna: Client, rex: Pet, category: Category) -> None:
-    tom = PetFactory(name="Tom", category=category)
-    mine = rows_of(tom, rex, Rex="sold", Tom="pending")
-    anna.post(PETS, rows_of(rex, Rex="pending"))
-    PetFactory(name="New at the top", category=category)
-    answer = staff.post(PETS, mine)
-    assert answer.status_code == 200
-    listed = answer.context["cl"]
-    assert [pet.name for pet in listed.result_list] == ["Tom", "Rex"], "each beside its own form"
-    assert [form.instance.name for form in listed.formset.forms] == ["Tom", "Rex"]
-    assert [form["status"].value() for form in listed.formset.forms] == ["pending", "sold"]
-    assert "Status: “available” → “pending” (staff anna, " in answer.content.decode()
-    assert dict(Pet.objects.values_list("name", "status")) == {
-        "Rex": "pending",
-        "Tom": "available",
-        "New at the top": "available",
-    }
-    again = mine | {f"form-{n}-seen": form["seen"].value() for n, form in enumerate(listed.formset.forms)}
-    assert staff.post(PETS, again).status_code == 302
-    assert set(Pet.objects.exclude(name="New at the top").values_list("status", flat=True)) == {"sold", "pending"}
-    assert history_disagrees() == []
-
-
-def test_rows_of_the_list_that_were_not_edited_do_not_conflict(staff: Client, rex: Pet, category: Category) -> None:
-    tom = PetFactory(name="Tom", category=category)
-    mine = rows_of(tom, rex, Tom="pending")
-    rex.name = "Rex II"
-    rex.save()
-    assert staff.post(PETS, mine).status_code == 302
-    assert dict(Pet.objects.values_list("name", "status")) == {"Tom": "pending", "Rex II": "available"}
-
-
-def test_what_others_changed_in_rows_that_were_not_edited_stays(
-    staff: Client, anna: Client, rex: Pet, category: Category
-) -> None:
-    tom = PetFactory(name="Tom", category=category)
-    mine = rows_of(tom, rex, Tom="pending")
-    anna.post(PETS, rows_of(rex, Rex="sold"))
-    assert staff.post(PETS, mine).status_code == 302
-    assert dict(Pet.objects.values_list("name", "status")) == {"Tom": "pending", "Rex": "sold"}
-    assert history_disagrees() == []
-
-
-@pytest.mark.parametrize("seen_by_form", ["", "x", "9" * 5_000, "99999999999999999999", "٣"])
-def test_a_row_of_the_list_that_does_not_say_what_it_saw_saves_nothing(
-    staff: Client, rex: Pet, seen_by_form: str
-) -> None:
-    answer = staff.post(PETS, rows_of(rex, Rex="sold") | {"form-0-seen": seen_by_form})
-    assert answer.status_code == 200
-    assert Pet.objects.get().status == "available"
-
-
-def test_an_animal_of_the_list_that_is_gone_stops_the_saving(staff: Client, rex: Pet, category: Category) -> None:
-    tom = PetFactory(name="Tom", category=category)
-    mine = rows_of(tom, rex, Tom="pending", Rex="sold")
-    rex.delete()
-    assert staff.post(PETS, mine).status_code == 200
-    assert Pet.objects.get().status == "available"
-
-
-def test_the_list_shows_what_it_saw(staff: Client, rex: Pet) -> None:
-    assert f'<input type="hidden" name="form-0-seen" value="{seen(rex)}"' in staff.get(PETS).content.decode()
 
 
 def test_categories_too(staff: Client, anna: Client, category: Category) -> None:

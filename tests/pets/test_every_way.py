@@ -17,7 +17,7 @@ from petstore_site.apikeys.models import APIKey
 from tests.conftest import ApiClient
 from tests.factories import PetFactory
 from tests.pets.importing.conftest import command as run_command
-from tests.pets.office import PETS, ask, confirm, form_of, history_disagrees, rows_of
+from tests.pets.office import PETS, ask, click, confirm, form_of, history_disagrees
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -85,7 +85,7 @@ WAYS: dict[str, tuple[Callable[[Shop], object], str, str]] = {
         lambda shop: shop.staff.post(f"{PETS}{shop.rex.pk}/change/", form_of(shop.rex, name="Rexy")), "~", KEEPER,
     ),
     "page: delete": (delete, "-", KEEPER),
-    "list: status": (lambda shop: shop.staff.post(PETS, rows_of(shop.rex, Rex="sold")), "~", KEEPER),
+    "list: status": (lambda shop: click(shop.staff, shop.rex, "sold"), "~", KEEPER),
     "list: delete": (
         lambda shop: shop.staff.post(
             PETS, {"action": "delete_selected", "_selected_action": shop.rex.pk, "post": "yes"}

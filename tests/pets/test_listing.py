@@ -53,10 +53,10 @@ def test_each_animal_is_on_one_page(staff: Client, category: Category) -> None:
 def test_a_page_says_whether_there_are_others(staff: Client, category: Category) -> None:
     PetFactory.create_batch(4, category=category)
     first, last = (staff.get(PETS, {"p": page, "status__exact": "available"}).content.decode() for page in (1, 2))
-    assert '<a href="?p=2&amp;status__exact=available" rel="next">' in first
+    assert 'href="?p=2&amp;status__exact=available" rel="next">' in first
     assert 'rel="prev"' not in first
     assert "Page 2, the last" in last
-    assert '<a href="?p=1&amp;status__exact=available" rel="prev">' in last
+    assert 'href="?p=1&amp;status__exact=available" rel="prev">' in last
 
 
 @pytest.mark.usefixtures("three_a_page")
@@ -208,9 +208,9 @@ def test_a_filter_that_makes_no_sense_finds_nothing_and_says_so(
 
 def test_the_list_costs_the_same_for_one_and_for_fifty(staff: Client, django_assert_num_queries: Any) -> None:
     PetFactory.create_batch(50)
-    with django_assert_num_queries(5):  # session, user, keys, rows, categories to choose from
+    with django_assert_num_queries(7):  # session, user, views, keys, rows, stock, categories to choose from
         staff.get(PETS)
-    with django_assert_num_queries(7):  # and the newest id, and what is found beside the newest
+    with django_assert_num_queries(8):  # no stock, but the newest id, and what is found beside the newest
         staff.get(PETS, {"q": "pet"})
 
 

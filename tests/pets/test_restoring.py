@@ -38,7 +38,7 @@ def rex(category: Category) -> Pet:
 
 
 def test_deleting_asks_first(staff: Client, rex: Pet) -> None:
-    assert "Are you sure you want to delete the pet" in staff.get(f"{PETS}{rex.pk}/delete/").content.decode()
+    assert "Are you sure you want to delete the animal" in staff.get(f"{PETS}{rex.pk}/delete/").content.decode()
     assert "Rex" in ask(staff, "delete_selected", rex).content.decode()
     assert Pet.objects.exists()
 
@@ -105,10 +105,20 @@ def test_a_category_that_is_gone_is_told(staff: Client, rex: Pet, category: Cate
     number = delete(staff, rex)
     category.delete()
     assert told(restore(staff, number)) == [
-        "“Rex” belonged to the category “Dogs”, which was deleted, so it cannot be as it was. Add it as a new animal."
+        "“Rex” belonged to the category “Dogs”, which was deleted. Choose another category for it."
     ]
     assert not Pet.objects.exists()
-    assert "<td>deleted</td>" in staff.get(DELETED).content.decode()
+    assert '<td class="not-phone">deleted</td>' in staff.get(DELETED).content.decode()
+
+
+def test_it_can_be_restored_into_another_category(staff: Client, rex: Pet, category: Category) -> None:
+    number = delete(staff, rex)
+    category.delete()
+    cats = Category.objects.create(name="Cats")
+    assert f'<option value="{cats.pk}">Cats</option>' in staff.get(DELETED).content.decode()
+    staff.post(f"{DELETED}{number}/restore/", {"category": cats.pk})
+    assert Pet.objects.get().category == cats
+    assert history_disagrees() == []
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
 from types import SimpleNamespace
 
-from rest.limits import count
+from rest import limits
 
 THREADS = 16
 TRIES = 10
@@ -19,10 +19,11 @@ def passed(key_id: str, rate_limit: str, barrier: Barrier) -> int:
     """Ask as often as one thread does, once all of them are there."""
     key = SimpleNamespace(key_id=key_id, rate_limit=rate_limit)
     barrier.wait()
-    return sum(count(key).allowed for _ in range(TRIES))
+    return sum(limits.count(key).allowed for _ in range(TRIES))
 
 
 def main() -> None:
+    limits.CACHE_SECONDS = 10  # a busy machine is no reason to stop counting here
     barrier = Barrier(THREADS)
     with ThreadPoolExecutor(THREADS) as pool:
         for line in sys.stdin:

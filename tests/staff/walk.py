@@ -5,6 +5,7 @@ from typing import Any
 
 from allauth.mfa.models import Authenticator
 from django.contrib import admin
+from django.contrib.admin.models import LogEntry
 from django.contrib.auth.models import Group, User
 from django.contrib.sessions.models import Session
 from django.core.files.base import ContentFile
@@ -16,7 +17,7 @@ from django.utils import timezone
 from categories.models import Category
 from pets.importing.run import Sender
 from pets.importing.uploads import keep, preview
-from pets.models import BulkChange, ImportRun, ImportUpload, Pet
+from pets.models import BulkChange, ImportRun, ImportUpload, Pet, SavedView
 from petstore_site.apikeys.models import APIKey, KeyUsage
 from petstore_site.request_desk.models import RequestRecord
 from tests.factories import APIKeyFactory, CategoryFactory, PetFactory
@@ -90,6 +91,8 @@ FORMS: dict[str, Callable[[], dict[str, Any]]] = {
     "pets_pet_simple_history": lambda: _pet(seen=_seen(Pet).history_id),
     "pets_pet_delete": lambda: DELETE,
     "pets_pet_changelist": lambda: _delete_all(Pet),
+    "pets_pet_status": lambda: {"becomes": f"sold:{_seen(Pet).history_id}"},
+    "pets_pet_views": lambda: {"name": "Forged", "query": ""},
     "pets_bulkchange_make": _bulk_change,
     "pets_bulkchange_add": lambda: {"who": "forged"},
     "pets_bulkchange_change": lambda: {"who": "forged"},
@@ -208,15 +211,21 @@ def _deleted(_user: User | None) -> int:
     return int(_seen(Pet).id)
 
 
+def _view_of(user: User | None) -> int:
+    owner = user or User.objects.create_user("someone")
+    return int(SavedView.objects.create(user=owner, name="Sold", query="").pk)
+
+
 PREPARED: dict[str, Callable[[User | None], int]] = {
     "pets_bulkchange_undo": _bulk_change_of,
     "pets_pet_restore": _deleted,
+    "pets_pet_view_delete": _view_of,
 }
 """Pages that need a row in a certain state."""
 
 
 def rows() -> dict[str, Any]:
     """Return everything that a form could make, change or end."""
-    kept = [*admin.site._registry, ImportUpload, Authenticator]
+    kept = [*admin.site._registry, ImportUpload, Authenticator, SavedView, LogEntry]
     stored = {model.__name__: list(model.objects.order_by("pk").values()) for model in kept}
     return stored | {"sessions": Session.objects.count()}

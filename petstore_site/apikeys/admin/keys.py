@@ -123,12 +123,15 @@ class APIKeyAdmin(HistoryAdmin):
         """Return the form that issues a key, or the one that edits it."""
         return super().get_form(request, obj, change, **({"form": IssueForm} if obj is None else {}), **kwargs)
 
-    def formfield_for_dbfield(self, db_field: Any, request: HttpRequest | None, **kwargs: Any) -> Any:
-        """Name the two inputs of a time for screen readers."""
+    def formfield_for_dbfield(self, db_field: Any, request: Any, **kwargs: Any) -> Any:
+        """Let the browser ask for a time, and name its two inputs for screen readers."""
         field = super().formfield_for_dbfield(db_field, request, **kwargs)
         if isinstance(field, forms.SplitDateTimeField):
-            for widget, word in zip(field.widget.widgets, ("date", "time"), strict=True):
-                widget.attrs["aria-label"] = f"{field.label}, {word}"
+            field.widget = forms.SplitDateTimeWidget(
+                date_format="%Y-%m-%d",
+                date_attrs={"type": "date", "aria-label": f"{field.label}, date"},
+                time_attrs={"type": "time", "step": "1", "aria-label": f"{field.label}, time"},
+            )
         return field
 
     def has_change_permission(self, request: HttpRequest, obj: APIKey | None = None) -> bool:
@@ -150,7 +153,12 @@ class APIKeyAdmin(HistoryAdmin):
 
     def add_view(self, request: HttpRequest, form_url: str = "", extra_context: Any = None) -> HttpResponse:
         """Show the form with one button: what it leads to is shown once."""
-        only_save = {"title": "Issue an API key", "show_save_and_add_another": False, "show_save_and_continue": False}
+        only_save = {
+            "title": "Issue an API key",
+            "own_title": True,
+            "show_save_and_add_another": False,
+            "show_save_and_continue": False,
+        }
         try:
             return super().add_view(  # type: ignore[no-any-return]  # the library has no types
                 request, form_url, (extra_context or {}) | only_save

@@ -1,5 +1,7 @@
 """The use of keys in the back office."""
 
+from typing import ClassVar
+
 from django.contrib import admin
 
 from history.admin import RecordAdmin
@@ -13,6 +15,7 @@ class KeyUsageAdmin(RecordAdmin):
     list_display = ("key", "day", "route", "answers", "count")
     list_display_links = None
     list_filter = ("day",)
+    linked_by: ClassVar = {"key", "route", "status_class"}
     list_select_related = ("key",)
     search_fields = ("key__name", "=key__key_id", "=route")
     ordering = ("-day", "-count")

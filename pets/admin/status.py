@@ -1,0 +1,52 @@
+"""One click in the list of animals: a status, saved at once, that can be undone."""
+
+import re
+
+from django.contrib import messages
+from django.core.exceptions import PermissionDenied, SuspiciousOperation
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.urls import reverse
+from django.utils.html import format_html, format_html_join
+from django.views.decorators.http import require_POST
+
+from history.conflicts import changes_since
+from pets.bulk import Target, make
+from pets.models import Pet, PetStatus
+
+BECOMES = re.compile(f"({'|'.join(PetStatus.values)}):([0-9]{{1,18}})")
+"""A status, and the latest change of the animal that its user has seen."""
+
+
+@require_POST
+def change(request: HttpRequest, number: int) -> HttpResponse:
+    """Give the animal the status, unless it was changed since the list was opened, and go back to the list."""
+    if not request.user.has_perm("pets.change_pet"):
+        raise PermissionDenied
+    wanted = BECOMES.fullmatch(request.POST.get("becomes", ""))
+    if wanted is None:
+        message = "A status that no form of ours sends"
+        raise SuspiciousOperation(message)
+    status, seen = wanted[1], int(wanted[2])
+    done = make({number: seen}, Target("status", status, status), user=request.user)  # type: ignore[arg-type]  # signed in
+    if done.changed:
+        name = Pet.objects.values_list("name", flat=True).get(pk=number)
+        messages.success(request, f"“{name}” is {status} now.", extra_tags=f"undo {done.pk}")
+    elif done.left:
+        messages.error(request, _why_not(number, seen))
+    else:
+        messages.info(request, f"Nothing changed. It is {status} already.")
+    return HttpResponseRedirect(f"{reverse('admin:pets_pet_changelist')}?{request.GET.urlencode()}")
+
+
+def _why_not(number: int, seen: int) -> str:
+    pet = Pet.objects.filter(pk=number).first()
+    if pet is not None:
+        changes = format_html_join(" ", "{}.", [(change,) for change in changes_since(pet, seen)])
+        return format_html("“{}” was not changed. Someone else changed it after you opened the list. {}", pet, changes)
+    last = Pet.history.filter(id=number).order_by("-history_id").first()
+    return format_html(
+        '“{}” was deleted after you opened the list. Nothing changed. <a href="{}?q={}">Deleted animals</a>',
+        last.name if last else f"animal {number}",
+        reverse("admin:pets_pet_deleted"),
+        number,
+    )

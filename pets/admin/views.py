@@ -1,0 +1,79 @@
+"""Saved views of the list of animals: a name for a query, for one person. The address of the list shares it."""
+
+from typing import Any
+
+from django import forms
+from django.contrib import messages
+from django.core.exceptions import PermissionDenied
+from django.http import HttpResponse, HttpResponseRedirect, QueryDict
+from django.shortcuts import get_object_or_404
+from django.urls import reverse
+from django.views.decorators.http import require_POST
+
+from pets.models import SavedView
+
+MOST = 50
+"""Views of one person."""
+
+
+class ViewForm(forms.ModelForm):
+    """A name, and the query of the list."""
+
+    class Meta:
+        model = SavedView
+        fields = ("name", "query")
+
+    def clean_query(self) -> str:
+        """Return the query without the page and the order of its words."""
+        query = QueryDict(self.cleaned_data["query"], mutable=True)
+        for name in ("p", "e"):
+            query.pop(name, None)
+        return query.urlencode()
+
+
+def may_see_animals(request: Any) -> bool:
+    """Return whether the user can open the list."""
+    return bool(request.user.has_perm("pets.view_pet") or request.user.has_perm("pets.change_pet"))
+
+
+def views_of(request: Any) -> list[dict[str, Any]]:
+    """Return the saved views of the user, and which of them is shown."""
+    here = ViewForm({"name": "x", "query": request.GET.urlencode()})
+    query = here.cleaned_data["query"] if here.is_valid() else ""
+    saved = SavedView.objects.filter(user=request.user.pk)
+    return [{"pk": view.pk, "name": view.name, "query": view.query, "is_here": view.query == query} for view in saved]
+
+
+@require_POST
+def save(request: Any) -> HttpResponse:
+    """Save the query under a name; the same name replaces an earlier view."""
+    if not may_see_animals(request):
+        raise PermissionDenied
+    form = ViewForm(request.POST)
+    if not form.is_valid():
+        messages.error(request, "Not saved. Give the view a name of 1 to 60 characters.")
+        return _list(request.POST.get("query", "")[:2_000])
+    name, query = form.cleaned_data["name"], form.cleaned_data["query"]
+    others = SavedView.objects.filter(user=request.user.pk).exclude(name=name)
+    if others.count() >= MOST:
+        messages.error(request, f"Not saved. You have {MOST} views. Delete one first.")
+    else:
+        SavedView.objects.update_or_create(user=request.user, name=name, defaults={"query": query})
+        messages.success(request, f"View “{name}” saved. To share it, copy the address of this page.")
+    return _list(query)
+
+
+@require_POST
+def delete(request: Any, number: int) -> HttpResponse:
+    """Delete a view of one's own."""
+    if not may_see_animals(request):
+        raise PermissionDenied
+    view = get_object_or_404(SavedView, pk=number, user=request.user.pk)
+    view.delete()
+    messages.success(request, f"View “{view.name}” deleted.")
+    return _list("")
+
+
+def _list(query: str) -> HttpResponse:
+    address = reverse("admin:pets_pet_changelist")
+    return HttpResponseRedirect(f"{address}?{QueryDict(query).urlencode()}" if query else address)

@@ -1,0 +1,93 @@
+"""The navigation beside every page: by task, and to each person only what they can open."""
+
+from typing import Any, NamedTuple
+
+from django.http import HttpRequest
+from django.urls import reverse
+from django.utils.functional import SimpleLazyObject
+
+
+class Link(NamedTuple):
+    """A line of the navigation."""
+
+    label: str
+    icon: str
+    page: str
+    """The name of the page it leads to, such as `pets_pet_changelist`."""
+    permissions: tuple[str, ...]
+    """Any of these opens it."""
+    beside: str = ""
+    """The beginning of the names of pages that are part of it too."""
+    heading: str = ""
+    """The heading of the page, if not the label."""
+    singular: str = ""
+    """One of what it lists."""
+
+
+SEE_ANIMALS = ("pets.view_pet", "pets.change_pet")
+SEE_CATEGORIES = ("categories.view_category", "categories.change_category")
+SEE_KEYS = ("apikeys.view_apikey", "apikeys.change_apikey")
+SEE_REQUESTS = ("request_desk.view_requestrecord",)
+SEE_STAFF = ("auth.view_user", "auth.change_user")
+SEE_ROLES = ("auth.view_group", "auth.change_group")
+
+GROUPS = {
+    "": [Link("Overview", "layout-dashboard", "index", ())],
+    "Animals": [
+        Link("All animals", "paw-print", "pets_pet_changelist", SEE_ANIMALS, "pets_pet_", "Animals", "animal"),
+        Link("Deleted", "trash-2", "pets_pet_deleted", ("pets.restore_pet",), heading="Deleted animals"),
+        Link("Bulk changes", "layers", "pets_bulkchange_changelist", SEE_ANIMALS, "pets_bulkchange_"),
+        Link("Imports", "file-up", "pets_importrun_changelist", ("pets.view_importrun",), "pets_importrun_"),
+        Link("Categories", "tags", "categories_category_changelist", SEE_CATEGORIES, "categories_", "", "category"),
+    ],
+    "API": [
+        Link("Keys", "key-round", "apikeys_apikey_changelist", SEE_KEYS, "apikeys_apikey_", "API keys", "API key"),
+        Link("Requests", "message-square-warning", "request_desk_requestrecord_changelist", SEE_REQUESTS, "request_"),
+        Link("Usage", "activity", "apikeys_keyusage_changelist", ("apikeys.view_keyusage",), "apikeys_keyusage_"),
+    ],
+    "Team": [
+        Link("Staff", "users", "auth_user_changelist", SEE_STAFF, "auth_user_", "", "staff member"),
+        Link("Roles", "shield-check", "auth_group_changelist", SEE_ROLES, "auth_group_", "", "role"),
+    ],
+}
+
+
+def navigation(request: HttpRequest) -> dict[str, Any]:
+    """Return the template variables `navigation`, groups of links, and `section`, the link that the page belongs to.
+
+    Permissions are looked up only by a page that shows one of them.
+    """
+    groups = SimpleLazyObject(lambda: _groups(request))
+    return {"navigation": groups, "section": SimpleLazyObject(lambda: _section(groups))}
+
+
+def _groups(request: Any) -> list[dict[str, Any]]:
+    here = _page_of(request)
+    groups = [
+        {
+            "label": label,
+            "links": [_shown(link, is_here=link is here) for link in links if _may_open(request.user, link)],
+        }
+        for label, links in GROUPS.items()
+    ]
+    return [group for group in groups if group["links"]]
+
+
+def _page_of(request: Any) -> Link | None:
+    name = getattr(request.resolver_match, "url_name", None) or ""
+    links = [link for links in GROUPS.values() for link in links]
+    exact = (link for link in links if link.page == name)
+    return next(exact, next((link for link in links if link.beside and name.startswith(link.beside)), None))
+
+
+def _may_open(user: Any, link: Link) -> bool:
+    return not link.permissions or any(map(user.has_perm, link.permissions))
+
+
+def _shown(link: Link, *, is_here: bool) -> dict[str, Any]:
+    shown = {"is_here": is_here, "address": reverse(f"admin:{link.page}"), "heading": link.heading or link.label}
+    return link._asdict() | shown
+
+
+def _section(groups: Any) -> dict[str, Any]:
+    return next((link for group in groups for link in group["links"] if link["is_here"]), {})

@@ -1,0 +1,1 @@
+"""How Django writes dates: as the rest of the back office does."""

@@ -1,0 +1,75 @@
+"""Locked names: failed sign-ins are counted by name and address, so that no stranger can lock an owner out."""
+
+import time
+from datetime import timedelta
+from hashlib import sha256
+from typing import Any
+
+from allauth.core.internal import ratelimit
+from django.core.cache import cache
+from django.http import HttpRequest
+from django.utils import timezone
+
+from petstore_site.staff.models import KnownAddress
+
+PERIOD = 15 * 60
+"""Seconds for which a failure counts, and for which a lock lasts."""
+
+ELSEWHERE = {"login_failed": "20/15m/key"}
+"""Failures of one name from all addresses together that it never signed in from."""
+
+REMEMBERED = timedelta(days=90)
+"""How long an address stays known after the last sign-in from it."""
+
+APP, ACTION = "allauth.account", "login_failed"
+
+
+def key_of(name: str, address: str = "") -> str:
+    """Return what the failures of a name are counted by. An unlocked name is counted afresh."""
+    name = name.strip().lower()
+    return f"sign-in:{cache.get(_unlocked(name), 0)}:{name}:{address}"
+
+
+def spend_elsewhere(request: HttpRequest, name: str) -> Any:
+    """Count an attempt from an address that the name did not sign in from; None if there were too many."""
+    since = timezone.now() - REMEMBERED
+    known = KnownAddress.objects.filter(
+        user__username__iexact=name, address=ratelimit.get_ip(request), last_at__gt=since
+    )
+    if known.exists():
+        return ratelimit.RateLimitUsage(usage=[])
+    return ratelimit.consume(request, app=APP, action=ACTION, config=ELSEWHERE, key=key_of(name))
+
+
+def note(name: str) -> None:
+    """Store that a name is locked for an address, or everywhere, for the page of the account."""
+    cache.set(_locked(name), time.time(), PERIOD)
+
+
+def is_locked(name: str) -> bool:
+    """Return whether a sign-in with this name was rejected for too many failures in the last 15 minutes."""
+    return cache.get(_locked(name)) is not None
+
+
+def unlock(name: str) -> None:
+    """Forget the failed attempts of a name, wherever they came from."""
+    cache.set(_unlocked(name), time.time(), 2 * PERIOD)
+    cache.delete(_locked(name))
+
+
+def note_address(request: HttpRequest, user: Any) -> None:
+    """Store that this account signed in from this address."""
+    now = timezone.now()
+    KnownAddress.objects.update_or_create(user=user, address=ratelimit.get_ip(request), defaults={"last_at": now})
+
+
+def _locked(name: str) -> str:
+    return f"sign-in-locked:{_hashed(name)}"
+
+
+def _unlocked(name: str) -> str:
+    return f"sign-in-unlocked:{_hashed(name)}"
+
+
+def _hashed(name: str) -> str:
+    return sha256(name.strip().lower().encode("utf-8", "replace")).hexdigest()

@@ -1,0 +1,103 @@
+// What the back office is nicer with, and works without: the theme, shortcuts, menus that close, the count of what is
+// selected. It loads in <head> without `defer`, so that a chosen theme is there before the first paint.
+"use strict";
+
+{
+  const root = document.documentElement;
+  const all = (selector, within = document) => [...within.querySelectorAll(selector)];
+
+  const chosen = () => { try { return localStorage.getItem("theme"); } catch { return null; } };
+  const wear = (theme) => {
+    if (theme === "light" || theme === "dark") root.setAttribute("data-theme", theme);
+    else root.removeAttribute("data-theme");
+  };
+  wear(chosen());
+
+  const themes = () => {
+    for (const button of all("[data-theme-choice]")) {
+      button.addEventListener("click", () => {
+        try { localStorage.setItem("theme", button.dataset.themeChoice); } catch { /* it holds for this page */ }
+        wear(button.dataset.themeChoice);
+        button.closest("details")?.removeAttribute("open");
+      });
+    }
+  };
+
+  const menus = () => {
+    document.addEventListener("keydown", (event) => {
+      if (event.key !== "Escape") return;
+      const open = event.target.closest?.("details.menu[open]") ?? document.querySelector("details.menu[open], details.drawer[open]");
+      if (open) { open.open = false; open.querySelector("summary").focus(); }
+    });
+    document.addEventListener("click", (event) => {
+      for (const menu of all("details.menu[open]")) if (!menu.contains(event.target)) menu.open = false;
+    });
+  };
+
+  // One letter each, never while someone types. The marked row is the one whose link has the focus.
+  const move = (step) => {
+    const links = all("#result_list tbody th a");
+    const at = links.indexOf(document.activeElement?.closest("tr")?.querySelector("th a"));
+    links[Math.max(0, Math.min(links.length - 1, at + step))]?.focus();
+  };
+  const row = () => document.activeElement?.closest("#result_list tbody tr");
+  const keys = {
+    "/": () => { const field = document.querySelector("[data-search]"); field?.focus(); field?.select(); },
+    "?": () => document.getElementById("shortcuts")?.showModal(),
+    n: () => document.querySelector("[data-shortcut=n]")?.click(),
+    e: () => row()?.querySelector("th a")?.click(),
+    x: () => row()?.querySelector(".action-select")?.click(),
+    j: () => move(1),
+    k: () => move(-1),
+  };
+  const shortcuts = () => {
+    document.addEventListener("keydown", (event) => {
+      const typing = event.target.closest?.("input:not([type=checkbox]), textarea, select, dialog, [contenteditable]");
+      if (typing || event.ctrlKey || event.metaKey || event.altKey || !Object.hasOwn(keys, event.key)) return;
+      event.preventDefault();
+      keys[event.key]();
+    });
+  };
+
+  // A form that was typed into warns before it is left, and keeps what was typed in this tab until it is sent: after a
+  // sign-in in between it is there again. Passwords, files and hidden fields are never kept.
+  const drafts = () => {
+    const form = document.querySelector(".main-form");
+    let interrupted = false;
+    try {
+      if (document.getElementById("login-form")) sessionStorage.setItem("interrupted", "yes");
+      interrupted = form !== null && sessionStorage.getItem("interrupted") === "yes";
+      if (form) sessionStorage.removeItem("interrupted");
+    } catch { /* nothing is kept */ }
+    if (!form) return;
+    const place = `draft:${location.pathname}`;
+    const fields = () => all("input, select, textarea", form).filter((field) => field.name && !field.readOnly
+      && !["password", "hidden", "file", "submit", "button"].includes(field.type));
+    const value = (field) => ["checkbox", "radio"].includes(field.type) ? field.checked : field.value;
+    let typed = false;
+    const keep = () => {
+      typed = true;
+      const draft = fields().map((field) => [field.name, field.type === "checkbox" || field.type === "radio" ? field.value : "", value(field)]);
+      try { sessionStorage.setItem(place, JSON.stringify(draft)); } catch { /* then it is not kept */ }
+    };
+    const restore = () => {
+      let draft = [];
+      try { draft = JSON.parse(sessionStorage.getItem(place) ?? "[]"); } catch { /* none */ }
+      for (const [name, which, kept] of draft) {
+        const field = fields().find((each) => each.name === name && (which === "" || each.value === which));
+        if (!field || value(field) === kept) continue;
+        if (typeof kept === "boolean") field.checked = kept;
+        else if (field.tagName !== "SELECT" || [...field.options].some((option) => option.value === kept)) field.value = kept;
+        typed = true;
+      }
+      if (typed) form.prepend(Object.assign(document.createElement("p"), { className: "notice notice-info", textContent: "What you typed before is in the form again. It is not saved yet." }));
+    };
+    if (interrupted) restore();
+    else try { sessionStorage.removeItem(place); } catch { /* none */ }
+    form.addEventListener("input", keep);
+    form.addEventListener("submit", () => { typed = false; });
+    window.addEventListener("beforeunload", (event) => { if (typed) event.preventDefault(); });
+  };
+
+  document.addEventListener("DOMContentLoaded", () => { themes(); menus(); shortcuts(); drafts(); });
+}

@@ -1,0 +1,95 @@
+"""A status is changed in its row of the list, by one click, and undone by one."""
+
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from categories.models import Category
+from pets.models import BulkChange, Pet, SavedView
+from tests.factories import PetFactory
+from tests.pets.office import PETS, click, history_disagrees, member, seen, told
+
+
+@pytest.fixture
+def rex(category: Category) -> Pet:
+    return PetFactory(name="Rex", category=category)
+
+
+def status() -> str:
+    return Pet.objects.get().status
+
+
+def test_one_click_saves_and_one_undoes(staff: Client, rex: Pet) -> None:
+    page = click(staff, rex, "sold", query="?status__exact=available")
+    assert page.redirect_chain == [(f"{PETS}?status__exact=available", 302)]
+    assert (status(), told(page)) == ("sold", ["“Rex” is sold now."])
+    undo = f"/admin/pets/bulkchange/{BulkChange.objects.get().pk}/undo/"
+    assert f'<form method="post" action="{undo}">' in page.content.decode()
+    assert told(staff.post(undo, follow=True)) == ["1 animal was given the former value again."]
+    assert status() == "available"
+    assert history_disagrees() == []
+
+
+def test_a_conflict_is_told_and_changes_nothing(staff: Client, rex: Pet) -> None:
+    since = seen(rex)
+    click(member("anna", "view_pet", "change_pet"), rex, "pending")
+    page = click(staff, rex, "sold", since=since)
+    assert status() == "pending"
+    (said,) = told(page)
+    assert "“Rex” was not changed. Someone else changed it after you opened the list." in said
+    assert "Status: “available” → “pending” (staff anna, " in said
+    assert BulkChange.objects.count() == 1, "what changed nothing leaves no record"
+
+
+def test_a_deleted_animal_is_named_with_the_way_to_it(staff: Client, rex: Pet) -> None:
+    since, number = seen(rex), rex.pk
+    rex.delete()
+    page = staff.post(f"{PETS}{number}/status/", {"becomes": f"sold:{since}"}, follow=True)
+    assert "“Rex” was deleted after you opened the list. Nothing changed." in told(page)[0]
+    assert f'href="{PETS}deleted/?q={number}"' in told(page)[0]
+
+
+def test_what_is_so_already_is_told(staff: Client, rex: Pet) -> None:
+    assert told(click(staff, rex, "available")) == ["Nothing changed. It is available already."]
+    assert not BulkChange.objects.exists()
+
+
+@pytest.mark.parametrize("becomes", ["", "sold", "sold:", "gone:1", "sold:x", "sold:" + "9" * 30])
+def test_what_no_form_sends_is_a_bad_request(staff: Client, rex: Pet, becomes: str) -> None:
+    assert staff.post(f"{PETS}{rex.pk}/status/", {"becomes": becomes}).status_code == 400
+    assert status() == "available"
+
+
+def test_the_tabs_count_from_the_stock(staff: Client, category: Category) -> None:
+    for name in ("available", "available", "sold"):
+        PetFactory(category=category, status=name)
+
+    def tabs(query: str) -> list[Any]:
+        return [
+            (tab["label"], tab["count"], tab["is_here"]) for tab in staff.get(f"{PETS}{query}").context["cl"].tabs()
+        ]
+
+    assert tabs("") == [("All", 3, True), ("Available", 2, False), ("Pending", 0, False), ("Sold", 1, False)]
+    assert [count for _, count, _ in tabs("?q=rex")] == [None] * 4
+    assert [here for _, _, here in tabs("?status__exact=sold")] == [False, False, False, True]
+
+
+def test_views_are_saved_for_oneself(staff: Client, category: Category) -> None:
+    sent = {"name": "Sold dogs", "query": f"status__exact=sold&category__id__exact={category.pk}&p=3"}
+    page = staff.post(f"{PETS}views/", sent, follow=True)
+    query = f"status__exact=sold&category__id__exact={category.pk}"
+    assert page.redirect_chain == [(f"{PETS}?{query}", 302)]
+    view = SavedView.objects.get()
+    assert page.context["saved_views"] == [{"pk": view.pk, "name": "Sold dogs", "query": query, "is_here": True}]
+    anna = member("anna", "view_pet")
+    assert anna.get(PETS).context["saved_views"] == []
+    assert anna.post(f"{PETS}views/{view.pk}/delete/").status_code == 404
+    staff.post(f"{PETS}views/{view.pk}/delete/")
+    assert not SavedView.objects.exists()
+
+
+@pytest.mark.parametrize("name", ["", "x" * 61])
+def test_a_view_needs_a_name(staff: Client, name: str) -> None:
+    page = staff.post(f"{PETS}views/", {"name": name, "query": ""}, follow=True)
+    assert told(page) == ["Not saved. Give the view a name of 1 to 60 characters."]

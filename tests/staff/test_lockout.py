@@ -1,0 +1,121 @@
+"""Who is locked out by whose failures, and who lets them in again."""
+
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import Group, User
+from django.test import Client
+
+from petstore_site.staff.adapters import LOCKED, WRONG_CREDENTIALS
+from tests.staff.conftest import PASSWORD, member, sign_in
+from tests.staff.test_sign_in import complaints
+
+HOME, STRANGER = {"REMOTE_ADDR": "192.0.2.1"}, {"REMOTE_ADDR": "203.0.113.9"}
+
+
+@pytest.fixture
+def administrator(db: None) -> Client:
+    client = Client()
+    client.force_login(member("root", "Administrator"))
+    return client
+
+
+def fail(times: int, **sent: Any) -> None:
+    for _ in range(times):
+        sign_in(Client(), password="wrong", **sent)
+
+
+def test_a_stranger_locks_a_name_for_the_own_address_only(anna: User) -> None:
+    fail(5, **STRANGER)
+    assert complaints(sign_in(Client(), **STRANGER)) == [LOCKED]
+    assert sign_in(Client(), **HOME).status_code == 302
+
+
+def test_strangers_do_not_lock_out_where_the_member_signed_in_before(anna: User) -> None:
+    sign_in(Client(), **HOME)
+    for number in range(20):
+        fail(1, REMOTE_ADDR=f"203.0.113.{number}")
+    assert complaints(sign_in(Client(), REMOTE_ADDR="203.0.113.99")) == [LOCKED]
+    assert sign_in(Client(), **HOME).status_code == 302
+
+
+def test_a_reset_clears_the_failures(anna: User, administrator: Client) -> None:
+    fail(6, **HOME)
+    page = administrator.post(f"/admin/auth/user/{anna.pk}/password/")
+    assert sign_in(Client(), password=page.context["password"], **HOME).status_code == 302
+
+
+def test_the_page_of_the_member_shows_a_lock_and_unlocks(anna: User, administrator: Client) -> None:
+    address = f"/admin/auth/user/{anna.pk}/change/"
+    fail(5, **HOME)
+    assert "Locked:" not in administrator.get(address).content.decode()
+    assert complaints(sign_in(Client(), **HOME)) == [LOCKED]
+    assert "Locked:" in administrator.get(address).content.decode()
+    assert administrator.post(f"/admin/auth/user/{anna.pk}/unlock/").status_code == 302
+    assert "Locked:" not in administrator.get(address).content.decode()
+    assert sign_in(Client(), **HOME).status_code == 302
+
+
+def test_an_unlocked_name_can_be_locked_again(anna: User, administrator: Client) -> None:
+    fail(6, **HOME)
+    administrator.post(f"/admin/auth/user/{anna.pk}/unlock/")
+    fail(5, **HOME)
+    assert complaints(sign_in(Client(), password=PASSWORD, **HOME)) == [LOCKED]
+
+
+@pytest.mark.parametrize("role", ["Viewer", "Curator", "Key manager", "Administrator"])
+def test_the_built_in_roles_are_read_only(administrator: Client, role: str) -> None:
+    group = Group.objects.get(name=role)
+    before = set(group.permissions.values_list("pk", flat=True))
+    page = f"/admin/auth/group/{group.pk}"
+    answers = [
+        administrator.get(f"{page}/change/").status_code,
+        administrator.post(f"{page}/change/", {"name": "Nobody"}).status_code,
+        administrator.post(f"{page}/delete/", {"post": "yes"}).status_code,
+    ]
+    assert answers == [200, 403, 403]
+    everyone = {"action": "delete_selected", "post": "yes", "_selected_action": group.pk}
+    administrator.post("/admin/auth/group/", everyone)
+    assert set(Group.objects.get(name=role).permissions.values_list("pk", flat=True)) == before
+
+
+def form_of(user: User, **changes: Any) -> dict[str, Any]:
+    groups = [group.pk for group in user.groups.all()]
+    return {"username": user.username, "is_active": "on", "is_staff": "on", "groups": groups} | changes
+
+
+@pytest.mark.parametrize("changes", [{"groups": []}, {"is_active": ""}, {"is_staff": ""}])
+def test_the_last_administrator_stays(administrator: Client, changes: Any) -> None:
+    root = User.objects.get(username="root")
+    address = f"/admin/auth/user/{root.pk}"
+    refused = administrator.post(f"{address}/change/", form_of(root, **changes)).content.decode()
+    assert "This is the last active administrator." in refused
+    deletion = administrator.post(f"{address}/delete/", {"post": "yes"})
+    assert "root, the last active administrator" in deletion.content.decode()
+    all_of_them = {"action": "delete_selected", "post": "yes", "_selected_action": root.pk}
+    administrator.post("/admin/auth/user/", all_of_them)
+    assert administrator.get("/admin/auth/user/").status_code == 200
+
+
+def test_who_gives_up_own_rights_is_asked_twice(administrator: Client) -> None:
+    member("second", "Administrator")
+    root = User.objects.get(username="root")
+    root.groups.add(Group.objects.get(name="Viewer"))
+    viewer = [Group.objects.get(name="Viewer").pk]
+    address = f"/admin/auth/user/{root.pk}/change/"
+    asked = administrator.post(address, form_of(root, groups=viewer))
+    assert "You would lose rights of your own: Administrator." in asked.content.decode()
+    assert '<input type="hidden" name="sure" value="on"' in asked.content.decode()
+    assert administrator.post(address, form_of(root, groups=viewer, sure="on")).status_code == 302
+    assert [group.name for group in root.groups.all()] == ["Viewer"]
+
+
+def test_a_wrong_password_says_only_that(anna: User) -> None:
+    assert complaints(sign_in(Client(), password="wrong", **STRANGER)) == [WRONG_CREDENTIALS]
+
+
+def test_a_passkey_nested_deeply_is_a_bad_request(anna: User) -> None:
+    nested = {"credential": "[" * 200_000}
+    assert Client().post("/admin/account/sign-in/passkey/", nested).status_code in {302, 400}
+    deep = {"credential": '{"a":' * 2_000 + "1" + "}" * 2_000}
+    assert Client().post("/admin/account/sign-in/passkey/", deep).status_code in {302, 400}

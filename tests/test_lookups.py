@@ -1,0 +1,33 @@
+"""Lists are filtered by what they declare, and by nothing else: a look-up could guess a stored secret."""
+
+import pytest
+from django.contrib import admin
+from django.contrib.auth.models import User
+from django.test import Client
+from django.urls import reverse
+
+admin.autodiscover()
+LISTS = [model._meta for model in admin.site._registry]
+
+
+@pytest.fixture
+def keeper(db: None) -> Client:
+    client = Client()
+    client.force_login(User.objects.create_superuser("keeper"))
+    return client
+
+
+@pytest.mark.parametrize("options", LISTS, ids=str)
+def test_no_undeclared_look_up_filters(keeper: Client, options: object) -> None:
+    address = reverse(f"admin:{options.app_label}_{options.model_name}_changelist")  # type: ignore[attr-defined]
+    columns = [field.name for field in options.fields]  # type: ignore[attr-defined]
+    tried = {f"{column}__{lookup}" for column in columns for lookup in ("startswith", "contains", "regex")}
+    tried |= {"created_by__password__startswith", "user__password__startswith", "key__digest__startswith"}
+    assert {lookup: keeper.get(address, {lookup: "a"}).status_code for lookup in tried} == dict.fromkeys(tried, 400)
+
+
+@pytest.mark.parametrize("options", LISTS, ids=str)
+def test_a_forged_selection_is_a_bad_request(keeper: Client, options: object) -> None:
+    address = reverse(f"admin:{options.app_label}_{options.model_name}_changelist")  # type: ignore[attr-defined]
+    forged = {"action": "delete_selected", "_selected_action": "x", "index": "0"}
+    assert keeper.post(address, forged).status_code in {200, 400}  # 200 of a list without actions
