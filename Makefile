@@ -21,7 +21,7 @@ LEAST_COVERAGE := 95
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run test test-all test-nightly e2e fuzz mutants bench bench-report bench-import lint words openapi clients lock audit clean
+.PHONY: help run test test-all test-nightly e2e screenshots fuzz mutants bench bench-report bench-import lint words openapi clients lock audit clean
 .PHONY: fast-sqlite fast-postgresql all-sqlite all-postgresql coverage django61 explore-sqlite explore-postgresql
 .PHONY: python port always
 
@@ -34,6 +34,8 @@ help:
 	@echo 'make test-nightly'
 	@echo '              search for bugs with many more examples, kills and requests, and with mutants'
 	@echo 'make e2e      run only the browser tests'
+	@echo 'make screenshots'
+	@echo '              run them and write the pictures of the back office to docs/images'
 	@echo 'make fuzz     test a new service against its description (FUZZ_ARGS="--cases 100000 --base URL --key KEY")'
 	@echo 'make mutants  change the code in many places, one at a time, and list the changes that no test notices'
 	@echo 'make bench    compare the API with what other frameworks take (BENCH_ARGS="--rounds 2")'
@@ -230,6 +232,9 @@ export LEFT_OUT
 
 e2e: $(DEV)
 	@$(APART) $(PY) -m pytest tests/e2e $(PYTEST_ARGS)
+
+screenshots: $(DEV)
+	@$(APART) PETSTORE_SCREENSHOTS=docs/images $(PY) -m pytest tests/e2e $(PYTEST_ARGS)
 
 fuzz: $(DEV)
 	@$(APART) $(PY) -m tests.contract.fuzz $(FUZZ_ARGS)
