@@ -28,9 +28,9 @@ async function buildIndex() {
   index = entriesOf(document.getElementById("main"), "", nameOf(document));
   await Promise.all(dialog.dataset.pages.split(" ").filter((page) => page !== location.pathname).map(async (page) => {
     try {
-      const answer = await fetch(page);
-      if (!answer.ok) return;
-      const other = new DOMParser().parseFromString(await answer.text(), "text/html");
+      const response = await fetch(page);
+      if (!response.ok) return;
+      const other = new DOMParser().parseFromString(await response.text(), "text/html");
       index.push(...entriesOf(other.getElementById("main"), page, nameOf(other)));
     } catch { /* offline: this page is still searched */ }
   }));

@@ -59,16 +59,16 @@ for (const box of $$("[data-try]")) {
     const started = performance.now();
     const status = box.querySelector(".try-status");
     try {
-      const answer = await fetch(address(), { method: form.dataset.method, headers, body, credentials: "omit", cache: "no-store" });
-      const text = await answer.text();
+      const response = await fetch(address(), { method: form.dataset.method, headers, body, credentials: "omit", cache: "no-store" });
+      const text = await response.text();
       status.replaceChildren(
-        element("span", `status ${answer.ok || answer.status === 304 ? "ok" : "bad"}`, `${answer.status} ${answer.statusText}`),
+        element("span", `status ${response.ok || response.status === 304 ? "ok" : "bad"}`, `${response.status} ${response.statusText}`),
         ` ${Math.round(performance.now() - started)} ms`,
       );
-      box.querySelector(".try-headers").textContent = shown.filter((name) => answer.headers.has(name))
-        .map((name) => `${name}: ${answer.headers.get(name)}`).join("\n");
+      box.querySelector(".try-headers").textContent = shown.filter((name) => response.headers.has(name))
+        .map((name) => `${name}: ${response.headers.get(name)}`).join("\n");
       box.querySelector(".try-body").replaceChildren(text ? colour(layOut(text)) : "(no body)");
-      const cursor = /[?&]cursor=([^&>]+)>; rel="next"/.exec(answer.headers.get("Link") ?? "")?.[1];
+      const cursor = /[?&]cursor=([^&>]+)>; rel="next"/.exec(response.headers.get("Link") ?? "")?.[1];
       next.hidden = !cursor;
       next.dataset.cursor = cursor ?? "";
     } catch {
