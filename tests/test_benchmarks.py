@@ -86,13 +86,15 @@ def test_a_304_has_no_body_whatever_its_length_says() -> None:
 @LINUX
 def test_the_cpu_of_children_is_counted_while_they_run_and_after_they_ended() -> None:
     burn = "import time\nwhile time.process_time() < 0.3: pass"
-    child = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {burn!r}]); print(); sys.stdin.read()"
+    child = (
+        f"import subprocess, sys; subprocess.run([sys.executable, '-c', {burn!r}]); print(flush=True); sys.stdin.read()"
+    )
     command = [sys.executable, "-c", child]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         assert process.stdout is not None
         assert parent(process.pid) == os.getpid()
         process.stdout.readline()
-        assert cpu_seconds(process.pid) >= 0.3
+        assert cpu_seconds(process.pid) >= 0.25  # what has ended is counted in hundredths
         assert cpu_seconds(os.getpid()) >= cpu_seconds(process.pid)
         process.communicate()
 
