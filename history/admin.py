@@ -44,12 +44,12 @@ class OfficeAdmin:
                 declared.add(str(item if isinstance(item, str) else item[0]))
         return declared
 
-    def response_action(self, request: HttpRequest, queryset: Any) -> Any:
+    def response_action(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
         """Do an action with the selected rows; a selection that is no number comes from no form of ours."""
         if not all(re.fullmatch("[0-9]{1,18}", key) for key in request.POST.getlist(ACTION_CHECKBOX_NAME)):
             message = "A selection of rows with a key that is no number"
             raise SuspiciousOperation(message)
-        return super().response_action(request, queryset)  # type: ignore[misc]  # as above
+        return super().response_action(request, *args, **kwargs)  # type: ignore[misc]  # as above
 
 
 def _parameters(filter_class: Any) -> Sequence[str]:
@@ -107,7 +107,7 @@ class ChangesAdmin(HistoryAdmin):
         super().set_history_delta_changes(request, changes, **kwargs)
 
 
-class RecordAdmin(OfficeAdmin, admin.ModelAdmin):  # type: ignore[misc]  # the actions
+class RecordAdmin(OfficeAdmin, admin.ModelAdmin):
     """What the store itself wrote down: nobody adds, changes or deletes it by hand."""
 
     def has_add_permission(self, _request: HttpRequest) -> bool:
