@@ -87,7 +87,7 @@ class ResetForm(forms.Form):
 
 
 @admin.register(User)
-class MemberAdmin(OfficeAdmin, UserAdmin):  # type: ignore[misc]  # the actions
+class MemberAdmin(OfficeAdmin, UserAdmin):
     """Staff members get roles, not single permissions. Only a superuser can create or edit superusers."""
 
     form = MemberForm
@@ -215,7 +215,7 @@ class MemberAdmin(OfficeAdmin, UserAdmin):  # type: ignore[misc]  # the actions
 
 
 @admin.register(Group)
-class RoleAdmin(OfficeAdmin, GroupAdmin):  # type: ignore[misc]  # the actions
+class RoleAdmin(OfficeAdmin, GroupAdmin):
     """Each migrate resets the four roles to those in `roles.py`. For other permissions, add a group."""
 
     filter_horizontal = ()
