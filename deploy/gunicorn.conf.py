@@ -5,7 +5,6 @@ docs/operations.md has the deadlines.
 """
 # ruff: noqa: INP001, S603 - gunicorn loads this file by its path, and it only runs our own commands
 
-import contextlib
 import itertools
 import json
 import os
@@ -14,26 +13,16 @@ import socket
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
 
 from gunicorn.arbiter import Arbiter
-from gunicorn.http.errors import InvalidResponseHeader, InvalidResponseHeaderName, ParseException
-from gunicorn.http.message import Request
-from gunicorn.util import http_date
-from gunicorn.workers.base import Worker
-from gunicorn.workers.gthread import ThreadWorker
 
 ROOT = Path(__file__).resolve().parent.parent
-CHECK_SECONDS = 60
 READ_SETTINGS = """\
 import json
 from petstore_site import settings
-shown = {"threads": settings.THREADS, "logging": settings.LOGGING, "body_limit": settings.API_BODY_LIMIT}
-print(json.dumps(shown))
+print(json.dumps({"logging": settings.LOGGING}))
 """
 
 
@@ -45,6 +34,8 @@ def _forget_our_modules() -> None:
 _forget_our_modules()  # the code from before a SIGHUP
 sys.path.insert(0, str(ROOT))
 from petstore_site.configuration.env import Env, exit_with  # noqa: E402 - needs the path above
+from petstore_site.door.reloading import Reloading, say_ready  # noqa: E402
+from petstore_site.door.worker import Worker  # noqa: E402
 
 # --- Environment variables: a mistake must stop the start here, not in workers that restart forever -----------------
 
@@ -74,54 +65,15 @@ if METRICS_PORT == PORT:
 
 # --- What gunicorn reads ---------------------------------------------------------------------------------------------
 
-wsgi_app = "petstore_site.wsgi:application"
+wsgi_app = "petstore_site.asgi:application"
 chdir = str(ROOT)
 bind = f"[{HOST}]:{PORT}" if ":" in HOST else f"{HOST}:{PORT}"
 
 
-class ErrorWorker(ThreadWorker):  # type: ignore[misc]  # gunicorn has no types
-    """A thread worker that sends Errors (docs/decisions/0032) where gunicorn sends HTML."""
-
-    def handle_error(self, _req: Request | None, client: socket.socket, addr: Any, exc: Exception) -> None:
-        """Log the error and send an Error: 400 for a request that is not HTTP, otherwise 500."""
-        from history.acting import begin_request, end_request  # noqa: PLC0415 - the master must not keep it
-        from rest.errors import ErrorCode  # noqa: PLC0415
-
-        name = uuid4().hex
-        begin_request(name)
-        ours = (InvalidResponseHeader, InvalidResponseHeaderName)
-        if isinstance(exc, ParseException) and not isinstance(exc, ours):
-            self.log.warning("Rejected a request from %s: %s", addr[0] if addr else "a socket", exc)
-            error = _error(ErrorCode.BAD_REQUEST, name)
-        else:
-            self.log.error("Failed to handle a request", exc_info=exc)
-            error = _error(ErrorCode.INTERNAL_ERROR, name)
-        end_request()
-        with contextlib.suppress(OSError):  # the client may be gone
-            client.sendall(error)
-
-
-def _error(code: Any, request_id: str) -> bytes:
-    from rest.errors import error_body  # noqa: PLC0415
-    from rest.media_type import render_json  # noqa: PLC0415
-
-    body = render_json(error_body(code))
-    head = (
-        f"HTTP/1.1 {code.status.value} {code.status.phrase}",
-        f"Date: {http_date()}",
-        "Content-Type: application/json",
-        f"Content-Length: {len(body)}",
-        "Cache-Control: private, no-cache",
-        f"X-Request-ID: {request_id}",
-        f"Link: {code.help_link}",
-        "Connection: close",
-    )
-    return "\r\n".join((*head, "", "")).encode() + body
-
-
-worker_class = ErrorWorker
+worker_class = Worker
+asgi_loop = "uvloop"
+asgi_lifespan = "off"
 workers = env.integer("WEB_CONCURRENCY", _cores(), least=1, most=256)
-threads = settings["threads"]
 worker_tmp_dir = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None  # noqa: S108 - the heartbeat must not wait for a disk
 max_requests = 10_000
 max_requests_jitter = 1_000
@@ -160,33 +112,12 @@ def on_starting(_server: Arbiter) -> None:
 
 
 def when_ready(server: Arbiter) -> None:
-    """Serve the metrics. From now on, only reload code that would start."""
+    """Serve the metrics. From now on, only reload code that would start, and let the old workers wait for the new ones."""
     server.metrics_process = None
     if METRICS_PORT:
         os.environ["PROMETHEUS_MULTIPROC_DIR"] = tempfile.mkdtemp(prefix="petstore-metrics-", dir=worker_tmp_dir)
         _serve_metrics(server)
-    server.handle_hup = partial(_reload, server, server.handle_hup)
-
-
-def _reload(server: Arbiter, reload: Callable[[], None]) -> None:
-    # gunicorn would stop the old workers, and then itself, even if the new ones don't start.
-    mistakes = _mistakes()
-    for line in mistakes:
-        server.log.error(line)
-    if not mistakes:
-        reload()
-
-
-def _mistakes() -> list[str]:
-    """Return the reasons why the current code and settings would not start, line by line."""
-    try:
-        done = subprocess.run(
-            [sys.executable, ROOT / "manage.py", "check"], cwd=ROOT, stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=CHECK_SECONDS, check=False,
-        )  # fmt: skip
-    except subprocess.TimeoutExpired:
-        return [f"Not reloaded: manage.py check took more than {CHECK_SECONDS} s."]
-    return [*done.stdout.splitlines(), "Not reloaded: manage.py check failed."] if done.returncode else []
+    Reloading(server)
 
 
 def on_reload(server: Arbiter) -> None:
@@ -222,27 +153,8 @@ def post_worker_init(worker: Worker) -> None:
     from django.urls import get_resolver  # noqa: PLC0415 - the master must not keep it
 
     get_resolver().url_patterns  # noqa: B018 - reading it loads them
+    say_ready(worker)
     worker.log.info("Worker ready (pid: %s)", worker.pid)
-
-
-def pre_request(_worker: Worker, request: Request) -> None:
-    """Change a request while its headers are still separate and its connection can be closed."""
-    _reject_repeated_keys(request)
-    _announce_close(request)
-
-
-def _reject_repeated_keys(request: Request) -> None:
-    """Make two `Idempotency-Key` headers invalid: WSGI would join them to a valid key (docs/decisions/0029)."""
-    if [name for name, _ in request.headers].count("IDEMPOTENCY-KEY") > 1:
-        others = [field for field in request.headers if field[0] != "IDEMPOTENCY-KEY"]
-        request.headers = [*others, ("IDEMPOTENCY-KEY", "sent twice")]
-
-
-def _announce_close(request: Request) -> None:
-    """Send `Connection: close` if the body will not be read: gunicorn closes without announcing it."""
-    length = dict(request.headers).get("CONTENT-LENGTH", "0")
-    if length.isdecimal() and int(length) > settings["body_limit"]:
-        request.force_close()
 
 
 def on_exit(server: Arbiter) -> None:

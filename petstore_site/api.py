@@ -50,7 +50,7 @@ class APIMiddleware:
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         """Return a response with everything that one under /v1 has."""
-        if not is_api(request):
+        if not is_api(request.path_info):
             return self.pages(request)
         response: HttpResponse = self.api(request)
         for name, value in self.fixed[request.is_secure()].items():
@@ -70,6 +70,17 @@ def fixed_headers(*, secure: bool) -> dict[str, str]:
     for layer in layers:
         layer(lambda _request: response).process_response(request, response)
     return dict(response.headers)
+
+
+def finish(request: HttpRequest, response: HttpResponse) -> HttpResponse:
+    """Give a response that was made before Django everything else that one has, but for the fixed headers."""
+    if is_api(request.path_info):
+        if settings.CORS_ALLOWED_ORIGINS:
+            PreflightMiddleware(lambda _request: response)(request)
+        make_private(request, response)
+    if request.method == "HEAD":
+        response.content = b""
+    return response
 
 
 def _respond(request: HttpRequest) -> HttpResponse:

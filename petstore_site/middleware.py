@@ -8,7 +8,7 @@ from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 
 from history.acting import begin_request
-from petstore_site.observing import Seen, observe, request_id
+from petstore_site.observing import STARTED, Seen, observe, request_id
 from petstore_site.public import error_pages
 from rest import database_errors
 
@@ -25,7 +25,7 @@ class ObservingMiddleware:
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         """Set `X-Request-ID`, which later layers read, and observe the response."""
-        started = request.META.get("petstore.started") or time.perf_counter()
+        started = request.META.get(STARTED) or time.perf_counter()
         name = request.META["HTTP_X_REQUEST_ID"] = request_id(request.META.get("HTTP_X_REQUEST_ID", ""))
         begin_request(name)
         response = self.get_response(request)

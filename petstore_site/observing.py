@@ -6,16 +6,20 @@ from typing import NamedTuple
 from uuid import uuid4
 
 from django.utils import timezone
+from rest_framework.permissions import SAFE_METHODS
 
 from petstore_site import metrics
 from petstore_site.apikeys import usage
 from petstore_site.apikeys.lookup import CachedKey
 from petstore_site.request_desk import records
 from petstore_site.request_desk.models import LONGEST_MESSAGE
+from rest.api import is_api
+
+STARTED = "petstore.started"
+"""In the environ: the reading of `time.perf_counter` when the request came."""
 
 requests_logger = logging.getLogger("petstore.requests")
 
-READING = {"GET", "HEAD", "OPTIONS"}
 WRITING = {"POST", "PUT", "PATCH", "DELETE"}
 
 
@@ -47,9 +51,9 @@ def observe(seen: Seen) -> None:
     """Log and count the request; count the use of its key, and record it if support may be asked about it."""
     _log(seen)
     metrics.observe_request(method=seen.method, route=seen.route or "none", status=seen.status, seconds=seen.seconds)
-    if isinstance(seen.key, CachedKey):
+    if seen.key:
         usage.count(seen.key, route=_counted(seen), status=200 if seen.status == 304 else seen.status)
-    if f"{seen.path}/".startswith("/v1/") and (seen.status >= 400 or seen.method not in READING):
+    if is_api(seen.path) and (seen.status >= 400 or seen.method not in SAFE_METHODS):
         records.note(_record(seen))
 
 
@@ -60,7 +64,7 @@ def _log(seen: Seen) -> None:
         "route": seen.route or "-",
         "status": seen.status,
         "code": seen.code or None,
-        "key_id": seen.key.key_id if isinstance(seen.key, CachedKey) else None,
+        "key_id": seen.key.key_id if seen.key else None,
         "milliseconds": round(seen.seconds * 1000, 1),
     }
     words = " ".join(str(word) for word in (seen.method, seen.path, seen.status, seen.code) if word)
@@ -69,7 +73,7 @@ def _log(seen: Seen) -> None:
 
 def _counted(seen: Seen) -> str:
     """Return the route's name, followed by a space and the method unless it reads: one path can have several."""
-    if seen.method in READING:
+    if seen.method in SAFE_METHODS:
         return seen.route
     return f"{seen.route} {seen.method if seen.method in WRITING else 'OTHER'}"
 

@@ -6,9 +6,10 @@ unusual goes on to Django, whose viewset is the complete implementation (docs/de
 
 import re
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Coroutine, Iterable
 from functools import lru_cache
-from typing import Any
+from http import HTTPStatus
+from typing import Any, Protocol, TypeVar
 
 from django.conf import settings
 from django.db import DatabaseError, InterfaceError, connection
@@ -22,65 +23,73 @@ from petstore_site.api import fixed_headers
 from petstore_site.apikeys.authentication import find_key, has_expired
 from petstore_site.apikeys.lookup import CachedKey
 from petstore_site.apikeys.notices import expiration_of
-from petstore_site.observing import Seen, observe, request_id
+from petstore_site.observing import STARTED, Seen, observe, request_id
 from rest.api import CACHE_CONTROL, VARY, deprecation_headers, entity_tag, names
 from rest.database_errors import drop_closed
 from rest.errors import APIError
 from rest.ids import parse_id
-from rest.limits import COUNTED, count
+from rest.limits import COUNTED, Counted, count
 from rest.media_type import MEDIA_TYPE, render_json
 from rest.paging import asked, link_to
-from rest.statements import run
+from rest.statements import Row, Steps, run
 
 Environ = dict[str, Any]
-StartResponse = Callable[..., Any]
-Application = Callable[[Environ, StartResponse], Iterable[bytes]]
+Response = tuple[int, dict[str, str], bytes]
+"""Status, headers and body."""
+
+Rows = TypeVar("Rows")
 
 LIST, ONE = "/v1/pets", "/v1/pets/"
 QUERY = re.compile(r"(?:(?:limit|status|cursor)=[A-Za-z0-9._-]+(?:&(?=[lsc])|\Z))*")
 """A query that means the same to every reader."""
 
 UNUSUAL = ("HTTP_TRANSFER_ENCODING", "SCRIPT_NAME")
-NOT_MODIFIED = "304 Not Modified"
+
+
+class Way(Protocol):
+    """How a plain read waits: for the table of keys, the count of requests, the rows of animals."""
+
+    async def find_key(self, header: str) -> CachedKey | None:
+        """Return the key that the value of `Authorization` has, expired and revoked ones too."""
+
+    async def count(self, key: CachedKey) -> Counted:
+        """Count a request of the key by its limit."""
+
+    async def run(self, steps: Steps) -> list[Row]:
+        """Run the statements and return the rows."""
 
 
 class PlainReads:
-    """Respond to plain reads, and leave everything else to the application behind."""
+    """Respond to plain reads, in one way of waiting."""
 
-    def __init__(self, application: Application) -> None:
-        """Take what is behind."""
-        self.application = application
+    def __init__(self, way: Way) -> None:
+        self.way = way
         self.head = {
             (route, secure): _head(path, secure=secure)
             for route, path in (("pet-list", LIST), ("pet-detail", f"{ONE}1"))
             for secure in (False, True)
         }
 
-    def __call__(self, environ: Environ, start_response: StartResponse) -> Iterable[bytes]:
-        """Respond, by the short way if it leads to the end."""
-        environ["petstore.started"] = time.perf_counter()
+    async def respond(self, environ: Environ) -> Response | None:
+        """Return the response to a plain read, or None: it is none, or the database fails."""
+        if not _may_be_plain(environ):
+            return None
         try:
-            response = self._respond(environ) if _may_be_plain(environ) else None
+            return await self._respond(environ)
         except (APIError, DatabaseError, InterfaceError):  # the viewset says what is wrong, or tries again
-            response = None
-        if response is None:
-            return self.application(environ, start_response)
-        status, headers, body = response
-        start_response(status, list(headers.items()))
-        return [body]
+            return None
 
-    def _respond(self, environ: Environ) -> tuple[str, dict[str, str], bytes] | None:
-        """Return status, headers and body, or None for the viewset."""
+    async def _respond(self, environ: Environ) -> Response | None:
         name = environ["HTTP_X_REQUEST_ID"] = request_id(environ.get("HTTP_X_REQUEST_ID", ""))
         begin_request(name)
-        key = _good_key(environ["HTTP_AUTHORIZATION"])
-        if key is None:
+        key = await self.way.find_key(environ["HTTP_AUTHORIZATION"])
+        if key is None or key.revoked_at is not None or has_expired(key):
             return None
         path: str = environ["PATH_INFO"]
         route = "pet-list" if path == LIST else "pet-detail"
         scheme = _scheme(environ)
         origin = f"{scheme}://{environ['HTTP_HOST']}"
-        read = _list(environ, key, origin) if route == "pet-list" else _one(environ, key, path.removeprefix(ONE))
+        read = await (self._list(environ, key, origin) if route == "pet-list" else self._one(environ, key, path))
         if read is None:
             return None
         data, link = read
@@ -94,14 +103,87 @@ class PlainReads:
             **expiration_of(key),
             **environ[COUNTED].headers,
         }
-        status = "200 OK"
+        status = 200
         if names(environ.get("HTTP_IF_NONE_MATCH", ""), headers["ETag"]):
-            status, body = NOT_MODIFIED, b""
+            status, body = 304, b""
             del headers["Content-Type"]
         else:
             headers["Content-Length"] = str(len(body))
-        _say(environ, name, path, route, int(status[:3]), key)
-        return status, headers, body
+        method = environ["REQUEST_METHOD"]
+        seconds = time.perf_counter() - environ[STARTED]
+        observe(Seen(name, method, path, route, status, seconds, key=key, known_key=key))
+        end_request()
+        return status, headers, b"" if method == "HEAD" else body
+
+    async def _list(self, environ: Environ, key: CachedKey, origin: str) -> tuple[list[dict[str, Any]], str] | None:
+        """Return a page and its `Link`, empty on the last page."""
+        query = environ.get("QUERY_STRING", "")
+        pairs = [pair.split("=", 1) for pair in query.split("&")] if query else []
+        values = {name: [value] for name, value in pairs} if QUERY.fullmatch(query) else {}
+        if len(values) < len(pairs):
+            return None
+        wanted = asked(LIST, lambda name: values.get(name, []), PetPagination.filters)
+        if not await self._is_within_limit(environ, key):
+            return None
+        rows = await self.way.run(wanted.steps(statements, connection.vendor))
+        page, last_id = wanted.cut(rows, statements)
+        return page, link_to(f"{origin}{LIST}", wanted.next_query(last_id)) if last_id else ""
+
+    async def _one(self, environ: Environ, key: CachedKey, path: str) -> tuple[dict[str, Any], str] | None:
+        """Return the animal, which has no `Link` of its own."""
+        pk = parse_id(path.removeprefix(ONE))
+        found = await self.way.run(statements.one(pk)) if pk and await self._is_within_limit(environ, key) else []
+        return (statements.shown(found[0]), "") if found else None
+
+    async def _is_within_limit(self, environ: Environ, key: CachedKey) -> bool:
+        """Count the request, once for this way and for the viewset's."""
+        environ[COUNTED] = counted = await self.way.count(key)
+        return counted.allowed
+
+
+class InThread:
+    """Wait in this thread, and use its connection."""
+
+    async def find_key(self, header: str) -> CachedKey | None:
+        """Return the key that the header has."""
+        drop_closed()
+        return find_key(header)
+
+    async def count(self, key: CachedKey) -> Counted:
+        """Count a request."""
+        return count(key)
+
+    async def run(self, steps: Steps) -> list[Row]:
+        """Return the rows."""
+        return run(steps)
+
+
+def at_once(waiting: Coroutine[Any, Any, Rows]) -> Rows:
+    """Return what a coroutine returns that never hands over control."""
+    try:
+        waiting.send(None)
+    except StopIteration as done:
+        returned: Rows = done.value
+        return returned
+    raise RuntimeError
+
+
+class PlainReadsFirst:
+    """A WSGI application that responds to plain reads, and leaves everything else to the application behind."""
+
+    def __init__(self, application: Callable[..., Iterable[bytes]]) -> None:
+        self.application = application
+        self.plain_reads = PlainReads(InThread())
+
+    def __call__(self, environ: Environ, start_response: Callable[..., Any]) -> Iterable[bytes]:
+        """Respond, by the short way if it leads to the end."""
+        environ[STARTED] = time.perf_counter()
+        response = at_once(self.plain_reads.respond(environ))
+        if response is None:
+            return self.application(environ, start_response)
+        status, headers, body = response
+        start_response(f"{status} {HTTPStatus(status).phrase}", list(headers.items()))
+        return [body]
 
 
 def _head(path: str, *, secure: bool) -> dict[str, str]:
@@ -121,7 +203,7 @@ def _may_be_plain(environ: Environ) -> bool:
     """Return whether nothing about the request is unusual, as far as its head shows."""
     path = environ["PATH_INFO"]
     return (
-        environ["REQUEST_METHOD"] == "GET"
+        environ["REQUEST_METHOD"] in {"GET", "HEAD"}
         and (path == LIST or (path.startswith(ONE) and parse_id(path.removeprefix(ONE)) is not None))
         and "HTTP_AUTHORIZATION" in environ
         and not any(environ.get(name) for name in UNUSUAL)
@@ -144,42 +226,3 @@ def _scheme(environ: Environ) -> str:
         if given := environ.get(name):
             return "https" if given.split(",", 1)[0].strip() == secure else "http"
     return str(environ["wsgi.url_scheme"])
-
-
-def _good_key(header: str) -> CachedKey | None:
-    drop_closed()
-    key = find_key(header)
-    return None if key is None or key.revoked_at is not None or has_expired(key) else key
-
-
-def _list(environ: Environ, key: CachedKey, origin: str) -> tuple[list[dict[str, Any]], str] | None:
-    """Return a page and its `Link`, empty on the last page."""
-    query = environ.get("QUERY_STRING", "")
-    pairs = [pair.split("=", 1) for pair in query.split("&")] if query else []
-    values = {name: [value] for name, value in pairs} if QUERY.fullmatch(query) else {}
-    if len(values) < len(pairs):
-        return None
-    wanted = asked(LIST, lambda name: values.get(name, []), PetPagination.filters)
-    if not _is_within_limit(environ, key):
-        return None
-    page, last_id = wanted.cut(run(wanted.steps(statements, connection.vendor)), statements)
-    return page, link_to(f"{origin}{LIST}", wanted.next_query(last_id)) if last_id else ""
-
-
-def _one(environ: Environ, key: CachedKey, segment: str) -> tuple[dict[str, Any], str] | None:
-    """Return the animal, which has no `Link` of its own."""
-    pk = parse_id(segment)
-    found = run(statements.one(pk)) if pk and _is_within_limit(environ, key) else []
-    return (statements.shown(found[0]), "") if found else None
-
-
-def _is_within_limit(environ: Environ, key: CachedKey) -> bool:
-    """Count the request, once for this way and for the viewset's."""
-    environ[COUNTED] = counted = count(key)
-    return counted.allowed
-
-
-def _say(environ: Environ, name: str, path: str, route: str, status: int, key: CachedKey) -> None:  # noqa: PLR0913, PLR0917 - a record's parts
-    seconds = time.perf_counter() - environ["petstore.started"]
-    observe(Seen(name, "GET", path, route, status, seconds, key=key, known_key=key))
-    end_request()

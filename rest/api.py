@@ -20,9 +20,9 @@ CACHE_CONTROL = "private, no-cache"
 VARY = "Authorization"
 
 
-def is_api(request: HttpRequest) -> bool:
+def is_api(path: str) -> bool:
     """Return whether the path is under /v1."""
-    return request.path_info == "/v1" or request.path_info.startswith("/v1/")
+    return path == "/v1" or path.startswith("/v1/")
 
 
 def deprecation_headers(route: str, origin: str, link: str) -> dict[str, str]:

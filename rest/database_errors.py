@@ -1,14 +1,18 @@
 """Convert a database error into a response, by the table of SQLSTATEs in docs/operations.md."""
 
+import os
 import sqlite3
 import threading
+from contextlib import suppress
 from dataclasses import dataclass
 from select import POLLIN, poll
+from socket import SHUT_RDWR, socket
 from typing import TYPE_CHECKING, Any
 
 from django.db import DatabaseError, DataError, InterfaceError, OperationalError, connection
 from django.db.backends.base.base import BaseDatabaseWrapper
 
+from rest.breaker import Breaker
 from rest.signals import commit_in_doubt
 
 if TYPE_CHECKING:
@@ -39,6 +43,9 @@ FAILURE_BY_SQLSTATE = {
 }
 RETRYABLE = {"40001", "40P01"}
 LOCK_NOT_AVAILABLE = "55P03"
+
+breaker = Breaker(seconds=1)
+"""Open after a connection to PostgreSQL failed: for a second, nobody else waits for one."""
 
 # https://www.sqlite.org/rescode.html, primary codes
 FAILURE_BY_SQLITE_CODE = {
@@ -89,6 +96,17 @@ def drop(wrapper: BaseDatabaseWrapper) -> None:
     wrapper.close()
 
 
+def cut_off(wrapper: BaseDatabaseWrapper) -> None:
+    """End the connection of another thread, which waits for a response: its wait fails at once.
+
+    The socket is shut down, and no statement is canceled: a COMMIT that waits for a standby may still be done.
+    """
+    if wrapper.vendor == "postgresql" and wrapper.connection is not None:
+        # It may have ended just now.
+        with suppress(Exception), socket(fileno=os.dup(wrapper.connection.fileno())) as shared:
+            shared.shutdown(SHUT_RDWR)
+
+
 def drop_closed(**_signal: Any) -> None:
     """Receive `request_started`: drop this thread's connection if the server has closed it, which costs no query.
 
@@ -96,13 +114,18 @@ def drop_closed(**_signal: Any) -> None:
     """
     if connection.vendor == "postgresql" and connection.connection is not None and not connection.in_atomic_block:
         raw = connection.connection
-        if raw.closed or _can_be_read(raw.fileno()):
+        if has_ended(raw):
             drop(connection)
 
 
-def _can_be_read(socket: int) -> bool:
+def has_ended(raw: Any) -> bool:
+    """Return whether an idle connection of psycopg's has ended, without a query."""
+    return raw.closed or _can_be_read(raw.fileno())
+
+
+def _can_be_read(descriptor: int) -> bool:
     poller = poll()
-    poller.register(socket, POLLIN)
+    poller.register(descriptor, POLLIN)
     return bool(poller.poll(0))
 
 

@@ -117,6 +117,11 @@ def count(key: Any) -> Counted:
     return Counted(allowed, _headers(rate, window), window.seconds)
 
 
+def waits_for_cache(key: Any) -> bool:
+    """Return whether `count` asks another process."""
+    return settings.CACHE_URL != "memory://" and _rate_of(key) is not None
+
+
 class KeyRateThrottle(BaseThrottle):
     """Reject what is over the limit of its key."""
 

@@ -1,12 +1,15 @@
 """Run the statements that are written once as text: prepared on PostgreSQL, rows as tuples."""
 
-from collections.abc import Generator, Mapping
-from typing import Any, Protocol
+from collections.abc import Generator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
 
 from django.db import connection
 
+if TYPE_CHECKING:
+    from psycopg import AsyncConnection
+
 Row = tuple[Any, ...]
-Statement = tuple[str, Mapping[str, Any]]
+Statement = tuple[str, Mapping[str, Any] | Sequence[Any]]
 """The text, and its parameters."""
 
 Steps = Generator[Statement, list[Row], list[Row]]
@@ -37,7 +40,19 @@ def run(steps: Steps) -> list[Row]:
         return returned
 
 
-def rows(sql: str, parameters: Mapping[str, Any]) -> list[Row]:
+async def run_async(steps: Steps, connection: "AsyncConnection[Row]") -> list[Row]:
+    """Run the statements on an asynchronous connection and return the rows."""
+    try:
+        statement = next(steps)
+        while True:
+            cursor = await connection.execute(*statement)
+            statement = steps.send(await cursor.fetchall())
+    except StopIteration as done:
+        returned: list[Row] = done.value
+        return returned
+
+
+def rows(sql: str, parameters: Mapping[str, Any] | Sequence[Any]) -> list[Row]:
     """Run one statement and return its rows."""
     if connection.vendor != "postgresql":
         with connection.cursor() as cursor:

@@ -49,11 +49,17 @@ def has_expired(key: CachedKey) -> bool:
 
 def find_key(header: str) -> CachedKey | None:
     """Return the key that the value of `Authorization` has, expired and revoked ones too."""
+    digest = digest_of(header)
+    return lookup.find(digest) if digest else None
+
+
+def digest_of(header: str) -> str | None:
+    """Return the digest of the key that the value of `Authorization` has, or None if it has no well-formed one."""
     scheme, token = _split(header)
     # A well-formed key is narrower than RFC 6750's b64token, and than its limit of 256 characters.
     if scheme != "bearer" or not keys.is_well_formed(token, prefix=settings.API_KEY_PREFIX):
         return None
-    return lookup.find(keys.digest(token))
+    return keys.digest(token)
 
 
 def _split(header: str) -> tuple[str, str]:

@@ -1,14 +1,21 @@
 """The cache in front of the table of keys: under load, one query a second for each key and process."""
 
+import asyncio
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Iterator
 from concurrent.futures import Future
+from contextlib import contextmanager
 from datetime import datetime
-from typing import NamedTuple
+from functools import cache
+from typing import Any, NamedTuple
+
+from django.db import OperationalError
+from django.db.models import QuerySet
 
 from petstore_site.apikeys.models import APIKey
+from rest.statements import Row, Steps
 
 LIFETIME = 1.0
 """Seconds; a revocation takes effect within this time (docs/api-keys.md)."""
@@ -53,8 +60,18 @@ class KeyCache:
         """
         entry, is_new = self._entry(digest)
         if is_new:
-            self._fill(digest, entry)
+            with self._filling(digest, entry):
+                entry.answer.set_result(self._load(digest))
         return entry.answer.result()
+
+    async def find_async(self, digest: str, run: Callable[[Steps], Awaitable[list[Row]]]) -> CachedKey | None:
+        """Return the same with the statement that `run` runs."""
+        entry, is_new = self._entry(digest)
+        if is_new:
+            with self._filling(digest, entry):
+                found = await run(_one(digest))
+                entry.answer.set_result(CachedKey(*found[0]) if found else None)
+        return entry.answer.result() if entry.answer.done() else await asyncio.wrap_future(entry.answer)
 
     def clear(self) -> None:
         """Forget everything."""
@@ -73,22 +90,38 @@ class KeyCache:
                 self._entries.popitem(last=False)
         return entry, not is_fresh
 
-    def _fill(self, digest: str, entry: Entry) -> None:
+    @contextmanager
+    def _filling(self, digest: str, entry: Entry) -> Iterator[None]:
         try:
-            entry.answer.set_result(self._load(digest))
+            yield
         except BaseException as error:
             with self._lock:
                 if self._entries.get(digest) is entry:
                     del self._entries[digest]
-            entry.answer.set_exception(error)
+            # Who waited for a caller that was canceled must not be canceled too.
+            entry.answer.set_exception(error if isinstance(error, Exception) else OperationalError())
             raise
 
 
 def _load(digest: str) -> CachedKey | None:
-    row = APIKey.objects.filter(digest=digest).values_list(*CachedKey._fields).first()
+    row = _rows(digest).first()
     return row and CachedKey(*row)
+
+
+def _rows(digest: str) -> QuerySet[APIKey, Any]:
+    return APIKey.objects.filter(digest=digest).values_list(*CachedKey._fields)
+
+
+def _one(digest: str) -> Steps:
+    return (yield _statement(), (digest,))
+
+
+@cache
+def _statement() -> str:
+    return _rows("").query.sql_with_params()[0]
 
 
 _cache = KeyCache(_load)
 find = _cache.find
+find_async = _cache.find_async
 clear = _cache.clear

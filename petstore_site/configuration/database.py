@@ -32,7 +32,7 @@ def parse_database_url(url: str, *, base_dir: Path, serving: bool, pgbouncer: bo
     """Return Django's settings for one database.
 
     `serving` says that this process serves requests: each of its threads keeps a connection with short
-    deadlines and prepared statements; commands and migrations have neither. Behind PgBouncer in transaction
+    deadlines and prepared statements, and fails at once while the database is lost; commands and migrations do not. Behind PgBouncer in transaction
     mode nothing is prepared, and the role carries the deadlines, since it forwards no options.
 
     Raises `ValueError` with a sentence that says which forms are valid and never repeats the address.
@@ -81,7 +81,7 @@ def _postgresql(url: str, *, serving: bool, pgbouncer: bool) -> dict[str, Any]:
     if serving and not pgbouncer:
         options["prepare_threshold"] = PREPARED_AFTER
     return {
-        "ENGINE": "django.db.backends.postgresql",
+        "ENGINE": "petstore_site.database" if serving else "django.db.backends.postgresql",
         "NAME": name,
         **account,
         "CONN_MAX_AGE": None if serving else 0,

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from categories.models import Category
 from pets.models import ImportRun, Pet, PetStatus
 from petstore_site.apikeys.models import APIKey
-from petstore_site.plain_reads import PlainReads
+from petstore_site.plain_reads import PlainReadsFirst
 from rest.limits import build_limiter
 from tests.factories import PetFactory
 from tests.recorded.wsgi import Exchanged, exchange
@@ -59,7 +59,7 @@ class Service:
         self.key = key
         self.ids = ids
         self.django = WSGIHandler()
-        self.plain_reads = PlainReads(self.go_on)
+        self.plain_reads = PlainReadsFirst(self.go_on)
         self.sent = self.gone_on = 0
 
     def go_on(self, environ: Any, start_response: Any) -> Any:
@@ -100,7 +100,7 @@ def test_the_same_response_to_any_request(service: Service, settings: Any) -> No
         proxied, cors = site
         settings.SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if proxied else None
         settings.CORS_ALLOWED_ORIGINS = ["https://shop.example"] if cors else []
-        service.plain_reads, service.django = PlainReads(service.go_on), WSGIHandler()
+        service.plain_reads, service.django = PlainReadsFirst(service.go_on), WSGIHandler()
         got, wanted = service.both(method, f"{path}?{query}", headers)
         assert got == wanted
 

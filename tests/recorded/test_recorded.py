@@ -17,7 +17,7 @@ import pytest
 from django.core.handlers.wsgi import WSGIHandler
 from django.test import Client
 
-from petstore_site.plain_reads import PlainReads
+from petstore_site.plain_reads import PlainReadsFirst
 from tests.recorded.requests import ORIGIN, SECRET_KEY, Sent, fill, requests
 from tests.recorded.wsgi import exchange
 from tests.server import ROOT
@@ -117,7 +117,7 @@ class PlainBrowser(Browser):
         super().__init__(keys)
         self.behind = 0
         self.django = WSGIHandler()
-        self.service = PlainReads(self._go_on)
+        self.service = PlainReadsFirst(self._go_on)
 
     def _go_on(self, environ: Any, start_response: Any) -> Any:
         self.behind += 1

@@ -1,0 +1,26 @@
+"""The backend of `DATABASES` in a process that serves requests."""
+
+from typing import Any
+
+from django.db.backends.postgresql import base
+from psycopg import OperationalError
+
+from rest.database_errors import breaker
+
+CLOSED = "No connection is tried: one failed less than a second ago."
+
+
+class DatabaseWrapper(base.DatabaseWrapper):
+    """After a connection failed, nobody waits for another one for a second."""
+
+    def get_new_connection(self, conn_params: Any) -> Any:
+        """Open a connection; raises `OperationalError`."""
+        if not breaker.allows():
+            raise OperationalError(CLOSED)
+        try:
+            opened = super().get_new_connection(conn_params)
+        except OperationalError:
+            breaker.fail()
+            raise
+        breaker.succeed()
+        return opened

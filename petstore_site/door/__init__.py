@@ -1,0 +1,1 @@
+"""The asynchronous door in front of Django (docs/decisions/0053)."""

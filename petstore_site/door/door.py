@@ -1,0 +1,135 @@
+"""The one place where every request comes in: it responds itself, or has Django respond in a thread."""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Iterable
+from typing import Any
+
+from django.conf import settings
+from django.db import connection
+from django.http import HttpRequest, HttpResponse
+
+from history.acting import begin_request
+from petstore_site.api import finish, fixed_headers
+from petstore_site.apikeys import lookup
+from petstore_site.apikeys.authentication import digest_of
+from petstore_site.apikeys.lookup import CachedKey
+from petstore_site.door.bodies import Receive, read_body
+from petstore_site.door.environ import Environ, Scope, environ_of
+from petstore_site.door.threads import BusyError, Head, LateError, Threads
+from petstore_site.observing import STARTED, Seen, observe, request_id
+from petstore_site.plain_reads import PlainReads, Response
+from petstore_site.public import error_pages
+from petstore_site.public.health import livez
+from petstore_site.request import Request
+from rest.errors import CODES, APIError, error_response
+from rest.limits import Counted, count, waits_for_cache
+from rest.statements import Row, Steps
+
+Send = Callable[[dict[str, Any]], Awaitable[None]]
+
+RETRY_AFTER = {BusyError: 1, LateError: 2}
+"""Seconds after which a caller may try again."""
+
+
+CLOSE = ("Connection", "close")
+"""What announces that the rest of a body will not be read."""
+
+
+class InLoop:
+    """Wait in the event loop, with its own connections."""
+
+    def __init__(self, run: Callable[[Steps], Awaitable[list[Row]]]) -> None:
+        self._run = run
+
+    async def find_key(self, header: str) -> CachedKey | None:
+        """Return the key that the header has."""
+        digest = digest_of(header)
+        return await lookup.find_async(digest, self._run) if digest else None
+
+    async def count(self, key: CachedKey) -> Counted:
+        """Count a request; a cache that is another process is asked in a thread."""
+        return await asyncio.to_thread(count, key) if waits_for_cache(key) else count(key)
+
+    async def run(self, steps: Steps) -> list[Row]:
+        """Return the rows."""
+        return await self._run(steps)
+
+
+class Door:
+    """An ASGI application in front of a WSGI application."""
+
+    def __init__(self, application: Callable[..., Iterable[bytes]], threads: int) -> None:
+        """Take the application behind, and in how many threads it may run."""
+        self._threads = Threads(application, threads)
+        self._plain_reads = _plain_reads(threads)
+        self._fixed = {secure: fixed_headers(secure=secure) for secure in (False, True)}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Respond to a request."""
+        environ = environ_of(scope)
+        environ[STARTED] = time.perf_counter()
+        if response := await self._respond(environ):
+            await _send(send, response)
+        else:
+            await self._leave_to_django(environ, receive, send)
+
+    async def _respond(self, environ: Environ) -> Response | None:
+        if environ["PATH_INFO"] == "/livez":
+            return self._make(environ, livez, route="livez")
+        return await self._plain_reads.respond(environ) if self._plain_reads else None
+
+    async def _leave_to_django(self, environ: Environ, receive: Receive, send: Send) -> None:
+        whole = False
+
+        async def send_part(head: Head | None, body: bytes, *, more: bool) -> None:
+            if head:
+                await send(_start(head[0], head[1] if whole else [*head[1], CLOSE]))
+            await send({"type": "http.response.body", "body": body, "more_body": more})
+
+        try:
+            whole = await read_body(environ, receive)
+            await self._threads.respond(environ, send_part)
+        except APIError as error:
+            rejected = error_response(CODES[str(error.get_codes())], str(error.detail))
+            await _send(send, self._make(environ, lambda _request: rejected))
+        except (BusyError, LateError) as error:
+            wait = RETRY_AFTER[type(error)]
+            await _send(send, self._make(environ, lambda request: error_pages.unavailable(request, wait)))
+
+    def _make(self, environ: Environ, view: Callable[[HttpRequest], HttpResponse], *, route: str = "") -> Response:
+        """Return a response of our own, and say that it was made."""
+        name = environ["HTTP_X_REQUEST_ID"] = request_id(environ.get("HTTP_X_REQUEST_ID", ""))
+        begin_request(name)
+        request = Request(environ)
+        response = finish(request, view(request))
+        headers = {
+            "Content-Length": str(len(response.content)),
+            **response.headers,
+            **self._fixed[request.is_secure()],
+            "X-Request-ID": name,
+        }
+        seconds = time.perf_counter() - environ[STARTED]
+        code, message = getattr(response, "error_code", ""), getattr(response, "error_message", "")
+        observe(Seen(name, str(request.method), request.path, route, response.status_code, seconds, code, message))
+        return response.status_code, headers, response.content
+
+
+def _plain_reads(connections: int) -> PlainReads | None:
+    """Return what responds to plain reads in the event loop, if the database allows it."""
+    if not settings.PLAIN_READS or connection.vendor != "postgresql":
+        return None
+    from petstore_site.door.connections import Connections  # noqa: PLC0415 - with SQLite, psycopg is never loaded
+
+    return PlainReads(InLoop(Connections(connections).run))
+
+
+async def _send(send: Send, response: Response) -> None:
+    status, headers, body = response
+    await send(_start(status, headers.items()))
+    await send({"type": "http.response.body", "body": body})
+
+
+def _start(status: int, headers: Iterable[tuple[str, str]]) -> dict[str, Any]:
+    encoded = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in headers]
+    return {"type": "http.response.start", "status": status, "headers": encoded}

@@ -1,0 +1,106 @@
+"""Reload on SIGHUP: gunicorn's master would stop the old workers before the new ones respond.
+
+gunicorn's master imports this file, so that it must not import ours.
+"""
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+from tempfile import TemporaryFile
+from typing import IO
+
+from gunicorn.arbiter import Arbiter
+from gunicorn.workers.base import Worker
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+CHECK_SECONDS = 60
+
+
+class Reloading:
+    """Checks the new code, starts its workers, and stops the old ones when the new ones are ready.
+
+    The master goes on meanwhile. A signal that comes while the code is checked is answered by one more reload.
+    """
+
+    def __init__(self, server: Arbiter) -> None:
+        """Take over the signal, and how the master keeps the number of workers."""
+        self._server = server
+        self._keep_number = server.manage_workers
+        self._is_asked = False
+        self._check: Check | None = None
+        self._old: dict[int, Worker] = {}
+        server.handle_hup = self.ask
+        server.manage_workers = self.manage
+
+    def ask(self) -> None:
+        """Reload soon."""
+        self._is_asked = True
+
+    def manage(self) -> None:
+        """Do what is due. The master calls this at least once a second."""
+        for pid in self._old:  # hidden from the master, which would wait for their end
+            self._server.WORKERS.pop(pid, None)
+        if self._old:
+            return
+        if self._check and self._check.is_done():
+            self._end_check(self._check.mistakes())
+        if self._is_asked and not self._check:
+            self._is_asked, self._check = False, Check()
+        workers = self._server.WORKERS.values()
+        if len(workers) <= self._server.num_workers or all(map(is_ready, workers)):
+            self._keep_number()
+
+    def _end_check(self, mistakes: list[str]) -> None:
+        self._check = None
+        for line in mistakes:
+            self._server.log.error(line)
+        if not mistakes:
+            self._old = dict(self._server.WORKERS)
+            try:
+                self._server.reload()
+            finally:
+                self._server.WORKERS.update(self._old)
+                self._old = {}
+
+
+class Check:
+    """`manage.py check` of the code and settings as they are now."""
+
+    def __init__(self) -> None:
+        self._began = time.monotonic()
+        self._said: IO[str] = TemporaryFile("w+", encoding="utf-8")  # noqa: SIM115 - it lasts as long as the check
+        command = 'trap "" HUP; "$0" manage.py check 2>&1; echo "exit $?"'
+        self._process = subprocess.Popen(  # the master reaps it, so that its exit status must be written
+            ["/bin/sh", "-c", command, sys.executable], cwd=ROOT, stdin=subprocess.DEVNULL, stdout=self._said
+        )  # noqa: S603
+
+    def is_done(self) -> bool:
+        """Return whether it ended, or has had its time."""
+        return self._is_late() or any(line.startswith("exit ") for line in self._lines()[-1:])
+
+    def mistakes(self) -> list[str]:
+        """Return the reasons why the code would not start, line by line."""
+        if self._is_late():
+            self._process.kill()
+            return [f"Not reloaded: manage.py check took more than {CHECK_SECONDS} s."]
+        *lines, status = self._lines()
+        return [*lines, "Not reloaded: manage.py check failed."] if status != "exit 0" else []
+
+    def _is_late(self) -> bool:
+        return time.monotonic() - self._began > CHECK_SECONDS
+
+    def _lines(self) -> list[str]:
+        self._said.seek(0)
+        return self._said.read().splitlines()
+
+
+def say_ready(worker: Worker) -> None:
+    """Say in the file that master and worker share that the worker responds."""
+    os.ftruncate(worker.tmp.fileno(), 1)
+
+
+def is_ready(worker: Worker) -> bool:
+    """Return whether the worker has said so."""
+    return os.fstat(worker.tmp.fileno()).st_size > 0
