@@ -11,6 +11,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
 from categories.models import Category
+from pets.admin.permissions import may_see_animals
 from pets.restoring import SEARCHED, RestoreRefusedError, deleted_animals
 from pets.restoring import restore as bring_back
 
@@ -47,7 +48,8 @@ def restore(request: HttpRequest, number: int) -> HttpResponse:
         messages.error(request, str(error))
         return HttpResponseRedirect(reverse("admin:pets_pet_deleted"))
     messages.success(request, f"“{pet}” is in the catalogue again, as animal {pet.pk}.")
-    seen = request.user.has_perm("pets.view_pet") or request.user.has_perm("pets.change_pet")
     return HttpResponseRedirect(
-        reverse("admin:pets_pet_change", args=[pet.pk]) if seen else reverse("admin:pets_pet_deleted")
+        reverse("admin:pets_pet_change", args=[pet.pk])
+        if may_see_animals(request)
+        else reverse("admin:pets_pet_deleted")
     )

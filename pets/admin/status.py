@@ -3,13 +3,14 @@
 import re
 
 from django.contrib import messages
-from django.core.exceptions import PermissionDenied, SuspiciousOperation
+from django.core.exceptions import SuspiciousOperation
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 from django.utils.html import format_html, format_html_join
 from django.views.decorators.http import require_POST
 
 from history.conflicts import changes_since
+from pets.admin.permissions import change_permission_required
 from pets.bulk import Target, make
 from pets.models import Pet, PetStatus
 
@@ -18,10 +19,9 @@ BECOMES = re.compile(f"({'|'.join(PetStatus.values)}):([0-9]{{1,18}})")
 
 
 @require_POST
+@change_permission_required
 def change(request: HttpRequest, number: int) -> HttpResponse:
     """Give the animal the status, unless it was changed since the list was opened, and go back to the list."""
-    if not request.user.has_perm("pets.change_pet"):
-        raise PermissionDenied
     wanted = BECOMES.fullmatch(request.POST.get("becomes", ""))
     if wanted is None:
         message = "A status that no form of ours sends"
