@@ -17,7 +17,6 @@ from petstore_site.public.environment import environment
 from petstore_site.public.error_pages import read_only
 from rest.api import revalidate
 from rest.errors import CODES
-from rest.media_type import render_json
 
 HTML = "text/html; charset=utf-8"
 
@@ -47,20 +46,19 @@ def error_list(_request: HttpRequest) -> HttpResponse:
 @read_only
 def changelog_feed(request: HttpRequest) -> HttpResponse:
     """Return the changelog as an Atom feed."""
-    return _served(request, changelog.feed(), "application/atom+xml; charset=utf-8")
+    return _served(request, _built(changelog.feed), "application/atom+xml; charset=utf-8")
 
 
 @read_only
 def http_file(request: HttpRequest) -> HttpResponse:
     """Return requests to send from an editor."""
-    return _download(request, downloads.http_file(), "petstore.http", "text/plain; charset=utf-8")
+    return _download(request, _built(downloads.http_file), "petstore.http", "text/plain; charset=utf-8")
 
 
 @read_only
 def collection(request: HttpRequest) -> HttpResponse:
     """Return the operations as a collection."""
-    text = render_json(downloads.collection()).decode()
-    return _download(request, text, "petstore.postman_collection.json", "application/json")
+    return _download(request, _built(downloads.collection), "petstore.postman_collection.json", "application/json")
 
 
 CONTEXTS: dict[str, Callable[[], dict[str, Any]]] = {
@@ -83,6 +81,15 @@ def _rendered(name: str, code: str, _environment: str) -> str:
         "version": settings.SPECTACULAR_SETTINGS["VERSION"],
     }
     return render_to_string(f"portal/{name}.html", shown | environment(HttpRequest()) | content)
+
+
+def _built(build: Callable[[], str]) -> str:
+    return _built_once(build, settings.PETSTORE_ENVIRONMENT)
+
+
+@cache
+def _built_once(build: Callable[[], str], _environment: str) -> str:
+    return build()
 
 
 def _page(request: HttpRequest, name: str, code: str = "") -> HttpResponse:
