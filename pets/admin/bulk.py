@@ -19,7 +19,7 @@ from categories.models import Category
 from history.admin import RecordAdmin
 from history.conflicts import latest_change_of_each
 from pets.admin.permissions import change_permission_required, may_see_animals
-from pets.bulk import AT_MOST, Plan, Target, UndoRefusedError, make, plan, plan_undo, refuse_others, undo
+from pets.bulk import AT_MOST, Plan, Target, UndoRejectedError, check_undo, make, plan, plan_undo, undo
 from pets.models import BulkChange, Pet, PetStatus
 
 LISTED = 100
@@ -168,8 +168,8 @@ class BulkChangeAdmin(RecordAdmin):
                 undone = undo(bulk, user=request.user)
                 _report(request, undone, f"{_animals(undone.changed)} given the former value again.")
                 return HttpResponseRedirect(reverse("admin:pets_pet_changelist"))
-            refuse_others(bulk, user=request.user)
-        except UndoRefusedError as error:
+            check_undo(bulk, user=request.user)
+        except UndoRejectedError as error:
             messages.error(request, str(error))
             return HttpResponseRedirect(reverse("admin:pets_bulkchange_changelist"))
         return _page(request, "undo.html", title=f"Undo {bulk}", bulk=bulk, **_shown(plan_undo(bulk)))

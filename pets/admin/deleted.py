@@ -12,7 +12,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from categories.models import Category
 from pets.admin.permissions import may_see_animals
-from pets.restoring import SEARCHED, RestoreRefusedError, deleted_animals
+from pets.restoring import SEARCHED, RestoreRejectedError, deleted_animals
 from pets.restoring import restore as bring_back
 
 LISTED = 100
@@ -44,7 +44,7 @@ def restore(request: HttpRequest, number: int) -> HttpResponse:
     try:
         chosen = request.POST.get("category", "")
         pet = bring_back(number, category=int(chosen) if re.fullmatch("[0-9]{1,18}", chosen) else None)
-    except RestoreRefusedError as error:
+    except RestoreRejectedError as error:
         messages.error(request, str(error))
         return HttpResponseRedirect(reverse("admin:pets_pet_deleted"))
     messages.success(request, f"“{pet}” is in the catalogue again, as animal {pet.pk}.")

@@ -170,7 +170,7 @@ UNLIKE: dict[str, tuple[bytes, int, int]] = {
 """What gunicorn and nginx see differently, or both let through to the service."""
 
 
-class TestRefusals:
+class TestRejections:
     """What never reaches the service."""
 
     @pytest.mark.parametrize("name", REJECTIONS)
