@@ -359,7 +359,11 @@ SECURE_SSL_REDIRECT = HOSTED and BEHIND_TLS_PROXY  # without a proxy, we cannot 
 SECURE_REDIRECT_EXEMPT = [r"^v1(/|$)", r"^(livez|readyz)$"]  # the API responds with Errors, not with redirects
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if BEHIND_TLS_PROXY else None
 SECURE_HSTS_SECONDS = 365 * 24 * 60 * 60 if HOSTED else 0
-SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = HOSTED
+SECURE_HSTS_INCLUDE_SUBDOMAINS = HOSTED
+SECURE_HSTS_PRELOAD = env.flag("HSTS_PRELOAD", default=False)
+"""Whether browsers can list the domain as one that is always on HTTPS, which takes months to take back."""
+
+SILENCED_SYSTEM_CHECKS = ["security.W021"]  # it recommends preloading
 X_FRAME_OPTIONS = "DENY"
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": f"django.contrib.auth.password_validation.{name}"}

@@ -191,9 +191,19 @@ def test_production_is_for_browsers_that_use_tls() -> None:
         "settings.SECURE_HSTS_SECONDS, settings.SECURE_HSTS_INCLUDE_SUBDOMAINS, settings.SECURE_HSTS_PRELOAD, "
         "settings.CSRF_COOKIE_SECURE, settings.CSRF_COOKIE_HTTPONLY",
     )
-    assert shown.stdout == "31536000 True True True True\n"
+    assert shown.stdout == "31536000 True False True True\n"
     shown = start({}, "settings.SECURE_HSTS_SECONDS, settings.CSRF_COOKIE_SECURE, settings.SESSION_COOKIE_SECURE")
     assert shown.stdout == "0 False False\n"
+
+
+def test_browsers_preload_the_domain_only_when_asked_to() -> None:
+    sent = (
+        "__import__('django').setup(), __import__('django.test').test.Client()"
+        ".get('/livez', headers={'host': 'petstore.example', 'x-forwarded-proto': 'https'})['Strict-Transport-Security']"
+    )
+    assert start(PRODUCTION, f"({sent})[1]").stdout == "max-age=31536000; includeSubDomains\n"
+    asked = PRODUCTION | {"HSTS_PRELOAD": "true"}
+    assert start(asked, f"({sent})[1]").stdout == "max-age=31536000; includeSubDomains; preload\n"
 
 
 @pytest.mark.parametrize(("path", "status"), [("/livez", 200), ("/readyz", 503), ("/v1/pets", 401), ("/", 301)])
