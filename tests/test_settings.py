@@ -126,6 +126,14 @@ ORIGINS = "must be origins such as https://shop.example, separated by commas."
         ],
         ({"CACHE_URL": "memcached://hunter2@h"}, CACHE_FORMS),
         *[
+            ({"OTEL_EXPORTER_OTLP_ENDPOINT": url}, "OTEL_EXPORTER_OTLP_ENDPOINT: must be an http or https address, such as http://collector:4318.")
+            for url in ("collector:4318", "grpc://collector:4317")
+        ],
+        *[
+            ({"SENTRY_DSN": url}, "SENTRY_DSN: must be https://KEY@HOST/PROJECT, as Sentry shows it.")
+            for url in ("https://sentry.example/7", "https://hunter2@sentry.example/", "ftp://hunter2@sentry.example/7")
+        ],
+        *[
             ({"CACHE_URL": url}, CACHE_FORMS)
             for url in ("memory://x", "redis:127.0.0.1", "redis://h:abc/0", "redis://h/abc", "redis://h/0?a=b", "redis://:hunter2@h\u2100/0")
         ],
