@@ -3,7 +3,7 @@
 import re
 
 from django.contrib import messages
-from django.core.exceptions import PermissionDenied, SuspiciousOperation
+from django.core.exceptions import SuspiciousOperation
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, QueryDict
 from django.urls import reverse
 from django.utils.html import format_html, format_html_join
@@ -11,6 +11,7 @@ from django.views.decorators.http import require_POST
 
 from history.conflicts import changes_since
 from pets.admin.beside import FILTERS
+from pets.admin.permissions import change_permission_required
 from pets.bulk import Target, make
 from pets.models import Pet, PetStatus
 
@@ -19,10 +20,9 @@ BECOMES = re.compile(f"({'|'.join(PetStatus.values)}):([0-9]{{1,18}})")
 
 
 @require_POST
+@change_permission_required
 def change(request: HttpRequest, number: int) -> HttpResponse:
     """Give the animal the status, unless it was changed since it was shown, and go back to where it was clicked."""
-    if not request.user.has_perm("pets.change_pet"):
-        raise PermissionDenied
     wanted = BECOMES.fullmatch(request.POST.get("becomes", ""))
     if wanted is None:
         message = "A status that no form of ours sends"

@@ -16,7 +16,7 @@ HOSTILE = ["<script>alert(1)</script>", '"><img src=x onerror=alert(1)>', "\u202
 
 @pytest.fixture(scope="package")
 def key(server: Gunicorn) -> str:
-    return str(server.manage_json("issue_api_key", "Writer")["key"])
+    return server.issue_key("Writer")
 
 
 def test_the_list_can_be_searched_and_filtered(office: Page, screenshot: Screenshot) -> None:

@@ -16,7 +16,7 @@ LITTERS = itertools.count(1)
 
 @pytest.fixture(scope="package")
 def bulk_key(server: Gunicorn) -> str:
-    return str(server.manage_json("issue_api_key", "Bulk changes")["key"])
+    return server.issue_key("Bulk changes")
 
 
 @pytest.fixture

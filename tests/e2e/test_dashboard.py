@@ -52,7 +52,7 @@ def test_the_figures_of_the_stock_lead_to_the_animals(office: Page, screenshot: 
 
 
 def test_what_is_sold_is_on_the_page_at_once(office: Page, server: Gunicorn) -> None:
-    key = server.manage_json("issue_api_key", "Seller")["key"]
+    key = server.issue_key("Seller")
     category = server.get("/v1/categories", key).json()[0]["id"]
     pet = server.post("/v1/pets", key, {"name": "Sold today", "categoryId": category}).json()["id"]
     office.goto(f"/admin/pets/pet/{pet}/change/")
