@@ -123,7 +123,7 @@ class PetAdmin(ChangesAdmin):
     def render_change_form(self, request: HttpRequest, context: Any, *args: Any, **kwargs: Any) -> Any:
         """Show the form, and beside that of an animal its facts, its story and the animals next to it in the list.
 
-        A form with errors has what was typed in its animal, so what stands beside it is read again.
+        A form with errors has what was typed in its animal, so what is shown beside it is read again.
         """
         if context["original"] is not None:
             pet = Pet.objects.select_related("category").get(pk=context["original"].pk)

@@ -1,4 +1,4 @@
-"""What the page of an animal tells beside its form: what happened to it, newest first, and where it came from."""
+"""What the page of an animal shows beside its form: what happened to it, newest first, and where it came from."""
 
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -42,7 +42,7 @@ def history_of(pet: Pet) -> list[Any]:
 
 
 def first_of(pet: Pet, newest: list[Any]) -> Any:
-    """Return the row that tells where the animal came from."""
+    """Return the row that says where the animal came from."""
     if len(newest) <= SHOWN:
         return newest[-1] if newest else None
     return Pet.history.filter(id=pet.pk).order_by("history_id").select_related("import_run").first()
