@@ -170,7 +170,7 @@ UNLIKE: dict[str, tuple[bytes, int, int]] = {
 """What gunicorn and nginx see differently, or both let through to the service."""
 
 
-class TestRefusals:
+class TestRejections:
     """What never reaches the service."""
 
     @pytest.mark.parametrize("name", REJECTIONS)
@@ -436,7 +436,7 @@ class TestUpstream:
         assert (seen, received) == (statuses, sent)
 
     def test_a_reload_under_load_fails_no_request(self, server: Gunicorn, nginx: Nginx) -> None:
-        key = server.manage_json("issue_api_key", "Load")["key"]
+        key = server.issue_key("Load")
         workers = len(server.workers())
         with load(nginx.plain, key) as answers:
             until(lambda: len(answers) > 100)
