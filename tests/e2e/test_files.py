@@ -88,7 +88,7 @@ def test_a_file_with_a_wrong_row_is_corrected_imported_and_undone(
     record = office.url
 
     send(office, [["FRIDAY-12", "Thistle", "Rabbits", "pending"]], name="friday-rejected.csv")
-    expect(office.locator("#plan .fault")).to_have_count(0)
+    expect(office.locator("#plan .row-error")).to_have_count(0)
     office.get_by_role("button", name="Import 1 row", exact=True).click()
     office.wait_for_url("**/change/")
     expect(office.locator(".messagelist")).to_contain_text("1 added, 0 changed, 0 unchanged, 0 rejected.")
