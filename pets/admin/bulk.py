@@ -13,6 +13,7 @@ from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
 from django.utils.decorators import method_decorator
 from django.utils.html import format_html
+from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_http_methods, require_POST
 
 from categories.models import Category
@@ -167,12 +168,19 @@ class BulkChangeAdmin(RecordAdmin):
             if request.method == "POST":
                 undone = undo(bulk, user=request.user)
                 _report(request, undone, f"{_animals(undone.changed)} given the former value again.")
-                return HttpResponseRedirect(reverse("admin:pets_pet_changelist"))
+                return HttpResponseRedirect(_back(request))
             check_undo(bulk, user=request.user)
         except UndoRejectedError as error:
             messages.error(request, str(error))
             return HttpResponseRedirect(reverse("admin:pets_bulkchange_changelist"))
         return _page(request, "undo.html", title=f"Undo {bulk}", bulk=bulk, **_shown(plan_undo(bulk)))
+
+
+def _back(request: HttpRequest) -> str:
+    """Return the address of the page whose message or feed has the button, or of the list of animals."""
+    back = request.POST.get("back", "")
+    is_ours = url_has_allowed_host_and_scheme(back, allowed_hosts=None) and back.startswith(reverse("admin:index"))
+    return back if is_ours else reverse("admin:pets_pet_changelist")
 
 
 def _animals(count: int) -> str:
