@@ -330,6 +330,8 @@ lock: python
 	@$(IN_FOLDER) && $(PYTHON) -m venv "$$tmp" && "$$tmp/bin/python" -m pip install --quiet uv && cd requirements && \
 		$(COMPILE) --python-version 3.11 base.in -o base.txt && \
 		$(COMPILE) --python-version 3.11 -c base.txt dev.in -o dev.txt && \
+		$(COMPILE) --python-version 3.11 -c dev.txt opentelemetry.in -o opentelemetry.txt && \
+		$(COMPILE) --python-version 3.11 -c dev.txt sentry.in -o sentry.txt && \
 		$(COMPILE) --python-version 3.11 -c dev.txt clients.in -o clients.txt && \
 		$(COMPILE) --python-version 3.11 -c base.txt benchmarks.in -o benchmarks.txt && \
 		$(COMPILE) --python-version 3.11 -c dev.txt mutants.in -o mutants.txt && \
