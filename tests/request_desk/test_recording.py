@@ -4,7 +4,9 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from petstore_site.apikeys import lookup, models
@@ -22,7 +24,7 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def key() -> APIKey:  # type: ignore[override]  # the row, not the text
+def key() -> APIKey:
     return APIKeyFactory(name="Shop")
 
 
@@ -70,16 +72,14 @@ def test_each_request_with_the_key_is_recorded_and_no_other(manager: Client, key
     assert written() == []
 
 
-def test_plain_reads_too_and_none_writes_in_its_request(
-    manager: Client, key: APIKey, django_assert_num_queries: Any
-) -> None:
+def test_plain_reads_too_and_none_writes_in_its_request(manager: Client, key: APIKey) -> None:
     switch(manager, key, "on")
     headers = {"Authorization": f"Bearer {key.secret}", "Host": "testserver"}
     service = PlainReads(application)
     assert exchange(service, "GET", "/v1/pets", headers)[0] == 200
-    with django_assert_num_queries(1) as asked:
+    with CaptureQueriesContext(connection) as asked:
         assert exchange(service, "GET", "/v1/pets", headers)[0] == 200
-    assert asked.captured_queries[0]["sql"].split()[0] == "SELECT"
+    assert not {"INSERT", "UPDATE", "DELETE"} & {query["sql"].split()[0] for query in asked.captured_queries}
     assert written() == [(key.pk, "GET", "pet-list", 200)] * 2
 
 
