@@ -26,7 +26,7 @@ Seen = Mapping[int, int]
 """The animals by their ids, each with the row of history that was its latest when someone looked."""
 
 
-class UndoRefusedError(Exception):
+class UndoRejectedError(Exception):
     """The bulk change cannot be undone by this person now; the text says why."""
 
 
@@ -115,29 +115,29 @@ def undo(bulk: BulkChange, *, user: AbstractBaseUser) -> BulkChange:
     """Give the animals their former values, except those changed since; returns the bulk change that did it.
 
     That one can be undone too, and this one again: by then animals that were left may be as it left them. Raises
-    `UndoRefusedError`.
+    `UndoRejectedError`.
     """
     with transaction.atomic():
-        refuse_others(bulk, user=user)
+        check_undo(bulk, user=user)
         made = plan_undo(bulk, lock=True)
         if not made.count and not made.left:
             message = f"Nothing changed. {str(bulk).capitalize()} is already undone."
-            raise UndoRefusedError(message)
+            raise UndoRejectedError(message)
         undone = _write(made, f"Undo of {bulk}: {bulk.what}"[:WHAT_LENGTH], user, undo_of=bulk)
         _restore_sales(bulk, made.changes.get(PetStatus.SOLD, []))
     return undone
 
 
-def refuse_others(bulk: BulkChange, *, user: AbstractBaseUser) -> None:
-    """Raise `UndoRefusedError` unless `user` made this bulk change and it changed something."""
+def check_undo(bulk: BulkChange, *, user: AbstractBaseUser) -> None:
+    """Raise `UndoRejectedError` unless `user` made this bulk change and it changed something."""
     if not bulk.changed:
         message = f"Nothing changed. {str(bulk).capitalize()} changed nothing, so there is nothing to undo."
-        raise UndoRefusedError(message)
+        raise UndoRejectedError(message)
     if bulk.user_id != user.pk:
         message = (
             f"Nothing changed. {str(bulk).capitalize()} was made by someone else ({bulk.who}). Only they can undo it."
         )
-        raise UndoRefusedError(message)
+        raise UndoRejectedError(message)
 
 
 def _restore_sales(bulk: BulkChange, pets: list[Pet]) -> None:

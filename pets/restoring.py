@@ -12,7 +12,7 @@ SEARCHED = 10_000
 """Deletions, the newest, that a name or a reference is looked for in; history is indexed by animal only."""
 
 
-class RestoreRefusedError(Exception):
+class RestoreRejectedError(Exception):
     """The animal cannot be brought back; the text says why."""
 
 
@@ -38,16 +38,16 @@ def deleted_animals(needle: str = "") -> QuerySet[Any]:
 def restore(number: int, *, category: int | None = None) -> Pet:
     """Bring the deleted animal back under its own id, with its reference and the time it was first added.
 
-    If its category was deleted, it needs another one, `category`. Raises `RestoreRefusedError`, and changes nothing,
+    If its category was deleted, it needs another one, `category`. Raises `RestoreRejectedError`, and changes nothing,
     if it is there, never was, or cannot be as it was.
     """
     last = Pet.history.filter(id=number).order_by("-history_id").first()
     if last is None or last.history_type != "-":
         message = f"There is no deleted animal {number}. Perhaps someone else has restored it."
-        raise RestoreRefusedError(message)
+        raise RestoreRejectedError(message)
     if not Category.objects.filter(pk=last.category_id).exists():
         if category is None or not Category.objects.filter(pk=category).exists():
-            raise RestoreRefusedError(_category_gone(last.name, last.category_id))
+            raise RestoreRejectedError(_category_gone(last.name, last.category_id))
         last.category_id = category
     holder = last.external_reference and Pet.objects.filter(external_reference=last.external_reference).first()
     if holder:
@@ -55,7 +55,7 @@ def restore(number: int, *, category: int | None = None) -> Pet:
             f"“{last.name}” had the external reference {last.external_reference}, which “{holder}” ({holder.pk}) has "
             "now. Change that one's reference first."
         )
-        raise RestoreRefusedError(message)
+        raise RestoreRejectedError(message)
     pet: Pet = last.instance
     pet._change_reason = "Restored"  # type: ignore[attr-defined]  # noqa: SLF001 - where simple-history looks
     added = Pet.history.filter(id=number, history_type="+").order_by("history_id").first()
@@ -68,7 +68,7 @@ def restore(number: int, *, category: int | None = None) -> Pet:
                 _restore_sale(number)
     except IntegrityError as error:
         message = f"“{last.name}” was not restored. Someone changed the catalogue at the same moment. Try again."
-        raise RestoreRefusedError(message) from error
+        raise RestoreRejectedError(message) from error
     return pet
 
 

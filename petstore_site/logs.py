@@ -1,5 +1,6 @@
 """Log lines: JSON for machines or text for people, each with the request ID, none with a secret."""
 
+import json
 import logging
 import re
 from datetime import UTC, datetime
@@ -38,7 +39,10 @@ class JSONFormatter(logging.Formatter):
         if record.exc_info:
             line["traceback"] = self.formatException(record.exc_info)
         clean = {name: redact(value) if isinstance(value, str) else value for name, value in line.items()}
-        return orjson.dumps(clean, default=str).decode()
+        try:
+            return orjson.dumps(clean, default=str).decode()
+        except TypeError:  # a lone surrogate, or an integer beyond 64 bits
+            return json.dumps(clean, default=str)
 
 
 class TextFormatter(logging.Formatter):

@@ -53,8 +53,14 @@ def observe(seen: Seen) -> None:
     metrics.observe_request(method=seen.method, route=seen.route or "none", status=seen.status, seconds=seen.seconds)
     if seen.key:
         usage.count(seen.key, route=_counted(seen), status=200 if seen.status == 304 else seen.status)
-    if is_api(seen.path) and (seen.status >= 400 or seen.method not in SAFE_METHODS):
+    is_good_read = records.is_good_read(seen.method, seen.status)
+    if is_api(seen.path) and (not is_good_read or _is_recorded(seen.key)):
         records.note(_record(seen))
+
+
+def _is_recorded(key: CachedKey | None) -> bool:
+    """Return whether staff switched on the recording of all requests with this key."""
+    return key is not None and key.recorded_until is not None and key.recorded_until > timezone.now()
 
 
 def _log(seen: Seen) -> None:

@@ -137,6 +137,10 @@ class Gunicorn:
         """Run a command with `--json` and return the result."""
         return json.loads(self.manage(*arguments, "--json"))
 
+    def issue_key(self, name: str = "Test", *options: str) -> str:
+        """Issue a key with scope write and return it."""
+        return self.manage("issue_api_key", name, *options, "--secret-only").strip()
+
     def lines(self) -> list[dict[str, str]]:
         """Return the log, which must be JSON from the first line to the last."""
         return [json.loads(line) for line in self.log.read_text().splitlines()]

@@ -46,7 +46,7 @@ def server() -> Iterator[Gunicorn]:
 
 @pytest.fixture(scope="module")
 def environment(server: Gunicorn) -> dict[str, str]:
-    key = server.manage("issue_api_key", "Reader of the documents", "--secret-only").strip()
+    key = server.issue_key("Reader of the documents")
     return {"PATH": os.environ["PATH"], "PETSTORE_API_KEY": key, "KEY": key}
 
 

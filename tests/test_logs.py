@@ -78,6 +78,11 @@ def test_a_line_of_json_is_one_line(api: ApiClient, caplog: pytest.LogCaptureFix
     assert "\n" not in logs.TextFormatter().format(made)
 
 
+def test_no_line_is_lost_for_what_it_holds() -> None:
+    line = json.loads(logs.JSONFormatter().format(record("a\udc80b", facts={"id": 2**70, "at": ()})))
+    assert (line["message"], line["id"], line["at"]) == ("a\udc80b", 2**70, [])
+
+
 def test_what_is_logged_after_a_request_is_not_taken_for_it(api: ApiClient) -> None:
     api.get("/v1/pets", X_Request_ID="abc")
     assert json.loads(logs.JSONFormatter().format(record("idle")))["request_id"] == "-"

@@ -6,7 +6,7 @@ from tests.server import running_server
 def test_the_service_starts_answers_and_stops() -> None:
     with running_server(workers=1) as server:
         server.manage("load_demo_data")
-        key = server.manage_json("issue_api_key", "Smoke test")["key"]
+        key = server.issue_key("Smoke test")
         for path in ("/livez", "/readyz", "/", "/docs/", "/openapi.json", "/admin/account/sign-in/"):
             assert (path, server.send("GET", path).status) == (path, 200)
         [newest] = server.get("/v1/pets?limit=1", key).json()

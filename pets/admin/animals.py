@@ -16,10 +16,12 @@ from django.utils.timezone import localtime
 from django.views.decorators.http import require_safe
 
 from history.admin import ChangesAdmin
-from pets.admin import bulk, deleted, listing, status, views
+from pets.admin import bulk, deleted, listing, status, story, views
+from pets.admin.beside import Beside, neighbours
 from pets.admin.downloads import TooManyError, download
 from pets.exporting import FileFormat
-from pets.models import Pet
+from pets.models import Pet, PetStatus, Sale
+from pets.statements import FIELDS
 
 DELETED_AT_ONCE = 500
 """Animals in one deletion: the page that asks names each of them."""
@@ -35,6 +37,7 @@ class PetAdmin(ChangesAdmin):
         listing.CategoryFilter,
         listing.AddedFilter,
         listing.SoldFilter,
+        listing.UnchangedFilter,
         listing.ImportFilter,
     ]
     linked_by: ClassVar[set[str]] = {"created_at"}
@@ -45,8 +48,8 @@ class PetAdmin(ChangesAdmin):
     show_full_result_count = False
     show_facets = admin.ShowFacets.NEVER
     ordering = ["-id"]
-    fields = ["name", "category", "status", "external_reference", "created_at", "updated_at"]
-    readonly_fields = ["created_at", "updated_at"]
+    fields = ["name", "status", ("category", "external_reference")]
+    radio_fields: ClassVar = {"status": admin.HORIZONTAL}
     autocomplete_fields = ["category"]
     actions: ClassVar = [*bulk.ACTIONS, "delete_selected"]
 
@@ -74,9 +77,14 @@ class PetAdmin(ChangesAdmin):
             *super().get_urls(),
         ]
 
-    def get_changelist(self, _request: HttpRequest, **_kwargs: Any) -> type[listing.PetChangeList]:
-        """Return the list that does not count."""
-        return listing.PetChangeList
+    def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
+        """Return the fields as one card."""
+        return [("Details", {"fields": self.get_fields(request, obj)})]
+
+    def get_changelist(self, request: HttpRequest, **_kwargs: Any) -> type[listing.PetChangeList]:
+        """Return the list that does not count; for the page of an animal, the one that finds its neighbours."""
+        match: Any = request.resolver_match
+        return Beside if match.url_name == "pets_pet_change" else listing.PetChangeList
 
     def get_search_results(self, _request: HttpRequest, queryset: Any, search_term: str) -> tuple[Any, bool]:
         """Return the animals that the words in the search field find."""
@@ -111,6 +119,25 @@ class PetAdmin(ChangesAdmin):
             if last is not None and self.has_change_permission(request):
                 return self._gone(request, last)
         return super().changeform_view(request, object_id, form_url, extra_context)
+
+    def render_change_form(self, request: HttpRequest, context: Any, *args: Any, **kwargs: Any) -> Any:
+        """Show the form, and beside that of an animal its facts, its story and the animals next to it in the list.
+
+        A form with errors has what was typed in its animal, so what is shown beside it is read again.
+        """
+        if context["original"] is not None:
+            pet = Pet.objects.select_related("category").get(pk=context["original"].pk)
+            newest = story.history_of(pet)
+            context |= neighbours(self, request) | {
+                "animal": pet,
+                "newest": newest[0] if newest else None,
+                "origin": story.first_of(pet, newest),
+                "happened": story.told(newest),
+                "sale": Sale.objects.filter(pet=pet).first(),
+                "statuses": PetStatus.choices,
+                "shown": dict(zip(FIELDS, (pet.pk, pet.name, pet.category_id, pet.status), strict=True)),
+            }
+        return super().render_change_form(request, context, *args, **kwargs)
 
     def _gone(self, request: HttpRequest, last: Any) -> HttpResponse:
         typed = {name: request.POST.get(name, "") for name in ("name", "category", "status", "external_reference")}

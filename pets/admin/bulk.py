@@ -5,7 +5,7 @@ from typing import Any
 
 from django import forms
 from django.contrib import admin, messages
-from django.core.exceptions import PermissionDenied, ValidationError
+from django.core.exceptions import ValidationError
 from django.db import IntegrityError
 from django.db.models import Exists, OuterRef, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
@@ -13,12 +13,14 @@ from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
 from django.utils.decorators import method_decorator
 from django.utils.html import format_html
+from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_http_methods, require_POST
 
 from categories.models import Category
 from history.admin import RecordAdmin
 from history.conflicts import latest_change_of_each
-from pets.bulk import AT_MOST, Plan, Target, UndoRefusedError, make, plan, plan_undo, refuse_others, undo
+from pets.admin.permissions import change_permission_required, may_see_animals
+from pets.bulk import AT_MOST, Plan, Target, UndoRejectedError, check_undo, make, plan, plan_undo, undo
 from pets.models import BulkChange, Pet, PetStatus
 
 LISTED = 100
@@ -122,7 +124,7 @@ class BulkChangeAdmin(RecordAdmin):
 
     def has_view_permission(self, request: Any, _obj: Any = None) -> bool:
         """Return whether the user may see animals: a bulk change shows nothing else."""
-        return bool(request.user.has_perm("pets.view_pet") or request.user.has_perm("pets.change_pet"))
+        return may_see_animals(request)
 
     def has_module_permission(self, request: Any) -> bool:
         """Return the same: it decides whether the record is among the tables of the first page."""
@@ -137,10 +139,9 @@ class BulkChangeAdmin(RecordAdmin):
             *super().get_urls(),
         ]
 
-    @method_decorator(require_POST)
+    @method_decorator([require_POST, change_permission_required])
     def make_view(self, request: HttpRequest) -> HttpResponse:
         """Show what a change would do once its category is chosen, or make it and go back to the list."""
-        _refuse_unless_curator(request)
         form = BulkForm(request.POST)
         target = form.target() if form.is_valid() else None
         if target is None or "confirm" not in request.POST:
@@ -157,10 +158,9 @@ class BulkChangeAdmin(RecordAdmin):
             _report(request, bulk, f"{_animals(bulk.changed)} changed: {target}.", undo_link=True)
         return HttpResponseRedirect(f"{reverse('admin:pets_pet_changelist')}?{form.cleaned_data['filters']}")
 
-    @method_decorator(require_http_methods(["GET", "HEAD", "POST"]))
+    @method_decorator([require_http_methods(["GET", "HEAD", "POST"]), change_permission_required])
     def undo_view(self, request: Any, number: int) -> HttpResponse:
         """Show what undoing would do, or undo."""
-        _refuse_unless_curator(request)
         bulk = BulkChange.objects.filter(pk=number).first()
         if bulk is None:
             raise Http404
@@ -168,21 +168,23 @@ class BulkChangeAdmin(RecordAdmin):
             if request.method == "POST":
                 undone = undo(bulk, user=request.user)
                 _report(request, undone, f"{_animals(undone.changed)} given the former value again.")
-                return HttpResponseRedirect(reverse("admin:pets_pet_changelist"))
-            refuse_others(bulk, user=request.user)
-        except UndoRefusedError as error:
+                return HttpResponseRedirect(_back(request))
+            check_undo(bulk, user=request.user)
+        except UndoRejectedError as error:
             messages.error(request, str(error))
             return HttpResponseRedirect(reverse("admin:pets_bulkchange_changelist"))
         return _page(request, "undo.html", title=f"Undo {bulk}", bulk=bulk, **_shown(plan_undo(bulk)))
 
 
+def _back(request: HttpRequest) -> str:
+    """Return the address of the page whose message or feed has the button, or of the list of animals."""
+    back = request.POST.get("back", "")
+    is_ours = url_has_allowed_host_and_scheme(back, allowed_hosts=None) and back.startswith(reverse("admin:index"))
+    return back if is_ours else reverse("admin:pets_pet_changelist")
+
+
 def _animals(count: int) -> str:
     return f"{count:,} animal{' was' if count == 1 else 's were'}"
-
-
-def _refuse_unless_curator(request: Any) -> None:
-    if not request.user.has_perm("pets.change_pet"):
-        raise PermissionDenied
 
 
 def _preview(form: BulkForm) -> dict[str, Any]:

@@ -11,7 +11,8 @@ from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
 from categories.models import Category
-from pets.restoring import SEARCHED, RestoreRefusedError, deleted_animals
+from pets.admin.permissions import may_see_animals
+from pets.restoring import SEARCHED, RestoreRejectedError, deleted_animals
 from pets.restoring import restore as bring_back
 
 LISTED = 100
@@ -43,11 +44,12 @@ def restore(request: HttpRequest, number: int) -> HttpResponse:
     try:
         chosen = request.POST.get("category", "")
         pet = bring_back(number, category=int(chosen) if re.fullmatch("[0-9]{1,18}", chosen) else None)
-    except RestoreRefusedError as error:
+    except RestoreRejectedError as error:
         messages.error(request, str(error))
         return HttpResponseRedirect(reverse("admin:pets_pet_deleted"))
     messages.success(request, f"“{pet}” is in the catalogue again, as animal {pet.pk}.")
-    seen = request.user.has_perm("pets.view_pet") or request.user.has_perm("pets.change_pet")
     return HttpResponseRedirect(
-        reverse("admin:pets_pet_change", args=[pet.pk]) if seen else reverse("admin:pets_pet_deleted")
+        reverse("admin:pets_pet_change", args=[pet.pk])
+        if may_see_animals(request)
+        else reverse("admin:pets_pet_deleted")
     )

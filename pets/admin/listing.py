@@ -311,6 +311,23 @@ class SoldFilter(FormFilter):
         return animals
 
 
+class UnchangedForm(forms.Form):
+    """A day."""
+
+    unchanged_since = _day("Not changed since")
+
+
+class UnchangedFilter(FormFilter):
+    """The animals that nobody changed since a day began (UTC)."""
+
+    title = "unchanged"
+    form_class = UnchangedForm
+
+    def chosen(self, animals: QuerySet[Pet], wanted: dict[str, Any]) -> QuerySet[Pet]:
+        """Return the animals that were last changed before the day."""
+        return animals.filter(updated_at__lt=datetime.combine(wanted["unchanged_since"], time(), UTC))
+
+
 class ImportForm(forms.Form):
     """The number of an import."""
 
@@ -329,5 +346,5 @@ class ImportFilter(FormFilter):
         return animals.filter(pk__in=added.order_by().values("id"))
 
 
-SCATTERING = {*ImportForm.base_fields, *SoldForm.base_fields}
+SCATTERING = {*ImportForm.base_fields, *SoldForm.base_fields, *UnchangedForm.base_fields}
 """The names in a query that ask for animals which may lie anywhere."""

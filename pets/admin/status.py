@@ -1,15 +1,17 @@
-"""One click in the list of animals: a status, saved at once, that can be undone."""
+"""One click in the list of animals or on the page of one: a status, saved at once, that can be undone."""
 
 import re
 
 from django.contrib import messages
-from django.core.exceptions import PermissionDenied, SuspiciousOperation
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.core.exceptions import SuspiciousOperation
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, QueryDict
 from django.urls import reverse
 from django.utils.html import format_html, format_html_join
 from django.views.decorators.http import require_POST
 
 from history.conflicts import changes_since
+from pets.admin.beside import FILTERS
+from pets.admin.permissions import change_permission_required
 from pets.bulk import Target, make
 from pets.models import Pet, PetStatus
 
@@ -18,10 +20,9 @@ BECOMES = re.compile(f"({'|'.join(PetStatus.values)}):([0-9]{{1,18}})")
 
 
 @require_POST
+@change_permission_required
 def change(request: HttpRequest, number: int) -> HttpResponse:
-    """Give the animal the status, unless it was changed since the list was opened, and go back to the list."""
-    if not request.user.has_perm("pets.change_pet"):
-        raise PermissionDenied
+    """Give the animal the status, unless it was changed since it was shown, and go back to where it was clicked."""
     wanted = BECOMES.fullmatch(request.POST.get("becomes", ""))
     if wanted is None:
         message = "A status that no form of ours sends"
@@ -32,21 +33,33 @@ def change(request: HttpRequest, number: int) -> HttpResponse:
         name = Pet.objects.values_list("name", flat=True).get(pk=number)
         messages.success(request, f"“{name}” is {status} now.", extra_tags=f"undo {done.pk}")
     elif done.left:
-        messages.error(request, _why_not(number, seen))
+        messages.error(request, _why_not(number, seen, "page" if "page" in request.POST else "list"))
     else:
         messages.info(request, f"Nothing changed. It is {status} already.")
-    return HttpResponseRedirect(f"{reverse('admin:pets_pet_changelist')}?{request.GET.urlencode()}")
+    return HttpResponseRedirect(_back(request, number))
 
 
-def _why_not(number: int, seen: int) -> str:
+def _back(request: HttpRequest, number: int) -> str:
+    """Return the address of the list as it was, or of the page of the animal if that has the button."""
+    query = request.GET.urlencode()
+    if "page" not in request.POST:
+        return f"{reverse('admin:pets_pet_changelist')}?{query}"
+    if Pet.objects.filter(pk=number).exists():
+        return f"{reverse('admin:pets_pet_change', args=[number])}?{query}"
+    return f"{reverse('admin:pets_pet_changelist')}?{QueryDict(request.GET.get(FILTERS, '')).urlencode()}"
+
+
+def _why_not(number: int, seen: int, opened: str) -> str:
     pet = Pet.objects.filter(pk=number).first()
     if pet is not None:
         changes = format_html_join(" ", "{}.", [(change,) for change in changes_since(pet, seen)])
-        return format_html("“{}” was not changed. Someone else changed it after you opened the list. {}", pet, changes)
+        said = "“{}” was not changed. Someone else changed it after you opened the {}. {}"
+        return format_html(said, pet, opened, changes)
     last = Pet.history.filter(id=number).order_by("-history_id").first()
     return format_html(
-        '“{}” was deleted after you opened the list. Nothing changed. <a href="{}?q={}">Deleted animals</a>',
+        '“{}” was deleted after you opened the {}. Nothing changed. <a href="{}?q={}">Deleted animals</a>',
         last.name if last else f"animal {number}",
+        opened,
         reverse("admin:pets_pet_deleted"),
         number,
     )

@@ -10,6 +10,7 @@ from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from django.views.decorators.http import require_POST
 
+from pets.admin.permissions import may_see_animals
 from pets.models import SavedView
 
 MOST = 50
@@ -29,11 +30,6 @@ class ViewForm(forms.ModelForm):
         for name in ("p", "e"):
             query.pop(name, None)
         return query.urlencode()
-
-
-def may_see_animals(request: Any) -> bool:
-    """Return whether the user can open the list."""
-    return bool(request.user.has_perm("pets.view_pet") or request.user.has_perm("pets.change_pet"))
 
 
 def views_of(request: Any) -> list[dict[str, Any]]:

@@ -2,15 +2,9 @@
 
 from functools import cache
 
-from django.http import HttpRequest
 from django.urls import get_resolver
 
 UNKNOWN = {"", "unknown-route"}
-
-
-def route_of(request: HttpRequest) -> str:
-    """Return the name of the route that the request reached, empty if none."""
-    return request.resolver_match.view_name if request.resolver_match else ""
 
 
 @cache

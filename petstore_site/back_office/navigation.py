@@ -6,6 +6,8 @@ from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.functional import SimpleLazyObject
 
+from pets.admin.permissions import SEE_ANIMALS
+
 
 class Link(NamedTuple):
     """A line of the navigation."""
@@ -24,7 +26,6 @@ class Link(NamedTuple):
     """One of what it lists."""
 
 
-SEE_ANIMALS = ("pets.view_pet", "pets.change_pet")
 SEE_CATEGORIES = ("categories.view_category", "categories.change_category")
 SEE_KEYS = ("apikeys.view_apikey", "apikeys.change_apikey")
 SEE_REQUESTS = ("request_desk.view_requestrecord",)
@@ -52,6 +53,11 @@ GROUPS = {
 }
 
 
+def may_open(user: Any, permissions: tuple[str, ...]) -> bool:
+    """Return whether the user has any of the permissions, or none is needed."""
+    return not permissions or any(map(user.has_perm, permissions))
+
+
 def navigation(request: HttpRequest) -> dict[str, Any]:
     """Return the template variables `navigation`, groups of links, and `section`, the link that the page belongs to.
 
@@ -66,7 +72,7 @@ def _groups(request: Any) -> list[dict[str, Any]]:
     groups = [
         {
             "label": label,
-            "links": [_shown(link, is_here=link is here) for link in links if _may_open(request.user, link)],
+            "links": [_shown(link, is_here=link is here) for link in links if may_open(request.user, link.permissions)],
         }
         for label, links in GROUPS.items()
     ]
@@ -78,10 +84,6 @@ def _page_of(request: Any) -> Link | None:
     links = [link for links in GROUPS.values() for link in links]
     exact = (link for link in links if link.page == name)
     return next(exact, next((link for link in links if link.beside and name.startswith(link.beside)), None))
-
-
-def _may_open(user: Any, link: Link) -> bool:
-    return not link.permissions or any(map(user.has_perm, link.permissions))
 
 
 def _shown(link: Link, *, is_here: bool) -> dict[str, Any]:

@@ -6,15 +6,17 @@ from typing import Any, NamedTuple
 
 from django.contrib import admin
 from django.db.models import Q
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.views.decorators.http import require_safe
 
 from categories.models import Category
 from pets.admin.listing import LISTED, matching
+from pets.admin.permissions import SEE_ANIMALS
 from pets.models import Pet
 from petstore_site.apikeys.models import APIKey
+from petstore_site.back_office.navigation import SEE_CATEGORIES, SEE_KEYS, SEE_REQUESTS, may_open
 from petstore_site.request_desk.models import RequestRecord
 
 MOST = 8
@@ -69,10 +71,10 @@ def _requests(needle: str) -> Iterator[Found]:
 
 
 GROUPS = [
-    Group("Requests", "message-square-warning", ("request_desk.view_requestrecord",), _requests),
-    Group("Animals", "paw-print", ("pets.view_pet", "pets.change_pet"), _animals, "pets_pet"),
-    Group("API keys", "key-round", ("apikeys.view_apikey", "apikeys.change_apikey"), _keys, "apikeys_apikey"),
-    Group("Categories", "tags", ("categories.view_category", "categories.change_category"), _categories),
+    Group("Requests", "message-square-warning", SEE_REQUESTS, _requests),
+    Group("Animals", "paw-print", SEE_ANIMALS, _animals, "pets_pet"),
+    Group("API keys", "key-round", SEE_KEYS, _keys, "apikeys_apikey"),
+    Group("Categories", "tags", SEE_CATEGORIES, _categories),
 ]
 
 
@@ -80,16 +82,12 @@ GROUPS = [
 def everything(request: Any) -> HttpResponse:
     """Show what was found, in groups; a request that is the only result leads to its story at once."""
     needle = request.GET.get("q", "").replace("\0", "").strip()[:200]
-    groups = [_results(group, needle) for group in GROUPS if needle and _can_see(request, group)]
+    groups = [_results(group, needle) for group in GROUPS if needle and may_open(request.user, group.permissions)]
     found = [result for group in groups for result in group["results"]]
     if len(found) == 1 and groups[0]["results"] and groups[0]["title"] == "Requests":
         return HttpResponseRedirect(found[0].address)
     context = {"title": "Search", "needle": needle, "groups": [group for group in groups if group["results"]]}
     return TemplateResponse(request, "admin/search.html", admin.site.each_context(request) | context)
-
-
-def _can_see(request: HttpRequest, group: Group) -> bool:
-    return any(map(request.user.has_perm, group.permissions))
 
 
 def _results(group: Group, needle: str) -> dict[str, Any]:

@@ -17,7 +17,7 @@ UNREADABLE_KEY = "sent twice"
 def environ_of(scope: Scope) -> Environ:
     """Return the environ of a request without its body. Repeated headers are joined by commas."""
     server, client = scope["server"] or ("", 0), scope["client"] or ("", 0)
-    path: bytes = scope["raw_path"]
+    path = _path(scope["raw_path"])
     environ = {
         "REQUEST_METHOD": scope["method"],
         "SCRIPT_NAME": "",
@@ -44,6 +44,11 @@ def environ_of(scope: Scope) -> Environ:
         else:
             environ[name] += f",{text}"
     return environ
+
+
+def _path(target: bytes) -> bytes:
+    """Return the path of a target, which can be a whole address (RFC 9112, section 3.2.2)."""
+    return target if target.startswith(b"/") else b"/" + target.partition(b"://")[2].partition(b"/")[2]
 
 
 @lru_cache(maxsize=256)

@@ -93,16 +93,20 @@ class Protocol(ASGIProtocol):  # type: ignore[misc]  # gunicorn has no types
 
     def _send_error_response(self, status: int, message: str, _extra_headers: Any = ()) -> None:
         """Send an Error: 400 for a request that is not HTTP, otherwise 500."""
-        from rest.errors import ErrorCode  # noqa: PLC0415 - the master must not keep it
+        from history.acting import begin_request, end_request  # noqa: PLC0415 - the master must not keep it
+        from rest.errors import ErrorCode  # noqa: PLC0415
 
+        name = uuid4().hex
+        begin_request(name)
         code = ErrorCode.INTERNAL_ERROR if status == 500 else ErrorCode.BAD_REQUEST
         if code is ErrorCode.BAD_REQUEST:
             address = self.transport.get_extra_info("peername")
             self.log.warning("Rejected a request from %s: %s", address[0] if address else "a socket", message)
-        self._safe_write(_error(code))
+        self._safe_write(_error(code, name))
+        end_request()
 
 
-def _error(code: Any) -> bytes:
+def _error(code: Any, request_id: str) -> bytes:
     from rest.errors import error_body  # noqa: PLC0415
     from rest.media_type import render_json  # noqa: PLC0415
 
@@ -113,7 +117,7 @@ def _error(code: Any) -> bytes:
         "Content-Type: application/json",
         f"Content-Length: {len(body)}",
         "Cache-Control: private, no-cache",
-        f"X-Request-ID: {uuid4().hex}",
+        f"X-Request-ID: {request_id}",
         f"Link: {code.help_link}",
         "Connection: close",
     )

@@ -11,8 +11,9 @@ from pygments.lexers import get_lexer_by_name
 DOCUMENTED_URL = "https://petstore.example"
 """The address of the service in the documents."""
 
-SERVED_URL = "https://served.invalid"
-"""A placeholder in rendered pages for the address of the service. Each response replaces it (`views.py`)."""
+SERVED_HOST = "served.invalid"
+SERVED_URL = f"https://{SERVED_HOST}"
+"""Placeholders in rendered pages for the address of the service. Each response replaces them (`views.py`)."""
 
 LANGUAGES = {"sh": "curl", "python": "Python", "ts": "TypeScript"}
 """Language of a sample in a document → its label. The first is shown first."""

@@ -108,11 +108,6 @@ def introduction(text: str) -> Section:
     return _section(tokens[:end], 1)
 
 
-def fences(text: str) -> list[Fence]:
-    """Return the blocks of code of a document."""
-    return [_fence(token) for token in PARSER.parse(text) if token.type == "fence"]
-
-
 def _fence(token: Token) -> Fence:
     match = re.fullmatch(r"(\w+)(?: (run))?(?: (.+))?", token.info.strip())
     language, runs, title = match.groups() if match else ("text", None, None)

@@ -7,6 +7,7 @@ from django.conf import settings
 
 from petstore_site.portal import reference
 from petstore_site.portal.code import SERVED_URL
+from rest.media_type import render_json
 
 HTTP_FILE = settings.BASE_DIR / "docs" / "petstore.http"
 COLLECTION_FORMAT = "https://schema.getpostman.com/json/collection/v2.1.0/collection.json"
@@ -18,10 +19,10 @@ def http_file() -> str:
     return re.sub(r"^@host = .*$", f"@host = {SERVED_URL}", text, flags=re.MULTILINE)
 
 
-def collection() -> dict[str, Any]:
-    """Return the operations as a collection; the key is a variable of it."""
+def collection() -> str:
+    """Return the operations as a collection in JSON; the key is a variable of it."""
     groups = reference.context()["groups"]
-    return {
+    made = {
         "info": {"name": "Pet Store API", "schema": COLLECTION_FORMAT},
         "auth": {"type": "bearer", "bearer": [{"key": "token", "value": "{{key}}", "type": "string"}]},
         "variable": [{"key": "base", "value": f"{SERVED_URL}/v1"}, {"key": "key", "value": ""}],
@@ -30,6 +31,7 @@ def collection() -> dict[str, Any]:
             for group in groups
         ],
     }
+    return render_json(made).decode()
 
 
 def _item(operation: dict[str, Any]) -> dict[str, Any]:

@@ -12,42 +12,20 @@ from django.urls import reverse
 from django.views.decorators.gzip import gzip_page
 
 from petstore_site.portal import changelog, downloads, error_help, guide, landing, reference
-from petstore_site.portal.code import SERVED_URL
+from petstore_site.portal.code import SERVED_HOST, SERVED_URL
 from petstore_site.public.environment import environment
 from petstore_site.public.error_pages import read_only
 from rest.api import revalidate
 from rest.errors import CODES
-from rest.media_type import render_json
 
 HTML = "text/html; charset=utf-8"
 
 
 @gzip_page
 @read_only
-def landing_page(request: HttpRequest) -> HttpResponse:
-    """Show what the API is, and a quick start."""
-    return _page(request, "landing")
-
-
-@gzip_page
-@read_only
-def guide_page(request: HttpRequest) -> HttpResponse:
-    """Show docs/api.md."""
-    return _page(request, "guide")
-
-
-@gzip_page
-@read_only
-def reference_page(request: HttpRequest) -> HttpResponse:
-    """Show every operation; requests sent from the page go to this service."""
-    return _page(request, "reference")
-
-
-@gzip_page
-@read_only
-def changelog_page(request: HttpRequest) -> HttpResponse:
-    """Show what changed, and what will be removed."""
-    return _page(request, "changelog")
+def page(request: HttpRequest, name: str) -> HttpResponse:
+    """Show the landing page, the guide, the reference or the changelog."""
+    return _page(request, name)
 
 
 @gzip_page
@@ -68,20 +46,19 @@ def error_list(_request: HttpRequest) -> HttpResponse:
 @read_only
 def changelog_feed(request: HttpRequest) -> HttpResponse:
     """Return the changelog as an Atom feed."""
-    return _served(request, changelog.feed(), "application/atom+xml; charset=utf-8")
+    return _served(request, _built(changelog.feed), "application/atom+xml; charset=utf-8")
 
 
 @read_only
 def http_file(request: HttpRequest) -> HttpResponse:
     """Return requests to send from an editor."""
-    return _download(request, downloads.http_file(), "petstore.http", "text/plain; charset=utf-8")
+    return _download(request, _built(downloads.http_file), "petstore.http", "text/plain; charset=utf-8")
 
 
 @read_only
 def collection(request: HttpRequest) -> HttpResponse:
     """Return the operations as a collection."""
-    text = render_json(downloads.collection()).decode()
-    return _download(request, text, "petstore.postman_collection.json", "application/json")
+    return _download(request, _built(downloads.collection), "petstore.postman_collection.json", "application/json")
 
 
 CONTEXTS: dict[str, Callable[[], dict[str, Any]]] = {
@@ -99,11 +76,20 @@ def _rendered(name: str, code: str, _environment: str) -> str:
     shown = {
         "page": name,
         "served_url": SERVED_URL,
-        "served_host": SERVED_URL.removeprefix("https://"),
+        "served_host": SERVED_HOST,
         "key_prefix": settings.API_KEY_PREFIX,
         "version": settings.SPECTACULAR_SETTINGS["VERSION"],
     }
     return render_to_string(f"portal/{name}.html", shown | environment(HttpRequest()) | content)
+
+
+def _built(build: Callable[[], str]) -> str:
+    return _built_once(build, settings.PETSTORE_ENVIRONMENT)
+
+
+@cache
+def _built_once(build: Callable[[], str], _environment: str) -> str:
+    return build()
 
 
 def _page(request: HttpRequest, name: str, code: str = "") -> HttpResponse:
@@ -113,10 +99,8 @@ def _page(request: HttpRequest, name: str, code: str = "") -> HttpResponse:
 def _served(request: HttpRequest, text: str, content_type: str) -> HttpResponse:
     """Return a text with the address of this service, or 304 if the caller has it."""
     address = escape(request.build_absolute_uri("/").rstrip("/"))
-    host = SERVED_URL.removeprefix("https://")
-    response = HttpResponse(
-        text.replace(SERVED_URL, address).replace(host, escape(request.get_host())), content_type=content_type
-    )
+    text = text.replace(SERVED_URL, address).replace(SERVED_HOST, escape(request.get_host()))
+    response = HttpResponse(text, content_type=content_type)
     revalidate(request, response)
     return response
 

@@ -1,11 +1,10 @@
 """What the templates of the back office draw: icons, and badges for states."""
 
-from datetime import datetime, timedelta
+import json
 from typing import Any
 
 from django import template
 from django.templatetags.static import static
-from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
@@ -26,14 +25,22 @@ def badge(kind: Any, label: Any) -> SafeString:
 
 
 @register.filter
-def moment(at: datetime | None) -> str:
-    """Return a time as people say it, in UTC: "Today 15:12", "19 Nov 09:40", "19 Nov 2025, 09:40"."""
-    if at is None:
-        return "–"  # noqa: RUF001 - a dash
-    at, today = timezone.localtime(at), timezone.localdate()
-    if today - at.date() == timedelta():
-        return f"Today {at:%H:%M}"
-    return f"{at.day} {at:%b}{f' {at.year},' if at.year != today.year else ''} {at:%H:%M}"
+def as_json(value: Any) -> str:
+    """Return a value as the API writes it."""
+    return json.dumps(value, ensure_ascii=False)
+
+
+@register.filter
+def who(actor: str) -> str:
+    """Return who acted, a member of the staff by name alone."""
+    return actor.removeprefix("staff ") or "a command or script"
+
+
+@register.filter
+def door(actor: str) -> str:
+    """Return the way by which someone changes something."""
+    doors = {"staff": "back office", "key": "API", "import": "import", "undo": "undo of an import"}
+    return doors.get(actor.split(" ", 1)[0], "command")
 
 
 @register.filter

@@ -84,7 +84,7 @@ def test_an_integer_may_be_written_as_json_schema_allows(api: ApiClient, categor
 
 NO_NUMBERS: list[Any] = [None, True, False, "1", "", [1], {}]
 
-REFUSED_MEMBERS: list[tuple[dict[str, Any], str]] = [
+REJECTED_MEMBERS: list[tuple[dict[str, Any], str]] = [
     ({"name": ...}, "name is required."),
     ({"categoryId": ...}, "categoryId is required."),
     ({"name": ..., "categoryId": ...}, "name is required. categoryId is required."),
@@ -106,7 +106,7 @@ REFUSED_MEMBERS: list[tuple[dict[str, Any], str]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("members", "message"), REFUSED_MEMBERS, ids=lambda value: str(value)[:40])
+@pytest.mark.parametrize(("members", "message"), REJECTED_MEMBERS, ids=lambda value: str(value)[:40])
 def test_invalid_members(api: ApiClient, category: Category, members: dict[str, Any], message: str) -> None:
     sent = {"name": "x", "categoryId": category.pk} | members
     answer = api.post("/v1/pets", {name: value for name, value in sent.items() if value is not ...})

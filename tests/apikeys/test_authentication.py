@@ -79,7 +79,7 @@ class TestAccepted:
         assert [get(f"Bearer {text}").status_code for text in (old.secret, secret)] == [200, 200]
 
 
-class TestRefused:
+class TestRejected:
     """What is not accepted, and its errors."""
 
     def test_without_a_header(self) -> None:

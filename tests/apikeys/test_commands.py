@@ -36,7 +36,7 @@ def run_json(*arguments: str) -> Any:
     return json.loads(out)
 
 
-def refusal(*arguments: str) -> str:
+def rejection(*arguments: str) -> str:
     """Return the sentence, after checking that nothing was changed or printed."""
     before, out = list(APIKey.objects.order_by("pk").values()), StringIO()
     with pytest.raises(CommandError) as caught:
@@ -134,10 +134,10 @@ class TestIssue:
         ],
     )
     def test_rejects(self, arguments: list[str], sentence: str) -> None:
-        assert refusal("issue_api_key", *arguments) == sentence
+        assert rejection("issue_api_key", *arguments) == sentence
 
     def test_rejects_another_scope(self) -> None:
-        assert "argument --scope: invalid choice: 'admin'" in refusal("issue_api_key", "Shop", "--scope", "admin")
+        assert "argument --scope: invalid choice: 'admin'" in rejection("issue_api_key", "Shop", "--scope", "admin")
 
 
 class TestRotateOne:
@@ -190,7 +190,7 @@ class TestRotateOne:
     )
     def test_rejects(self, arguments: list[str], sentence: str) -> None:
         APIKeyFactory()
-        assert refusal("rotate_api_key", *arguments) == sentence
+        assert rejection("rotate_api_key", *arguments) == sentence
 
     @pytest.mark.parametrize(
         ("columns", "past"),
@@ -199,13 +199,13 @@ class TestRotateOne:
     def test_rejects_a_key_that_is_not_active(self, columns: dict[str, Any], past: str) -> None:
         key = APIKeyFactory(**columns)
         sentence = f"Key {key.key_id} is {past} and cannot be rotated; issue a new one."
-        assert refusal("rotate_api_key", key.key_id) == sentence
+        assert rejection("rotate_api_key", key.key_id) == sentence
 
 
 @pytest.mark.parametrize("command", ["rotate_api_key", "revoke_api_key"])
 def test_a_whole_key_is_rejected_and_not_repeated(command: str, caplog: pytest.LogCaptureFixture) -> None:
     key = APIKeyFactory()
-    assert refusal(command, key.secret) == f"Error: argument KEY_ID: {KEY_ID}"
+    assert rejection(command, key.secret) == f"Error: argument KEY_ID: {KEY_ID}"
     assert caplog.text == ""
 
 
@@ -289,7 +289,7 @@ class TestRotateMany:
         ],
     )
     def test_rejects(self, arguments: list[str], sentence: str) -> None:
-        assert refusal("rotate_api_keys", *arguments) == sentence
+        assert rejection("rotate_api_keys", *arguments) == sentence
 
 
 class TestRevoke:
@@ -314,7 +314,7 @@ class TestRevoke:
 
     def test_rejects_an_unknown_key(self) -> None:
         assert (
-            refusal("revoke_api_key", "00000000")
+            rejection("revoke_api_key", "00000000")
             == "No key has the ID 00000000. List the keys with list_api_keys --all."
         )
 
@@ -375,7 +375,7 @@ class TestList:
 
     def test_rejects(self) -> None:
         sentence = "Error: argument --expiring-within: not allowed with argument --all"
-        assert refusal("list_api_keys", "--all", "--expiring-within", "2d") == sentence
+        assert rejection("list_api_keys", "--all", "--expiring-within", "2d") == sentence
 
 
 class TestShow:
@@ -398,5 +398,6 @@ class TestShow:
 
     def test_an_unknown_key(self) -> None:
         assert (
-            refusal("show_api_key", "00000000") == "No key has the ID 00000000. List the keys with list_api_keys --all."
+            rejection("show_api_key", "00000000")
+            == "No key has the ID 00000000. List the keys with list_api_keys --all."
         )

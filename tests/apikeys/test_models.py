@@ -295,7 +295,7 @@ class TestAtTheSameTime:
             try:
                 return act(number)
             except RotationError:
-                return "refused"
+                return "rejected"
             finally:
                 connection.close()
 
@@ -305,7 +305,7 @@ class TestAtTheSameTime:
     def test_one_rotation_wins(self) -> None:
         key = APIKeyFactory()
         outcomes = self.together(lambda _: bool(APIKey.objects.get(pk=key.pk).rotate(grace=DAY)))
-        assert sorted(outcomes, key=str) == [True, "refused", "refused", "refused"]
+        assert sorted(outcomes, key=str) == [True, "rejected", "rejected", "rejected"]
         assert APIKey.objects.count() == 2
 
     def test_one_revocation_wins(self) -> None:

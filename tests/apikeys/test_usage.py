@@ -130,12 +130,12 @@ class TestFlush:
     def test_a_failure_keeps_the_counts_and_says_so(self, caplog: pytest.LogCaptureFixture) -> None:
         key = APIKeyFactory(contact="hidden@example.com")
 
-        def refuse(*_args: Any) -> None:
+        def fail(*_args: Any) -> None:
             message = "disk full"
             raise OperationalError(message)
 
         usage.count(cached(key), route="pet-list", status=200)
-        with connection.execute_wrapper(refuse):
+        with connection.execute_wrapper(fail):
             usage.flush()
         assert [(record.levelname, record.message) for record in caplog.records] == [
             ("WARNING", "The use of API keys was not written down; it is tried again.")
@@ -152,7 +152,7 @@ class TestFlush:
         key = cached(APIKeyFactory())
         first, meanwhile = (datetime(2026, 11, 21, 12, minute, tzinfo=UTC) for minute in (0, 1))
 
-        def use_and_refuse(*_args: Any) -> None:
+        def use_and_fail(*_args: Any) -> None:
             if timezone.now() == first:
                 monkeypatch.setattr(timezone, "now", lambda: meanwhile)
                 usage.count(key, route="pet-list", status=200)
@@ -160,7 +160,7 @@ class TestFlush:
 
         monkeypatch.setattr(timezone, "now", lambda: first)
         usage.count(key, route="pet-list", status=200)
-        with connection.execute_wrapper(use_and_refuse):
+        with connection.execute_wrapper(use_and_fail):
             usage.flush()
         usage.flush()
         assert written() == [(key.pk, "pet-list", 2, 2)]

@@ -147,7 +147,7 @@ async function invalid(): Promise<void> {
   const damaged = { params: { query: { cursor: "damaged" } } };
   saw("damaged cursor of categories", await client.GET("/categories", damaged));
   saw("idempotency key of two words", await newPet(rex, "two words"));
-  // @ts-expect-error - the types refuse a status that there is not
+  // @ts-expect-error - the types reject a status that there is not
   const wrong: NewPet = { ...rex, status: "lost" };
   assert.equal((await newPet(wrong)).error?.code, "validation_failed");
 }
@@ -165,12 +165,12 @@ async function keys(): Promise<void> {
   saw("create with a read key", await newPet(rex, undefined, withKey(given.read)));
 }
 
-async function refused(): Promise<void> {
+async function rejected(): Promise<void> {
   const rex: NewPet = { name: "Rex", categoryId: given.category };
   saw("unknown pet", await client.GET("/pets/{petId}", { params: { path: { petId: digits(LARGEST) } } }));
   const place = { categoryId: given.category + 1000 };
   saw("unknown category id", await client.GET("/categories/{categoryId}", { params: { path: place } }));
-  // @ts-expect-error - the types refuse a path that there is not
+  // @ts-expect-error - the types reject a path that there is not
   saw("unknown path", await client.GET("/dogs"));
   // @ts-expect-error - and a method that a path does not have
   saw("delete", await client.DELETE("/pets"));
@@ -191,7 +191,7 @@ async function everything(): Promise<void> {
   await largeCategory();
   await invalid();
   await keys();
-  await refused();
+  await rejected();
 }
 
 async function inProgress(): Promise<void> {

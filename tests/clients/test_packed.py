@@ -153,7 +153,7 @@ def server() -> Iterator[Gunicorn]:
 
 @pytest.fixture(scope="module")
 def key(server: Gunicorn) -> str:
-    return server.manage("issue_api_key", "Packed client", "--secret-only").strip()
+    return server.issue_key("Packed client")
 
 
 def test_types_are_right_to_a_strict_checker(client: Client) -> None:

@@ -215,7 +215,7 @@ def main() -> int:
         return judge(Service(given.base, given.key), given)
     with running_server() as server:
         server.manage("load_demo_data")
-        key = server.manage("issue_api_key", "Fuzzer", "--secret-only").strip()
+        key = server.issue_key("Fuzzer")
         return judge(Service(f"{server.url}/v1", key), given)
 
 

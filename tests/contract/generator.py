@@ -59,12 +59,12 @@ def configuration(*, base_url: str, key: str, **more: Any) -> Config:
     Stricter than schemathesis by itself, which also lets 401, 404, 409 and 5xx pass for right data.
     """
     accepted = {"expected-statuses": ["200", "201", "304"]}
-    refused = {"expected-statuses": ["400", "401", "404", "405", "415"]}
+    rejected = {"expected-statuses": ["400", "401", "404", "405", "415"]}
     return Config.from_dict(
         {
             "base-url": base_url,
             "auth": {"openapi": {"bearerAuth": {"bearer": key}}},
-            "checks": {"positive_data_acceptance": accepted, "negative_data_rejection": refused},
+            "checks": {"positive_data_acceptance": accepted, "negative_data_rejection": rejected},
             "phases": {"examples": {"enabled": False}},  # they come from example responses, whose ids no store has
             **more,
         }

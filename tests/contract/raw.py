@@ -12,7 +12,7 @@ SECONDS = 15
 CLOSED = "closed"
 """The server may hang up on what is not a whole HTTP request."""
 
-GUNICORN_REFUSES = {400, 414, 417, 431, 501}
+GUNICORN_REJECTS = {400, 414, 417, 431, 501}
 """What gunicorn rejects itself, with a page: behind nginx, nginx rejects it with Errors (docs/nginx.md)."""
 
 
@@ -107,7 +107,7 @@ def send(request: bytes, target: Target) -> Verdict:
 
 
 def _judge(status: int, content_type: str | None, body: bytes, method: str) -> Verdict:
-    if content_type == "text/html" and status in GUNICORN_REFUSES:
+    if content_type == "text/html" and status in GUNICORN_REJECTS:
         return Verdict(f"{status} by gunicorn")
     if status >= 500:
         return Verdict(status, f"a server error: {body!r}")

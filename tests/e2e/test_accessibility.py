@@ -128,7 +128,7 @@ def _something_to_show(server: Gunicorn, tmp_path_factory: pytest.TempPathFactor
     for file in (hostile, plain):
         server.manage("import_pets", str(file), "--create-categories")
     for name in (*HOSTILE[:3], "Seen by axe"):
-        key = server.manage_json("issue_api_key", name, "--expires-in", "3d")["key"]
+        key = server.issue_key(name, "--expires-in", "3d")
         assert [server.get(f"/v1/pets/{pet}", key).status for pet in (1, 0)] == [200, 404]
 
 

@@ -2,11 +2,12 @@
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Browser, Page, StorageState, expect
 
-from tests.e2e.conftest import Screenshot
+from tests.e2e.conftest import STAFF, Screenshot
 from tests.server import Gunicorn
 
 PETS = "/admin/pets/pet/"
@@ -15,7 +16,7 @@ HOSTILE = ["<script>alert(1)</script>", '"><img src=x onerror=alert(1)>', "\u202
 
 @pytest.fixture(scope="package")
 def key(server: Gunicorn) -> str:
-    return str(server.manage_json("issue_api_key", "Writer")["key"])
+    return server.issue_key("Writer")
 
 
 def test_the_list_can_be_searched_and_filtered(office: Page, screenshot: Screenshot) -> None:
@@ -45,7 +46,7 @@ def test_an_animal_is_added_with_the_help_of_the_autocomplete(office: Page, serv
     office.locator(".field-category .select2-selection").click()
     office.locator(".select2-search__field").fill(category["name"][:4])
     office.get_by_role("option", name=category["name"], exact=True).click()
-    office.get_by_label("Status:").select_option("pending")
+    office.get_by_role("radio", name="Pending").check()
     office.get_by_role("button", name="Save", exact=True).click()
     expect(office.locator(".messagelist")).to_contain_text("was added successfully")
     newest = server.get("/v1/pets?limit=1", key).json()[0]
@@ -67,6 +68,53 @@ def test_names_are_only_text(office: Page, server: Gunicorn, key: str, name: str
     expect(row.locator(".field-name")).to_have_text(name)
 
 
+def test_the_page_of_an_animal_marks_undoes_and_turns_the_list(office: Page, screenshot: Screenshot) -> None:
+    office.goto(f"{PETS}?status__exact=available")
+    names = office.locator("#result_list .field-name").all_inner_texts()
+    office.locator("#result_list .field-name a").nth(1).click()
+    title = office.get_by_role("heading", level=1)
+    expect(title).to_have_text(names[1])
+    office.get_by_role("button", name="Mark sold").click()
+    expect(office.locator(".title .badge")).to_have_text("Sold")
+    expect(office.locator(".timeline li").first).to_contain_text(f"{STAFF.capitalize()} marked it")
+    office.get_by_role("button", name="Undo").click()
+    expect(office.locator(".title .badge")).to_have_text("Available")
+    expect(title).to_have_text(names[1])
+    screenshot("admin-animal.png")
+    office.get_by_role("link", name="Next animal of the list").click()
+    expect(title).to_have_text(names[2])
+    office.get_by_role("link", name="Previous animal of the list").click()
+    expect(title).to_have_text(names[1])
+    office.get_by_role("navigation", name="Where this is").get_by_role("link").click()
+    office.wait_for_url("**/?status__exact=available")
+
+
+@pytest.mark.parametrize("width", [390, 820])
+def test_a_long_name_stays_within_the_page(office: Page, server: Gunicorn, key: str, width: int) -> None:
+    category = server.get("/v1/categories", key).json()[0]["id"]
+    pet = server.post("/v1/pets", key, {"name": "W" * 255, "categoryId": category}).json()["id"]
+    office.set_viewport_size({"width": width, "height": 844})
+    for path in (f"{PETS}{pet}/change/", "/admin/"):
+        office.goto(path)
+        assert office.evaluate("document.documentElement.scrollWidth") == width
+    office.goto(f"{PETS}{pet}/change/")
+    expect(office.get_by_role("button", name="Mark sold")).to_be_in_viewport()
+
+
+def test_without_scripts_the_page_of_an_animal_does_all_of_it(
+    browser: Browser, browser_context_args: dict[str, Any], signed_in: StorageState
+) -> None:
+    with browser.new_context(**browser_context_args, java_script_enabled=False, storage_state=signed_in) as context:
+        page = context.new_page()
+        page.goto(PETS)
+        page.locator("#result_list .field-name a").first.click()
+        status = page.locator(".title .badge").inner_text()
+        page.get_by_role("button", name=re.compile("^Mark ")).first.click()
+        expect(page.locator(".title .badge")).not_to_have_text(status)
+        page.get_by_role("button", name="Undo").click()
+        expect(page.locator(".title .badge")).to_have_text(status)
+
+
 def test_the_history_of_an_animal_can_be_read(
     office: Page, server: Gunicorn, tmp_path: Path, screenshot: Screenshot
 ) -> None:
@@ -76,7 +124,7 @@ def test_the_history_of_an_animal_can_be_read(
     server.manage("import_pets", str(file), "--create-categories")
     office.goto(f"{PETS}?q=E2E-1")
     office.locator("#result_list .field-name a").click()
-    office.get_by_label("Status:").select_option("sold")
+    office.get_by_role("radio", name="Sold").check()
     office.get_by_role("button", name="Save and continue editing").click()
     office.get_by_role("link", name="History").click()
     expect(office.locator("#change-history tbody tr")).to_have_count(2)

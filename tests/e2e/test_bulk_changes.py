@@ -16,7 +16,7 @@ LITTERS = itertools.count(1)
 
 @pytest.fixture(scope="package")
 def bulk_key(server: Gunicorn) -> str:
-    return str(server.manage_json("issue_api_key", "Bulk changes")["key"])
+    return server.issue_key("Bulk changes")
 
 
 @pytest.fixture
@@ -91,7 +91,7 @@ def test_the_second_of_two_browsers_is_told(office: Page, second: Page, three: s
     office.wait_for_url("**/change/**")
     address = office.url
     second.goto(address)
-    second.get_by_label("Status:").select_option("sold")
+    second.get_by_role("radio", name="Sold").check()
     second.get_by_role("button", name="Save", exact=True).click()
     expect(second.locator(".messagelist")).to_contain_text("was changed successfully")
     office.get_by_label("Name:").fill("Mine")

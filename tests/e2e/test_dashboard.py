@@ -52,13 +52,12 @@ def test_the_figures_of_the_stock_lead_to_the_animals(office: Page, screenshot: 
 
 
 def test_what_is_sold_is_on_the_page_at_once(office: Page, server: Gunicorn) -> None:
-    key = server.manage_json("issue_api_key", "Seller")["key"]
+    key = server.issue_key("Seller")
     category = server.get("/v1/categories", key).json()[0]["id"]
     pet = server.post("/v1/pets", key, {"name": "Sold today", "categoryId": category}).json()["id"]
     office.goto(f"/admin/pets/pet/{pet}/change/")
-    office.get_by_label("Status:").select_option("sold")
-    office.get_by_role("button", name="Save", exact=True).click()
-    office.wait_for_url("**/admin/pets/pet/")
+    office.get_by_role("button", name="Mark sold").click()
+    expect(office.locator(".messagelist")).to_contain_text("“Sold today” is sold now.")
     office.goto("/admin/")
     days = office.get_by_role("region", name="Added and sold")
     today = days.locator("tbody tr").first

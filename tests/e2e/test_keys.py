@@ -44,8 +44,8 @@ def test_sign_in_and_out(page: Page) -> None:
 def test_a_new_key_works_at_once(office: Page, server: Gunicorn, screenshot: Screenshot) -> None:
     secret = issue(office, "Web shop", scope="read")
     screenshot("admin-issued-key.png")
-    refused = server.post("/v1/pets", secret, {"name": "Rex", "categoryId": 1})
-    assert (server.get("/v1/pets", secret).status, refused.status) == (200, 403)
+    rejected = server.post("/v1/pets", secret, {"name": "Rex", "categoryId": 1})
+    assert (server.get("/v1/pets", secret).status, rejected.status) == (200, 403)
 
 
 def test_the_secret_can_be_copied(office: Page) -> None:

@@ -16,8 +16,7 @@ FIRST_LOAD = 200_000
 
 @pytest.fixture
 def key(server: Gunicorn) -> str:
-    issued: str = server.manage_json("issue_api_key", "Reader of the portal")["key"]
-    return issued
+    return server.issue_key("Reader of the portal")
 
 
 def test_the_landing_page_leads_everywhere(page: Page, server: Gunicorn, screenshot: Screenshot) -> None:

@@ -16,7 +16,7 @@ def _on_a_tablet(office: Page) -> None:
 
 
 def issue(server: Gunicorn, name: str) -> str:
-    return server.manage("issue_api_key", name, "--secret-only").strip()
+    return server.issue_key(name)
 
 
 def wait_until(server: Gunicorn, condition: str) -> None:

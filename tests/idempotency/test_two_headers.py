@@ -20,7 +20,7 @@ def server() -> Iterator[Gunicorn]:
 
 @pytest.fixture(scope="module")
 def key(server: Gunicorn) -> str:
-    return server.manage("issue_api_key", "Test", "--secret-only").strip()
+    return server.issue_key()
 
 
 def add(server: Gunicorn, key: str, *lines: str) -> bytes:

@@ -255,9 +255,9 @@ def test_only_who_made_it_can_undo_it(staff: Client, three: list[Pet]) -> None:
     confirm(staff, ask(staff, "become_sold", *three))
     made = BulkChange.objects.get()
     other = member("other", "change_pet", "view_pet")
-    refused = f"Nothing changed. Bulk change {made.pk} was made by someone else (staff keeper). Only they can undo it."
-    assert told(undo(other, made.pk)) == [refused]
-    assert told(other.get(f"{BULK}{made.pk}/undo/", follow=True)) == [refused]
+    rejected = f"Nothing changed. Bulk change {made.pk} was made by someone else (staff keeper). Only they can undo it."
+    assert told(undo(other, made.pk)) == [rejected]
+    assert told(other.get(f"{BULK}{made.pk}/undo/", follow=True)) == [rejected]
     assert statuses()["Rex"] == "sold"
 
 

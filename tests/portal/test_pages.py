@@ -2,12 +2,14 @@
 
 import gzip
 import re
+from pathlib import Path
 from typing import Any
 from urllib.parse import urljoin
 
 import pytest
 from django.test import Client
 
+from petstore_site.portal import changelog, downloads, error_help, guide
 from rest.errors import ErrorCode
 from tests.conftest import ApiClient, error
 from tests.portal.conftest import Read
@@ -47,6 +49,16 @@ def test_an_unchanged_page_is_not_sent_again(client: Client, path: str) -> None:
     first = client.get(path)
     again = client.get(path, headers={"If-None-Match": first["ETag"]})
     assert (again.status_code, again.content) == (304, b"")
+
+
+@pytest.mark.parametrize("path", [*PAGES, *DOWNLOADS])
+def test_it_is_built_once(client: Client, monkeypatch: pytest.MonkeyPatch, path: str) -> None:
+    first = client.get(path)
+    for source in (changelog, error_help, guide):
+        monkeypatch.setattr(source, "FILE", Path("/nowhere"))
+    monkeypatch.setattr(downloads, "HTTP_FILE", Path("/nowhere"))
+    monkeypatch.setattr(downloads, "COLLECTION_FORMAT", "another")
+    assert client.get(path).content == first.content
 
 
 @pytest.mark.parametrize("path", PAGES)

@@ -82,11 +82,11 @@ def test_a_category_id_is_read_exactly(api: ApiClient, literal: str, exists: boo
             assert (answer.status_code, answer.json()["categoryId"]) == (201, number)
             assert Pet.objects.get().category_id == number
         else:
-            refusals = {NOT_AN_INT64 if number is None else NO_CATEGORY}
+            rejections = {NOT_AN_INT64 if number is None else NO_CATEGORY}
             if re.search("[eE][+-]?[0-9]{18}", literal):
-                refusals.add(NOT_JSON)  # too large for Python's decimal numbers
+                rejections.add(NOT_JSON)  # too large for Python's decimal numbers
             assert answer.status_code == 400
-            assert answer.json()["message"] in refusals
+            assert answer.json()["message"] in rejections
             assert not Pet.objects.exists()
 
 

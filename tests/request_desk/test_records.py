@@ -110,10 +110,10 @@ class TestWhatIsRecorded:
         api = ApiClient(APIKeyFactory().secret)
         api.get("/v1/pets")
 
-        def refuse(*_args: Any) -> None:
+        def fail(*_args: Any) -> None:
             raise OperationalError from QueryCanceled("too slow")
 
-        with connection.execute_wrapper(refuse):
+        with connection.execute_wrapper(fail):
             assert api.get("/v1/pets", X_Request_ID="trouble").status_code == 503
         records.flush()
         assert written("request_id", "status", "code") == [("trouble", 503, "unavailable")]
@@ -227,13 +227,13 @@ class TestFlush:
         assert written("request_id", "key") == [("one", None), ("two", key.pk)]
 
     def test_a_failure_keeps_all_within_the_bounds_and_says_so(self, caplog: pytest.LogCaptureFixture) -> None:
-        def refuse(*_args: Any) -> None:
+        def fail(*_args: Any) -> None:
             message = "disk full"
             raise OperationalError(message)
 
         for number in range(25):
             records.note(record(f"before-{number}"))
-        with connection.execute_wrapper(refuse):
+        with connection.execute_wrapper(fail):
             records.flush()
         assert [(each.levelname, each.message) for each in caplog.records] == [
             ("WARNING", "The records of requests were not saved. The next flush tries again.")
@@ -246,13 +246,13 @@ class TestFlush:
     def test_what_comes_while_a_flush_fails_is_written_after_it(self) -> None:
         hour = datetime(2026, 11, 21, 14, tzinfo=UTC)
 
-        def note_and_refuse(*_args: Any) -> None:
+        def note_and_fail(*_args: Any) -> None:
             for number in range(21):
                 records.note(record(f"meanwhile-{number}"))
             raise OperationalError
 
         records.note(record("before"))
-        with connection.execute_wrapper(note_and_refuse):
+        with connection.execute_wrapper(note_and_fail):
             records.flush()
         records.flush()
         assert written("request_id") == ["before", *(f"meanwhile-{number}" for number in range(19))]

@@ -88,8 +88,8 @@ def form_of(user: User, **changes: Any) -> dict[str, Any]:
 def test_the_last_administrator_stays(administrator: Client, changes: Any) -> None:
     root = User.objects.get(username="root")
     address = f"/admin/auth/user/{root.pk}"
-    refused = administrator.post(f"{address}/change/", form_of(root, **changes)).content.decode()
-    assert "This is the last active administrator." in refused
+    rejected = administrator.post(f"{address}/change/", form_of(root, **changes)).content.decode()
+    assert "This is the last active administrator." in rejected
     deletion = administrator.post(f"{address}/delete/", {"post": "yes"})
     assert "root, the last active administrator" in deletion.content.decode()
     all_of_them = {"action": "delete_selected", "post": "yes", "_selected_action": root.pk}

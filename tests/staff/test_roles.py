@@ -33,7 +33,7 @@ def table() -> dict[str, dict[str, str]]:
     return {row[0].strip("`"): dict(zip(WHO, row[2:], strict=True)) for row in rest[1:]}
 
 
-COMMITTING = {"pets_importrun_add", "pets_importrun_confirm", "pets_importrun_rejects"}
+COMMITTING = {f"pets_importrun_{name}" for name in ("add", "preview", "confirm", "rejects")}
 """Pages about an import, which can be no part of a longer transaction."""
 
 EACH = [pytest.param(name, marks=pytest.mark.django_db(transaction=name in COMMITTING)) for name in pages()]
@@ -51,7 +51,7 @@ def undone(name: str) -> Iterator[None]:
         transaction.set_rollback(True)
 
 
-def somebody(who: str, name: str) -> tuple[Client, User | None]:
+def browser_of(who: str, name: str) -> tuple[Client, User | None]:
     """Return a browser that is signed in as `who`, whose account has what the page is about."""
     client = Client(enforce_csrf_checks=True)
     if who == NOBODY:
@@ -67,11 +67,11 @@ def somebody(who: str, name: str) -> tuple[Client, User | None]:
 def observed(who: str, name: str) -> str:
     """Return the cell that the service itself would write."""
     with undone(name):
-        client, user = somebody(who, name)
+        client, user = browser_of(who, name)
         seen = client.get(address(name, user))
         read(seen)
     with undone(name):
-        client, user = somebody(who, name)
+        client, user = browser_of(who, name)
         path, sent = address(name, user), form(name)
         before = rows()
         answer = forge(client, path, sent)
@@ -115,7 +115,7 @@ def test_who_is_not_staff_is_nobody(name: str) -> None:
 def test_a_form_of_another_site_is_rejected(name: str) -> None:
     for who in WHO:
         with undone(name):
-            client, user = somebody(who, name)
+            client, user = browser_of(who, name)
             path, sent = address(name, user), form(name)
             before = rows()
             assert client.post(path, sent).status_code == 403
@@ -124,7 +124,7 @@ def test_a_form_of_another_site_is_rejected(name: str) -> None:
 
 @pytest.mark.parametrize("name", EACH)
 def test_no_page_needs_what_the_policy_forbids(name: str) -> None:
-    client, user = somebody("Administrator", name)
+    client, user = browser_of("Administrator", name)
     assert not re.search(INLINE, read(client.get(address(name, user))))
 
 

@@ -9,5 +9,5 @@ MOST = 5
 
 
 def latest() -> dict[str, Any]:
-    """Return the newest imports."""
-    return {"runs": ImportRun.objects.all()[:MOST], "all": listed("pets_importrun")}
+    """Return the newest imports, without what was only previewed."""
+    return {"runs": ImportRun.objects.without_previews()[:MOST], "all": listed("pets_importrun")}

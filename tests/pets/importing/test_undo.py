@@ -229,9 +229,9 @@ def test_only_what_wrote_can_be_undone_and_only_once(run: ImportRun, run_import:
     run.refresh_from_db()
     assert again.error == f"Nothing changed. Import {run.pk} was already undone, at {run.undone_at:%Y-%m-%d %H:%M} UTC."
     run_import("name,category\n,Dogs\n", name="wrong.csv")
-    refused = ImportRun.objects.latest("pk")
-    assert command("undo_import", str(refused.pk)).error == (
-        f"Nothing changed. Import {refused.pk} wrote nothing (rejected), so there is nothing to undo."
+    rejected = ImportRun.objects.latest("pk")
+    assert command("undo_import", str(rejected.pk)).error == (
+        f"Nothing changed. Import {rejected.pk} wrote nothing (rejected), so there is nothing to undo."
     )
     assert command("undo_import", "999").error == "There is no import 999. list_imports shows them."
 

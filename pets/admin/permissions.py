@@ -1,0 +1,17 @@
+"""What the pages that Django's admin does not know ask of their user."""
+
+from typing import Any
+
+from django.contrib.auth.decorators import permission_required
+
+SEE_ANIMALS = ("pets.view_pet", "pets.change_pet")
+"""Any of these opens the list."""
+
+
+def may_see_animals(request: Any) -> bool:
+    """Return whether the user can open the list."""
+    return any(map(request.user.has_perm, SEE_ANIMALS))
+
+
+change_permission_required = permission_required("pets.change_pet", raise_exception=True)
+"""Respond to others with 403."""

@@ -1,0 +1,236 @@
+"""The page of an animal: its status by one click, its facts and story, and the animals beside it in the list."""
+
+import re
+from collections.abc import Callable
+from datetime import timedelta
+from html import unescape
+from typing import Any
+from urllib.parse import urlencode
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from categories.models import Category
+from pets.admin import listing
+from pets.models import BulkChange, ImportRun, Pet, Sale
+from tests.factories import CategoryFactory, PetFactory
+from tests.pets.office import PETS, form_of, member, seen, told
+
+
+@pytest.fixture
+def rex(category: Category) -> Pet:
+    return PetFactory(name="Rex", category=category)
+
+
+def opened(client: Client, pet: Pet, filters: str = "") -> Any:
+    """Open the page as a link of the list with this query does."""
+    return client.get(page_of(pet, filters))
+
+
+def page_of(pet: Pet, filters: str = "") -> str:
+    query = f"?{urlencode({'_changelist_filters': filters})}" if filters else ""
+    return f"{PETS}{pet.pk}/change/{query}"
+
+
+def buttons(answer: Any) -> dict[str, str]:
+    """Return what each button that marks the animal sends, and where to."""
+    page = answer.content.decode()
+    form = re.search(r'<form method="post" class="actions" action="([^"]+)">', page)
+    sent = re.findall(r'name="becomes" value="([^"]+)">', page)
+    return {becomes: unescape(form[1]) for becomes in sent} if form else {}
+
+
+def press(client: Client, answer: Any, becomes: str) -> Any:
+    return client.post(buttons(answer)[becomes], {"becomes": becomes, "page": "yes"}, follow=True)
+
+
+def test_a_button_saves_at_once_and_comes_back_to_the_page(staff: Client, rex: Pet) -> None:
+    shown = opened(staff, rex, "status__exact=available&q=re")
+    assert list(buttons(shown)) == [f"pending:{seen(rex)}", f"sold:{seen(rex)}"]
+    after = press(staff, shown, f"sold:{seen(rex)}")
+    here = page_of(rex, "status__exact=available&q=re")
+    assert after.redirect_chain == [(here, 302)]
+    assert told(after) == ["“Rex” is sold now."]
+    assert Pet.objects.get().status == "sold"
+    undo = f"/admin/pets/bulkchange/{BulkChange.objects.get().pk}/undo/"
+    assert f'<form method="post" action="{undo}">' in after.content.decode()
+    back = unescape(re.findall(r'name="back" value="([^"]+)"', after.content.decode())[0])
+    assert staff.post(undo, {"back": back}, follow=True).redirect_chain == [(here, 302)]
+    assert Pet.objects.get().status == "available"
+
+
+@pytest.mark.parametrize("back", ["", "https://evil.example/", "//evil.example/admin/", "/v1/pets", "/admin\\@evil"])
+def test_an_undo_goes_back_to_nowhere_else(staff: Client, rex: Pet, back: str) -> None:
+    press(staff, opened(staff, rex), f"sold:{seen(rex)}")
+    undo = f"/admin/pets/bulkchange/{BulkChange.objects.get().pk}/undo/"
+    assert staff.post(undo, {"back": back})["Location"] == PETS
+
+
+def test_a_button_overwrites_nothing_that_was_not_seen(staff: Client, rex: Pet) -> None:
+    stale = opened(staff, rex)
+    becomes = f"sold:{seen(rex)}"
+    member("anna", "view_pet", "change_pet").post(page_of(rex), form_of(rex, status="pending"))
+    after = press(staff, stale, becomes)
+    assert after.redirect_chain[-1][0].startswith(page_of(rex))
+    (said,) = told(after)
+    assert "“Rex” was not changed. Someone else changed it after you opened the page." in said
+    assert "Status: “available” → “pending” (staff anna, " in said
+    assert Pet.objects.get().status == "pending"
+
+
+def test_the_button_of_a_deleted_animal_leads_to_the_list(staff: Client, rex: Pet) -> None:
+    stale, becomes, number = opened(staff, rex, "q=re"), f"sold:{seen(rex)}", rex.pk
+    rex.delete()
+    after = press(staff, stale, becomes)
+    assert after.redirect_chain == [(f"{PETS}?q=re", 302)]
+    assert "“Rex” was deleted after you opened the page. Nothing changed." in told(after)[0]
+    assert f'href="{PETS}deleted/?q={number}"' in told(after)[0]
+
+
+def test_who_may_only_look_sees_everything_and_can_change_nothing(rex: Pet) -> None:
+    viewer = member("viewer", "view_pet")
+    answer = opened(viewer, rex)
+    page = answer.content.decode()
+    assert buttons(answer) == {}
+    assert not re.search(r'<input(?! type="(hidden|search)")|<select|name="_save"|deletelink', page)
+    assert "What happened" in page
+    assert "Rex" in page
+    assert viewer.post(f"{PETS}{rex.pk}/status/", {"becomes": f"sold:{seen(rex)}", "page": "yes"}).status_code == 403
+    assert Pet.objects.get().status == "available"
+
+
+def events(answer: Any) -> list[tuple[str, str, list[tuple[str, ...]]]]:
+    return [(event.row.actor, event.verb, list(map(tuple, event.changes))) for event in answer.context["happened"]]
+
+
+def test_it_tells_what_happened_newest_first(staff: Client, rex: Pet) -> None:
+    cats = CategoryFactory(name="<b>Cats</b>")
+    anna = member("anna", "view_pet", "change_pet", "delete_pet", "restore_pet")
+    for changed in ({"status": "pending"}, {"category": cats.pk}, {"name": "Max", "external_reference": "A-1"}):
+        rex.refresh_from_db()
+        anna.post(page_of(rex), form_of(rex, **changed))
+    number = rex.pk
+    anna.post(f"{PETS}{number}/delete/", {"post": "yes"})
+    anna.post(f"{PETS}deleted/{number}/restore/")
+    answer = opened(staff, rex)
+    assert events(answer) == [
+        ("staff anna", "restored it", []),
+        ("staff anna", "deleted it", []),
+        ("staff anna", "changed it", [("Name", "Rex", "Max", ""), ("Reference", "none", "A-1", "")]),
+        ("staff anna", "moved it", [("Category", "Dogs", "<b>Cats</b>", "")]),
+        ("staff anna", "marked it", [("Status", "Available", "Pending", "pending")]),
+        ("", "added it", []),
+    ]
+    assert "<ins>&lt;b&gt;Cats&lt;/b&gt;</ins>" in answer.content.decode()
+
+
+def test_a_long_story_is_cut_and_still_knows_where_the_animal_came_from(staff: Client, rex: Pet) -> None:
+    run = ImportRun.objects.create(who="root", file_name="<friday>.csv", options={}, state="done")
+    Pet.history.update(actor=str(run), import_run=run, import_line=7)
+    for number in range(9):
+        rex.name = f"Rex {number}"
+        rex.save()
+    answer = opened(staff, rex)
+    assert [changes[0][1:3] for _, _, changes in events(answer)] == [
+        (f"Rex {number - 1}", f"Rex {number}") for number in (8, 7, 6, 5, 4, 3)
+    ]
+    came = f'<dt>Came from</dt><dd><a href="/admin/pets/importrun/{run.pk}/change/">&lt;friday&gt;.csv</a></dd>'
+    assert came in answer.content.decode()
+
+
+def test_what_is_beside_the_form_is_what_is_saved_not_what_was_typed(staff: Client, rex: Pet) -> None:
+    stale = form_of(rex, name="Typed", status="sold")
+    member("anna", "view_pet", "change_pet").post(page_of(rex), form_of(rex, status="pending"))
+    answer = staff.post(page_of(rex), stale)
+    assert answer.status_code == 200
+    assert (answer.context["animal"].name, answer.context["animal"].status) == ("Rex", "pending")
+    assert list(buttons(answer)) == [f"available:{seen(rex)}", f"sold:{seen(rex)}"]
+    page = answer.content.decode()
+    assert '<h1 class="clamped" title="Rex">Rex</h1>' in page
+    assert f'{{"id": {rex.pk}, "name": "Rex", "categoryId": {rex.category_id}, "status": "pending"}}' in unescape(page)
+
+
+# --- Beside it in the list -------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def shelf(category: Category) -> list[Pet]:
+    """Nine animals, every third of them pending, the even ones cats, named after their place."""
+    cats = CategoryFactory(name="Cats")
+    run = ImportRun.objects.create(who="root", file_name="a.csv", options={}, state="done")
+    found = []
+    for number in range(9):
+        kind, status = (category, cats)[number % 2 == 0], "available" if number % 3 else "pending"
+        pet = PetFactory(name=f"{'Mia' if number in {1, 7} else 'Rex'} {number}", category=kind, status=status)
+        days = timedelta(days=number)
+        Pet.objects.filter(pk=pet.pk).update(created_at=timezone.now() - days, updated_at=timezone.now() - days)
+        found.append(pet)
+    Pet.history.filter(id__in=[found[2].pk, found[6].pk]).update(import_run=run)
+    Pet.objects.filter(pk__in=[found[1].pk, found[8].pk]).update(status="sold")
+    return found
+
+
+def shown_beside(answer: Any, shelf: list[Pet]) -> tuple[int | None, ...]:
+    places = {pet.pk: number for number, pet in enumerate(shelf)}
+    return tuple(places.get(answer.context.get(name)) for name in ("previous", "next"))
+
+
+LISTS: list[tuple[Callable[[], str], int, tuple[int | None, int | None]]] = [
+    (lambda: "", 4, (5, 3)),
+    (lambda: "", 0, (1, None)),
+    (lambda: "", 8, (None, 7)),
+    (lambda: "o=2", 4, (3, 5)),
+    (lambda: "p=3", 4, (5, 3)),
+    (lambda: "status__exact=pending", 3, (6, 0)),
+    (lambda: "status__exact=pending", 4, (6, 3)),
+    (lambda: f"category__id__exact={Category.objects.get(name='Cats').pk}", 4, (6, 2)),
+    (lambda: "q=mia", 4, (7, 1)),
+    (lambda: "q=nobody", 4, (None, None)),
+    (lambda: f"added_to={timezone.now().date() - timedelta(days=5)}", 4, (5, None)),
+    (lambda: f"unchanged_since={timezone.now().date() - timedelta(days=5)}&o=2", 4, (None, 6)),
+    (lambda: f"import_run={ImportRun.objects.get().pk}", 4, (6, 2)),
+    (lambda: f"sold_from={timezone.now().date()}", 4, (8, 1)),
+    (lambda: "digest__startswith=a", 4, (None, None)),
+    (lambda: "status__exact=gone", 4, (None, None)),
+    (lambda: "category__id__exact=%00", 4, (None, None)),
+]
+
+
+@pytest.mark.parametrize(("filters", "place", "expected"), LISTS)
+def test_the_animals_beside_it_are_those_of_the_list(
+    staff: Client, shelf: list[Pet], filters: Callable[[], str], place: int, expected: tuple[int | None, int | None]
+) -> None:
+    answer = opened(staff, shelf[place], filters())
+    assert shown_beside(answer, shelf) == expected
+    for number in filter(None, expected):
+        assert page_of(shelf[number], filters()) in unescape(answer.content.decode())
+
+
+def test_what_lies_far_away_is_found_too(staff: Client, shelf: list[Pet], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(listing, "NEWEST", 0)
+    for filters, place, expected in LISTS:
+        assert shown_beside(opened(staff, shelf[place], filters()), shelf) == expected
+
+
+def test_nothing_is_counted_and_the_queries_are_few(staff: Client, shelf: list[Pet]) -> None:
+    opened(staff, shelf[4])
+    for filters, most in (("status__exact=pending&o=2", 10), ("q=mia", 10)):
+        with CaptureQueriesContext(connection) as queries:
+            opened(staff, shelf[4], filters)
+        statements = [query["sql"] for query in queries]
+        assert [sql for sql in statements if "COUNT(" in sql.upper() or " OFFSET " in sql] == []
+        assert len(statements) == most, "\n".join(statements)
+
+
+def test_a_sold_animal_has_its_day(staff: Client, rex: Pet) -> None:
+    rex.status = "sold"
+    rex.save()
+    assert f"<dt>Sold</dt><dd>{Sale.objects.get().day}</dd>" in opened(staff, rex).content.decode()
+
+
+def test_a_name_of_255_characters_stays_in_sight(staff: Client) -> None:
+    pet = PetFactory(name="W" * 255)
+    assert opened(staff, pet).content.decode().count("W" * 255) >= 4
