@@ -112,7 +112,7 @@ def on_starting(_server: Arbiter) -> None:
 
 
 def when_ready(server: Arbiter) -> None:
-    """Serve the metrics. From now on, only reload code that would start, and let the old workers wait for the new ones."""
+    """Serve the metrics. From now on, reload without a gap, and only code that would start."""
     server.metrics_process = None
     if METRICS_PORT:
         os.environ["PROMETHEUS_MULTIPROC_DIR"] = tempfile.mkdtemp(prefix="petstore-metrics-", dir=worker_tmp_dir)

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Coroutine, Iterable
 from functools import lru_cache
 from http import HTTPStatus
-from typing import Any, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 from django.conf import settings
 from django.db import DatabaseError, InterfaceError, connection
@@ -20,13 +20,13 @@ from history.acting import begin_request, end_request
 from pets import statements
 from pets.views import PetPagination
 from petstore_site.api import fixed_headers
-from petstore_site.apikeys.authentication import find_key, has_expired
+from petstore_site.apikeys.authentication import challenge, find_key, has_expired, no_key
 from petstore_site.apikeys.lookup import CachedKey
 from petstore_site.apikeys.notices import expiration_of
 from petstore_site.observing import STARTED, Seen, observe, request_id
 from rest.api import CACHE_CONTROL, VARY, deprecation_headers, entity_tag, names
 from rest.database_errors import drop_closed
-from rest.errors import APIError
+from rest.errors import CODES, APIError, error_body
 from rest.ids import parse_id
 from rest.limits import COUNTED, Counted, count
 from rest.media_type import MEDIA_TYPE, render_json
@@ -59,6 +59,31 @@ class Way(Protocol):
         """Run the statements and return the rows."""
 
 
+class Sent(NamedTuple):
+    """A request, as far as its response depends on it."""
+
+    environ: Environ
+    path: str
+    route: str
+    scheme: str
+    request_id: str
+
+    @property
+    def origin(self) -> str:
+        """Return scheme and host as the caller wrote them."""
+        return f"{self.scheme}://{self.environ['HTTP_HOST']}"
+
+    def seen(self, status: int, **more: Any) -> Seen:
+        """Return what became of it."""
+        seconds = time.perf_counter() - self.environ[STARTED]
+        return Seen(self.request_id, self.environ["REQUEST_METHOD"], self.path, self.route, status, seconds, **more)
+
+    def response(self, status: int, headers: dict[str, str], body: bytes) -> Response:
+        """Return the response, without the body for HEAD."""
+        end_request()
+        return status, headers, b"" if self.environ["REQUEST_METHOD"] == "HEAD" else body
+
+
 class PlainReads:
     """Respond to plain reads, in one way of waiting."""
 
@@ -80,59 +105,68 @@ class PlainReads:
             return None
 
     async def _respond(self, environ: Environ) -> Response | None:
+        path = environ["PATH_INFO"]
         name = environ["HTTP_X_REQUEST_ID"] = request_id(environ.get("HTTP_X_REQUEST_ID", ""))
-        begin_request(name)
-        key = await self.way.find_key(environ["HTTP_AUTHORIZATION"])
-        if key is None or key.revoked_at is not None or has_expired(key):
+        sent = Sent(environ, path, "pet-list" if path == LIST else "pet-detail", _scheme(environ), name)
+        begin_request(sent.request_id)
+        header = environ.get("HTTP_AUTHORIZATION")
+        key = None if header is None else await self.way.find_key(header)
+        if key is None:
+            return self._unauthorized(sent, header)
+        if key.revoked_at is not None or has_expired(key):
             return None
-        path: str = environ["PATH_INFO"]
-        route = "pet-list" if path == LIST else "pet-detail"
-        scheme = _scheme(environ)
-        origin = f"{scheme}://{environ['HTTP_HOST']}"
-        read = await (self._list(environ, key, origin) if route == "pet-list" else self._one(environ, key, path))
+        read = await (self._list(sent, key) if sent.route == "pet-list" else self._one(sent, key))
         if read is None:
             return None
         data, link = read
         body = render_json(data)
-        headers = {
-            **self.head[route, scheme == "https"],
-            "X-Request-ID": name,
-            "ETag": entity_tag(body, link),
-            **({"Link": link} if link else {}),
-            **deprecation_headers(route, origin, link),
-            **expiration_of(key),
-            **environ[COUNTED].headers,
-        }
+        headers = self._headers(sent, link) | expiration_of(key) | dict(environ[COUNTED].headers)
+        headers["ETag"] = entity_tag(body, link)
         status = 200
         if names(environ.get("HTTP_IF_NONE_MATCH", ""), headers["ETag"]):
             status, body = 304, b""
             del headers["Content-Type"]
         else:
             headers["Content-Length"] = str(len(body))
-        method = environ["REQUEST_METHOD"]
-        seconds = time.perf_counter() - environ[STARTED]
-        observe(Seen(name, method, path, route, status, seconds, key=key, known_key=key))
-        end_request()
-        return status, headers, b"" if method == "HEAD" else body
+        observe(sent.seen(status, key=key, known_key=key))
+        return sent.response(status, headers, body)
 
-    async def _list(self, environ: Environ, key: CachedKey, origin: str) -> tuple[list[dict[str, Any]], str] | None:
+    def _unauthorized(self, sent: Sent, header: str | None) -> Response:
+        error = no_key(header)
+        code, message = CODES[str(error.get_codes())], str(error.detail)
+        body = render_json(error_body(code, message))
+        headers = self._headers(sent, code.help_link)
+        headers["WWW-Authenticate"] = challenge(header or "")
+        headers["Content-Length"] = str(len(body))
+        observe(sent.seen(code.status, code=code.value, message=message))
+        return sent.response(code.status, headers, body)
+
+    def _headers(self, sent: Sent, link: str) -> dict[str, str]:
+        return {
+            **self.head[sent.route, sent.scheme == "https"],
+            "X-Request-ID": sent.request_id,
+            **({"Link": link} if link else {}),
+            **deprecation_headers(sent.route, sent.origin, link),
+        }
+
+    async def _list(self, sent: Sent, key: CachedKey) -> tuple[list[dict[str, Any]], str] | None:
         """Return a page and its `Link`, empty on the last page."""
-        query = environ.get("QUERY_STRING", "")
+        query = sent.environ.get("QUERY_STRING", "")
         pairs = [pair.split("=", 1) for pair in query.split("&")] if query else []
         values = {name: [value] for name, value in pairs} if QUERY.fullmatch(query) else {}
         if len(values) < len(pairs):
             return None
         wanted = asked(LIST, lambda name: values.get(name, []), PetPagination.filters)
-        if not await self._is_within_limit(environ, key):
+        if not await self._is_within_limit(sent.environ, key):
             return None
         rows = await self.way.run(wanted.steps(statements, connection.vendor))
         page, last_id = wanted.cut(rows, statements)
-        return page, link_to(f"{origin}{LIST}", wanted.next_query(last_id)) if last_id else ""
+        return page, link_to(f"{sent.origin}{LIST}", wanted.next_query(last_id)) if last_id else ""
 
-    async def _one(self, environ: Environ, key: CachedKey, path: str) -> tuple[dict[str, Any], str] | None:
+    async def _one(self, sent: Sent, key: CachedKey) -> tuple[dict[str, Any], str] | None:
         """Return the animal, which has no `Link` of its own."""
-        pk = parse_id(path.removeprefix(ONE))
-        found = await self.way.run(statements.one(pk)) if pk and await self._is_within_limit(environ, key) else []
+        pk = parse_id(sent.path.removeprefix(ONE))
+        found = await self.way.run(statements.one(pk)) if pk and await self._is_within_limit(sent.environ, key) else []
         return (statements.shown(found[0]), "") if found else None
 
     async def _is_within_limit(self, environ: Environ, key: CachedKey) -> bool:
@@ -205,7 +239,6 @@ def _may_be_plain(environ: Environ) -> bool:
     return (
         environ["REQUEST_METHOD"] in {"GET", "HEAD"}
         and (path == LIST or (path.startswith(ONE) and parse_id(path.removeprefix(ONE)) is not None))
-        and "HTTP_AUTHORIZATION" in environ
         and not any(environ.get(name) for name in UNUSUAL)
         and environ.get("CONTENT_LENGTH", "") in {"", "0"}
         and not (settings.CORS_ALLOWED_ORIGINS and "HTTP_ORIGIN" in environ)

@@ -353,6 +353,7 @@ CORS_EXPOSE_HEADERS = [
     "Location",
     "RateLimit",
     "RateLimit-Policy",
+    "Request-Outcome",
     "Retry-After",
     "Sunset",
     "WWW-Authenticate",

@@ -45,7 +45,7 @@ RETRYABLE = {"40001", "40P01"}
 LOCK_NOT_AVAILABLE = "55P03"
 
 breaker = Breaker(seconds=1)
-"""Open after a connection to PostgreSQL failed: for a second, nobody else waits for one."""
+"""Open after a connection to PostgreSQL failed: for a second, no one else waits for one."""
 
 # https://www.sqlite.org/rescode.html, primary codes
 FAILURE_BY_SQLITE_CODE = {
@@ -102,9 +102,13 @@ def cut_off(wrapper: BaseDatabaseWrapper) -> None:
     The socket is shut down, and no statement is canceled: a COMMIT that waits for a standby may still be done.
     """
     if wrapper.vendor == "postgresql" and wrapper.connection is not None:
-        # It may have ended just now.
-        with suppress(Exception), socket(fileno=os.dup(wrapper.connection.fileno())) as shared:
-            shared.shutdown(SHUT_RDWR)
+        shut_down(wrapper.connection)
+
+
+def shut_down(raw: Any) -> None:
+    """Shut down the socket of a connection of psycopg's, unless it has just ended."""
+    with suppress(Exception), socket(fileno=os.dup(raw.fileno())) as shared:
+        shared.shutdown(SHUT_RDWR)
 
 
 def drop_closed(**_signal: Any) -> None:
@@ -141,7 +145,22 @@ def watch_commits(*, connection: BaseDatabaseWrapper, **_signal: Any) -> None:
 
 def reset_commit_state() -> None:
     """Begin a request: every COMMIT of this thread is confirmed."""
-    _thread.unconfirmed = False
+    _thread.unconfirmed = _thread.committing = False
+
+
+def begin_commit() -> None:
+    """Say that the COMMIT is about to be sent: until `end_commit`, its outcome is not known."""
+    _thread.committing = True
+
+
+def end_commit() -> None:
+    """Say that the database responded to the COMMIT, which is done or not done."""
+    _thread.committing = False
+
+
+def outcome_is_unknown() -> bool:
+    """Return whether a COMMIT of this thread may be done although the request fails."""
+    return commit_unconfirmed() or getattr(_thread, "committing", False)
 
 
 def commit_unconfirmed() -> bool:

@@ -53,6 +53,11 @@ HEADERS: dict[str, Schema] = {
         pattern='^Bearer realm="petstore"(, error="invalid_token")?$',
     ),
     "Retry-After": {"description": "Seconds to wait.", "schema": {"type": "integer", "minimum": 1}},
+    "Request-Outcome": {
+        "description": "Whether the request was not done, or its outcome is not known. Without this header it is not "
+        "known either. An `Idempotency-Key` makes it safe to retry in both cases.",
+        "schema": {"type": "string", "enum": ["not-done", "unknown"]},
+    },
     "RateLimit-Policy": _text_header("Sent if a limit is set: `q` requests in `w` seconds (IETF draft)."),
     "RateLimit": _text_header("Sent if a limit is set: `r` requests left, more in `t` seconds (IETF draft)."),
     "API-Key-Expiration": _text_header(
@@ -132,6 +137,7 @@ def _headers_of(status: str, *, action: str, deprecated: bool) -> dict[str, str]
     names += ["Location", "Idempotency-Replayed"] if status == "201" else []
     names += ["WWW-Authenticate"] if status == "401" else []
     names += ["Retry-After"] if status in {"409", "429", "503"} else []
+    names += ["Request-Outcome"] if status == "503" and action == "create" else []
     names += ["RateLimit-Policy", "RateLimit", "API-Key-Expiration"] if status != "401" else []
     names += ["Deprecation", "Sunset"] if deprecated else []
     headers = {name: name for name in names}

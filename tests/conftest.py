@@ -38,6 +38,7 @@ SLOW_ON_EACH_DATABASE = (
     "contract/test_description_holds.py",
     "pets/importing/test_runs.py",
     "properties/",
+    "test_door.py",
     "test_live.py",
 )
 """Tests that take long and depend on transactions and locks: `make test-all` runs them on each database."""

@@ -22,11 +22,9 @@ class BearerKeyAuthentication(BaseAuthentication):
     def authenticate(self, request: Request) -> tuple[None, CachedKey]:
         """Return the key, or raise `AuthenticationFailed` with one of the four `api_key_…` codes."""
         header = request.META.get("HTTP_AUTHORIZATION")
-        if header is None:
-            raise AuthenticationFailed(MISSING, "api_key_missing")
-        key = find_key(header)
+        key = None if header is None else find_key(header)
         if key is None:
-            raise AuthenticationFailed(INVALID, "api_key_invalid")
+            raise no_key(header)
         request._request.known_key = key  # type: ignore[attr-defined]  # noqa: SLF001 - middleware sees the inner request
         if key.revoked_at is not None:
             raise AuthenticationFailed(REVOKED, "api_key_revoked")
@@ -36,10 +34,22 @@ class BearerKeyAuthentication(BaseAuthentication):
         return None, key
 
     def authenticate_header(self, request: Request) -> str:
-        """Return the challenge of a 401 (RFC 6750, section 3)."""
-        scheme, token = _split(request.META.get("HTTP_AUTHORIZATION", ""))
-        error = ', error="invalid_token"' if scheme == "bearer" and token else ""
-        return f'Bearer realm="petstore"{error}'
+        """Return the challenge of a 401."""
+        return challenge(request.META.get("HTTP_AUTHORIZATION", ""))
+
+
+def no_key(header: str | None) -> AuthenticationFailed:
+    """Return the error for a request whose `Authorization` has no key of ours."""
+    if header is None:
+        return AuthenticationFailed(MISSING, "api_key_missing")
+    return AuthenticationFailed(INVALID, "api_key_invalid")
+
+
+def challenge(header: str) -> str:
+    """Return the challenge of a 401 (RFC 6750, section 3) to this `Authorization`."""
+    scheme, token = _split(header)
+    error = ', error="invalid_token"' if scheme == "bearer" and token else ""
+    return f'Bearer realm="petstore"{error}'
 
 
 def has_expired(key: CachedKey) -> bool:

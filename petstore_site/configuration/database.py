@@ -31,9 +31,9 @@ PREPARED_AFTER = 2
 def parse_database_url(url: str, *, base_dir: Path, serving: bool, pgbouncer: bool) -> dict[str, Any]:
     """Return Django's settings for one database.
 
-    `serving` says that this process serves requests: each of its threads keeps a connection with short
-    deadlines and prepared statements, and fails at once while the database is lost; commands and migrations do not. Behind PgBouncer in transaction
-    mode nothing is prepared, and the role carries the deadlines, since it forwards no options.
+    `serving` says that this process serves requests: each of its threads keeps a connection with short deadlines and
+    prepared statements, and fails at once while the database is lost; commands and migrations do not. Behind PgBouncer
+    in transaction mode nothing is prepared, and the role carries the deadlines, since it forwards no options.
 
     Raises `ValueError` with a sentence that says which forms are valid and never repeats the address.
     """

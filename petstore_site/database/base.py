@@ -2,16 +2,17 @@
 
 from typing import Any
 
+from django.db import Error
 from django.db.backends.postgresql import base
 from psycopg import OperationalError
 
-from rest.database_errors import breaker
+from rest.database_errors import BROKEN, begin_commit, breaker, end_commit, failure_of
 
 CLOSED = "No connection is tried: one failed less than a second ago."
 
 
 class DatabaseWrapper(base.DatabaseWrapper):
-    """After a connection failed, nobody waits for another one for a second."""
+    """After a connection failed, nobody waits for another one for a second. It is known whether a COMMIT was sent."""
 
     def get_new_connection(self, conn_params: Any) -> Any:
         """Open a connection; raises `OperationalError`."""
@@ -24,3 +25,13 @@ class DatabaseWrapper(base.DatabaseWrapper):
             raise
         breaker.succeed()
         return opened
+
+    def _commit(self) -> None:
+        begin_commit()
+        try:
+            super()._commit()  # type: ignore[misc]  # it has no types
+        except Error as error:
+            if failure_of(error) is not BROKEN:  # the database rolled back
+                end_commit()
+            raise
+        end_commit()

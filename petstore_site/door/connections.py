@@ -6,11 +6,11 @@ from typing import Any
 from django.db import OperationalError, connection
 from psycopg import AsyncConnection, Error
 
-from rest.database_errors import breaker, has_ended
+from rest.database_errors import breaker, has_ended, shut_down
 from rest.statements import Row, Steps, run_async
 
-SECONDS = 3.5
-"""How long a read may take, with the wait for a connection."""
+SECONDS = 3
+"""How long a read waits for a connection, and then for the database."""
 
 
 class Connections:
@@ -23,21 +23,28 @@ class Connections:
     async def run(self, steps: Steps) -> list[Row]:
         """Run the statements and return the rows; raises Django's `OperationalError`, whatever fails."""
         try:
-            async with asyncio.timeout(SECONDS), self._room:
-                return await self._run(steps)
+            async with asyncio.timeout(SECONDS):
+                await self._room.acquire()
         except TimeoutError as error:
-            breaker.fail()
             raise OperationalError from error
+        try:
+            return await self._run(steps)
         except Error as error:
             raise OperationalError from error
+        finally:
+            self._room.release()
 
     async def _run(self, steps: Steps) -> list[Row]:
         used = await self._open()
+        # Not a timeout of the task: a canceled one would wait for the database to cancel the statement.
+        deadline = asyncio.get_running_loop().call_later(SECONDS, _cut_off, used)
         try:
             rows = await run_async(steps, used)
         except BaseException:
             await used.close()
             raise
+        finally:
+            deadline.cancel()
         self._idle.append(used)
         return rows
 
@@ -56,6 +63,11 @@ class Connections:
             raise
         breaker.succeed()
         return opened
+
+
+def _cut_off(used: AsyncConnection[Row]) -> None:
+    breaker.fail()
+    shut_down(used)
 
 
 def _parameters() -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """The one place where every request comes in: it responds itself, or has Django respond in a thread."""
 
 import asyncio
+import logging
 import time
 from collections.abc import Awaitable, Callable, Iterable
 from typing import Any
@@ -26,11 +27,9 @@ from rest.errors import CODES, APIError, error_response
 from rest.limits import Counted, count, waits_for_cache
 from rest.statements import Row, Steps
 
+logger = logging.getLogger(__name__)
+
 Send = Callable[[dict[str, Any]], Awaitable[None]]
-
-RETRY_AFTER = {BusyError: 1, LateError: 2}
-"""Seconds after which a caller may try again."""
-
 
 CLOSE = ("Connection", "close")
 """What announces that the rest of a body will not be read."""
@@ -92,13 +91,21 @@ class Door:
             await self._threads.respond(environ, send_part)
         except APIError as error:
             rejected = error_response(CODES[str(error.get_codes())], str(error.detail))
-            await _send(send, self._make(environ, lambda _request: rejected))
-        except (BusyError, LateError) as error:
-            wait = RETRY_AFTER[type(error)]
-            await _send(send, self._make(environ, lambda request: error_pages.unavailable(request, wait)))
+            status, headers, body = self._make(environ, lambda _request: rejected)
+            await _send(send, (status, headers | dict([CLOSE]), body))
+        except BusyError:
+            await _send(send, self._make(environ, lambda request: error_pages.unavailable(request, 1)))
+        except LateError:
+            late = self._make(
+                environ, lambda request: error_pages.unavailable(request, 2, may_be_done=True), seen=False
+            )
+            logger.warning("No response in time. The caller got a 503, the thread its database connection closed.")
+            await _send(send, late)
 
-    def _make(self, environ: Environ, view: Callable[[HttpRequest], HttpResponse], *, route: str = "") -> Response:
-        """Return a response of our own, and say that it was made."""
+    def _make(
+        self, environ: Environ, view: Callable[[HttpRequest], HttpResponse], *, route: str = "", seen: bool = True
+    ) -> Response:
+        """Return a response of our own, and say what became of the request unless a thread says it."""
         name = environ["HTTP_X_REQUEST_ID"] = request_id(environ.get("HTTP_X_REQUEST_ID", ""))
         begin_request(name)
         request = Request(environ)
@@ -111,7 +118,8 @@ class Door:
         }
         seconds = time.perf_counter() - environ[STARTED]
         code, message = getattr(response, "error_code", ""), getattr(response, "error_message", "")
-        observe(Seen(name, str(request.method), request.path, route, response.status_code, seconds, code, message))
+        if seen:
+            observe(Seen(name, str(request.method), request.path, route, response.status_code, seconds, code, message))
         return response.status_code, headers, response.content
 
 

@@ -21,7 +21,7 @@ CHECK_SECONDS = 60
 class Reloading:
     """Checks the new code, starts its workers, and stops the old ones when the new ones are ready.
 
-    The master goes on meanwhile. A signal that comes while the code is checked is answered by one more reload.
+    The master goes on meanwhile. Signals that come while the code is checked lead to one more reload.
     """
 
     def __init__(self, server: Arbiter) -> None:
@@ -72,9 +72,10 @@ class Check:
         self._began = time.monotonic()
         self._said: IO[str] = TemporaryFile("w+", encoding="utf-8")  # noqa: SIM115 - it lasts as long as the check
         command = 'trap "" HUP; "$0" manage.py check 2>&1; echo "exit $?"'
-        self._process = subprocess.Popen(  # the master reaps it, so that its exit status must be written
+        # The master reaps it, so that it must write its exit status.
+        self._process = subprocess.Popen(  # noqa: S603
             ["/bin/sh", "-c", command, sys.executable], cwd=ROOT, stdin=subprocess.DEVNULL, stdout=self._said
-        )  # noqa: S603
+        )
 
     def is_done(self) -> bool:
         """Return whether it ended, or has had its time."""

@@ -104,7 +104,7 @@ class Threads:
             self._average_seconds += WEIGHT * (time.monotonic() - begun - self._average_seconds)
             for room in rooms:
                 room.release()
-            done.exception()  # nobody else asks for it after a deadline
+            done.exception()  # no one else asks for it after a deadline
 
         return leave
 

@@ -1,6 +1,6 @@
 """gunicorn's asynchronous worker, with Errors (docs/decisions/0032) and limits of time where it has none.
 
-gunicorn's master imports this file, so that it must not import ours: workers of the next reload load them anew.
+gunicorn's master imports this file, so that it must not import ours: the workers after a reload load the new ones.
 """
 
 import asyncio
@@ -74,7 +74,7 @@ class Protocol(ASGIProtocol):  # type: ignore[misc]  # gunicorn has no types
             self._callback_parser.feed(data)  # type: ignore[has-type]
         except (ParseError, ParseException) as error:
             if self.is_idle:
-                self._send_error_response(400, str(error))
+                self._send_error_response(400, f"{type(error).__name__}: {error}")
                 self._close_transport()
             else:
                 self._end_body()

@@ -11,6 +11,7 @@ from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import render
 from django.views.decorators.csrf import csrf_exempt
+from rest_framework.permissions import SAFE_METHODS
 
 from history.acting import acting
 from petstore_site import metrics
@@ -105,9 +106,13 @@ def server_error(request: HttpRequest) -> HttpResponse:
     return response or _respond(request, ErrorCode.INTERNAL_ERROR)
 
 
-def unavailable(request: HttpRequest, retry_after: int) -> HttpResponse:
-    """Return 503; `retry_after` is in seconds."""
-    return _respond(request, ErrorCode.UNAVAILABLE, retry_after=retry_after)
+def unavailable(request: HttpRequest, retry_after: int, *, may_be_done: bool = False) -> HttpResponse:
+    """Return 503, for a writing request with whether it may be done nevertheless; `retry_after` is in seconds."""
+    response = _respond(request, ErrorCode.UNAVAILABLE, retry_after=retry_after)
+    if request.method not in SAFE_METHODS:
+        unknown = may_be_done or database_errors.outcome_is_unknown()
+        response["Request-Outcome"] = "unknown" if unknown else "not-done"
+    return response
 
 
 def unconfirmed(request: HttpRequest) -> HttpResponse:

@@ -1,0 +1,174 @@
+"""Whatever hangs, every request is answered in time: the limits of docs/operations.md, with a real PostgreSQL."""
+
+import os
+import signal
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, contextmanager
+from typing import NamedTuple
+
+import psycopg
+import pytest
+
+from tests.server import Answer, Gunicorn, manage, running_server, until
+from tests.with_postgresql import Server
+
+LONGEST = 7.0
+"""Seconds that any request may take."""
+
+SLACK = 1.0
+"""Seconds for a machine that is busy with other tests."""
+
+UNAVAILABLE = {"code": "unavailable", "message": "The service is temporarily unavailable.", "status": 503}
+
+
+class Timed(NamedTuple):
+    """A response, and how long it took."""
+
+    answer: Answer
+    seconds: float
+
+
+@pytest.fixture(scope="module")
+def service(postgresql: Server) -> Iterator[Gunicorn]:
+    """One worker with four threads."""
+    manage({"PATH": os.environ["PATH"], "DATABASE_URL": postgresql.url}, "migrate", "--verbosity=0")
+    with running_server(database=postgresql.url, workers=1) as service:
+        yield service
+
+
+@pytest.fixture(scope="module")
+def key(service: Gunicorn) -> str:
+    service.manage("load_demo_data")
+    return str(service.manage_json("issue_api_key", "Caller")["key"])
+
+
+def timed(send: Callable[[], Answer]) -> Timed:
+    begun = time.monotonic()
+    return Timed(send(), time.monotonic() - begun)
+
+
+def get(service: Gunicorn, key: str, path: str = "/v1/pets") -> Timed:
+    return timed(lambda: service.get(path, key))
+
+
+def post(service: Gunicorn, key: str) -> Timed:
+    return timed(lambda: service.post("/v1/pets", key, {"name": "Rex", "categoryId": 1}))
+
+
+def livez(service: Gunicorn) -> Timed:
+    return timed(lambda: service.send("GET", "/livez"))
+
+
+def at_once(*sends: Callable[[], Timed]) -> list[Timed]:
+    with ThreadPoolExecutor(len(sends)) as pool:
+        return [future.result() for future in [pool.submit(send) for send in sends]]
+
+
+def assert_alive(service: Gunicorn) -> None:
+    """`/livez` needs neither the database nor a thread."""
+    alive = livez(service)
+    assert (alive.answer.status, alive.seconds < 0.2 + SLACK) == (200, True), alive
+
+
+def assert_well(service: Gunicorn, key: str) -> None:
+    """Reads and writes work again within 2 s, in every thread."""
+    begun = time.monotonic()
+    until(lambda: post(service, key).answer.status == 201)
+    assert time.monotonic() - begun < 2 + SLACK
+    answers = at_once(*[lambda: post(service, key)] * 6, *[lambda: get(service, key)] * 6)
+    assert Counter(each.answer.status for each in answers) == {201: 6, 200: 6}
+
+
+def test_a_stopped_database_fails_soon_and_then_at_once(service: Gunicorn, postgresql: Server, key: str) -> None:
+    assert_well(service, key)
+    postgresql.stop()
+    try:
+        first = at_once(*[lambda: get(service, key)] * 24, *[lambda: post(service, key)] * 8)
+        assert {each.answer.status for each in first} == {503}
+        assert max(each.seconds for each in first) < 2.5 + SLACK
+        assert_alive(service)
+        after = post(service, key)
+        assert (after.answer.json(), after.seconds < 0.2 + SLACK) == (UNAVAILABLE, True)
+        assert (after.answer.headers["Retry-After"], after.answer.headers["Request-Outcome"]) == ("2", "not-done")
+    finally:
+        postgresql.start()
+    assert_well(service, key)
+
+
+def test_a_frozen_database_holds_no_request_longer_than_the_limit(
+    service: Gunicorn, postgresql: Server, key: str
+) -> None:
+    assert_well(service, key)
+    with frozen(postgresql), ThreadPoolExecutor(1) as pool:
+        callers = pool.submit(at_once, *[lambda: get(service, key)] * 20, *[lambda: post(service, key)] * 10)
+        for _ in range(5):
+            time.sleep(0.5)
+            assert_alive(service)
+        answers = callers.result()
+        assert {each.answer.status for each in answers} == {503}
+        assert max(each.seconds for each in answers) < LONGEST + SLACK
+    assert_well(service, key)
+
+
+def test_a_commit_that_waits_for_a_lost_standby(service: Gunicorn, postgresql: Server, key: str) -> None:
+    assert_well(service, key)
+    with standby_lost(postgresql), ThreadPoolExecutor(1) as pool:
+        writers = pool.submit(at_once, *[lambda: post(service, key)] * 8)
+        for path in ("/v1/pets", "/v1/pets/1", "/v1/categories", "/readyz") * 2:
+            time.sleep(0.3)
+            read = get(service, key, path)
+            assert (path, read.answer.status) == (path, 200)
+            assert read.seconds < 1 + SLACK
+            assert_alive(service)
+        written = writers.result()
+    assert [each.answer.json() for each in written] == [UNAVAILABLE] * 8
+    assert max(each.seconds for each in written) < LONGEST + SLACK
+    outcomes = Counter(each.answer.headers["Request-Outcome"] for each in written)
+    assert outcomes == {"unknown": 3, "not-done": 5}, "three of four threads write, the others wait in vain"
+    assert_well(service, key)
+
+
+def test_a_server_that_is_told_to_stop_amid_a_hang(postgresql: Server, key: str, service: Gunicorn) -> None:
+    assert_well(service, key)
+    with running_server(database=postgresql.url, workers=1) as stopping:
+        post(stopping, key)
+        with frozen(postgresql), ThreadPoolExecutor(1) as pool:
+            late = pool.submit(post, stopping, key)
+            time.sleep(0.5)
+            begun = time.monotonic()
+            stopping.process.send_signal(signal.SIGTERM)
+            stopping.process.wait(30)
+            assert time.monotonic() - begun < 12
+            assert late.result().answer.status == 503
+
+
+@contextmanager
+def frozen(postgresql: Server) -> Iterator[None]:
+    """Stop all processes of the server in the block, as a silent partition would."""
+    assert postgresql.process
+    with closing(psycopg.connect(postgresql.url)) as connection:
+        backends = [
+            row[0] for row in connection.execute("SELECT pid FROM pg_stat_activity WHERE pid <> pg_backend_pid()")
+        ]
+    processes = [postgresql.process.pid, *backends]
+    for process in processes:
+        os.kill(process, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        for process in processes:
+            os.kill(process, signal.SIGCONT)
+
+
+@contextmanager
+def standby_lost(postgresql: Server) -> Iterator[None]:
+    """Let every COMMIT of new connections in the block wait for a standby that is not there."""
+    with closing(psycopg.connect(postgresql.url, user="postgres", autocommit=True)) as connection:
+        for change in ("SET synchronous_commit = on", "RESET synchronous_commit"):
+            connection.execute(f"ALTER ROLE petstore {change}")
+            connection.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'petstore'")
+            if change.startswith("SET"):
+                yield

@@ -1,0 +1,163 @@
+"""The asynchronous door: what it does itself is what Django would do, and it admits no more than it can serve."""
+
+import http.client
+import random
+import socket
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from tests.server import Answer, Gunicorn, bearer, migrated_database, running_server, send_on
+
+DIFFERENT = {"date", "x-request-id"}
+QUERIES = [
+    "limit=1",
+    "limit=3",
+    "limit=100",
+    "limit=0",
+    "limit=x",
+    "status=sold",
+    "status=lost",
+    "cursor=x",
+    "a=b",
+    "%",
+]
+PATHS = ["/v1/pets", "/v1/pets", "/v1/pets", "/v1/pets/1", "/v1/pets/360", "/v1/pets/999999", "/v1/pets/0", "/v1/pets/"]
+HEADERS: list[dict[str, str]] = [
+    {}, {}, {"If-None-Match": "*"}, {"If-None-Match": '"x"'}, {"Authorization": "Bearer x"}, {"Authorization": "Basic x"},
+    {"Host": "evil.example"}, {"X-Forwarded-Proto": "https"}, {"Accept": "text/html"}, {"Origin": "https://a.example"},
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def database() -> Iterator[str]:
+    with migrated_database() as url:
+        yield url
+
+
+@pytest.fixture(scope="module")
+def server(database: str) -> Iterator[Gunicorn]:
+    with running_server(database=database, workers=1, ALLOWED_HOSTS="127.0.0.1") as server:
+        server.manage("load_demo_data")
+        yield server
+
+
+@pytest.fixture(scope="module")
+def key(server: Gunicorn) -> str:
+    return str(server.manage_json("issue_api_key", "Caller")["key"])
+
+
+def connection_to(server: Gunicorn) -> http.client.HTTPConnection:
+    return http.client.HTTPConnection("127.0.0.1", server.port, timeout=10)
+
+
+def shown(answer: Answer) -> tuple[int, list[tuple[str, str]], bytes]:
+    headers = [(name.lower(), _steady(name, value)) for name, value in answer.headers.items()]
+    return answer.status, sorted(pair for pair in headers if pair[0] not in DIFFERENT), answer.body
+
+
+def _steady(name: str, value: str) -> str:
+    return "; ".join(sorted(value.split("; "))) if name == "Content-Security-Policy" else value
+
+
+def test_plain_reads_are_those_of_the_viewset(database: str, server: Gunicorn, key: str) -> None:
+    numbers = random.Random(1)
+    with running_server(database=database, workers=1, ALLOWED_HOSTS="127.0.0.1", PLAIN_READS="false") as plain:
+        through, around = connection_to(server), connection_to(plain)
+        statuses: Counter[int] = Counter()
+        for _ in range(400):
+            query = "&".join(numbers.sample(QUERIES, numbers.randrange(3)))
+            target = f"{numbers.choice(PATHS)}?{query}" if query else numbers.choice(PATHS)
+            method = numbers.choice(["GET", "GET", "GET", "HEAD", "OPTIONS"])
+            headers = bearer(key) | {"Host": "127.0.0.1"} | numbers.choice(HEADERS)
+            got, wanted = (shown(send_on(each, method, target, headers=headers)) for each in (through, around))
+            assert got == wanted, (method, target, headers)
+            statuses[got[0]] += 1
+        through.close()
+        around.close()
+    assert set(statuses) >= {200, 304, 400, 401, 404}
+
+
+@pytest.mark.parametrize("method", ["GET", "HEAD", "OPTIONS", "POST"])
+def test_livez_is_that_of_django(server: Gunicorn, method: str) -> None:
+    answer = server.send(method, "/livez")
+    status, body = {
+        "GET": (200, b'{"status": "alive"}'),
+        "HEAD": (200, b""),
+        "OPTIONS": (204, b""),
+        "POST": (
+            405,
+            b'{"code":"method_not_allowed","message":"This path does not support this method.","status":405}',
+        ),
+    }[method]
+    assert (answer.status, answer.body) == (status, body)
+    assert answer.headers["X-Frame-Options"] == "DENY"
+    assert answer.headers["X-Request-ID"]
+
+
+def test_slow_clients_hold_no_thread(server: Gunicorn, key: str) -> None:
+    head = (
+        f"POST /v1/pets HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer {key}\r\n"
+        "Content-Type: application/json\r\nContent-Length: 100\r\n\r\n{"
+    )
+    slow = [socket.create_connection(("127.0.0.1", server.port)) for _ in range(30)]
+    try:
+        for each in slow:
+            each.sendall(head.encode())
+        begun = time.monotonic()
+        assert server.post("/v1/pets", key, {"name": "Rex", "categoryId": 1}).status == 201
+        assert time.monotonic() - begun < 3
+    finally:
+        for each in slow:
+            each.close()
+
+
+def test_a_form_that_is_too_large_is_rejected_unread(server: Gunicorn) -> None:
+    answer = _post_form(server, length=16 * 1024 * 1024 + 1)
+    assert (answer.status, answer.headers["Connection"]) == (413, "close")
+    assert answer.json() == {"code": "body_too_large", "message": "The form is larger than 16 MiB.", "status": 413}
+
+
+def _post_form(server: Gunicorn, *, length: int) -> Answer:
+    with socket.create_connection(("127.0.0.1", server.port), 10) as connection:
+        connection.sendall(
+            f"POST /admin/login/ HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: {length}\r\n\r\n".encode()
+        )
+        with http.client.HTTPResponse(connection) as response:
+            response.begin()
+            return Answer(response.status, response.headers, response.read())
+
+
+def test_overload_is_rejected_early_and_what_is_accepted_ends_soon(server: Gunicorn, key: str) -> None:
+    """150 callers that never wait: each gets 201, or 503 and when to come back."""
+    taken: list[tuple[int, float, str | None]] = []
+    stop = threading.Event()
+
+    def call() -> None:
+        connection = connection_to(server)
+        while not stop.is_set():
+            begun = time.monotonic()
+            answer = send_on(
+                connection, "POST", "/v1/pets", body=b'{"name":"Rex","categoryId":1}',
+                headers=bearer(key) | {"Content-Type": "application/json"},
+            )  # fmt: skip
+            taken.append((answer.status, time.monotonic() - begun, answer.headers["Retry-After"]))
+        connection.close()
+
+    with ThreadPoolExecutor(150) as pool:
+        callers = [pool.submit(call) for _ in range(150)]
+        time.sleep(4)
+        alive = server.send("GET", "/livez")
+        stop.set()
+        for caller in callers:
+            caller.result()
+    assert alive.status == 200
+    accepted = sorted(seconds for status, seconds, _ in taken if status == 201)
+    assert len(accepted) > 50
+    assert {(status, after) for status, _, after in taken} <= {(201, None), (503, "1"), (503, "2")}
+    assert accepted[int(len(accepted) * 0.99)] < 4
+    assert server.post("/v1/pets", key, {"name": "Rex", "categoryId": 1}).status == 201
