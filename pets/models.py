@@ -1,5 +1,6 @@
 """Animals, their history, and the imports that brought them."""
 
+from datetime import UTC, date, datetime, time
 from typing import ClassVar, Self
 
 from django.conf import settings
@@ -45,12 +46,22 @@ STANDING = (ImportState.DONE, ImportState.PARTLY_UNDONE)
 """Imports whose animals, or some of them, are as they left them: there is something to undo."""
 
 
+ENDED_EARLY = (ImportState.REJECTED, ImportState.STOPPED, ImportState.FAILED, ImportState.KILLED)
+"""Imports that wrote nothing, though someone meant them to."""
+
+
 class ImportRunQuerySet(models.QuerySet["ImportRun"]):
     """The filter that later imports need."""
 
     def wrote(self) -> Self:
         """Return the imports that added or changed animals and are not undone."""
         return self.filter(models.Q(created__gt=0) | models.Q(updated__gt=0), state__in=STANDING)
+
+    def troubled_since(self, day: date) -> Self:
+        """Return the imports that were started on `day` (UTC) or later and rejected rows, or ended early."""
+        began = datetime.combine(day, time(), UTC)
+        real = self.filter(started_at__gte=began).exclude(state__in=(ImportState.DRY_RUN, ImportState.UNDONE))
+        return real.filter(models.Q(rejected__gt=0) | models.Q(state__in=ENDED_EARLY))
 
 
 class ImportRun(models.Model):
