@@ -21,7 +21,7 @@ LEAST_COVERAGE := 95
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run test test-all test-nightly e2e screenshots fuzz mutants bench bench-report bench-import lint words openapi clients lock audit clean
+.PHONY: help run test test-all test-nightly e2e screenshots fuzz mutants bench bench-report bench-import lint words openapi clients lock audit sbom clean
 .PHONY: fast-sqlite fast-postgresql all-sqlite all-postgresql coverage django61 explore-sqlite explore-postgresql
 .PHONY: python port always
 
@@ -49,6 +49,7 @@ help:
 	@echo 'make clients  build the Python and TypeScript clients into clients/dist (needs node and npm)'
 	@echo 'make lock     regenerate requirements/*.txt (LOCK_ARGS=--upgrade for newer versions)'
 	@echo 'make audit    check the locked versions for known vulnerabilities (uses the network)'
+	@echo 'make sbom     list what the service is made of in the CycloneDX format, in var/sbom'
 	@echo 'make clean    remove everything created here, except var with the development database'
 
 # --- Serving ---------------------------------------------------------------------------------------------------------
@@ -330,16 +331,26 @@ lock: python
 	@$(IN_FOLDER) && $(PYTHON) -m venv "$$tmp" && "$$tmp/bin/python" -m pip install --quiet uv && cd requirements && \
 		$(COMPILE) --python-version 3.11 base.in -o base.txt && \
 		$(COMPILE) --python-version 3.11 -c base.txt dev.in -o dev.txt && \
+		$(COMPILE) --python-version 3.11 -c dev.txt opentelemetry.in -o opentelemetry.txt && \
+		$(COMPILE) --python-version 3.11 -c dev.txt sentry.in -o sentry.txt && \
 		$(COMPILE) --python-version 3.11 -c dev.txt clients.in -o clients.txt && \
 		$(COMPILE) --python-version 3.11 -c base.txt benchmarks.in -o benchmarks.txt && \
 		$(COMPILE) --python-version 3.11 -c dev.txt mutants.in -o mutants.txt && \
 		$(COMPILE) --python-version 3.13 --override django61.in dev.in -o django61.txt
 
 audit: $(DEV)
-	@for lock in requirements/*.txt; do \
-		echo "== $$lock"; \
-		$(PY) -m pip_audit --strict --require-hashes --disable-pip --progress-spinner off -r "$$lock" || failed=1; \
-	done; [ -z "$$failed" ]
+	@$(PY) tests/audit.py $(AUDIT_ARGS)
+
+# The extras have files of their own.
+SBOM := var/sbom
+
+sbom: $(DEV)
+	@mkdir -p $(SBOM)
+	@for lock in base opentelemetry sentry; do \
+		$(PY) -W ignore -m cyclonedx_py requirements requirements/$$lock.txt --pyproject pyproject.toml \
+			--output-reproducible --output-file $(SBOM)/$$lock.cdx.json || exit; \
+	done
+	@echo 'The software bill of materials is in $(SBOM).'
 
 clean:
 	rm -rf .venv .venv-* mutants clients/dist clients/typescript/node_modules $(FASTIFY) staticfiles .coverage .coverage.* .hypothesis .import_linter_cache \

@@ -32,7 +32,7 @@ class ImportState(models.TextChoices):
 
     RUNNING = "running"
     DONE = "done"
-    DRY_RUN = "dry run"
+    DRY_RUN = "dry run", "Preview"
     REJECTED = "rejected"
     ALREADY = "already imported", "Already imported"
     STOPPED = "stopped"
@@ -45,27 +45,33 @@ class ImportState(models.TextChoices):
 STANDING = (ImportState.DONE, ImportState.PARTLY_UNDONE)
 """Imports whose animals, or some of them, are as they left them: there is something to undo."""
 
+IMPORTED = (*STANDING, ImportState.UNDONE)
+"""Imports that wrote what they were to write."""
 
 ENDED_EARLY = (ImportState.REJECTED, ImportState.STOPPED, ImportState.FAILED, ImportState.KILLED)
 """Imports that wrote nothing, though someone meant them to."""
 
 
 class ImportRunQuerySet(models.QuerySet["ImportRun"]):
-    """The filter that later imports need."""
+    """The filters that later imports and the overview need."""
 
     def wrote(self) -> Self:
         """Return the imports that added or changed animals and are not undone."""
         return self.filter(models.Q(created__gt=0) | models.Q(updated__gt=0), state__in=STANDING)
 
+    def without_previews(self) -> Self:
+        """Return what was to be imported, without what was only looked at."""
+        return self.exclude(state=ImportState.DRY_RUN)
+
     def troubled_since(self, day: date) -> Self:
         """Return the imports that were started on `day` (UTC) or later and rejected rows, or ended early."""
         began = datetime.combine(day, time(), UTC)
-        real = self.filter(started_at__gte=began).exclude(state__in=(ImportState.DRY_RUN, ImportState.UNDONE))
+        real = self.without_previews().exclude(state=ImportState.UNDONE).filter(started_at__gte=began)
         return real.filter(models.Q(rejected__gt=0) | models.Q(state__in=ENDED_EARLY))
 
 
 class ImportRun(models.Model):
-    """One import. The row and the animals are committed together, so what it says is what happened."""
+    """One import, from its preview on. The row and the animals are committed together, so it says what happened."""
 
     who = models.CharField(max_length=150, help_text='"staff anna", or the account that ran the command.')
     file_name = models.CharField(max_length=255, help_text='Without its folder; "-" is standard input.')
@@ -86,6 +92,7 @@ class ImportRun(models.Model):
         max_length=64, blank=True, help_text="Of that file as it was written, in hexadecimal."
     )
     outcome = models.TextField(blank=True, help_text="Why it was rejected, stopped or failed; how it was undone.")
+    previewed_at = models.DateTimeField(null=True, help_text="When its sender saw what it would do.")
     started_at = models.DateTimeField(auto_now_add=True)
     finished_at = models.DateTimeField(null=True)
     undone_at = models.DateTimeField(null=True)

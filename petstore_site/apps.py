@@ -4,6 +4,7 @@ import sys
 from typing import Any
 
 from django.apps import AppConfig
+from django.conf import settings
 from django.contrib.admin import autodiscover
 from django.contrib.admin.apps import SimpleAdminConfig
 from django.contrib.admin.checks import check_admin_app, check_dependencies
@@ -33,6 +34,10 @@ class PetstoreSiteConfig(AppConfig):
         request_finished.connect(end_request)
         pre_create_historical_record.connect(sign)
         begin_command(sys.argv)
+        if settings.SENTRY_DSN:
+            from petstore_site import error_reports  # noqa: PLC0415 - its packages are an extra
+
+            error_reports.start()
 
 
 def _count_commit_in_doubt(**_signal: Any) -> None:

@@ -15,7 +15,6 @@ from petstore_site.request_desk.models import LONGEST_MESSAGE
 
 requests_logger = logging.getLogger("petstore.requests")
 
-READING = {"GET", "HEAD", "OPTIONS"}
 WRITING = {"POST", "PUT", "PATCH", "DELETE"}
 
 
@@ -49,8 +48,14 @@ def observe(seen: Seen) -> None:
     metrics.observe_request(method=seen.method, route=seen.route or "none", status=seen.status, seconds=seen.seconds)
     if isinstance(seen.key, CachedKey):
         usage.count(seen.key, route=_counted(seen), status=200 if seen.status == 304 else seen.status)
-    if f"{seen.path}/".startswith("/v1/") and (seen.status >= 400 or seen.method not in READING):
+    is_good_read = records.is_good_read(seen.method, seen.status)
+    if f"{seen.path}/".startswith("/v1/") and (not is_good_read or _is_recorded(seen.key)):
         records.note(_record(seen))
+
+
+def _is_recorded(key: CachedKey | None) -> bool:
+    """Return whether staff switched on the recording of all requests with this key."""
+    return key is not None and key.recorded_until is not None and key.recorded_until > timezone.now()
 
 
 def _log(seen: Seen) -> None:
@@ -69,7 +74,7 @@ def _log(seen: Seen) -> None:
 
 def _counted(seen: Seen) -> str:
     """Return the route's name, followed by a space and the method unless it reads: one path can have several."""
-    if seen.method in READING:
+    if seen.method in records.READING:
         return seen.route
     return f"{seen.route} {seen.method if seen.method in WRITING else 'OTHER'}"
 

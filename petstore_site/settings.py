@@ -7,6 +7,7 @@ settings instead of falling back to a convenient default.
 import os
 import re
 from datetime import UTC, datetime, timedelta
+from importlib.util import find_spec
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import Any
@@ -103,6 +104,26 @@ def _cache_address(text: str) -> str:
     return text.replace("valkey", "redis", 1) if text.startswith("valkey") else text
 
 
+def _collector_address(text: str) -> str:
+    sentence = "must be an http or https address, such as http://collector:4318."
+    if _split(text, sentence).scheme not in {"http", "https"}:
+        raise ValueError(sentence)
+    return text
+
+
+def _sentry_address(text: str) -> str:
+    sentence = "must be https://KEY@HOST/PROJECT, as Sentry shows it."
+    parts = _split(text, sentence)
+    if parts.scheme not in {"http", "https"} or not parts.username or not parts.path[-1:].isdecimal():
+        raise ValueError(sentence)
+    return text
+
+
+def _needs(name: str, value: str, module: str, lock: str) -> None:
+    if value and find_spec(module) is None:
+        env.reject(name, f"needs more packages: pip install --require-hashes -r requirements/{lock}.txt")
+
+
 SECRET_KEY = _secret_key()
 SECRET_KEY_FALLBACKS = env.items("SECRET_KEY_FALLBACKS")
 
@@ -118,6 +139,17 @@ if HOSTED and "*" in ALLOWED_HOSTS:
 
 PRODUCTION_URL = env.parsed("PRODUCTION_URL", _api_address, "https://petstore.example/v1")
 STAGING_URL = env.parsed("STAGING_URL", _api_address, "https://staging.petstore.example/v1")
+
+# --- Traces and error reports, off by default ---------------------------------------------------
+
+TRACES_URL = env.parsed("OTEL_EXPORTER_OTLP_ENDPOINT", _collector_address, "")
+"""The collector of OpenTelemetry that traces are sent to. Its exporter reads this and other `OTEL_` variables."""
+
+SENTRY_DSN = env.parsed_secret("SENTRY_DSN", _sentry_address, "")
+"""Where errors are reported."""
+
+_needs("OTEL_EXPORTER_OTLP_ENDPOINT", TRACES_URL, "opentelemetry", "opentelemetry")
+_needs("SENTRY_DSN", SENTRY_DSN, "sentry_sdk", "sentry")
 
 # --- What the service is made of ----------------------------------------------------------------
 
@@ -150,6 +182,7 @@ CORS_ALLOWED_ORIGINS: list[str] = env.parsed("CORS_ALLOWED_ORIGINS", _origins, [
 
 MIDDLEWARE = [
     "petstore_site.middleware.ObservingMiddleware",
+    *(["petstore_site.tracing.TracingMiddleware"] if TRACES_URL else []),
     "petstore_site.api.APIMiddleware",  # what follows is for pages
     "petstore_site.middleware.HeadMiddleware",
     "django.middleware.security.SecurityMiddleware",
@@ -242,8 +275,8 @@ env.parsed("RATE_LIMIT", parse_rate, None)
 API_BODY_LIMIT = 64 * 1024
 """Bytes a request body under /v1 may have."""
 
-PLAIN_READS = env.flag("PLAIN_READS", default=True)
-"""Whether plain reads of animals are responded to before Django (docs/decisions/0040)."""
+PLAIN_READS = env.flag("PLAIN_READS", default=not TRACES_URL)
+"""Whether plain reads of animals are responded to before Django (docs/decisions/0040). Then they have no traces."""
 
 IDEMPOTENCY_LIFETIME = timedelta(hours=24)
 
@@ -359,7 +392,11 @@ SECURE_SSL_REDIRECT = HOSTED and BEHIND_TLS_PROXY  # without a proxy, we cannot 
 SECURE_REDIRECT_EXEMPT = [r"^v1(/|$)", r"^(livez|readyz)$"]  # the API responds with Errors, not with redirects
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if BEHIND_TLS_PROXY else None
 SECURE_HSTS_SECONDS = 365 * 24 * 60 * 60 if HOSTED else 0
-SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = HOSTED
+SECURE_HSTS_INCLUDE_SUBDOMAINS = HOSTED
+SECURE_HSTS_PRELOAD = env.flag("HSTS_PRELOAD", default=False)
+"""Whether browsers can list the domain as one that is always on HTTPS, which takes months to undo."""
+
+SILENCED_SYSTEM_CHECKS = ["security.W021"]  # it recommends preloading
 X_FRAME_OPTIONS = "DENY"
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": f"django.contrib.auth.password_validation.{name}"}

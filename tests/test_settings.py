@@ -126,6 +126,14 @@ ORIGINS = "must be origins such as https://shop.example, separated by commas."
         ],
         ({"CACHE_URL": "memcached://hunter2@h"}, CACHE_FORMS),
         *[
+            ({"OTEL_EXPORTER_OTLP_ENDPOINT": url}, "OTEL_EXPORTER_OTLP_ENDPOINT: must be an http or https address, such as http://collector:4318.")
+            for url in ("collector:4318", "grpc://collector:4317")
+        ],
+        *[
+            ({"SENTRY_DSN": url}, "SENTRY_DSN: must be https://KEY@HOST/PROJECT, as Sentry shows it.")
+            for url in ("https://sentry.example/7", "https://hunter2@sentry.example/", "ftp://hunter2@sentry.example/7")
+        ],
+        *[
             ({"CACHE_URL": url}, CACHE_FORMS)
             for url in ("memory://x", "redis:127.0.0.1", "redis://h:abc/0", "redis://h/abc", "redis://h/0?a=b", "redis://:hunter2@h\u2100/0")
         ],
@@ -191,9 +199,19 @@ def test_production_is_for_browsers_that_use_tls() -> None:
         "settings.SECURE_HSTS_SECONDS, settings.SECURE_HSTS_INCLUDE_SUBDOMAINS, settings.SECURE_HSTS_PRELOAD, "
         "settings.CSRF_COOKIE_SECURE, settings.CSRF_COOKIE_HTTPONLY",
     )
-    assert shown.stdout == "31536000 True True True True\n"
+    assert shown.stdout == "31536000 True False True True\n"
     shown = start({}, "settings.SECURE_HSTS_SECONDS, settings.CSRF_COOKIE_SECURE, settings.SESSION_COOKIE_SECURE")
     assert shown.stdout == "0 False False\n"
+
+
+def test_browsers_preload_the_domain_only_when_asked_to() -> None:
+    sent = (
+        "__import__('django').setup(), __import__('django.test').test.Client()"
+        ".get('/livez', headers={'host': 'petstore.example', 'x-forwarded-proto': 'https'})['Strict-Transport-Security']"
+    )
+    assert start(PRODUCTION, f"({sent})[1]").stdout == "max-age=31536000; includeSubDomains\n"
+    asked = PRODUCTION | {"HSTS_PRELOAD": "true"}
+    assert start(asked, f"({sent})[1]").stdout == "max-age=31536000; includeSubDomains; preload\n"
 
 
 @pytest.mark.parametrize(("path", "status"), [("/livez", 200), ("/readyz", 503), ("/v1/pets", 401), ("/", 301)])

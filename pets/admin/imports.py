@@ -11,6 +11,7 @@ from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
 from django.utils import timezone
 from django.utils.decorators import method_decorator
+from django.utils.html import format_html
 from django.utils.http import content_disposition_header
 from django.utils.timezone import localtime
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
@@ -25,7 +26,7 @@ from pets.importing.report import counts
 from pets.importing.run import Sender
 from pets.importing.undo import undo_import
 from pets.importing.uploads import LARGEST_UPLOAD, MOST_ROWS, confirm, keep, preview
-from pets.models import ImportRun, ImportUpload
+from pets.models import IMPORTED, STANDING, ImportRun, ImportState, ImportUpload
 
 ENCODINGS = (("", "Found out from the file"), ("cp1252", "cp1252, of older Windows programs"))
 BLANKS = (("keep", "Leaves the animal as it is"), ("clear", "Clears the status, to available"))
@@ -38,6 +39,21 @@ OPTIONS = {
     "skip_errors": "rows with errors left out",
     "formula_safe": "a ' before cells dropped",
 }
+
+
+BADGES = dict.fromkeys(ImportState.values, "failed") | {
+    ImportState.DONE: "done",
+    ImportState.DRY_RUN: "same",
+    ImportState.UNDONE: "same",
+    ImportState.RUNNING: "pending",
+    ImportState.PARTLY_UNDONE: "pending",
+}
+"""The colour of each state."""
+
+
+ABOUT = ("file_name", "who", "how", "outcome", "steps")
+COUNTS = ("rows", "added", "changed", "unchanged", "rejected")
+"""What the page of an import shows."""
 
 
 class UploadForm(forms.Form):
@@ -92,20 +108,34 @@ class TroubleFilter(admin.SimpleListFilter):
 class ImportRunAdmin(RecordAdmin):
     """With permission to add imports, you can send a small file, see what it would do, import it, and undo that."""
 
-    list_display = ["id", "file_name", "state", "created", "updated", "unchanged", "rejected", "who", "started"]
+    list_display = ["id", "file_name", "how", "added", "changed", "unchanged", "rejected", "who", "started"]
+    list_display_links = ["id", "file_name"]
     list_filter = ["state", TroubleFilter, "started_at"]
     search_fields = ["file_name", "=sha256"]
     change_form_template = "admin/pets/importrun/record.html"
-    fields = [
-        *("file_name", "who", "state", "outcome", "rows", "created", "updated", "unchanged", "rejected", "rejects"),
-        *("asked_for", "started_at", "finished_at", "undone_at", "sha256"),
+    fieldsets = [
+        (None, {"fields": [*ABOUT, *COUNTS]}),
+        ("Details", {"fields": ["asked_for", "rejects", "digest"]}),
     ]
-    readonly_fields = ["asked_for"]
+    readonly_fields = ["how", "steps", "added", "changed", "asked_for", "digest"]
 
     @admin.display(description="started", ordering="-started_at")
     def started(self, run: ImportRun) -> str:
         """Return when it began, to the minute."""
         return f"{localtime(run.started_at):%Y-%m-%d %H:%M}"
+
+    @admin.display(description="steps (UTC)")
+    def steps(self, run: ImportRun) -> str:
+        """Return its steps, from the preview on."""
+        imported = run.finished_at if run.state in IMPORTED else None
+        times = (("Previewed", run.previewed_at), ("Imported", imported), ("Undone", run.undone_at))
+        said = [f"{word} {localtime(at):%Y-%m-%d %H:%M}" for word, at in times if at]
+        return ". ".join(said or [f"Started {localtime(run.started_at):%Y-%m-%d %H:%M}"]) + "."
+
+    @admin.display(description="SHA-256")
+    def digest(self, run: ImportRun) -> str:
+        """Return the digest of the file."""
+        return run.sha256
 
     @admin.display(description="asked for")
     def asked_for(self, run: ImportRun) -> str:
@@ -122,20 +152,39 @@ class ImportRunAdmin(RecordAdmin):
         """Add the steps of an import to the admin's own pages."""
         view = self.admin_site.admin_view
         return [
+            path("add/<int:upload_id>/preview/", view(self.preview_view), name="pets_importrun_preview"),
             path("add/<int:upload_id>/confirm/", view(self.confirm_view), name="pets_importrun_confirm"),
             path("add/<int:upload_id>/rejects/", view(self.rejects_view), name="pets_importrun_rejects"),
             path("<int:run_id>/undo/", view(self.undo_view), name="pets_importrun_undo"),
             *super().get_urls(),
         ]
 
+    @admin.display(description="state", ordering="state")
+    def how(self, run: ImportRun) -> str:
+        """Return what became of it, as a badge."""
+        return format_html('<span class="badge badge-{}">{}</span>', BADGES[run.state], run.get_state_display())
+
+    @admin.display(description="added", ordering="created")
+    def added(self, run: ImportRun) -> str:
+        """Return how many animals it added, with a link to those that are there."""
+        if run.state not in STANDING or not run.created:
+            return _counted(run, run.created)
+        address = reverse("admin:pets_pet_changelist", query={"import_run": run.pk})
+        return format_html('<a href="{}">{}</a>', address, f"{run.created:,}")
+
+    @admin.display(description="changed", ordering="updated")
+    def changed(self, run: ImportRun) -> str:
+        """Return how many animals it changed."""
+        return _counted(run, run.updated)
+
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
-        """Show the record, with the rejected rows while they are kept."""
+        """Show the record, with what its sender can still do with the file."""
         upload = None
         if self.has_add_permission(request) and object_id.isdecimal():
-            kept = ImportUpload.objects.filter(run_id=int(object_id), uploaded_by=request.user.pk).exclude(rejects=b"")
-            upload = kept.only("pk").first()
+            kept = ImportUpload.objects.filter(run_id=int(object_id), uploaded_by=request.user.pk)
+            upload = kept.defer("content").first()
         return super().change_view(request, object_id, form_url, (extra_context or {}) | {"upload": upload})
 
     @method_decorator(require_http_methods(["GET", "HEAD", "POST"]))
@@ -158,10 +207,20 @@ class ImportRunAdmin(RecordAdmin):
         return self._page(request, "upload.html", title="Import a file", form=form, most_rows=MOST_ROWS)
 
     @method_decorator(require_POST)
+    def preview_view(self, request: HttpRequest, upload_id: int) -> HttpResponse:
+        """Show once more what a file would do that was sent before and not imported."""
+        upload = self._upload(request, upload_id)
+        try:
+            return self._show_preview(request, upload)
+        except ImportRejectedError as error:
+            self.message_user(request, str(error), messages.ERROR)
+            return HttpResponseRedirect(reverse("admin:pets_importrun_changelist"))
+
+    @method_decorator(require_POST)
     def confirm_view(self, request: HttpRequest, upload_id: int) -> HttpResponse:
         """Import what was shown, or show it again."""
         upload = self._upload(request, upload_id)
-        if upload.run is not None:
+        if upload.run is not None and upload.run.state in IMPORTED:
             self.message_user(request, f"This was imported already: {upload.run}.", messages.WARNING)
             return self._record(upload.run)
         try:
@@ -230,6 +289,11 @@ class ImportRunAdmin(RecordAdmin):
     def _page(self, request: HttpRequest, template: str, **context: Any) -> HttpResponse:
         shared = self.admin_site.each_context(request) | {"opts": self.opts}
         return TemplateResponse(request, f"admin/pets/importrun/{template}", shared | context)
+
+
+def _counted(run: ImportRun, count: int) -> str:
+    """Return a count of animals, or a dash for an import that wrote none."""
+    return f"{count:,}" if run.state in IMPORTED else "–"  # noqa: RUF001 - a dash
 
 
 def _sender() -> Sender:

@@ -5,9 +5,11 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 from categories.models import Category
-from pets.columns import CATEGORY, COLUMNS, each
+from pets.columns import CATEGORY, CATEGORY_ID, COLUMNS, NAME, REFERENCE, STATUS, each
+from pets.importing.errors import printable
+from pets.importing.readers.rows import Damaged
+from pets.importing.rejects import Rejected
 from pets.importing.sql import stream
-from pets.models import ImportRun
 
 
 class Cell(NamedTuple):
@@ -34,7 +36,7 @@ class Planned(NamedTuple):
     """By the header of the column, in the order of an export."""
 
 
-Watch: TypeAlias = Callable[[ImportRun, Sequence[Planned]], None]
+Watch: TypeAlias = Callable[[Sequence[Planned]], None]
 """Sees what is about to be written, inside the transaction that writes it; what it raises ends the import."""
 
 
@@ -61,6 +63,53 @@ def _cells(values: list[Any], categories: dict[int, str], *, is_new: bool) -> di
         words = [categories.get(value, "") if column is CATEGORY else value or "" for value in (before, after)]
         cells[column.header] = Cell(None if is_new else words[0], words[1])
     return cells
+
+
+class Shown(NamedTuple):
+    """A cell of a row on the page that shows what a file would do."""
+
+    header: str
+    before: str
+    """What the animal has now, if the row changes that."""
+    after: str
+    wrong: bool = False
+
+
+class Line(NamedTuple):
+    """A row of the file that does something, or is rejected and says why."""
+
+    number: int
+    does: str
+    """"added", "changed" or "rejected"."""
+    cells: Sequence[Shown]
+    """In the order of `COLUMNS_SHOWN`; empty if the row cannot be taken apart."""
+    pet_id: int | None = None
+    by_id: bool = False
+    errors: Sequence[str] = ()
+
+
+COLUMNS_SHOWN = (NAME, CATEGORY, STATUS, REFERENCE)
+
+
+def lines(plan: Sequence[Planned], rejected: Sequence[Rejected]) -> list[Line]:
+    """Return what is planned and what is rejected as one list, in the order of lines."""
+    return sorted([*map(_plan, plan), *map(_rejected, rejected)], key=lambda line: line.number)
+
+
+def _plan(row: Planned) -> Line:
+    cells = [(column.header, row.cells[column.header]) for column in COLUMNS_SHOWN]
+    shown = [Shown(header, (cell.before or "") if cell.changes else "", cell.after) for header, cell in cells]
+    return Line(row.line, "added" if row.pet_id is None else "changed", shown, row.pet_id, row.by_id)
+
+
+def _rejected(row: Rejected) -> Line:
+    wrong = {CATEGORY.header if error.field == CATEGORY_ID else error.field for error in row.errors}
+    shown: list[Shown] = []
+    if not isinstance(row.cells, Damaged):
+        cells = {CATEGORY.header: row.cells.get(CATEGORY_ID, "")} | row.cells
+        said = [(column.header, printable(str(cells.get(column.header, "")))) for column in COLUMNS_SHOWN]
+        shown = [Shown(header, "", text, header in wrong) for header, text in said]
+    return Line(row.line, "rejected", shown, errors=[error.text for error in row.errors])
 
 
 def digest(rows: Sequence[Planned]) -> str:

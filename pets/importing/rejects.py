@@ -5,11 +5,12 @@ import hashlib
 import io
 import json
 import os
+from bisect import insort
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from decimal import Decimal
 from pathlib import Path
-from typing import Self
+from typing import NamedTuple, Self
 
 from pets.files import FileInTheWayError, WholeFile
 from pets.importing.errors import ImportRejectedError, RowError, printable
@@ -25,19 +26,38 @@ LARGEST_EXPONENT = 300
 IN_THE_WAY = "{path} exists already. Check whether its rows are fixed, then remove it or choose another name."
 
 
+class Rejected(NamedTuple):
+    """A rejected row: where it is, what is wrong, and what the file says."""
+
+    line: int
+    errors: Sequence[RowError]
+    cells: Cells | Damaged
+
+
 class Rejects:
-    """The rejected rows: how many, the first errors, and all of them in a file if one is asked for.
+    """The rejected rows: how many, the first of them, and all of them in a file if one is asked for.
 
     `publish` gives the file its name. It is removed again when the `with` block ends, unless `keep` was called.
     """
 
-    def __init__(self, table: Table, path: Path | None, *, at_most: int | None, shown: int, formula_safe: bool) -> None:
+    def __init__(  # noqa: PLR0913 - what a caller of an import decides
+        self,
+        table: Table,
+        path: Path | None,
+        *,
+        at_most: int | None,
+        shown: int,
+        formula_safe: bool,
+        in_order: bool = False,
+    ) -> None:
         """Prepare for rows of `table`; raises `ImportRejectedError` if there is no folder, or a file in the way.
 
-        A file that is still as an earlier dry run wrote it is replaced.
+        A file that is still as an earlier dry run wrote it is replaced. `in_order`: the file has the rows in the order
+        of lines, though some errors are found last; for as few rows as are `shown`.
         """
         self.count = 0
-        self.errors: list[RowError] = []
+        self.rows: list[Rejected] = []
+        """The first of them, in the order of lines."""
         self.path: Path | None = None
         """The file, once there is something in it."""
         self.sha256 = ""
@@ -47,6 +67,7 @@ class Rejects:
         self._at_most = at_most
         self._shown = shown
         self._formula_safe = formula_safe
+        self._in_order = in_order
         self._file: _RejectsFile | None = None
         self.kept = False
         """Whether the published file stays."""
@@ -60,12 +81,12 @@ class Rejects:
     def add(self, errors: Sequence[RowError], cells: Cells | Damaged) -> None:
         """Count one rejected row; raises `ImportRejectedError` if there are more than are allowed."""
         self.count += 1
-        if len(self.errors) < self._shown or errors[0].line < self.errors[-1].line:
-            self.errors = sorted([*self.errors, *errors], key=lambda error: error.line)[: self._shown]
+        insort(self.rows, Rejected(errors[0].line, errors, cells), key=lambda row: row.line)
+        del self.rows[self._shown :]
         if self._file is None and self._wanted is not None:
             self._file = _RejectsFile(self._wanted, self._table, formula_safe=self._formula_safe)
             self.path = self._wanted
-        if self._file is not None:
+        if self._file is not None and not self._in_order:
             self._file.add(errors, cells)
         if self._at_most is not None and self.count > self._at_most:
             self.publish()
@@ -76,7 +97,16 @@ class Rejects:
     def publish(self) -> None:
         """Give the file its name, complete and on the disk; raises `ImportRejectedError` if that cannot be done."""
         if self._file is not None:
+            if self._in_order:
+                self._in_order = False  # a transaction that starts again publishes again
+                for row in self.rows:
+                    self._file.add(row.errors, row.cells)
             self.sha256 = self._file.publish()
+
+    @property
+    def errors(self) -> list[RowError]:
+        """The first errors, in the order of lines."""
+        return [error for row in self.rows for error in row.errors][: self._shown]
 
     def keep(self) -> None:
         """Let the published file stay."""

@@ -19,11 +19,11 @@ from pets.importing.preview import Planned, Watch, planned
 from pets.importing.progress import Progress
 from pets.importing.readers import read
 from pets.importing.readers.rows import Cells, Reading, Row, Table
-from pets.importing.rejects import SHOWN, Rejects
+from pets.importing.rejects import SHOWN, Rejected, Rejects
 from pets.importing.source import Source, open_source
 from pets.importing.stopping import too_late
 from pets.importing.transactions import clear_rejections, disconnect, long_statements, write_at_once
-from pets.models import ImportRun, ImportState
+from pets.models import IMPORTED, ImportRun, ImportState
 
 SAME_FILE = (
     'Nothing changed. This file was already imported: {earlier} by {who}, {at} UTC, as "{name}". Importing it again '
@@ -33,6 +33,7 @@ UNKNOWN = (
     "The database was lost while {run} was being saved, so it is not known whether it was. When the database responds "
     "again, list_imports shows what became of it."
 )
+SENT_TWICE = "Nothing changed. This file was already imported from this page."
 REJECTED = {ImportState.REJECTED, ImportState.ALREADY}
 ENDED = REJECTED | {ImportState.DONE, ImportState.DRY_RUN}
 """How an import ends by itself; each is recorded together with what it says."""
@@ -88,6 +89,8 @@ class Outcome:
     """What the catalogue has and the file lacks, if `Options.report_missing`."""
     planned: Sequence[Planned] = ()
     """What it wrote, or would write, row by row, if `Options.most_rows` keeps them few."""
+    rejected: Sequence[Rejected] = ()
+    """The rows with these errors."""
 
 
 def import_file(name: str, options: Options, progress: Progress) -> Outcome:
@@ -104,10 +107,14 @@ def import_file(name: str, options: Options, progress: Progress) -> Outcome:
 
 @dataclass(frozen=True, kw_only=True)
 class Sender:
-    """Who imports or undoes; `watch` sees first what an import of at most `Options.most_rows` will write."""
+    """Who imports or undoes; `watch` sees first what an import of at most `Options.most_rows` will write.
+
+    `record` is the one that an earlier preview of the same file made: it goes on in it.
+    """
 
     who: str
     watch: Watch | None = None
+    record: ImportRun | None = None
 
 
 def import_source(source: Source, options: Options, sender: Sender, progress: Progress | None = None) -> Outcome:
@@ -115,7 +122,13 @@ def import_source(source: Source, options: Options, sender: Sender, progress: Pr
     with only_import(), clear_rejections():
         digest = source.sha256
         table = read(source, options.reading)
-        run = ImportRun(who=sender.who, file_name=source.name[:255], sha256=digest, options=options.as_json())
+        run = ImportRun(
+            **_identity(sender.record),
+            who=sender.who,
+            file_name=source.name[:255],
+            sha256=digest,
+            options=options.as_json(),
+        )
         with _rejects(table, options) as rejects:
             work = _Import(run, source, table, options, progress or Progress(None, shown=False), sender, rejects)
             try:
@@ -124,12 +137,23 @@ def import_source(source: Source, options: Options, sender: Sender, progress: Pr
                 return work.settle(error)
 
 
+def _identity(record: ImportRun | None) -> dict[str, Any]:
+    """Return what stays of the record of a preview; raises `ImportRejectedError` if the file was imported since."""
+    if record is None:
+        return {}
+    now = ImportRun.objects.get(pk=record.pk)
+    if now.state in IMPORTED:
+        raise ImportRejectedError(SENT_TWICE)
+    return {"pk": now.pk, "previewed_at": now.previewed_at, "started_at": timezone.now()}
+
+
 def _rejects(table: Table, options: Options) -> Rejects:
     return Rejects(
         table,
         options.rejects,
         at_most=options.max_errors if options.skip_errors else None,
         shown=options.most_rows or SHOWN,
+        in_order=options.most_rows is not None,
         formula_safe=options.reading.formula_safe,
     )
 
@@ -191,7 +215,7 @@ class _Import:
 
     def do(self) -> Outcome:
         """Read, check, write; a rejection is recorded and returned."""
-        self.run.save(force_insert=True)
+        self.run.save()
         with long_statements():
             try:
                 with clear_rejections():
@@ -232,6 +256,7 @@ class _Import:
             self.new_categories,
             self.missing,
             self.planned,
+            self.rejects.rows,
         )
 
     def _write_all(self) -> None:
@@ -246,7 +271,7 @@ class _Import:
 
     def _record_rejection(self, error: ImportRejectedError) -> None:
         if isinstance(error, FileError):
-            self.rejects.errors.clear()  # in a damaged file they may come from the damage
+            self.rejects.rows.clear()  # in a damaged file they may come from the damage
         self._count_rows()
         if not self.rejects.kept:
             self.run.rejects = self.run.rejects_sha256 = ""
@@ -325,7 +350,7 @@ class _Import:
         if self.options.most_rows is not None:
             self.planned = planned()
             if self.sender.watch is not None:
-                self.sender.watch(self.run, self.planned)
+                self.sender.watch(self.planned)
 
     def _names_categories(self) -> bool:
         return self.table.header is not None and CATEGORY.header in self.table.header

@@ -14,7 +14,7 @@ from django.utils import timezone
 from categories.models import Category
 from pets.columns import CATEGORY, REFERENCE
 from pets.importing.errors import ImportRejectedError
-from pets.importing.preview import Planned, digest
+from pets.importing.preview import Line, Planned, digest, lines
 from pets.importing.readers.rows import Reading
 from pets.importing.run import Options, Outcome, Sender, import_of, import_source
 from pets.importing.source import GZIP, Source
@@ -35,7 +35,6 @@ KEPT = timedelta(days=1)
 TOO_LARGE = "The file has {bytes:,} bytes; {most:,} are the most here."
 COMPRESSED = "The file is compressed with gzip; send it as it was before."
 CHANGED_SINCE = "Nothing changed. The catalogue has changed since this page was shown. Look again."
-SENT_TWICE = "Nothing changed. This file was already imported from this page."
 
 
 @dataclass(frozen=True)
@@ -55,6 +54,10 @@ class Preview:
     def digest(self) -> str:
         """What `confirm` compares."""
         return digest(self.rows)
+
+    def lines(self) -> list[Line]:
+        """Return each row that adds, changes or is rejected, in the order of lines."""
+        return lines(self.rows, self.outcome.rejected)
 
     def new_categories(self) -> list[str]:
         """Return the names of the categories that would be added."""
@@ -76,17 +79,22 @@ def keep(file: "UploadedFile[Any]", *, chosen: dict[str, Any], member: Any) -> I
 
 
 def preview(upload: ImportUpload, sender: Sender) -> Preview:
-    """Do all of the import and roll it back; keep the rejected rows. Raises `ImportRejectedError`."""
+    """Do all of the import and roll it back; keep the rejected rows, and the record for the import to go on in.
+
+    Raises `ImportRejectedError`.
+    """
     with _source(upload) as source, tempfile.TemporaryDirectory() as folder:
         earlier = import_of(source.sha256)
         rejects = Path(folder) / "rejects"
         options = replace(_options(upload), dry_run=True, again=True, rejects=rejects)
-        outcome = _done(import_source(source, options, sender))
+        outcome = _done(import_source(source, options, replace(sender, record=upload.run)))
         upload.rejects = rejects.read_bytes() if rejects.exists() else b""
-    upload.save(update_fields=["rejects"])
+    upload.run = outcome.run
+    upload.save(update_fields=["rejects", "run"])
     outcome.run.rejects = ""  # there is no such file any more
     outcome.run.options |= {"rejects": None, "again": False}
-    outcome.run.save(update_fields=["rejects", "options"])
+    outcome.run.previewed_at = outcome.run.finished_at
+    outcome.run.save(update_fields=["rejects", "options", "previewed_at"])
     twice = any(row.pet_id is None and not row.cells[REFERENCE.header].after for row in outcome.planned)
     return Preview(outcome, earlier if twice else None)
 
@@ -97,15 +105,15 @@ def confirm(upload: ImportUpload, seen: str, sender: Sender, *, again: bool) -> 
     Raises `ImportRejectedError` if it does not, and as an import does.
     """
 
-    def compare(run: ImportRun, rows: Sequence[Planned]) -> None:
+    def compare(rows: Sequence[Planned]) -> None:
         if digest(rows) != seen:
             raise ImportRejectedError(CHANGED_SINCE)
-        if not ImportUpload.objects.filter(pk=upload.pk, run=None).update(run=run):
-            raise ImportRejectedError(SENT_TWICE)
 
+    if upload.run is None:  # its preview was rejected
+        raise ImportRejectedError(CHANGED_SINCE)
     with _source(upload) as source:
         options = replace(_options(upload), again=again)
-        return _done(import_source(source, options, replace(sender, watch=compare))).run
+        return _done(import_source(source, options, replace(sender, watch=compare, record=upload.run))).run
 
 
 def _done(outcome: Outcome) -> Outcome:

@@ -27,6 +27,7 @@ class CachedKey(NamedTuple):
     rate_limit: str
     expires_at: datetime | None
     revoked_at: datetime | None
+    recorded_until: datetime | None = None
 
 
 class Entry(NamedTuple):

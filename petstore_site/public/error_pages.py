@@ -93,8 +93,9 @@ def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 
 def too_many_requests(request: HttpRequest) -> HttpResponse:
-    """Return 429 to a user who sends forms too fast."""
-    return _respond(request, ErrorCode.RATE_LIMITED, "You are sending forms too fast. Wait a minute and try again.")
+    """Return 429 to a user who sends forms too fast; what is counted is forms a minute."""
+    message = "You are sending forms too fast. Wait a minute and try again."
+    return _respond(request, ErrorCode.RATE_LIMITED, message, retry_after=60)
 
 
 def server_error(request: HttpRequest) -> HttpResponse:

@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import NamedTuple
 
 from django.db import transaction
+from django.utils import timezone
 
 from petstore_site.apikeys import writer
 from petstore_site.apikeys.models import APIKey
@@ -20,6 +21,17 @@ MOST_WITHOUT_KEY = 20
 MOST_OF_A_KEY = 100
 MOST = 1_000
 """Records that one process keeps between two flushes: without a known key, of each key, in all."""
+
+MOST_READS = MOST // 2
+"""How many of them are successful reads: errors and writes of others always have room."""
+
+
+READING = {"GET", "HEAD", "OPTIONS"}
+
+
+def is_good_read(method: str, status: int) -> bool:
+    """Return whether a request read and succeeded: usually such a one is only counted."""
+    return status < 400 and method in READING
 
 
 class Record(NamedTuple):
@@ -34,6 +46,11 @@ class Record(NamedTuple):
     code: str
     message: str
     milliseconds: int
+
+    @property
+    def is_good_read(self) -> bool:
+        """Whether it is here only because each request with its key is recorded."""
+        return is_good_read(self.method, self.status)
 
 
 class RecordBuffer:
@@ -70,15 +87,21 @@ class RecordBuffer:
     def _empty(self) -> None:
         self._records: list[Record] = []
         self._of_caller: Counter[int | None] = Counter()
+        self._reads = 0
         self._gaps: Counter[datetime] = Counter()
 
     def _keep(self, record: Record) -> None:
-        most = MOST_WITHOUT_KEY if record.key is None else MOST_OF_A_KEY
-        if len(self._records) < MOST and self._of_caller[record.key] < most:
+        if len(self._records) < MOST and self._has_room(record):
             self._records.append(record)
-            self._of_caller[record.key] += 1
+            self._reads += record.is_good_read
+            self._of_caller[record.key] += not record.is_good_read
         else:
             self._gaps[record.at.replace(minute=0, second=0, microsecond=0)] += 1
+
+    def _has_room(self, record: Record) -> bool:
+        if record.is_good_read:
+            return self._reads < MOST_READS
+        return self._of_caller[record.key] < (MOST_WITHOUT_KEY if record.key is None else MOST_OF_A_KEY)
 
     def _take(self) -> tuple[list[Record], Counter[datetime]]:
         with self._lock:
@@ -99,11 +122,27 @@ def _write(records: list[Record], gaps: Counter[datetime]) -> None:
     with transaction.atomic():
         used = {record.key for record in records if record.key is not None}
         # Locked in one order, so that processes cannot block each other, and no key is deleted meanwhile.
-        stored = set(APIKey.objects.locked().filter(pk__in=used).order_by("pk").values_list("pk", flat=True))
-        RequestRecord.objects.bulk_create(_rows(records, stored))
+        stored = APIKey.objects.locked().filter(pk__in=used).order_by("pk")
+        reads_left = dict(stored.values_list("pk", "reads_left"))
+        RequestRecord.objects.bulk_create(_rows(_within(reads_left, records), set(reads_left)))
         if gaps:
             RecordGap.objects.add_all(sorted(gaps.items()))
         RequestRecord.objects.purge()
+
+
+def _within(reads_left: dict[int, int], records: Iterable[Record]) -> list[Record]:
+    """Return the records without the reads that are too many, and count those that are not; the last one ends it."""
+    kept, before = [], dict(reads_left)
+    for record in records:
+        if record.is_good_read:
+            if record.key is None or not reads_left.get(record.key):
+                continue
+            reads_left[record.key] -= 1
+        kept.append(record)
+    for pk, left in reads_left.items():
+        if left < before[pk]:
+            APIKey.objects.filter(pk=pk).update(reads_left=left, **({} if left else {"recorded_until": timezone.now()}))
+    return kept
 
 
 def _rows(records: Iterable[Record], stored: set[int]) -> list[RequestRecord]:

@@ -15,6 +15,9 @@ from petstore_site.staff.models import KnownAddress
 PERIOD = 15 * 60
 """Seconds for which a failure counts, and for which a lock lasts."""
 
+CODES = {"too_many_login_attempts", "rate_limited"}
+"""What allauth calls the errors of a form while it rejects all passwords or codes."""
+
 ELSEWHERE = {"login_failed": "20/15m/key"}
 """Failures of one name from all addresses together that it never signed in from."""
 

@@ -2,11 +2,13 @@
 
 import logging
 from collections.abc import Callable
+from http import HTTPStatus
 from typing import Any
 
 from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth import logout
+from django.forms import Form
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 from django.utils.cache import add_never_cache_headers
@@ -15,7 +17,7 @@ from redis.exceptions import RedisError
 from history.acting import identify
 from petstore_site.public import error_pages
 from petstore_site.public.error_pages import PEOPLE
-from petstore_site.staff import sessions
+from petstore_site.staff import lockout, sessions
 
 logger = logging.getLogger(__name__)
 
@@ -66,6 +68,15 @@ class StaffMiddleware:
             _sign_out(request, USE_SECOND_FACTOR)
             return None
         return None if page in ADDING_SECOND_FACTOR else _redirect(request, "mfa_index", ADD_SECOND_FACTOR)
+
+    def process_template_response(self, _request: HttpRequest, response: Any) -> Any:
+        """Respond with 429 to a form that was sent too often with a wrong password or code."""
+        form = (response.context_data or {}).get("form")
+        errors = form.errors.as_data() if isinstance(form, Form) else {}
+        if any(error.code in lockout.CODES for found in errors.values() for error in found):
+            response.status_code = HTTPStatus.TOO_MANY_REQUESTS
+            response["Retry-After"] = str(lockout.PERIOD)
+        return response
 
     def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
         """Return 503 while failed sign-ins cannot be counted: passwords must not be guessed uncounted.

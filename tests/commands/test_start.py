@@ -23,11 +23,13 @@ HEAVY = {
     "limits",
     "markdown_it",
     "openpyxl",
+    "opentelemetry",
     "prometheus_client",
     "psycopg",
     "pygments",
     "redis",
     "requests",
+    "sentry_sdk",
     "yaml",
 }
 COMMANDS = [

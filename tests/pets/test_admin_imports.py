@@ -57,8 +57,9 @@ def cells(answer: Any, table: str) -> list[list[str]]:
     """Return the text of the body of a table by its id."""
     body = re.search(rf'<table id="{table}">.*?<tbody>(.*?)</tbody>', answer.content.decode(), re.DOTALL)
     assert body
-    rows = re.findall(r"<tr>(.*?)</tr>", body[1], re.DOTALL)
-    return [[re.sub(r"<[^>]*>", "", cell) for cell in re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row)] for row in rows]
+    rows = re.findall(r"<tr[^>]*>(.*?)</tr>", body[1], re.DOTALL)
+    found = [re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row, re.DOTALL) for row in rows]
+    return [[re.sub(r"<[^>]*>", "", cell).strip() for cell in row] for row in found]
 
 
 def messages(answer: Any) -> list[str]:
@@ -72,13 +73,12 @@ def test_a_file_is_shown_then_imported(staff: Client, dogs: Category) -> None:
     shown = send(staff, content)
     maximus = Pet.objects.get(external_reference="A-1")
     assert cells(shown, "plan") == [
-        ["2", "new", "", "Rex", "Dogs", "available"],
-        ["3", f"{maximus.pk} by reference", "A-1", "Max → Maximus", "Dogs", "available → sold"],
-    ]
-    assert cells(shown, "errors") == [
-        ["5", "category &quot;Fish&quot; does not exist."],
-        ["6", "name is required."],
-        ["6", "status &quot;gone&quot; must be one of available, pending, sold."],
+        ["2", "Added", "Rex", "Dogs", "available", ""],
+        ["3", f"Changed {maximus.pk} by reference", "Max becomes Maximus", "Dogs", "available becomes sold", "A-1"],
+        ["5", "Rejected", "Nemo", "Fish", "", ""],
+        ["", "", "category &quot;Fish&quot; does not exist."],
+        ["6", "Rejected", "blank", "Dogs", "gone", ""],
+        ["", "", "name is required.status &quot;gone&quot; must be one of available, pending, sold."],
     ]
     assert catalogue() == [("Max", "Dogs", "available", "A-1"), ("Same", "Dogs", "sold", "A-2")]
 
@@ -110,7 +110,89 @@ def test_the_rejected_rows_can_be_mended_and_sent_again(staff: Client, dogs: Cat
         "3,validation_failed,category does not exist.,Nemo,Fish,,\r\n"
     )
     again = send(staff, file.content.replace(b"Fish", b"Dogs"), "friday-rejected.csv")
-    assert cells(again, "plan") == [["2", "new", "", "Nemo", "Dogs", "available"]]
+    assert cells(again, "plan") == [["2", "Added", "Nemo", "Dogs", "available", ""]]
+
+
+def test_errors_stand_in_the_order_of_lines_with_the_values_of_their_rows(staff: Client, dogs: Category) -> None:
+    """Whether the file alone shows that a row is wrong, or the catalogue."""
+    Pet.objects.create(name="Max", category=dogs, external_reference="A-1")
+    content = "id,name,categoryId,external_reference\n"
+    content += f"999999,Gone,{dogs.pk},\n,,{dogs.pk},\n,Rex,{dogs.pk},A-9\n,Lost,77,\n,Twin,{dogs.pk},A-9\n"
+    content += f",a,b,c,d,e\n,{'x' * 300},{dogs.pk},\n"
+    shown = send(staff, content)
+    number = str(dogs.pk)
+    assert cells(shown, "plan") == [
+        ["2", "Rejected", "Gone", number, "", ""],
+        ["", "", "id 999999 is not the ID of an animal. Leave it blank to add one."],
+        ["3", "Rejected", "blank", number, "", ""],
+        ["", "", "name is required."],
+        ["4", "Added", "Rex", "Dogs", "available", "A-9"],
+        ["5", "Rejected", "Lost", "77", "", ""],
+        ["", "", "categoryId 77 must be the id of an existing category."],
+        ["6", "Rejected", "Twin", number, "", "A-9"],
+        [
+            "",
+            "",
+            "external_reference &quot;A-9&quot; is the same animal as line 4. An animal can be in a file only once.",
+        ],
+        ["7", "Rejected", "This row can't be read."],
+        ["", "", "The row has 6 cells, the header has 4."],
+        ["8", "Rejected", f"{'x' * 40}…", number, "", ""],
+        ["", "", f"name &quot;{'x' * 40}…&quot; must have 1 to 255 characters."],
+    ]
+    file = staff.get(f"{ADD}{shown.context['upload'].pk}/rejects/").content.decode("utf-8-sig")
+    assert [line.partition(",")[0] for line in file.splitlines()] == ["_line", "2", "3", "5", "6", "7", "8"]
+
+
+def test_the_button_that_imports_is_above_the_rows(staff: Client, dogs: Category) -> None:
+    page = send(staff, f"{HEADER}Rex,Dogs,,\nNemo,Fish,,\n").content.decode()
+    assert 0 < page.index("Import 1 row, leave out 1</button>") < page.index('<table id="plan">')
+
+
+def test_a_file_is_one_import_from_its_preview_on(staff: Client, dogs: Category) -> None:
+    pet = Pet.objects.create(name="Max", category=dogs, external_reference="A-1")
+    shown = send(staff, f"{HEADER}Rex,Dogs,,\nMaximus,,,A-1\n")
+    run = ImportRun.objects.get()
+    assert (run.state, run.created, run.updated) == ("dry run", 1, 1)
+    assert not ImportRun.objects.without_previews().exists()
+    row = staff.get("/admin/pets/importrun/").content.decode()
+    assert '<span class="badge badge-same">Preview</span>' in row
+    assert row.count("\N{EN DASH}</td>") == 2
+    Pet.objects.filter(pk=pet.pk).update(name="Maxi")
+    confirm(staff, confirm(staff, shown))
+    done = ImportRun.objects.get()
+    assert (done.pk, done.state, done.created, done.updated, done.options["dry_run"]) == (run.pk, "done", 1, 1, False)
+    times = [run.previewed_at, done.previewed_at, done.started_at, done.finished_at]
+    assert times == sorted(filter(None, times))
+    record = staff.get(f"/admin/pets/importrun/{done.pk}/change/").content.decode()
+    assert f"Previewed {done.previewed_at:%Y-%m-%d %H:%M}. Imported {done.finished_at:%Y-%m-%d %H:%M}." in record
+    assert len(ImportRun.objects.without_previews()) == 1
+
+
+def test_a_preview_can_be_seen_again_and_leads_to_the_same_import(staff: Client, dogs: Category) -> None:
+    upload = send(staff, f"{HEADER}Rex,Dogs,,\n").context["upload"]
+    record = f"/admin/pets/importrun/{upload.run.pk}/change/"
+    page = staff.get(record).content.decode()
+    assert "Nothing was imported." in page
+    assert f'action="{ADD}{upload.pk}/preview/"' in page
+    confirm(staff, staff.post(f"{ADD}{upload.pk}/preview/"))
+    assert [(run.pk, run.state) for run in ImportRun.objects.all()] == [(upload.run.pk, "done")]
+    again = staff.post(f"{ADD}{upload.pk}/preview/", follow=True)
+    assert messages(again) == ["Nothing changed. This file was already imported from this page."]
+    assert f'action="{ADD}{upload.pk}/preview/"' not in staff.get(record).content.decode()
+
+
+def test_the_record_links_to_what_was_added_and_keeps_the_digest_out_of_sight(staff: Client, dogs: Category) -> None:
+    confirm(staff, send(staff, f"{HEADER}Rex,Dogs,,\n"))
+    run = ImportRun.objects.get()
+    added = f"/admin/pets/pet/?import_run={run.pk}"
+    page = staff.get(f"/admin/pets/importrun/{run.pk}/change/").content.decode()
+    assert f'<a href="{added}">1</a>' in page
+    assert f'<a href="{added}">Show the animals it added</a>' in page
+    assert [pet.name for pet in staff.get(added).context["cl"].result_list] == ["Rex"]
+    assert page.index("<details><summary>Details</summary>") < page.index(run.sha256) < page.rindex("</details>")
+    staff.post(f"/admin/pets/importrun/{run.pk}/undo/")
+    assert added not in staff.get("/admin/pets/importrun/").content.decode()
 
 
 def test_missing_categories_are_added_if_asked_for(staff: Client, dogs: Category) -> None:
@@ -141,7 +223,9 @@ def test_what_is_done_is_what_was_shown(staff: Client, dogs: Category) -> None:
     Pet.objects.filter(pk=pet.pk).update(name="Maxi")
     again = confirm(staff, shown)
     assert messages(again) == [uploads.CHANGED_SINCE]
-    assert cells(again, "plan")[1] == ["3", f"{pet.pk} by reference", "A-1", "Maxi → Maximus", "Dogs", "available"]
+    assert cells(again, "plan")[1] == [
+        *("3", f"Changed {pet.pk} by reference", "Maxi becomes Maximus", "Dogs", "available", "A-1")
+    ]
     assert catalogue() == [("Maxi", "Dogs", "available", "A-1")]
     confirm(staff, again)
     assert catalogue() == [("Maximus", "Dogs", "available", "A-1"), ("Rex", "Dogs", "available", None)]
@@ -195,7 +279,7 @@ def workbook(*rows: tuple[str, ...]) -> bytes:
 def test_a_workbook_is_read(staff: Client, dogs: Category) -> None:
     content = workbook(("Name", "Category", "Status"), ("Rex", "Dogs", "pending"), ("'=1+1", "Dogs", ""))
     shown = send(staff, content, "friday.xlsx")
-    assert [row[3:] for row in cells(shown, "plan")] == [["Rex", "Dogs", "pending"], ["=1+1", "Dogs", "available"]]
+    assert [row[2:5] for row in cells(shown, "plan")] == [["Rex", "Dogs", "pending"], ["=1+1", "Dogs", "available"]]
 
 
 def test_a_sheet_is_chosen_and_unknown_columns_are_ignored(staff: Client, dogs: Category) -> None:
@@ -209,7 +293,7 @@ def test_a_sheet_is_chosen_and_unknown_columns_are_ignored(staff: Client, dogs: 
     hidden = "The first sheet of the workbook is hidden. Choose a sheet by its name."
     assert hidden in send(staff, out.getvalue(), "a.xlsx").content.decode()
     shown = send(staff, out.getvalue(), "a.xlsx", sheet="Animals", ignore_unknown_columns="on")
-    assert [row[3:] for row in cells(shown, "plan")] == [["Rex", "Dogs", "available"]]
+    assert [row[2:5] for row in cells(shown, "plan")] == [["Rex", "Dogs", "available"]]
 
 
 @pytest.mark.parametrize(
@@ -274,7 +358,7 @@ def test_a_file_of_exactly_the_largest_size(staff: Client, dogs: Category) -> No
     rows = f"{HEADER}Rex,Dogs,,\n"
     content = rows + "\n" * (uploads.LARGEST_UPLOAD - len(rows))
     shown = send(staff, content)
-    assert [row[3:] for row in cells(shown, "plan")] == [["Rex", "Dogs", "available"]]
+    assert [row[2:5] for row in cells(shown, "plan")] == [["Rex", "Dogs", "available"]]
 
 
 def test_who_may_only_look(dogs: Category, staff: Client) -> None:
@@ -358,6 +442,6 @@ def test_an_exported_list_is_sent_back(staff: Client, dogs: Category) -> None:
     pet = Pet.objects.create(name="=1+1", category=dogs)
     exported = b"".join(staff.get("/admin/pets/pet/export/csv/").streaming_content)  # type: ignore[attr-defined]
     shown = send(staff, exported.replace(b"available", b"sold"))
-    assert cells(shown, "plan") == [["2", f"{pet.pk} by id", "", "=1+1", "Dogs", "available → sold"]]
+    assert cells(shown, "plan") == [["2", f"Changed {pet.pk} by id", "=1+1", "Dogs", "available becomes sold", ""]]
     confirm(staff, shown)
     assert catalogue() == [("=1+1", "Dogs", "sold", None)]

@@ -33,7 +33,7 @@ def table() -> dict[str, dict[str, str]]:
     return {row[0].strip("`"): dict(zip(WHO, row[2:], strict=True)) for row in rest[1:]}
 
 
-COMMITTING = {"pets_importrun_add", "pets_importrun_confirm", "pets_importrun_rejects"}
+COMMITTING = {f"pets_importrun_{name}" for name in ("add", "preview", "confirm", "rejects")}
 """Pages about an import, which can be no part of a longer transaction."""
 
 EACH = [pytest.param(name, marks=pytest.mark.django_db(transaction=name in COMMITTING)) for name in pages()]

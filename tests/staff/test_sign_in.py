@@ -98,7 +98,7 @@ class TestWrongCredentials:
     )
     def test_have_one_message(self, client: Client, username: str, password: str) -> None:
         answers = [sign_in(client, username, password) for _ in range(7)]
-        assert [answer.status_code for answer in answers] == [200] * 7
+        assert [answer.status_code for answer in answers] == [200] * 5 + [429] * 2
         assert [complaints(answer) for answer in answers] == [[WRONG_CREDENTIALS]] * 5 + [[LOCKED]] * 2
         assert not signed_in(client)
 
@@ -181,8 +181,10 @@ class TestLockOut:
         assert sign_in(client, headers={"X-Forwarded-For": "192.0.2.2"}).status_code == 302
 
     def test_too_many_forms_a_minute_are_a_429(self, client: Client) -> None:
-        answers = [sign_in(client, f"guess-{number}", "wrong").status_code for number in range(31)]
-        assert answers == [200] * 30 + [429]
+        answers = [sign_in(client, f"guess-{number}", "wrong") for number in range(31)]
+        assert [(answer.status_code, answer.get("Retry-After")) for answer in answers] == (
+            [(200, None)] * 20 + [(429, "900")] * 10 + [(429, "60")]
+        )
 
 
 def test_while_failures_cannot_be_counted_nobody_signs_in(client: Client, settings: Any) -> None:
@@ -215,7 +217,10 @@ class TestSecondFactor:
     def test_can_be_guessed_five_times(self, client: Client, secret: str) -> None:
         page = sign_in(client)["Location"]
         wrong = "000000" if code(secret) != "000000" else "111111"
-        pages = [client.post(page, {"code": wrong}).content.decode() for _ in range(6)]
+        answers = [client.post(page, {"code": wrong}) for _ in range(6)]
+        assert [answer.status_code for answer in answers] == [200] * 5 + [429]
+        assert answers[-1]["Retry-After"] == "900"
+        pages = [answer.content.decode() for answer in answers]
         assert ["Incorrect code." in html for html in pages] == [True] * 5 + [False]
         assert LOCKED in pages[-1]
         assert LOCKED in client.post(page, {"code": code(secret)}).content.decode()

@@ -6,13 +6,13 @@ from typing import Any, ClassVar
 
 from django import forms
 from django.contrib import admin
-from django.core.exceptions import PermissionDenied, ValidationError
+from django.core.exceptions import PermissionDenied, SuspiciousOperation, ValidationError
 from django.db import IntegrityError, transaction
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
 from django.utils.decorators import method_decorator
-from django.views.decorators.http import require_http_methods
+from django.views.decorators.http import require_http_methods, require_POST
 from simple_history.models import DeletedObject
 from simple_history.template_utils import HistoricalRecordContextHelper
 
@@ -24,6 +24,8 @@ from petstore_site.apikeys.overview import overview
 EDITABLE = ["name", "contact", "rate_limit", "expires_at"]
 SHOWN = ["key_id", "state", "scope", "created_at", "created_by", "last_used_at", "revoked_at", "replaced_by"]
 HOURS_OF_A_YEAR = 365 * 24
+
+RECORDING = {"on": "Each request with {key} is recorded for an hour.", "off": "The recording of {key} has ended."}
 
 page_and_post = method_decorator(require_http_methods(["GET", "HEAD", "POST"]))
 
@@ -108,8 +110,9 @@ class APIKeyAdmin(HistoryAdmin):
 
     @admin.display(description="State")
     def state(self, key: APIKey) -> str:
-        """Return the state in a word."""
-        return key.state.label
+        """Return the state in a word, and whether all requests with the key are recorded."""
+        until = key.recorded_until if key.is_recorded else None
+        return f"{key.state.label}, recorded until {until:%H:%M} UTC" if until else str(key.state.label)
 
     def get_fields(self, _request: HttpRequest, obj: APIKey | None = None) -> list[Any]:
         """Return what a form shows: the digest never."""
@@ -143,10 +146,11 @@ class APIKeyAdmin(HistoryAdmin):
         return False
 
     def get_urls(self) -> list[URLPattern]:
-        """Add the pages for rotating and revoking."""
+        """Add the pages for rotating and revoking, and the switch of the recording."""
         view = self.admin_site.admin_view
         return [
             path("<path:object_id>/rotate/", view(self.rotate_view), name="apikeys_apikey_rotate"),
+            path("<path:object_id>/record/", view(self.record_view), name="apikeys_apikey_record"),
             path("<path:object_id>/revoke/", view(self.revoke_view), name="apikeys_apikey_revoke"),
             *super().get_urls(),
         ]
@@ -217,6 +221,20 @@ class APIKeyAdmin(HistoryAdmin):
             if key.revoke():
                 self.log_change(request, key, "Revoked.")
         self.message_user(request, f"{key} is revoked.")
+        return HttpResponseRedirect(reverse("admin:apikeys_apikey_change", args=[key.pk]))
+
+    @method_decorator(require_POST)
+    def record_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """Switch the recording of all requests with the key on for an hour, or off."""
+        key = self._key_to_change(request, object_id)
+        wanted = request.POST.get("record", "")
+        if wanted not in RECORDING or not key.is_active:
+            message = "A switch that no form of ours sends, or a key that is not active"
+            raise SuspiciousOperation(message)
+        with transaction.atomic():
+            key.record_reads() if wanted == "on" else key.stop_recording()
+            self.log_change(request, key, f"Recording of all requests: {wanted}.")
+        self.message_user(request, RECORDING[wanted].format(key=key))
         return HttpResponseRedirect(reverse("admin:apikeys_apikey_change", args=[key.pk]))
 
     def _key_to_change(self, request: HttpRequest, object_id: str) -> APIKey:

@@ -1,0 +1,131 @@
+"""`make audit` and `make sbom`: what the service is made of, and what is known about it."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import pytest
+
+from tests.server import ROOT
+
+LOCK = "requirements/base.txt"
+PROGRAM = [sys.executable, str(ROOT / "tests/audit.py"), "--vulnerability-service", "osv"]
+VULNERABLE = {
+    "id": "PYSEC-2026-1",
+    "summary": "x",
+    "affected": [
+        {
+            "package": {"name": "orjson", "ecosystem": "PyPI"},
+            "ranges": [{"type": "ECOSYSTEM", "events": [{"fixed": "99.1"}]}],
+        }
+    ],
+}
+
+
+@contextmanager
+def database(vulnerable: str = "", status: int = 200) -> Iterator[str]:
+    """Run a database of vulnerabilities that knows one about the package `vulnerable`, and give its address."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))["package"]["name"]
+            body = json.dumps({"vulns": [VULNERABLE]} if asked == vulnerable else {}).encode()
+            self.send_response(status)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder with one lock of two packages."""
+    (tmp_path / "requirements").mkdir()
+    kept = re.findall(r"^(?:orjson|whitenoise)==.*?(?=^\S|\Z)", (ROOT / LOCK).read_text(), re.MULTILINE | re.DOTALL)
+    assert len(kept) == 2
+    (tmp_path / LOCK).write_text("".join(kept))
+    return tmp_path
+
+
+def audit(folder: Path, address: str) -> tuple[int, list[str]]:
+    environment = {"PATH": os.environ["PATH"], "HOME": str(folder), "NO_PROXY": "127.0.0.1"}
+    done = subprocess.run(
+        [*PROGRAM, "--osv-url", address], cwd=folder, env=environment, capture_output=True, text=True, check=False
+    )
+    return done.returncode, done.stdout.splitlines()
+
+
+def test_all_is_well_only_if_every_version_was_checked(folder: Path) -> None:
+    with database() as address:
+        assert audit(folder, address) == (0, ["No locked version has a known vulnerability."])
+
+
+def test_a_vulnerable_version_is_named(folder: Path) -> None:
+    version = re.findall(r"^orjson==([0-9.]+)", (ROOT / LOCK).read_text(), re.MULTILINE)[0]
+    with database("orjson") as address:
+        assert audit(folder, address) == (
+            1,
+            [
+                f"{LOCK}: orjson {version} has PYSEC-2026-1, fixed in 99.1.",
+                "Locked versions have known vulnerabilities.",
+            ],
+        )
+
+
+@pytest.mark.parametrize("responds", [True, False])
+def test_without_a_database_it_says_that_nothing_was_checked(folder: Path, responds: bool) -> None:
+    with database(status=503) as address:
+        status, [reason, result] = audit(folder, address if responds else "http://127.0.0.1:1")
+    assert status == 2
+    assert reason.startswith(f"{LOCK}: NOT CHECKED. The vulnerability database did not respond: ")
+    assert result == "The audit is incomplete: versions that were not checked may be vulnerable."
+
+
+def test_a_version_that_the_database_does_not_know_was_not_checked(folder: Path) -> None:
+    known = {"name": "orjson", "version": "1", "vulns": []}
+    program = folder / "pip_audit" / "__main__.py"  # instead of the real one, which asks pypi.org alone
+    program.parent.mkdir()
+    (program.parent / "__init__.py").touch()
+    program.write_text(f"print({json.dumps(json.dumps({'dependencies': [known, {'skip_reason': 'Not found: x'}]}))})")
+    environment = {"PATH": os.environ["PATH"], "PYTHONPATH": str(folder)}
+    done = subprocess.run(PROGRAM, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout.splitlines()) == (
+        2,
+        [
+            f"{LOCK}: 1 of 2 versions NOT CHECKED. The first: Not found: x",
+            "The audit is incomplete: versions that were not checked may be vulnerable.",
+        ],
+    )
+
+
+def test_the_bill_of_materials_is_the_lock(tmp_path: Path) -> None:
+    make = ["make", "--old-file", ".venv/installed-dev", "sbom", f"SBOM={tmp_path}"]
+    subprocess.run(make, cwd=ROOT, capture_output=True, check=True)
+    for name in ("base", "opentelemetry", "sentry"):
+        bom: dict[str, Any] = json.loads((tmp_path / f"{name}.cdx.json").read_text())
+        project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+        assert (bom["bomFormat"], bom["metadata"]["component"]["name"]) == ("CycloneDX", "petstore")
+        assert bom["metadata"]["component"]["version"] == project["version"]
+        listed = {f"{part['name']}=={part['version']}" for part in bom["components"]}
+        text = (ROOT / f"requirements/{name}.txt").read_text()
+        assert listed == set(map("".join, re.findall(r"^([\w.-]+)(?:\[[\w,]+\])?(==[\w.]+)", text, re.MULTILINE)))
+        hashes = {
+            one["content"] for part in bom["components"] for at in part["externalReferences"] for one in at["hashes"]
+        }
+        assert hashes == set(re.findall(r"sha256:(\w{64})", text))
