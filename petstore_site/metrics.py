@@ -14,6 +14,7 @@ import time
 from prometheus_client import CollectorRegistry, Counter, Histogram, start_http_server, values
 from prometheus_client.multiprocess import MultiProcessCollector
 
+DEFECTS = ("rejected_data",)
 METHODS = {"GET", "HEAD", "POST", "OPTIONS", "PUT", "PATCH", "DELETE"}
 SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
 
@@ -36,6 +37,8 @@ class Metrics:
         self.defects = Counter(
             "petstore_defects_total", "Things that should never happen.", ["kind"], registry=self.registry
         )
+        for kind in DEFECTS:
+            self.defects.labels(kind)  # from 0, or Prometheus would not see the first as an increase
         self.limiter_failures = Counter(
             "petstore_limiter_failures_total", "Times that rate limits could not be counted.", registry=self.registry
         )
@@ -65,7 +68,7 @@ def observe_request(*, method: str, route: str, status: int, seconds: float) -> 
 
 
 def count_defect(kind: str) -> None:
-    """Count something that should never happen; `kind` is one of few fixed words."""
+    """Count something that should never happen; `kind` is one of `DEFECTS`."""
     if metrics:
         metrics.defects.labels(kind).inc()
 

@@ -55,6 +55,12 @@ def test_unknown_methods_share_one_label(counted: metrics.Metrics) -> None:
     assert samples(counted.registry)["petstore_requests_total", "other", "none", "405"] == 4
 
 
+def test_defects_are_counted_from_zero() -> None:
+    """Prometheus would take the first for the beginning, and `increase` would be 0."""
+    registry = metrics.Metrics().registry
+    assert registry.get_sample_value("petstore_defects_total", {"kind": "rejected_data"}) == 0
+
+
 def test_defect_is_counted_by_kind(counted: metrics.Metrics) -> None:
     metrics.count_defect("rejected_data")
     assert samples(counted.registry) == {("petstore_defects_total", "rejected_data"): 1}

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from django.core.management import call_command
+from django.core.management import CommandError, call_command
 from django.db import connection
 from django.utils import timezone
 from prometheus_client.parser import text_string_to_metric_families
@@ -62,16 +62,29 @@ def test_tables_of_postgresql() -> None:
 
 
 def test_backups(tmp_path: Path) -> None:
-    for name, at in (("base/a/backup_manifest", 100), ("base/b/backup_manifest", 200), ("dump/c.dump", 300)):
+    made = {
+        "base/20260101T000000Z": 100,
+        "base/20260102T000000Z": 200,
+        "base/.20260103T000000Z.part": 250,
+        "dump/20260102T000000Z.dump": 300,
+        "dump/20260103T000000Z.dump.part": 350,
+    }
+    for name, at in made.items():
         file = tmp_path / name
         file.parent.mkdir(parents=True, exist_ok=True)
-        file.touch()
+        file.mkdir() if name.startswith("base") else file.touch()
         os.utime(file, (at, at))
     samples = {name: value for name, value in printed("--backups", str(tmp_path)).items() if "backup" in name}
     assert samples == {
         "petstore_last_backup_timestamp_seconds base": 200,
         "petstore_last_backup_timestamp_seconds dump": 300,
     }
+
+
+def test_backups_that_cannot_be_read_are_not_taken_for_none(tmp_path: Path) -> None:
+    (tmp_path / "base").touch()
+    with pytest.raises(CommandError, match=r"^The backups cannot be read: .*/base'\.$"):
+        printed("--backups", str(tmp_path))
 
 
 def test_json() -> None:

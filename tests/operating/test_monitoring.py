@@ -79,6 +79,13 @@ class TestUnits:
         assert done.returncode == 0, done.stdout + done.stderr
 
 
+def test_another_account_reads_the_metrics() -> None:
+    """node_exporter runs as another user. The files of backups stay closed, but not the folders that list them."""
+    unit = (ROOT / "deploy/systemd/petstore-metrics.service").read_text()
+    assert re.findall(r"^(?:UMask|RuntimeDirectoryMode)=(.*)$", unit, re.MULTILINE) == ["0755", "0022"]
+    assert "install -d -o postgres -g postgres -m 0755 /var/backups/petstore{,/base,/dump}" in (ROOT / "docs/backup.md").read_text()  # fmt: skip
+
+
 def test_each_job_has_a_timer_and_runs_unprivileged() -> None:
     services = {unit.stem for unit in UNITS if unit.suffix == ".service"}
     timers = {unit.stem for unit in UNITS if unit.suffix == ".timer"}

@@ -1,8 +1,10 @@
 """`manage.py print_metrics`: what Prometheus should know about the data, for node_exporter's textfile collector."""
 
+import os
 import time
 from collections.abc import Iterator
 from datetime import timedelta
+from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -11,12 +13,13 @@ from django.db import connection
 from django.db.models import Max
 
 from commands.base import StoreCommand
+from commands.exits import Exit, ExitError
 from pets.models import ImportRun, ImportState
 from petstore_site.apikeys.models import APIKey
 
 PERIODS = {"1d": timedelta(days=1), "7d": timedelta(days=7), "30d": timedelta(days=30)}
-BACKUPS = {"base": "base/*/backup_manifest", "dump": "dump/*.dump", "sqlite": "petstore-*Z.sqlite3"}
-"""Kind of backup → the files that it leaves in the folder of backups."""
+BACKUPS = {"base": ("base", "[0-9]*Z"), "dump": ("dump", "*.dump"), "sqlite": (".", "petstore-*Z.sqlite3")}
+"""Kind of backup → its folder in the folder of backups, and the names in it."""
 
 TABLES = """
 SELECT relname, pg_total_relation_size(oid), greatest(reltuples, 0) FROM pg_class
@@ -85,10 +88,21 @@ def _imports() -> Iterator[Sample]:
 
 
 def _backups(folder: Path) -> Iterator[Sample]:
-    for kind, pattern in BACKUPS.items():
-        times = [path.stat().st_mtime for path in folder.glob(pattern)]
+    for kind, (place, pattern) in BACKUPS.items():
+        times = [entry.stat().st_mtime for entry in _entries(folder / place) if fnmatch(entry.name, pattern)]
         if times:
             yield Sample("petstore_last_backup_timestamp_seconds", {"kind": kind}, round(max(times)))
+
+
+def _entries(folder: Path) -> list[os.DirEntry[str]]:
+    """Return what is in a folder. Only one that is not there is empty: `glob` would take any for empty."""
+    try:
+        return list(os.scandir(folder))
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        message = f"The backups cannot be read: {error}."
+        raise ExitError(message, status=Exit.FAILED) from None
 
 
 def _sizes() -> Iterator[Sample]:
