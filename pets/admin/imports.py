@@ -1,5 +1,6 @@
 """Imports in the back office: their record, and small files from the first look to the last word."""
 
+from datetime import timedelta
 from typing import Any
 
 from django import forms
@@ -8,6 +9,7 @@ from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
+from django.utils import timezone
 from django.utils.decorators import method_decorator
 from django.utils.html import format_html
 from django.utils.http import content_disposition_header
@@ -86,13 +88,29 @@ class UploadForm(forms.Form):
         return {name: value for name, value in self.cleaned_data.items() if name != "file"}
 
 
+class TroubleFilter(admin.SimpleListFilter):
+    """The imports of the last week that someone should look at."""
+
+    title = "errors"
+    parameter_name = "trouble"
+
+    def lookups(self, _request: HttpRequest, _model_admin: Any) -> list[tuple[str, str]]:
+        """Return the one choice."""
+        return [("week", "In the last 7 days")]
+
+    def queryset(self, _request: HttpRequest, queryset: Any) -> Any:
+        """Return the imports with errors, if they are asked for."""
+        chosen = self.value() == "week"
+        return queryset.troubled_since(timezone.now().date() - timedelta(days=7)) if chosen else queryset
+
+
 @admin.register(ImportRun)
 class ImportRunAdmin(RecordAdmin):
     """With permission to add imports, you can send a small file, see what it would do, import it, and undo that."""
 
     list_display = ["id", "file_name", "how", "added", "changed", "unchanged", "rejected", "who", "started"]
     list_display_links = ["id", "file_name"]
-    list_filter = ["state", "started_at"]
+    list_filter = ["state", TroubleFilter, "started_at"]
     search_fields = ["file_name", "=sha256"]
     change_form_template = "admin/pets/importrun/record.html"
     fieldsets = [
