@@ -39,6 +39,7 @@ SLOW_ON_EACH_DATABASE = (
     "pets/importing/test_runs.py",
     "properties/",
     "test_live.py",
+    "test_release_before.py",
 )
 """Tests that take long and depend on transactions and locks: `make test-all` runs them on each database."""
 
