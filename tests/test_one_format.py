@@ -17,7 +17,7 @@ from tests.pets.office import member
 MANY = 1_234_567
 MONTHS = "Jan(uary)?|Feb(ruary)?|March?|Apr(il)?|June?|July?|Aug(ust)?|Sept?(ember)?|Oct(ober)?|Nov(ember)?|Dec(ember)?"
 OTHER_DATES = re.compile(rf"\b\d{{1,2}} ({MONTHS})\b|\b({MONTHS})\.? \d{{1,2}}\b")
-STOCK = re.compile("Are you sure you want|take me back|Please correct the error|Thanks for spending|Log in again")
+STOCK = re.compile("Are you sure you want|No, take me|Please correct the error|Thanks for spending|Log in again")
 
 
 def shown(client: Client, address: str) -> str:
