@@ -1,29 +1,43 @@
 """Changes of many animals at once: what one would do, doing it, and undoing it."""
 
+import json
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from django.contrib.auth.base_user import AbstractBaseUser
-from django.db import transaction
+from django.db import connection, transaction
 from django.db.models import Max, OuterRef, Subquery
 from django.utils import timezone
 
 from categories.models import Category
 from history.acting import acting
+from pets.columns import each
+from pets.importing.sql import execute
 from pets.models import BulkChange, EndedSale, Pet, PetStatus, Sale
 
 AT_MOST = 10_000
 """Animals in one bulk change; they are held in memory, and locked while it is made."""
 
-BATCH = 1_000
 WHAT_LENGTH = 400
 CHANGED, GONE, CATEGORY_GONE = "changed since", "deleted since", "its former category was deleted"
 
 Value = str | int
 Seen = Mapping[int, int]
 """The animals by their ids, each with the row of history that was its latest when someone looked."""
+
+
+AMONG = {"postgresql": "= ANY(%s)", "sqlite": "IN (SELECT value FROM json_each(%s))"}
+HISTORY = {
+    vendor: f"""
+    INSERT INTO pets_petchange (id, {each("{c}")},
+        history_type, history_date, history_user_id, actor, request_id, bulk_change_id)
+    SELECT id, {each("{c}")}, '~', %s, %s, %s, %s, %s FROM pets_pet WHERE id {among} ORDER BY id
+    """
+    for vendor, among in AMONG.items()
+}
+"""By the database: the rows of history in one statement. A row as an object of Python takes longer than its change."""
 
 
 class UndoRejectedError(Exception):
@@ -153,7 +167,7 @@ def _restore_sales(bulk: BulkChange, pets: list[Pet]) -> None:
 def _now(numbers: Iterable[int], *, lock: bool) -> tuple[dict[int, Pet], dict[int, int]]:
     """Return the animals as they are, and the latest row of history of each."""
     pets = Pet.objects.filter(pk__in=[*numbers]).order_by("pk")
-    found = {pet.pk: pet for pet in (pets.select_for_update() if lock else pets.select_related("category"))}
+    found = {pet.pk: pet for pet in (pets.select_for_update() if lock else pets)}
     newest = Pet.history.filter(id__in=[*numbers]).order_by().values_list("id").annotate(Max("history_id"))
     return found, dict(newest)
 
@@ -177,16 +191,13 @@ def _write(made: Plan, what: str, user: AbstractBaseUser, *, undo_of: BulkChange
         undo_of=undo_of,
     )
     now = timezone.now()
+    written_at = connection.ops.adapt_datetimefield_value(now)
     for value, pets in made.changes.items():
-        Pet.objects.filter(pk__in=[pet.pk for pet in pets]).update(**{made.column: value, "updated_at": now})
-        for pet in pets:
-            setattr(pet, made.column, value)
-        Pet.history.bulk_history_create(
-            pets,
-            batch_size=BATCH,
-            update=True,
-            default_user=user,
-            default_date=now,
-            custom_historical_attrs=asdict(by) | {"bulk_change": bulk},
-        )
+        numbers = [pet.pk for pet in pets]
+        Pet.objects.filter(pk__in=numbers).update(**{made.column: value, "updated_at": now})
+        execute(HISTORY[connection.vendor], [written_at, user.pk, by.actor, by.request_id, bulk.pk, _array(numbers)])
     return bulk
+
+
+def _array(numbers: list[int]) -> list[int] | str:
+    return numbers if connection.vendor == "postgresql" else json.dumps(numbers)

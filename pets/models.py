@@ -1,5 +1,6 @@
 """Animals, their history, and the imports that brought them."""
 
+from datetime import UTC, date, datetime, time
 from typing import ClassVar, Self
 
 from django.conf import settings
@@ -47,6 +48,9 @@ STANDING = (ImportState.DONE, ImportState.PARTLY_UNDONE)
 IMPORTED = (*STANDING, ImportState.UNDONE)
 """Imports that wrote what they were to write."""
 
+ENDED_EARLY = (ImportState.REJECTED, ImportState.STOPPED, ImportState.FAILED, ImportState.KILLED)
+"""Imports that wrote nothing, though someone meant them to."""
+
 
 class ImportRunQuerySet(models.QuerySet["ImportRun"]):
     """The filters that later imports and the overview need."""
@@ -58,6 +62,12 @@ class ImportRunQuerySet(models.QuerySet["ImportRun"]):
     def without_previews(self) -> Self:
         """Return what was to be imported, without what was only looked at."""
         return self.exclude(state=ImportState.DRY_RUN)
+
+    def troubled_since(self, day: date) -> Self:
+        """Return the imports that were started on `day` (UTC) or later and rejected rows, or ended early."""
+        began = datetime.combine(day, time(), UTC)
+        real = self.without_previews().exclude(state=ImportState.UNDONE).filter(started_at__gte=began)
+        return real.filter(models.Q(rejected__gt=0) | models.Q(state__in=ENDED_EARLY))
 
 
 class ImportRun(models.Model):

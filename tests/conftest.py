@@ -40,6 +40,7 @@ SLOW_ON_EACH_DATABASE = (
     "properties/",
     "test_door.py",
     "test_live.py",
+    "test_release_before.py",
 )
 """Tests that take long and depend on transactions and locks: `make test-all` runs them on each database."""
 

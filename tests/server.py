@@ -175,7 +175,7 @@ def migrated_database() -> Iterator[str]:
 
     It lies beside the one that our own `DATABASE_URL` names if that is PostgreSQL's; else it is an SQLite file.
     """
-    with tempfile.TemporaryDirectory(prefix="petstore-database-") as folder, _empty_database(Path(folder)) as url:
+    with tempfile.TemporaryDirectory(prefix="petstore-database-") as folder, empty_database(Path(folder)) as url:
         manage({"PATH": os.environ["PATH"], "DATABASE_URL": url}, "migrate", "--verbosity=0")
         yield url
 
@@ -203,7 +203,8 @@ def _sqlite(folder: Path) -> str:
 
 
 @contextmanager
-def _empty_database(folder: Path) -> Iterator[str]:
+def empty_database(folder: Path) -> Iterator[str]:
+    """Make a database without tables for the block and give its `DATABASE_URL`."""
     ours = os.environ.get("DATABASE_URL", "")
     if not ours.startswith("postgres"):
         yield _sqlite(folder)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from petstore_site.back_office.charts import Bar, Chart, Figure, Row, Series
+from petstore_site.back_office.charts import Bar, Chart, Figure, Row, Series, Spark
 
 TWO = [Series("Good", "bar-available"), Series("Bad", "bar-wrong")]
 
@@ -26,19 +26,22 @@ def test_upright_bars_stand_on_each_other() -> None:
     assert chart.description == "150 in all; most in Mon: 100. The table has every figure."
 
 
-def test_lying_bars_have_their_label_and_total_beside_them() -> None:
-    chart = Chart("stock", "Stock", TWO, [row("Dogs", 3000, 1000), row("x" * 25, 0, 1)], lying=True)
-    assert chart.picture.bars == [
-        Bar(190.0, 5, 277.5, 16, "bar-available", "Dogs, Good: 3,000"),
-        Bar(467.5, 5, 92.5, 16, "bar-wrong", "Dogs, Bad: 1,000"),
-        Bar(190.0, 31, 1.5, 16, "bar-wrong", f"{'x' * 25}, Bad: 1"),
+def test_bars_of_a_table_share_the_longest() -> None:
+    series = [Series("Good", "available"), Series("Bad", "sold")]
+    assert list(row("Dogs", 30, 10).bar(80, series)) == [("available", "0.00%", "37.50%"), ("sold", "37.50%", "12.50%")]
+    assert list(row("Cats", 0, 80).bar(80, series)) == [("sold", "0.00%", "100.00%")]
+    assert list(row("Fish", 0, 0).bar(0, series)) == []
+
+
+def test_a_spark_has_a_line_or_bars() -> None:
+    assert Spark([0, 5, 10]).points == "0.0,34.0 50.0,20.0 100.0,6.0"
+    assert Spark([7, 7]).points == "0.0,34.0 100.0,34.0"
+    assert Spark([0, 1, 1000, 500], kind="bars").bars == [
+        ("29.00%", "17.00%", "34.5", "1.5"),
+        ("54.00%", "17.00%", "6.0", "30.0"),
+        ("79.00%", "17.00%", "21.0", "15.0"),
     ]
-    assert [text.text for text in chart.picture.texts] == ["Dogs", "4,000", f"{'x' * 23}…", "1"]
-
-
-@pytest.mark.parametrize(("label", "shown"), [("x" * 24, "x" * 24), ("x" * 25, f"{'x' * 23}…")])
-def test_a_label_of_24_characters_has_room(label: str, shown: str) -> None:
-    assert Chart("stock", "Stock", TWO, [row(label, 1, 0)], lying=True).picture.texts[0].text == shown
+    assert Spark([0, 0], kind="bars").bars == []
 
 
 def test_charts_side_by_side_share_the_longest_bar() -> None:
@@ -46,18 +49,16 @@ def test_charts_side_by_side_share_the_longest_bar() -> None:
     assert bars == [150, 150, 75]
 
 
-@pytest.mark.parametrize("lying", [False, True])
 @pytest.mark.parametrize("rows", [[], [row("Mon", 0, 0)]])
-def test_nothing_draws_nothing(rows: list[Row], lying: bool) -> None:
-    chart = Chart("use", "Use", TWO, rows, lying=lying)
+def test_nothing_draws_nothing(rows: list[Row]) -> None:
+    chart = Chart("use", "Use", TWO, rows)
     assert (chart.picture.bars, chart.description) == ([], "Nothing to show.")
 
 
 @pytest.mark.parametrize("biggest", [1, 10**12])
 def test_a_bar_never_leaves_the_picture(biggest: int) -> None:
-    for lying in (False, True):
-        chart = Chart("use", "Use", TWO, [row("Mon", biggest, 1), row("Tue", 1, 0)], lying=lying)
-        for bar in chart.picture.bars:
-            assert 0 <= bar.x <= bar.x + bar.width <= chart.picture.width
-            assert 0 <= bar.y <= bar.y + bar.height <= chart.picture.height
-            assert min(bar.width, bar.height) >= 1.5
+    chart = Chart("use", "Use", TWO, [row("Mon", biggest, 1), row("Tue", 1, 0)])
+    for bar in chart.picture.bars:
+        assert 0 <= bar.x <= bar.x + bar.width <= chart.picture.width
+        assert 0 <= bar.y <= bar.y + bar.height <= chart.picture.height
+        assert min(bar.width, bar.height) >= 1.5

@@ -15,14 +15,14 @@ from django.utils import timezone
 from pets.models import ImportRun, Pet, PetStatus, Sale
 from petstore_site.apikeys.models import APIKey, KeyUsage, Use
 from petstore_site.back_office.dashboard import animals, keys
-from petstore_site.back_office.dashboard.days import name
 from tests.days import today
 from tests.factories import APIKeyFactory, CategoryFactory, PetFactory
 
 HOSTILE = '<script>alert("stock")</script>'
 FIGURE = re.compile(r'<a href="([^"]+)">([0-9,]+)</a>')
-ANIMALS = ["stock", "days"]
-KEYS = ["use", "expiring", "deprecated"]
+TILE = re.compile(
+    r'<a class="card tile" href="([^"]+)"><span class="tile-name">([^<]+)</span><span class="tile-value">([^<]+)<'
+)
 
 
 def days_ago(days: int) -> datetime:
@@ -57,6 +57,16 @@ def shop(db: None) -> None:
         ImportRun.objects.create(who="root", file_name=file, options={}, state="done", created=1234)
 
 
+def somebody(*permissions: str) -> Client:
+    user = User.objects.create_user("someone", is_staff=True)
+    for permission in permissions:
+        app, _, codename = permission.partition(".")
+        user.user_permissions.add(Permission.objects.get(content_type__app_label=app, codename=codename))
+    client = Client()
+    client.force_login(user)
+    return client
+
+
 @pytest.fixture
 def keeper(db: None) -> Client:
     client = Client()
@@ -64,20 +74,20 @@ def keeper(db: None) -> Client:
     return client
 
 
-def panels(client: Client) -> dict[str, Any]:
-    return {panel["name"]: panel for panel in client.get("/admin/").context["panels"]}
+def overview(client: Client) -> Any:
+    return client.get("/admin/").context
 
 
 def test_the_stock_is_a_plain_count(shop: None, keeper: Client) -> None:
-    panel = panels(keeper)["stock"]
-    shown = {row.label: [figure.value for figure in row.figures] for row in panel["chart"].rows}
+    panel = overview(keeper)["stock"]
+    shown = {row.label: [figure.value for figure in row.figures] for row, _, _ in panel["rows"]}
     kinds = {pet.category.name for pet in Pet.objects.all()}
     counted = {
         kind: [Pet.objects.filter(category__name=kind, status=status).count() for status in PetStatus.values]
         for kind in kinds
     }
     assert shown == counted
-    assert [row.label for row in panel["chart"].rows] == ["Dogs", HOSTILE, "Cats"]
+    assert [row.label for row, _, _ in panel["rows"]] == ["Dogs", HOSTILE, "Cats"]
     assert [figure.value for figure in panel["totals"]] == [
         sum(column) for column in zip(*counted.values(), strict=True)
     ]
@@ -85,51 +95,73 @@ def test_the_stock_is_a_plain_count(shop: None, keeper: Client) -> None:
 
 
 def test_what_was_added_and_sold_is_a_plain_count(shop: None, keeper: Client) -> None:
-    table = panels(keeper)["days"]["table"]
+    table = overview(keeper)["figures"]
     days = [today() - timedelta(days=back) for back in range(30)]
     added = [sum(pet.created_at.date() == day for pet in Pet.objects.all()) for day in days]
     became_sold = Pet.history.filter(history_type="~", status="sold")
     sold = [sum(change.history_date.date() == day for change in became_sold) for day in days]
-    assert [(label, figure.value, gone.value) for label, figure, gone in table] == list(
-        zip(map(name, days), added, sold, strict=True)
+    assert table["columns"][:2] == ["Added", "Sold"]
+    assert [(day, row[0].value, row[1].value) for day, row in table["days"]] == list(
+        zip(days, added, sold, strict=True)
     )
     assert (sum(added), sum(sold)) == (8, 3)
 
 
-def test_the_use_of_keys_is_a_plain_count(shop: None, keeper: Client) -> None:
-    panel = panels(keeper)["use"]
+def counted(**of: Any) -> list[int]:
     recent = [usage for usage in KeyUsage.objects.select_related("key") if usage.day > today() - timedelta(days=30)]
-
-    def counted(**of: Any) -> list[int]:
-        chosen = [usage for usage in recent if all(getattr(usage, field) == value for field, value in of.items())]
-        return [sum(usage.count for usage in chosen if usage.status_class in kind) for kind in ((1, 2, 3), (4,), (5,))]
-
-    days = [today() - timedelta(days=back) for back in range(30)]
-    of_days = [(row.label, [figure.value for figure in row.figures]) for row in panel["newest_first"]]
-    assert of_days == [(name(day), counted(day=day)) for day in days]
-    of_keys = {row.label: [figure.value for figure in row.figures] for row in panel["per_key"].rows}
-    assert of_keys == {str(key): counted(key=key) for key in APIKey.objects.all()}
-    assert [round(share, 1) for _, share in panel["per_key"].rows[0].shares] == [16.7, 33.3, 49.9]
+    chosen = [usage for usage in recent if all(getattr(usage, field) == value for field, value in of.items())]
+    return [sum(usage.count for usage in chosen if usage.status_class in kind) for kind in ((1, 2, 3), (4,), (5,))]
 
 
-def test_who_calls_what_is_to_be_removed(shop: None, keeper: Client) -> None:
-    [operation] = panels(keeper)["deprecated"]["operations"]
-    callers = [(key, calls.value, last) for key, _, calls, last in operation["callers"]]
-    assert callers == [(str(key), 3 * 3000 + 30, today()) for key in APIKey.objects.order_by("pk")]
-    assert "<strong>pet-detail</strong> will be removed on 5 December 2030." in keeper.get("/admin/").content.decode()
+def test_the_use_of_keys_is_a_plain_count(shop: None, keeper: Client) -> None:
+    shown = overview(keeper)
+    for day, row in shown["figures"]["days"]:
+        good, rejected, failed = counted(day=day)
+        assert [figure.value for figure in row[2:]] == [good + rejected + failed, rejected, failed]
+    of_keys = {key["key_id"]: [figure.value for figure in key["row"].figures] for key in shown["use"]["keys"]}
+    assert of_keys == {key.key_id: counted(key=key) for key in APIKey.objects.all()}
 
 
-def test_the_keys_that_expire_soon_and_the_last_imports(shop: None, keeper: Client) -> None:
-    shown = panels(keeper)
-    assert [str(key) for key, _ in shown["expiring"]["keys"]] == [str(APIKey.objects.get(name="Shop"))]
-    assert shown["expiring"]["all"].value == 1
-    assert [run.file_name for run in shown["imports"]["runs"]] == [HOSTILE, "stock.csv"]
+def test_the_tiles_sum_the_days_and_lead_to_their_lists(shop: None, keeper: Client) -> None:
+    page = keeper.get("/admin/").content.decode()
+    found = {name: (unescape(url), value.strip()) for url, name, value in TILE.findall(page)}
+    good, rejected, failed = counted()
+    requests = good + rejected + failed
+    assert {name: value for name, (_, value) in found.items()} == {
+        "Animals": "10",
+        "Added, 30 days": "8",
+        "Sold, 30 days": "3",
+        "API requests, 30 days": f"{requests:,}",
+        "Errors, 30 days": f"{100 * (rejected + failed) / requests:.1f} %",
+    }
+    lists = {name: keeper.get(url).context["cl"] for name, (url, _) in found.items()}
+    assert [lists[name].result_count for name in ("Animals", "Added, 30 days", "Sold, 30 days")] == [10, 8, 3]
+    assert sum(usage.count for usage in lists["API requests, 30 days"].queryset) == requests
+    assert sum(usage.count for usage in lists["Errors, 30 days"].queryset) == rejected + failed
+
+
+@pytest.mark.parametrize(
+    ("now", "before", "note"),
+    [
+        (3, 0, ""),
+        (3, 2, "+50 %"),
+        (2, 3, "\N{MINUS SIGN}33 %"),
+        (3, 3, "+0 %"),
+        (0, 2, "\N{MINUS SIGN}100 %"),
+        (99, 1, ""),
+    ],
+)
+def test_a_tile_compares_with_the_days_before(keeper: Client, now: int, before: int, note: str) -> None:
+    for days, count in ((3, now), (33, before)):
+        for pet in PetFactory.create_batch(count):
+            Pet.objects.filter(pk=pet.pk).update(created_at=days_ago(days))
+    assert overview(keeper)["figures"]["tiles"][1].note == note
 
 
 def test_each_figure_leads_to_just_what_it_counts(shop: None, keeper: Client) -> None:
     page = keeper.get("/admin/").content.decode()
     figures = {(unescape(url), int(value.replace(",", ""))) for url, value in FIGURE.findall(page)}
-    assert len(figures) > 100
+    assert len(figures) > 50
     for url, value in figures:
         answer = keeper.get(url)
         assert answer.status_code == 200, url
@@ -143,37 +175,50 @@ def test_every_other_link_leads_somewhere(shop: None, keeper: Client) -> None:
     assert {keeper.get(unescape(link)).status_code for link in links} == {200}
 
 
+PARTS = ["stock", "use", "attention", "activity"]
+
+
 @pytest.mark.parametrize(
-    ("permissions", "shown"),
+    ("permissions", "shown", "tiles", "matters"),
     [
-        ([], []),
-        (["pets.view_pet"], ANIMALS),
-        (["pets.view_importrun"], ["imports"]),
-        (["apikeys.view_apikey"], ["expiring"]),
-        (["apikeys.view_apikey", "apikeys.view_keyusage"], KEYS),
-        (["pets.view_pet", "apikeys.view_keyusage"], ANIMALS),
+        ([], [], 0, []),
+        (["pets.view_pet"], ["stock", "attention", "activity"], 3, []),
+        (["pets.view_importrun"], ["attention"], 0, []),
+        (["categories.view_category"], ["activity"], 0, []),
+        (["apikeys.view_apikey"], ["attention", "activity"], 0, ["1 key"]),
+        (["apikeys.view_apikey", "apikeys.view_keyusage"], ["use", "attention", "activity"], 2, ["1 key", "2 keys"]),
+        (["pets.view_pet", "apikeys.view_keyusage"], ["stock", "attention", "activity"], 3, []),
     ],
 )
-def test_a_panel_is_for_those_who_may_see_what_it_counts(shop: None, permissions: list[str], shown: list[str]) -> None:
-    user = User.objects.create_user("someone", is_staff=True)
-    for permission in permissions:
-        app, _, codename = permission.partition(".")
-        user.user_permissions.add(Permission.objects.get(content_type__app_label=app, codename=codename))
-    client = Client()
-    client.force_login(user)
-    answer = client.get("/admin/")
-    assert [panel["name"] for panel in answer.context["panels"]] == shown
-    links = set(re.findall(r'<a href="(/admin/[^"]+)"', answer.content.decode()))
-    assert {client.get(unescape(link)).status_code for link in links} <= {200}
+def test_a_part_is_for_those_who_may_see_what_it_counts(
+    shop: None, permissions: list[str], shown: list[str], tiles: int, matters: list[str]
+) -> None:
+    answer = somebody(*permissions).get("/admin/")
+    assert [part for part in PARTS if answer.context[part] is not None] == shown
+    assert len(answer.context["figures"]["tiles"]) == tiles
+    assert [matter.what for matter in (answer.context["attention"] or {"matters": []})["matters"]] == matters
 
 
-def test_a_visit_reads_no_animal_and_writes_nothing(shop: None, keeper: Client) -> None:
+@pytest.mark.parametrize(
+    "permissions",
+    [["pets.view_pet"], ["apikeys.view_apikey", "apikeys.view_keyusage"], ["pets.view_pet", "pets.view_importrun"]],
+)
+def test_no_link_leads_to_what_is_not_allowed(shop: None, permissions: list[str]) -> None:
+    client = somebody(*permissions)
+    links = set(re.findall(r'<a [^>]*href="(/admin/[^"]+)"', client.get("/admin/").content.decode()))
+    assert {client.get(unescape(link)).status_code for link in links} == {200}
+
+
+def test_a_visit_counts_no_animal_and_writes_nothing(shop: None, keeper: Client) -> None:
     keeper.get("/admin/")
     with CaptureQueriesContext(connection) as queries:
         keeper.get("/admin/")
     statements = [query["sql"] for query in queries]
-    assert [sql for sql in statements if '"pets_pet"' in sql or not sql.startswith("SELECT")] == []
-    assert len(statements) == 11
+    assert [sql for sql in statements if not sql.startswith("SELECT")] == []
+    (pending,) = [sql for sql in statements if '"pets_pet"' in sql]
+    assert "COUNT" not in pending
+    assert pending.endswith("LIMIT 101")
+    assert len(statements) == 19, "\n".join(statements)
 
 
 def test_names_are_only_text(shop: None, keeper: Client) -> None:
@@ -188,21 +233,21 @@ def test_many_categories_and_keys_are_cut_short(keeper: Client) -> None:
         PetFactory.create_batch(2 if number else 1, category=CategoryFactory(name=f"Kind {number}"))
     for key in [APIKeyFactory() for _ in range(keys.MOST + 1)]:
         KeyUsage.objects.add_all([(Use(key.pk, today(), "pet-list", 2), key.pk)])
-    shown = panels(keeper)
-    assert len(shown["stock"]["chart"].rows) == animals.MOST + 1
-    assert (shown["stock"]["chart"].rows[-1].label, shown["stock"]["chart"].rows[-1].total) == ("2 other categories", 3)
-    assert shown["stock"]["all"].value == Pet.objects.count()
-    assert len(shown["use"]["per_key"].rows) == keys.MOST
+    shown = overview(keeper)
+    stock = shown["stock"]
+    assert len(stock["rows"]) == animals.MOST
+    assert (stock["others"].label, stock["others"].total) == ("2 other categories", 3)
+    assert stock["all"].value == Pet.objects.count()
+    assert len(shown["use"]["keys"]) == keys.MOST
 
 
 def test_an_empty_shop_is_told_what_to_do(keeper: Client) -> None:
     page = " ".join(keeper.get("/admin/").content.decode().split())
     for words in (
         'No animals yet. <a href="/admin/pets/pet/add/">Add one</a>.',
-        "No imports yet.",
         "No key was used in the last 30 days.",
-        "No key expires within 14 days.",
-        "No key has called it in the last 30 days.",
+        "Nothing needs attention now.",
+        "Nothing was changed yet.",
     ):
         assert words in page
 

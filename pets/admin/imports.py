@@ -1,5 +1,6 @@
 """Imports in the back office: their record, and small files from the first look to the last word."""
 
+from datetime import timedelta
 from typing import Any
 
 from django import forms
@@ -8,6 +9,7 @@ from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
+from django.utils import timezone
 from django.utils.decorators import method_decorator
 from django.utils.html import format_html
 from django.utils.http import content_disposition_header
@@ -15,7 +17,7 @@ from django.utils.timezone import localtime
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from history.acting import acting
-from history.admin import RecordAdmin
+from history.admin import RecordAdmin, number
 from pets.admin.downloads import CONTENT_TYPES, template
 from pets.exporting import FileFormat
 from pets.importing.errors import ImportRejectedError
@@ -50,7 +52,7 @@ BADGES = dict.fromkeys(ImportState.values, "failed") | {
 
 
 ABOUT = ("file_name", "who", "how", "outcome", "steps")
-COUNTS = ("rows", "added", "changed", "unchanged", "rejected")
+COUNTS = (number("rows"), "added", "changed", number("unchanged"), number("rejected"))
 """What the page of an import shows."""
 
 
@@ -86,20 +88,36 @@ class UploadForm(forms.Form):
         return {name: value for name, value in self.cleaned_data.items() if name != "file"}
 
 
+class TroubleFilter(admin.SimpleListFilter):
+    """The imports of the last week that someone should look at."""
+
+    title = "errors"
+    parameter_name = "trouble"
+
+    def lookups(self, _request: HttpRequest, _model_admin: Any) -> list[tuple[str, str]]:
+        """Return the one choice."""
+        return [("week", "In the last 7 days")]
+
+    def queryset(self, _request: HttpRequest, queryset: Any) -> Any:
+        """Return the imports with errors, if they are asked for."""
+        chosen = self.value() == "week"
+        return queryset.troubled_since(timezone.now().date() - timedelta(days=7)) if chosen else queryset
+
+
 @admin.register(ImportRun)
 class ImportRunAdmin(RecordAdmin):
     """With permission to add imports, you can send a small file, see what it would do, import it, and undo that."""
 
-    list_display = ["id", "file_name", "how", "added", "changed", "unchanged", "rejected", "who", "started"]
+    list_display = ["id", "file_name", "how", *COUNTS[1:], "who", "started"]
     list_display_links = ["id", "file_name"]
-    list_filter = ["state", "started_at"]
+    list_filter = ["state", TroubleFilter, "started_at"]
     search_fields = ["file_name", "=sha256"]
     change_form_template = "admin/pets/importrun/record.html"
     fieldsets = [
         (None, {"fields": [*ABOUT, *COUNTS]}),
         ("Details", {"fields": ["asked_for", "rejects", "digest"]}),
     ]
-    readonly_fields = ["how", "steps", "added", "changed", "asked_for", "digest"]
+    readonly_fields = ["how", "steps", *COUNTS, "asked_for", "digest"]
 
     @admin.display(description="started", ordering="-started_at")
     def started(self, run: ImportRun) -> str:

@@ -1,5 +1,6 @@
 """The list of animals: pages, search and filters that take as long for a million as for a thousand."""
 
+import re
 from collections.abc import Iterator
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Any, ClassVar
@@ -57,9 +58,22 @@ def matching(animals: QuerySet[Pet], needle: str) -> QuerySet[Pet]:
         match = Q(words__icontains=needle)
     else:
         match = Q(words__istartswith=needle) | Q(words__icontains=f"\n{needle}")
-    if needle.isascii() and needle.isdecimal() and int(needle) <= HIGHEST_ID:
+    if re.fullmatch("[0-9]{1,19}", needle) and int(needle) <= HIGHEST_ID:
         match |= Q(pk=int(needle))
     return animals.alias(words=Words()).filter(match)
+
+
+def newest_matching(needle: str, most: int) -> list[int]:
+    """Return the ids of the newest animals that match, at most so many, newest first."""
+    ids = matching(Pet.objects.order_by("-pk"), needle).values_list("pk", flat=True)
+    near = list(ids.filter(_near_the_end("-pk"))[:most])
+    # Python sorts: asked for the newest, PostgreSQL may walk along the ids in the hope of meeting enough.
+    return near if len(near) >= most else sorted(ids.order_by()[:LISTED], reverse=True)[:most]
+
+
+def _near_the_end(order: str) -> Q:
+    first = Pet.objects.order_by(order).values_list("pk", flat=True).first() or 0
+    return Q(pk__lte=first + NEWEST) if order == "pk" else Q(pk__gte=first - NEWEST)
 
 
 class PetChangeList(ChangeList):
@@ -162,17 +176,13 @@ class PetChangeList(ChangeList):
         keys = self.queryset.values_list("pk", flat=True)
         if not self._scattered:
             return list(keys[start:stop])
-        near = list(keys.filter(self._near_the_end())[:stop])
+        near = list(keys.filter(_near_the_end(*self._order))[:stop])
         if len(near) >= stop:
             return near[start:stop]
         # Python sorts: asked to sort, PostgreSQL may walk along the ids in the hope of meeting enough.
         found = list(keys.order_by()[: LISTED + 1])
         self.more_than_listed = len(found) > LISTED
         return sorted({*near, *found}, reverse=not self._oldest_first)[start:stop]
-
-    def _near_the_end(self) -> Q:
-        first = Pet.objects.order_by("pk" if self._oldest_first else "-pk").values_list("pk", flat=True).first() or 0
-        return Q(pk__lte=first + NEWEST) if self._oldest_first else Q(pk__gte=first - NEWEST)
 
     def _rows(self, keys: list[int]) -> Any:
         rows = self.root_queryset.filter(pk__in=keys).select_related("category").order_by(*self._order)

@@ -59,12 +59,13 @@ def _told(row: Any, before: Any) -> Happened:
     if row.history_type == "+":
         restored = before is not None
         return Happened(row, "restored it" if restored else "added it", "undo-2" if restored else "plus", [])
-    changes = _changes(before, row) if before is not None else {}
+    changes = changes_between(before, row) if before is not None else {}
     column = next(iter(changes)) if len(changes) == 1 else ""
     return Happened(row, VERBS.get(column, "changed it"), ICONS.get(column, "pencil"), list(changes.values()))
 
 
-def _changes(before: Any, after: Any) -> dict[str, Changed]:
+def changes_between(before: Any, after: Any) -> dict[str, Changed]:
+    """Return by column what one row of history has otherwise than the one before."""
     found = {}
     if before.status != after.status:
         found["status"] = Changed("Status", PetStatus(before.status).label, PetStatus(after.status).label, after.status)

@@ -7,10 +7,6 @@ WIDTH = 640
 """Units of the picture's width; the page scales it to the room there is."""
 HEIGHT, TOP, BOTTOM = 150, 18, 20
 """Of upright bars: the room for them, the room above for the scale, and below for the labels."""
-ROW, LABEL, TOTAL = 26, 190, 80
-"""Of lying bars: the height of a row, and the widths left of it and right of it for words."""
-LONGEST = 24
-"""Characters of a label that have room in the picture; the table has the whole."""
 LEAST = 1.5
 """Units that the smallest figure is drawn with, so that it differs from zero."""
 
@@ -48,6 +44,42 @@ class Row:
     def shares(self) -> list[tuple[Figure, float]]:
         """Return each figure with its percentage of the whole bar."""
         return [(figure, 100 * figure.value / self.total if self.total else 0.0) for figure in self.figures]
+
+    def bar(self, longest: int, series: Sequence[Series]) -> Iterator[tuple[str, str, str]]:
+        """Yield class, start and length in percent of each piece of a bar in a table, whose longest is `longest`."""
+        start = 0.0
+        for each, figure in zip(series, self.figures, strict=True):
+            length = 100 * figure.value / longest if longest else 0.0
+            if length:
+                yield each.css, f"{start:.2f}%", f"{length:.2f}%"
+            start += length
+
+
+@dataclass(frozen=True)
+class Spark:
+    """The picture of a figure's days, for the eye only: no scale, no labels. `tone` is a class of the stylesheet."""
+
+    values: Sequence[float]
+    kind: str = "line"
+    tone: str = ""
+
+    @property
+    def points(self) -> str:
+        """The line, in a picture of 100 by 40; lows and highs have some room."""
+        low, high = min(self.values), max(self.values)
+        step = 100 / max(len(self.values) - 1, 1)
+        rise = 28 / (high - low) if high > low else 0
+        return " ".join(f"{at * step:.1f},{34 - (value - low) * rise:.1f}" for at, value in enumerate(self.values))
+
+    @property
+    def bars(self) -> list[tuple[str, str, str, str]]:
+        """Start and width in percent, top and height in pixels of 40, for each day that has anything."""
+        step, high = 100 / len(self.values), max(self.values)
+        heights = [(at, max(30 * value / high, 1.5)) for at, value in enumerate(self.values) if value > 0]
+        return [
+            (f"{(at + 0.16) * step:.2f}%", f"{step * 0.68:.2f}%", f"{36 - height:.1f}", f"{height:.1f}")
+            for at, height in heights
+        ]
 
 
 @dataclass(frozen=True)
@@ -90,14 +122,12 @@ class Chart:
     title: str
     series: Sequence[Series]
     rows: Sequence[Row]
-    lying: bool = False
-    """Bars to the right, for rows with long labels; else upwards, for days."""
     top: int = 0
     """The total of a bar as long as the picture, if it is more than any of them: charts side by side share it."""
     picture: Picture = field(init=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "picture", _lying(self) if self.lying else _upright(self))
+        object.__setattr__(self, "picture", _upright(self))
 
     @property
     def total(self) -> int:
@@ -145,18 +175,3 @@ def _upright(chart: Chart) -> Picture:
         texts.append(Text(0, ground + BOTTOM - 5, chart.rows[0].label))
         texts.append(Text(WIDTH, ground + BOTTOM - 5, chart.rows[-1].label, "end"))
     return Picture(ground + BOTTOM, drawn, texts)
-
-
-def _lying(chart: Chart) -> Picture:
-    scale = _scale(chart, WIDTH - LABEL - TOTAL)
-    drawn = [
-        Bar(round(LABEL + start, 1), number * ROW + 5, round(length, 1), ROW - 10, css, label)
-        for number, row in enumerate(chart.rows)
-        for start, length, css, label in _pieces(chart, row, scale)
-    ]
-    texts = []
-    for number, row in enumerate(chart.rows):
-        label = row.label if len(row.label) <= LONGEST else f"{row.label[: LONGEST - 1]}…"
-        texts.append(Text(LABEL - 10, number * ROW + 17, label, "end"))
-        texts.append(Text(WIDTH, number * ROW + 17, f"{row.total:,}", "end"))
-    return Picture(len(chart.rows) * ROW, drawn, texts)

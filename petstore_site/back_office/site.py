@@ -33,7 +33,7 @@ class BackOffice(AdminSite):
         return [path("search/", self.admin_view(everything), name="search"), *super().get_urls()]
 
     def index(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> TemplateResponse:
-        """Show the dashboard above the list of what there is."""
-        from petstore_site.back_office.dashboard.panels import panels_for  # noqa: PLC0415 - it needs the models
+        """Show the work, the figures and who did what."""
+        from petstore_site.back_office.dashboard.panels import parts_for  # noqa: PLC0415 - it needs the models
 
-        return super().index(request, {"panels": panels_for(request.user)} | (extra_context or {}))
+        return super().index(request, parts_for(request.user) | (extra_context or {}))

@@ -5,7 +5,7 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.e2e.conftest import Screenshot
+from tests.e2e.conftest import STAFF, Screenshot
 from tests.server import Gunicorn
 
 TABLETS = [(1440, 900), (1024, 768), (820, 1180), (768, 1024), (390, 844)]
@@ -36,12 +36,13 @@ def number(text: str) -> int:
 
 
 def test_the_figures_of_the_stock_lead_to_the_animals(office: Page, screenshot: Screenshot) -> None:
+    office.set_viewport_size({"width": 1440, "height": 900})
     office.goto("/admin/")
     screenshot("admin-dashboard.png")
-    stock = office.get_by_role("region", name="Stock")
-    expect(stock.get_by_role("img", name="Animals by category and status")).to_be_visible()
+    assert office.evaluate("document.documentElement.scrollHeight") <= 1200
+    stock = office.get_by_role("region", name="Stock by category")
     row = stock.get_by_role("row", name=re.compile("^Dogs "))
-    sold = row.get_by_role("link").nth(2)
+    sold = row.get_by_role("link").nth(3)
     count = number(sold.inner_text())
     sold.click()
     office.wait_for_url(re.compile("status__exact=sold"))
@@ -59,16 +60,38 @@ def test_what_is_sold_is_on_the_page_at_once(office: Page, server: Gunicorn) -> 
     office.get_by_role("button", name="Mark sold").click()
     expect(office.locator(".messagelist")).to_contain_text("“Sold today” is sold now.")
     office.goto("/admin/")
-    days = office.get_by_role("region", name="Added and sold")
+    days = office.get_by_role("region", name="The last 30 days, day by day")
     today = days.locator("tbody tr").first
     expect(today).to_be_hidden()
     days.get_by_text("Every day as a table").focus()
     office.keyboard.press("Enter")
     expect(today).to_be_visible()
     expect(days.locator("tbody tr")).to_have_count(30)
-    today.get_by_role("link").last.click()
+    today.get_by_role("link").nth(1).click()
     office.wait_for_url(re.compile("sold_from"))
     expect(office.locator("#result_list")).to_contain_text("Sold today")
+
+
+def test_work_is_opened_and_undone_from_the_overview(office: Page, server: Gunicorn) -> None:
+    key = server.manage_json("issue_api_key", "Ends soon", "--expires-in", "3d")["key"]
+    category = server.get("/v1/categories", key).json()[0]["id"]
+    pet = server.post("/v1/pets", key, {"name": "Undone from afar", "categoryId": category}).json()["id"]
+    office.goto(f"/admin/pets/pet/{pet}/change/")
+    office.get_by_role("button", name="Mark pending").click()
+    expect(office.locator(".messagelist")).to_contain_text("pending now")
+    office.goto("/admin/")
+    feed = office.get_by_role("region", name="Recent activity")
+    line = feed.get_by_role("listitem").filter(has_text="Undone from afar").first
+    expect(line).to_contain_text(f"{STAFF} marked Undone from afar pending")
+    line.get_by_role("button", name="Undo").click()
+    office.wait_for_url("**/admin/")
+    expect(office.locator(".messagelist")).to_contain_text("1 animal was given the former value again.")
+    assert server.get(f"/v1/pets/{pet}", key).json()["status"] == "available"
+    office.get_by_role("region", name="Needs attention").get_by_role(
+        "link", name=re.compile("^Open .* key")
+    ).first.click()
+    office.wait_for_url("**/?state=expiring")
+    expect(office.locator("#result_list")).to_contain_text("Ends soon")
 
 
 def test_it_is_dark_when_the_person_wants_it_dark(office: Page, screenshot: Screenshot) -> None:
@@ -78,9 +101,9 @@ def test_it_is_dark_when_the_person_wants_it_dark(office: Page, screenshot: Scre
         office.goto("/admin/")
         colours.append(
             office.evaluate(
-                "['body', '.card', '.bar-sold', '.picture text'].map((place) => {"
+                "['body', '.card', '.bar-sold', '.spark .area'].map((place) => {"
                 " const style = getComputedStyle(document.querySelector(place));"
-                " return place.startsWith('.bar') || place.endsWith('text') ? style.fill : style.backgroundColor; })"
+                " return place.startsWith('.bar') || place.endsWith('area') ? style.fill : style.backgroundColor; })"
             )
         )
     screenshot("admin-dashboard-dark.png")

@@ -4,7 +4,9 @@ from datetime import date
 from typing import Any
 
 import pytest
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from categories.models import Category
@@ -211,10 +213,23 @@ def test_a_bulk_change_that_fails_half_way_leaves_nothing(
 ) -> None:
     asked = ask(staff, "become_sold", *three)
     before = statuses(), history_disagrees()
-    monkeypatch.setattr(domain, "BATCH", "x")
-    with pytest.raises(TypeError):  # when the history is written, after the animals
+    monkeypatch.setattr(domain, "HISTORY", {})
+    with pytest.raises(KeyError):  # when the history is written, after the animals
         confirm(staff, asked)
     assert ((statuses(), history_disagrees()), BulkChange.objects.count()) == (before, 0)
+
+
+def test_the_history_of_all_animals_is_written_by_the_database_in_one_statement(
+    staff: Client, category: Category
+) -> None:
+    """Rows of history made one by one in Python took two of the three seconds of 10,000 animals."""
+    asked = ask(staff, "become_sold", *PetFactory.create_batch(5, category=category))
+    with CaptureQueriesContext(connection) as done:
+        confirm(staff, asked)
+    written = [query["sql"] for query in done if "INSERT INTO" in query["sql"] and "petchange" in query["sql"]]
+    assert len(written) == 1
+    assert "FROM pets_pet WHERE id" in written[0]
+    assert history_disagrees() == []
 
 
 @pytest.mark.parametrize(("day", "sales"), [(date(2026, 1, 5), [date(2026, 1, 5)]), (None, [])])

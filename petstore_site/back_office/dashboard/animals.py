@@ -1,27 +1,30 @@
-"""The stock, and what was added and sold on which day. Nothing here counts animals: `pets.stock` sums kept figures."""
+"""The stock by category and status. Nothing here counts animals: `pets.stock` sums kept figures."""
 
 from itertools import groupby
 from typing import Any
 
+from categories.models import Category
 from pets import stock
 from pets.models import PetStatus
-from petstore_site.back_office.charts import Chart, Figure, Row, Series
-from petstore_site.back_office.dashboard.addresses import listed, sold_on, within
-from petstore_site.back_office.dashboard.days import last_days, name
+from petstore_site.back_office.charts import Figure, Row, Series
+from petstore_site.back_office.dashboard.addresses import listed
 
-MOST = 20
+MOST = 9
 """Categories that are shown by themselves, the largest; the others are one row."""
 
-STATUSES = [Series(status.label, f"bar-{status.value}") for status in PetStatus]
+STATUSES = [Series(status.label, status.value) for status in PetStatus]
 
 
 def in_stock() -> dict[str, Any]:
-    """Return the chart of categories, and the totals of each status and of all."""
+    """Return a row with its bar and icon for each category, and the totals of each status and of all."""
     rows = sorted(_categories(), key=lambda row: -row.total)
-    shown = rows[:MOST] + ([_others(rows[MOST:])] if rows[MOST:] else [])
+    icons = dict(Category.objects.exclude(icon="").values_list("name", "icon"))
+    longest = rows[0].total if rows else 0
     totals = [Figure(value, listed("pets_pet", status__exact=status)) for status, value in _sums(rows)]
     return {
-        "chart": Chart("stock", "Animals by category and status", STATUSES, shown, lying=True),
+        "statuses": STATUSES,
+        "rows": [(row, list(row.bar(longest, STATUSES)), icons.get(row.label, "paw-print")) for row in rows[:MOST]],
+        "others": _others(rows[MOST:]) if rows[MOST:] else None,
         "totals": totals,
         "all": Figure(sum(figure.value for figure in totals), listed("pets_pet")),
     }
@@ -49,18 +52,3 @@ def _sums(rows: list[Row]) -> list[tuple[str, int]]:
 def _others(rows: list[Row]) -> Row:
     figures = [Figure(value) for _, value in _sums(rows)]
     return Row(f"{len(rows):,} other {'category' if len(rows) == 1 else 'categories'}", figures)
-
-
-def per_day() -> dict[str, Any]:
-    """Return the charts of the animals that were added and sold on each of the last days, newest first in the table."""
-    days = last_days()
-    added, sold = stock.added_since(days[0]), stock.sold_since(days[0])
-    added_rows = [Row(name(day), [Figure(added.get(day, 0), listed("pets_pet", **within(day)))]) for day in days]
-    sold_rows = [Row(name(day), [Figure(sold.get(day, 0), listed("pets_pet", **sold_on(day)))]) for day in days]
-    return {
-        "added": Chart("added", "Added on each day", [Series("Added", "bar-available")], added_rows),
-        "sold": Chart("sold", "Sold on each day", [Series("Sold", "bar-sold")], sold_rows),
-        "table": [
-            (row.label, row.figures[0], gone.figures[0]) for row, gone in zip(added_rows, sold_rows, strict=True)
-        ][::-1],
-    }

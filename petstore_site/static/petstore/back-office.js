@@ -60,15 +60,21 @@
   };
 
   // A form that was typed into warns before it is left, and keeps what was typed in this tab until it is sent: after a
-  // sign-in in between it is there again. Passwords, files and hidden fields are never kept.
+  // sign-in in between it is there again. Passwords, files and hidden fields are never kept. A draft goes when its form
+  // was sent, which the page after it knows, or when its user signs out.
   const drafts = () => {
     const form = document.querySelector(".main-form");
+    const door = document.getElementById("login-form");
     let interrupted = false;
     try {
-      if (document.getElementById("login-form")) sessionStorage.setItem("interrupted", "yes");
+      const sent = sessionStorage.getItem("sent");
+      sessionStorage.removeItem("sent");
+      if (sent && !door) sessionStorage.removeItem(sent);
+      if (door) sessionStorage.setItem("interrupted", "yes");
       interrupted = form !== null && sessionStorage.getItem("interrupted") === "yes";
       if (form) sessionStorage.removeItem("interrupted");
     } catch { /* nothing is kept */ }
+    document.getElementById("logout-form")?.addEventListener("submit", () => sessionStorage.clear());
     if (!form) return;
     const place = `draft:${location.pathname}`;
     const fields = () => all("input, select, textarea", form).filter((field) => field.name && !field.readOnly
@@ -94,8 +100,12 @@
     };
     if (interrupted) restore();
     else try { sessionStorage.removeItem(place); } catch { /* none */ }
+    if (form.querySelector(".errornote")) keep();
     form.addEventListener("input", keep);
-    form.addEventListener("submit", () => { typed = false; });
+    form.addEventListener("submit", () => {
+      typed = false;
+      try { sessionStorage.setItem("sent", place); } catch { /* nothing is kept */ }
+    });
     window.addEventListener("beforeunload", (event) => { if (typed) event.preventDefault(); });
   };
 

@@ -8,4 +8,5 @@ document.addEventListener("submit", (event) => {
     event.preventDefault();
   }
   sent.add(event.target);
+  event.target.setAttribute("aria-busy", "true"); // the button shows that it was pressed
 });

@@ -1,0 +1,253 @@
+"""Who changed what, newest first. Rows of history that belong together are one line: "anna marked 24 animals sold".
+
+The newest rows are read by their key, a few hundred at a time. An import or a bulk change has its rows one after the
+other, so the rest of a large one is skipped: the feed takes as long after an import of a million as after none.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from django.db.models import F, OuterRef, Subquery
+from django.urls import reverse
+
+from categories.models import Category
+from pets.admin.story import changes_between
+from pets.models import STANDING, BulkChange, ImportRun, Pet
+from petstore_site.apikeys.models import APIKey
+from petstore_site.back_office.dashboard.addresses import page_of
+
+MOST = 6
+"""Lines of the feed."""
+
+WINDOW = 200
+"""Rows of the history of animals that are read at once."""
+
+READS = 4
+"""How often, at most."""
+
+
+@dataclass
+class Event:
+    """A line: "anna" "marked" "24 animals" (which leads to `url`) "sold"."""
+
+    at: datetime
+    actor: str
+    verb: str
+    what: str
+    url: str = ""
+    rest: str = ""
+    note: str = ""
+    undo: int | None = None
+    """The bulk change that one click undoes."""
+    page: tuple[str, str] | None = None
+    """A word and the address of the page where it can be undone."""
+    who: str = ""
+    """The name of the client, if it may be shown."""
+    each: list[tuple[str, str]] = field(default_factory=list)
+    """The name and address of each of several things that have no page together."""
+
+
+def activity(user: Any) -> dict[str, Any] | None:
+    """Return the newest lines that are for `user` to see; None if there are none for them."""
+    sources = [source for permission, source in SOURCES if user.has_perm(permission)]
+    if not sources:
+        return None
+    events = sorted((event for source in sources for event in source(user)), key=lambda event: event.at, reverse=True)
+    if user.has_perm("apikeys.view_apikey"):
+        _name_keys(events[:MOST])
+    return {"events": events[:MOST]}
+
+
+def _name_keys(events: list[Event]) -> None:
+    """Call the clients that acted by the names of their keys."""
+    numbers = {event.actor.removeprefix("key ") for event in events if event.actor.startswith("key ")}
+    names = dict(APIKey.objects.filter(key_id__in=numbers).values_list("key_id", "name")) if numbers else {}
+    for event in events:
+        event.who = names.get(event.actor.removeprefix("key "), "")
+
+
+# --- Animals ---------------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Group:
+    """Rows of history that belong together: those of an import, of a bulk change, or alike within an hour."""
+
+    newest: dict[str, Any]
+    rows: list[dict[str, Any]] = field(default_factory=list)
+    is_cut: bool = False
+    """Whether there may be more rows than were read."""
+
+
+COLUMNS = (
+    *("history_id", "history_date", "history_type", "id", "name", "actor"),
+    *("import_run_id", "undo_of_id", "bulk_change_id", "history_change_reason"),
+)
+
+
+def _animals(user: Any) -> Iterator[Event]:
+    groups = list(_groups())[:MOST]
+    runs = ImportRun.objects.in_bulk({group.newest["import_run_id"] for group in groups} - {None})
+    bulks = _bulks({group.newest["bulk_change_id"] for group in groups} - {None})
+    told = _what_changed(group.newest["history_id"] for group in groups if _is_one_edit(group))
+    for group in groups:
+        row = group.newest
+        if row["bulk_change_id"]:
+            yield _bulk(group, bulks[row["bulk_change_id"]], user)
+        elif row["import_run_id"]:
+            yield _import(row, runs[row["import_run_id"]], user)
+        elif row["undo_of_id"]:
+            yield Event(
+                row["history_date"], row["actor"], "undid", f"import {row['undo_of_id']}", _run(row["undo_of_id"], user)
+            )
+        else:
+            yield _edits(group, told.get(row["history_id"], {}), user)
+
+
+def _groups() -> Iterable[Group]:
+    """Return the groups, the one with the newest row first."""
+    groups: dict[Any, Group] = {}
+    before = None
+    for _ in range(READS):
+        newest = Pet.history.order_by("-history_id").values(*COLUMNS)
+        rows = list((newest if before is None else newest.filter(history_id__lt=before))[:WINDOW])
+        for row in rows:
+            groups.setdefault(_kind(row), Group(row)).rows.append(row)
+        if len(rows) < WINDOW or len(groups) > MOST:
+            break
+        last = groups[_kind(rows[-1])]
+        last.is_cut = True
+        before = rows[-1]["history_id"] - max(_size(rows[-1]) - len(last.rows), 0)
+    return groups.values()
+
+
+def _kind(row: dict[str, Any]) -> tuple[Any, ...]:
+    """Return what rows have in common that belong together."""
+    source = row["import_run_id"], row["undo_of_id"], row["bulk_change_id"]
+    hour = row["history_date"].replace(minute=0, second=0, microsecond=0)
+    return source if any(source) else (row["actor"], row["history_type"], row["history_change_reason"], hour)
+
+
+def _size(row: dict[str, Any]) -> int:
+    """Return how many rows the import or bulk change of this one wrote."""
+    if row["bulk_change_id"]:
+        return int(BulkChange.objects.values_list("changed", flat=True).get(pk=row["bulk_change_id"]))
+    run = row["import_run_id"] or row["undo_of_id"]
+    return int(ImportRun.objects.values_list(F("created") + F("updated"), flat=True).get(pk=run)) if run else 0
+
+
+def _bulks(numbers: set[int]) -> dict[int, Any]:
+    undone = BulkChange.objects.filter(undo_of=OuterRef("pk")).values("pk")[:1]
+    return BulkChange.objects.defer("left").annotate(undone_by=Subquery(undone)).in_bulk(numbers)
+
+
+def _bulk(group: Group, bulk: Any, user: Any) -> Event:
+    one = bulk.changed == 1
+    what = group.newest["name"] if one else f"{bulk.changed:,} animals"
+    url = page_of("pets_pet", group.newest["id"]) if one else page_of("pets_bulkchange", bulk.pk)
+    verb, rest, note = "changed", bulk.what, "" if one else str(bulk)
+    if bulk.undo_of_id:
+        verb, rest, note = "gave", "the former value again", f"undo of bulk change {bulk.undo_of_id}"
+    elif bulk.what.startswith("Status becomes "):
+        verb, rest = "marked", bulk.what.removeprefix("Status becomes ")
+    elif bulk.what.startswith("Category becomes "):
+        verb, rest = "moved", f"to {bulk.what.removeprefix('Category becomes ')}"
+    may_undo = bulk.user_id == user.pk and user.has_perm("pets.change_pet") and bulk.undone_by is None
+    return Event(bulk.made_at, bulk.who, verb, what, url, rest, note, undo=bulk.pk if may_undo else None)
+
+
+def _import(row: dict[str, Any], run: ImportRun, user: Any) -> Event:
+    counts = ((run.created, "added"), (run.updated, "changed"), (run.rejected, "rejected"))
+    note = ", ".join(f"{count:,} {word}" for count, word in counts if count)
+    may_undo = run.state in STANDING and user.has_perm("pets.add_importrun")
+    page = ("Undo…", reverse("admin:pets_importrun_undo", args=[run.pk])) if may_undo else None
+    return Event(row["history_date"], run.who, "imported", run.file_name, _run(run.pk, user), note=note, page=page)
+
+
+def _run(number: int, user: Any) -> str:
+    return page_of("pets_importrun", number) if user.has_perm("pets.view_importrun") else ""
+
+
+def _is_one_edit(group: Group) -> bool:
+    source = group.newest["import_run_id"] or group.newest["undo_of_id"] or group.newest["bulk_change_id"]
+    return group.newest["history_type"] == "~" and len(group.rows) == 1 and not source
+
+
+def _what_changed(numbers: Iterable[int]) -> dict[int, Any]:
+    """Return what each of these rows of history changed."""
+    former = Pet.history.filter(id=OuterRef("id"), history_id__lt=OuterRef("history_id")).order_by("-history_id")
+    rows = Pet.history.filter(history_id__in=list(numbers)).select_related("category")
+    pairs = {row: row.former for row in rows.annotate(former=Subquery(former.values("history_id")[:1]))}
+    before = Pet.history.select_related("category").in_bulk(set(pairs.values()) - {None})
+    return {row.pk: changes_between(before[number], row) for row, number in pairs.items() if number}
+
+
+VERBS = {"+": "added", "~": "changed", "-": "deleted"}
+
+
+def _edits(group: Group, changed: dict[str, Any], user: Any) -> Event:
+    row, several = group.newest, len({row["id"] for row in group.rows})
+    verb = "restored" if row["history_change_reason"] == "Restored" else VERBS[row["history_type"]]
+    address = _deleted(user) if row["history_type"] == "-" else lambda number: page_of("pets_pet", number)
+    if several > 1:
+        many = f"{'more than ' if group.is_cut else ''}{several:,} animals"
+        names = {row["id"]: row["name"] for row in group.rows}
+        each = [(name, address(number)) for number, name in list(names.items())[:MOST]]
+        return Event(row["history_date"], row["actor"], verb, many, each=each)
+    event = Event(row["history_date"], row["actor"], verb, row["name"], address(row["id"]))
+    if row["history_type"] == "-" and user.has_perm("pets.restore_pet"):
+        event.page = ("Restore…", event.url)
+    if len(changed) == 1:
+        [(column, change)] = changed.items()
+        words = {
+            "status": ("marked", change.after.lower()),
+            "category": ("moved", f"to {change.after}"),
+            "name": ("renamed", f"from {change.before}"),
+        }
+        event.verb, event.rest = words.get(column, (verb, ""))
+    return event
+
+
+def _deleted(user: Any) -> Callable[[int], str]:
+    """Return where a deleted animal is: where it can be restored, or its history."""
+    if user.has_perm("pets.restore_pet"):
+        return lambda number: reverse("admin:pets_pet_deleted", query={"q": number})
+    return lambda number: reverse("admin:pets_pet_history", args=[number])
+
+
+# --- Categories and keys ---------------------------------------------------------------------------------------------
+
+
+def _categories(_user: Any) -> Iterator[Event]:
+    verbs = {"+": "added the category", "~": "changed the category", "-": "deleted the category"}
+    rows = list(Category.history.order_by("-history_id")[:MOST])
+    there = Category.objects.in_bulk({row.id for row in rows})
+    for row in rows:
+        url = page_of("categories_category", row.id) if row.id in there else ""
+        yield Event(row.history_date, row.actor, verbs[row.history_type], row.name, url)
+
+
+def _keys(_user: Any) -> Iterator[Event]:
+    former = APIKey.history.filter(id=OuterRef("id"), history_id__lt=OuterRef("history_id")).order_by("-history_id")
+    was_revoked, was_replaced = (Subquery(former.values(name)[:1]) for name in ("revoked_at", "replaced_by"))
+    rows = APIKey.history.order_by("-history_id").annotate(was_revoked=was_revoked, was_replaced=was_replaced)
+    for row in rows[:MOST]:
+        page = page_of("apikeys_apikey", row.id)
+        yield Event(row.history_date, row.actor, _of_key(row), row.name, page, note=row.key_id)
+
+
+def _of_key(row: Any) -> str:
+    if row.history_type == "+":
+        return "issued the key"
+    if row.revoked_at and not row.was_revoked:
+        return "revoked the key"
+    return "rotated the key" if row.replaced_by_id and not row.was_replaced else "changed the key"
+
+
+SOURCES: list[tuple[str, Callable[[Any], Iterator[Event]]]] = [
+    ("pets.view_pet", _animals),
+    ("categories.view_category", _categories),
+    ("apikeys.view_apikey", _keys),
+]

@@ -1,0 +1,114 @@
+"""The figures of the last 30 days, each with a small picture of its days, and the table of them."""
+
+from collections.abc import Sequence
+from datetime import date, timedelta
+from typing import Any, NamedTuple
+
+from pets import stock
+from petstore_site.back_office.charts import Figure, Spark
+from petstore_site.back_office.dashboard import keys
+from petstore_site.back_office.dashboard.addresses import listed, sold_on, within
+from petstore_site.back_office.dashboard.days import DAYS, last_days
+
+MOST = 999
+"""Percent of a change that says something; beyond that there was next to nothing to compare with."""
+
+
+class Tile(NamedTuple):
+    """A figure that leads to its list; `note` is what it is compared with."""
+
+    name: str
+    value: str
+    note: str
+    url: str
+    spark: Spark
+    tone: str = ""
+    """Of the note: `good`, `bad` or nothing."""
+
+
+class Column(NamedTuple):
+    """A column of the table of days: its title, and a figure for each day, the oldest first."""
+
+    title: str
+    figures: Sequence[Figure]
+
+
+def of_days(user: Any, in_stock: dict[str, Any] | None) -> dict[str, Any]:
+    """Return the tiles that `user` can see, and the table of the same days, newest first; `in_stock` if it may be."""
+    days = last_days()
+    parts = [_animals(days, in_stock)] if in_stock else []
+    if user.has_perms(("apikeys.view_apikey", "apikeys.view_keyusage")):
+        parts.append(_requests(days))
+    columns = [column for _, found in parts for column in found]
+    rows = list(zip(days, zip(*(column.figures for column in columns), strict=True), strict=True)) if columns else []
+    return {
+        "tiles": [tile for found, _ in parts for tile in found],
+        "columns": [column.title for column in columns],
+        "days": rows[::-1],
+    }
+
+
+def _animals(days: list[date], in_stock: dict[str, Any]) -> tuple[list[Tile], list[Column]]:
+    before = days[0] - timedelta(days=DAYS)
+    added, sold = stock.added_since(before), stock.sold_since(before)
+    there, available = in_stock["all"].value, in_stock["totals"][0].value
+    added_figures = [Figure(added.get(day, 0), listed("pets_pet", **within(day))) for day in days]
+    sold_figures = [Figure(sold.get(day, 0), listed("pets_pet", **sold_on(day))) for day in days]
+    grown, levels = there, []
+    for figure in reversed(added_figures):
+        levels.append(grown)
+        grown -= figure.value
+    tiles = [
+        Tile("Animals", f"{there:,}", f"{available:,} available", listed("pets_pet"), Spark(levels[::-1])),
+        _compared("Added, 30 days", added_figures, added, listed("pets_pet", added_from=days[0], added_to=days[-1])),
+        _compared("Sold, 30 days", sold_figures, sold, listed("pets_pet", sold_from=days[0], sold_to=days[-1])),
+    ]
+    return tiles, [Column("Added", added_figures), Column("Sold", sold_figures)]
+
+
+def _compared(title: str, figures: list[Figure], counts: dict[date, int], url: str) -> Tile:
+    total = sum(figure.value for figure in figures)
+    note, tone = _change(total, sum(counts.values()) - total)
+    return Tile(title, f"{total:,}", note, url, Spark([figure.value for figure in figures], kind="bars"), tone)
+
+
+def _change(now: int, before: int) -> tuple[str, str]:
+    """Return the change in percent and its tone; nothing if there is nothing to compare with."""
+    percent = round(100 * (now - before) / before) if before else MOST + 1
+    if percent > MOST:
+        return "", ""
+    return f"{percent:+,} %".replace("-", "\N{MINUS SIGN}"), "good" if percent > 0 else ""
+
+
+def _requests(days: list[date]) -> tuple[list[Tile], list[Column]]:
+    rows = keys.per_day(days)
+    totals = [row.total for row in rows]
+    wrong = [row.figures[1].value + row.figures[2].value for row in rows]
+    behind = {"day__gte": days[0], "day__lte": days[-1]}
+    tiles = [
+        Tile(
+            "API requests, 30 days",
+            f"{sum(totals):,}",
+            f"{totals[-1]:,} today",
+            listed("apikeys_keyusage", **behind),
+            Spark(totals, tone="quiet"),
+        ),
+        Tile(
+            "Errors, 30 days",
+            _share(sum(wrong), sum(totals)),
+            f"{_share(wrong[-1], totals[-1])} today",
+            listed("apikeys_keyusage", status_class__gte=4, **behind),
+            Spark([100 * bad / total if total else 0 for bad, total in zip(wrong, totals, strict=True)], tone="bad"),
+            "bad" if wrong[-1] * sum(totals) > sum(wrong) * totals[-1] else "",
+        ),
+    ]
+    columns = [
+        Column("Requests", [Figure(row.total, row.url) for row in rows]),
+        Column("4xx", [row.figures[1] for row in rows]),
+        Column("5xx", [row.figures[2] for row in rows]),
+    ]
+    return tiles, columns
+
+
+def _share(part: int, total: int) -> str:
+    return f"{100 * part / total:.1f} %" if total else "0 %"

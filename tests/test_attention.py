@@ -1,0 +1,102 @@
+"""What needs attention, on the first page of the back office: each line is true of the list that it leads to."""
+
+from datetime import UTC, datetime, time, timedelta
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from pets.models import ImportRun, Pet
+from petstore_site.apikeys.models import KeyUsage, Use
+from tests.days import today
+from tests.factories import APIKeyFactory, PetFactory
+from tests.pets.office import member
+
+
+@pytest.fixture
+def keeper(db: None) -> Client:
+    return member("keeper", superuser=True)
+
+
+def days_ago(days: int) -> datetime:
+    return datetime.combine(today() - timedelta(days=days), time(12), UTC)
+
+
+def matters(client: Client) -> list[Any]:
+    found: list[Any] = client.get("/admin/").context["attention"]["matters"]
+    return found
+
+
+def waiting(days: int, *, status: str = "pending", count: int = 1) -> None:
+    for pet in PetFactory.create_batch(count, status=status, name=f"Since {days}"):
+        Pet.objects.filter(pk=pet.pk).update(updated_at=days_ago(days))
+
+
+def run(name: str, state: str, *, rejected: int = 0, days: int = 0) -> None:
+    made = ImportRun.objects.create(who="root", file_name=name, options={}, state=state, rejected=rejected)
+    ImportRun.objects.filter(pk=made.pk).update(started_at=days_ago(days))
+
+
+def test_nothing_needs_attention(keeper: Client) -> None:
+    waiting(6)
+    waiting(30, status="available")
+    for state, rejected, days in (
+        ("done", 0, 0),
+        ("dry run", 5, 0),
+        ("undone", 5, 0),
+        ("already imported", 0, 0),
+        ("running", 0, 0),
+        ("done", 5, 8),
+    ):
+        run("fine.csv", state, rejected=rejected, days=days)
+    APIKeyFactory(expires_at=timezone.now() + timedelta(days=15))
+    KeyUsage.objects.add_all([(Use(APIKeyFactory().pk, days_ago(30).date(), "pet-detail", 2), 5)])
+    assert matters(keeper) == []
+    assert "Nothing needs attention now." in keeper.get("/admin/").content.decode()
+
+
+def test_each_line_leads_to_the_list_it_speaks_of(keeper: Client) -> None:
+    waiting(8, count=2)
+    waiting(400)
+    run("friday.csv", "done", rejected=3)
+    run("frogs.xlsx", "failed", days=6)
+    run("one.csv", "partly undone", rejected=1, days=7)
+    for days, name in ((2, "Shop"), (13, "Scanner"), (-1, "Old"), (20, "New")):
+        APIKeyFactory(name=name, expires_at=timezone.now() + timedelta(days=days, minutes=5))
+    for day, route in ((0, "pet-detail"), (1, "pet-detail"), (0, "pet-list")):
+        KeyUsage.objects.add_all([(Use(APIKeyFactory().pk, days_ago(day).date(), route, 2), 5)])
+    found = matters(keeper)
+    ends = [f"{name} on {today() + timedelta(days=days)}" for name, days in (("Shop", 2), ("Scanner", 13))]
+    assert [(matter.what, matter.why) for matter in found] == [
+        ("3 imports", "had errors this week"),
+        ("2 keys", "expire within 14 days"),
+        ("2 keys", "call GET /v1/pets/{petId}"),
+        ("3 animals", "are pending for more than a week"),
+    ]
+    assert found[0].detail == "one.csv: 1 row rejected, frogs.xlsx: failed and others"
+    assert sorted(found[1].detail.split(", ")) == sorted(ends)
+    assert [matter.detail for matter in found[2:]] == [
+        "It will be removed on 2030-12-05.",
+        "Since 8, Since 8 and others",
+    ]
+    for matter in found:
+        listed = keeper.get(matter.url)
+        assert listed.status_code == 200
+        assert len({getattr(row, "key_id", row.pk) for row in listed.context["cl"].result_list} - {None}) == int(
+            matter.what.split()[0]
+        )
+
+
+def test_one_is_one(keeper: Client) -> None:
+    waiting(9)
+    APIKeyFactory(name="Shop", expires_at=timezone.now() + timedelta(days=2))
+    assert [(matter.what, matter.why) for matter in matters(keeper)] == [
+        ("1 key", "expires within 14 days"),
+        ("1 animal", "is pending for more than a week"),
+    ]
+
+
+def test_many_are_not_counted(keeper: Client) -> None:
+    waiting(9, count=101)
+    assert [matter.what for matter in matters(keeper)] == ["More than 100 animals"]
