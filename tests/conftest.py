@@ -18,7 +18,9 @@ from history.acting import end_request
 from petstore_site.apikeys import lookup, usage
 from petstore_site.apikeys.models import APIKey
 from petstore_site.request_desk import records
-from rest.limits import breaker, build_limiter
+from rest.database_errors import breaker as database_breaker
+from rest.limits import breaker as limits_breaker
+from rest.limits import build_limiter
 from tests.days import today
 from tests.factories import CategoryFactory
 
@@ -78,7 +80,8 @@ def _nothing_left_over(settings: Any) -> Iterator[None]:
     usage.clear()
     records.clear()
     build_limiter.cache_clear()
-    breaker.succeed()
+    limits_breaker.succeed()
+    database_breaker.succeed()
     cache.clear()
     end_request()
     yield

@@ -39,7 +39,7 @@ def test_sqlite(url: str, name: Path) -> None:
 @pytest.mark.parametrize("scheme", ["postgres", "postgresql"])
 def test_postgresql_for_requests(scheme: str) -> None:
     assert parsed(f"{scheme}://keeper:p%40ss%2Fword@db.example:5433/shop?sslmode=verify-full") == {
-        "ENGINE": "django.db.backends.postgresql",
+        "ENGINE": "petstore_site.database",
         "NAME": "shop",
         "USER": "keeper",
         "PASSWORD": "p@ss/word",
