@@ -1,5 +1,5 @@
-// What the back office is nicer with, and works without: the theme, shortcuts, menus that close, the count of what is
-// selected. It loads in <head> without `defer`, so that a chosen theme is there before the first paint.
+// What the back office is nicer with, and works without: the theme, shortcuts, menus that close, drafts, selects that
+// can be searched. It loads in <head> without `defer`, so that a chosen theme is there before the first paint.
 "use strict";
 
 {
@@ -109,5 +109,30 @@
     window.addEventListener("beforeunload", (event) => { if (typed) event.preventDefault(); });
   };
 
-  document.addEventListener("DOMContentLoaded", () => { themes(); menus(); shortcuts(); drafts(); });
+  // A select of many options is searched by typing: a field with suggestions stands in for it.
+  const searchable = () => {
+    for (const select of all("select[data-searchable]").filter((each) => each.options.length > 10)) {
+      const choices = [...select.options].filter((option) => option.value);
+      const list = Object.assign(document.createElement("datalist"), { id: `${select.id}_options` });
+      list.append(...choices.map((option) => new Option(option.text)));
+      const field = Object.assign(document.createElement("input"), {
+        type: "search", id: `${select.id}_search`, autocomplete: "off", placeholder: "Type to search",
+        value: select.value && select.selectedOptions[0].text,
+      });
+      field.setAttribute("list", list.id);
+      field.addEventListener("input", () => {
+        const typed = field.value.trim();
+        const same = (option) => option.text === typed;
+        const alike = (option) => option.text.toLowerCase() === typed.toLowerCase();
+        const chosen = choices.find(same) ?? choices.find(alike);
+        select.value = chosen?.value ?? "";
+        field.setCustomValidity(chosen || !typed ? "" : "Choose one of the suggestions.");
+      });
+      for (const label of [...select.labels]) label.htmlFor = field.id;
+      select.hidden = true;
+      select.after(field, list);
+    }
+  };
+
+  document.addEventListener("DOMContentLoaded", () => { themes(); menus(); shortcuts(); drafts(); searchable(); });
 }
