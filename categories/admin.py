@@ -1,12 +1,13 @@
 """Categories in the back office, with their history."""
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, ClassVar
 
 from django.contrib import admin, messages
 from django.db import IntegrityError
 from django.db.models import ProtectedError
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
@@ -23,13 +24,20 @@ USED_MEANWHILE = "Nothing was deleted. Someone just added an animal to the categ
 
 @admin.register(Category)
 class CategoryAdmin(ChangesAdmin):
-    """Search, add, rename; a category that animals belong to cannot be deleted."""
+    """Search, add, rename, choose an icon; a category that animals belong to cannot be deleted."""
 
-    list_display = ["name", "id", "added", "changed"]
+    list_display = ["picture", "name", "id", "added", "changed"]
+    list_display_links = ["name"]
+    radio_fields: ClassVar = {"icon": admin.HORIZONTAL}
     search_fields = ["name"]
     list_filter = ["created_at"]
-    fields = ["name", "created_at", "updated_at"]
+    fields = ["name", "icon", "created_at", "updated_at"]
     readonly_fields = ["created_at", "updated_at"]
+
+    @admin.display(description="icon")
+    def picture(self, category: Category) -> str:
+        """Return the icon."""
+        return render_to_string("admin/categories/category/picture.html", {"category": category})
 
     @admin.display(description="added", ordering="created_at")
     def added(self, category: Category) -> str:

@@ -9,10 +9,36 @@ from categories.names import NAME_LENGTH, NameField, validate_name
 from history.models import Change, staff_member
 
 
+class CategoryIcon(models.TextChoices):
+    """The pictures to choose from, by their names among the icons of the back office."""
+
+    PAW = "", "Paw"
+    BIRD = "bird"
+    BUG = "bug"
+    CAT = "cat"
+    DOG = "dog"
+    FISH = "fish"
+    RABBIT = "rabbit"
+    RAT = "rat"
+    SHRIMP = "shrimp"
+    SNAIL = "snail"
+    SQUIRREL = "squirrel"
+    TURTLE = "turtle"
+    WORM = "worm"
+
+
 class Category(models.Model):
     """A kind of animal, such as "Dogs"; it cannot be deleted while an animal belongs to it."""
 
     name = NameField(max_length=NAME_LENGTH, unique=True, validators=[validate_name])
+    icon = models.CharField(
+        max_length=20,
+        choices=CategoryIcon,
+        blank=True,
+        default=CategoryIcon.PAW,
+        db_default="",
+        help_text="Beside the animals of the category, for staff only: the API does not show it.",
+    )
     created_at = models.DateTimeField(auto_now_add=True)
     updated_at = models.DateTimeField(auto_now=True)
 

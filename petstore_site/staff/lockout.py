@@ -61,8 +61,9 @@ def unlock(name: str) -> None:
 
 
 def note_address(request: HttpRequest, user: Any) -> None:
-    """Store that this account signed in from this address."""
+    """Store that this account signed in from this address, and forget addresses that no one used for long."""
     now = timezone.now()
+    KnownAddress.objects.filter(last_at__lte=now - REMEMBERED).delete()
     KnownAddress.objects.update_or_create(user=user, address=ratelimit.get_ip(request), defaults={"last_at": now})
 
 

@@ -19,6 +19,12 @@ def icon(name: str) -> SafeString:
 
 
 @register.simple_tag
+def glyph(name: str) -> SafeString:
+    """Return the icon that a category has, in a box; a paw if it has none."""
+    return format_html('<span class="glyph" aria-hidden="true">{}</span>', icon(name or "paw-print"))
+
+
+@register.simple_tag
 def badge(kind: Any, label: Any) -> SafeString:
     """Return a state in a word, with the colour of its kind beside it."""
     return format_html('<span class="badge badge-{}">{}</span>', kind, label)

@@ -1,12 +1,15 @@
 """Categories in the back office: their history, and that none that animals belong to is deleted."""
 
+from pathlib import Path
+
 import pytest
+from django.conf import settings
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from categories import admin
-from categories.models import Category
+from categories.models import Category, CategoryIcon
 from pets.models import Pet
 from tests.factories import CategoryFactory, PetFactory
 from tests.pets.office import member, seen, told
@@ -102,3 +105,47 @@ def test_an_animal_added_at_the_same_moment_is_reported(
     assert told(answer) == ["Nothing was deleted. Someone just added an animal to the category. Reload the page."]
     assert Category.objects.exists()
     assert not Category.history.filter(history_type="-").exists()
+
+
+def test_an_icon_is_chosen_and_shown_wherever_the_category_is(staff: Client) -> None:
+    cats = CategoryFactory(name="Cats")
+    pet = PetFactory(category=cats)
+    pages = ("/admin/", CATEGORIES, "/admin/pets/pet/", f"/admin/pets/pet/{pet.pk}/change/")
+    for path in pages:
+        page = staff.get(path).content.decode()
+        assert "#i-paw-print" in page.split('id="content-start"')[1]
+        assert "#i-cat" not in page
+    form = staff.get(f"{CATEGORIES}{cats.pk}/change/").content.decode()
+    assert form.count('type="radio" name="icon"') == len(CategoryIcon.choices) == 13
+    data = {"name": "Cats", "icon": "cat", "seen": seen(cats)}
+    assert staff.post(f"{CATEGORIES}{cats.pk}/change/", data).status_code == 302
+    for path in pages:
+        assert "#i-cat" in staff.get(path).content.decode()
+    rows = Category.history.order_by("history_id").values_list("icon", "actor")
+    assert list(rows) == [("", ""), ("cat", "staff keeper")]
+
+
+def test_every_icon_is_drawn() -> None:
+    drawn = Path(settings.BASE_DIR, "petstore_site/static/petstore/icons.svg").read_text(encoding="utf-8")
+    for name in CategoryIcon.values:
+        assert f'<symbol id="i-{name or "paw-print"}" viewBox="0 0 24 24">' in drawn
+
+
+@pytest.mark.parametrize("icon", ["unicorn", '"><script>'])
+def test_no_other_icon_is_taken(staff: Client, icon: str) -> None:
+    answer = staff.post(f"{CATEGORIES}add/", {"name": "Dogs", "icon": icon})
+    assert "icon" in answer.context["adminform"].form.errors
+    assert not Category.objects.exists()
+
+
+def test_the_release_before_writes_categories_without_an_icon(db: None) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "INSERT INTO categories_category (name, created_at, updated_at)"
+            " VALUES ('Dogs', CURRENT_TIMESTAMP, CURRENT_TIMESTAMP)"
+        )
+        cursor.execute(
+            "INSERT INTO categories_categorychange (id, actor, request_id, name, history_date, history_type)"
+            " VALUES (1, '', '', 'Dogs', CURRENT_TIMESTAMP, '+')"
+        )
+    assert (Category.objects.get().icon, Category.history.get().icon) == ("", "")

@@ -39,6 +39,15 @@ def test_two_at_once_both_succeed_and_one_waits(url: str) -> None:
     assert sorted("No migrations to apply." in out for out, _, _ in ended) == [False, True]
 
 
+@pytest.mark.parametrize("option", ["--lock-timeout", "--statement-timeout"])
+def test_a_duration_that_is_none_is_a_mistake_of_the_command_line(option: str) -> None:
+    status, out, err = migrate("sqlite:////nowhere/x.sqlite3", f"{option}=soon")
+    assert (status, out) == (2, "")
+    assert err.endswith(
+        f"error: argument {option}: 'soon' is not a duration, such as 500ms, 5s or 2h, or 0 for no limit\n"
+    )
+
+
 def test_a_table_in_use_stops_a_migration_before_requests_queue_behind_it(url: str) -> None:
     assert migrate(url, "pets", "0002")[0] == 0
     with closing(psycopg.connect(url)) as other:

@@ -93,6 +93,7 @@ def test_an_empty_list_says_so(staff: Client) -> None:
         (" rex ", ["Rex II", "Rex"]),
         ("9" * 30, []),
         ("٣", []),
+        pytest.param("9" * 5_000, [], id="5,000 digits"),
         ("\0", ["100% Dog", "小花", "Max", "Rex II", "Rex"]),
     ],
 )

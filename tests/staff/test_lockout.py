@@ -1,12 +1,15 @@
 """Who is locked out by whose failures, and who lets them in again."""
 
+from datetime import timedelta
 from typing import Any
 
 import pytest
 from django.contrib.auth.models import Group, User
 from django.test import Client
+from django.utils import timezone
 
 from petstore_site.staff.adapters import LOCKED, WRONG_CREDENTIALS
+from petstore_site.staff.models import KnownAddress
 from tests.staff.conftest import PASSWORD, member, sign_in
 from tests.staff.test_sign_in import complaints
 
@@ -37,6 +40,14 @@ def test_strangers_do_not_lock_out_where_the_member_signed_in_before(anna: User)
         fail(1, REMOTE_ADDR=f"203.0.113.{number}")
     assert complaints(sign_in(Client(), REMOTE_ADDR="203.0.113.99")) == [LOCKED]
     assert sign_in(Client(), **HOME).status_code == 302
+
+
+def test_addresses_are_forgotten_after_90_days(anna: User) -> None:
+    now = timezone.now()
+    for address, days in (("192.0.2.8", 91), ("192.0.2.9", 89)):
+        KnownAddress.objects.create(user=member(f"since-{days}"), address=address, last_at=now - timedelta(days=days))
+    sign_in(Client(), **HOME)
+    assert set(KnownAddress.objects.values_list("address", flat=True)) == {"192.0.2.9", HOME["REMOTE_ADDR"]}
 
 
 def test_a_reset_clears_the_failures(anna: User, administrator: Client) -> None:

@@ -24,7 +24,10 @@ class PetStore:
     """
 
     def __init__(self, base_url: str, key: str, *, timeout: float = 10, retries: int = 4, max_wait: float = 60) -> None:
-        """Call the API at `base_url`, which ends in `/v1`. `timeout` and `max_wait` are seconds for each attempt."""
+        """Call the API at `base_url`, which ends in `/v1`. `timeout` and `max_wait` are seconds.
+
+        `timeout` is for the connection and for each part of a response, `max_wait` for the wait before another attempt.
+        """
         self._http = RetryingClient(
             base_url=base_url,
             headers={"Authorization": f"Bearer {key}"},

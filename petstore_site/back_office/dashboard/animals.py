@@ -3,6 +3,7 @@
 from itertools import groupby
 from typing import Any
 
+from categories.models import Category
 from pets import stock
 from pets.models import PetStatus
 from petstore_site.back_office.charts import Figure, Row, Series
@@ -15,13 +16,14 @@ STATUSES = [Series(status.label, status.value) for status in PetStatus]
 
 
 def in_stock() -> dict[str, Any]:
-    """Return a row with its bar for each category, and the totals of each status and of all."""
+    """Return a row with its bar and icon for each category, and the totals of each status and of all."""
     rows = sorted(_categories(), key=lambda row: -row.total)
+    icons = dict(Category.objects.exclude(icon="").values_list("name", "icon"))
     longest = rows[0].total if rows else 0
     totals = [Figure(value, listed("pets_pet", status__exact=status)) for status, value in _sums(rows)]
     return {
         "statuses": STATUSES,
-        "rows": [(row, list(row.bar(longest, STATUSES))) for row in rows[:MOST]],
+        "rows": [(row, list(row.bar(longest, STATUSES)), icons.get(row.label, "paw-print")) for row in rows[:MOST]],
         "others": _others(rows[MOST:]) if rows[MOST:] else None,
         "totals": totals,
         "all": Figure(sum(figure.value for figure in totals), listed("pets_pet")),

@@ -1,6 +1,8 @@
 """`manage.py migrate`: Django's, one at a time, and with limits on what it may hold up."""
 
+import re
 import time
+from argparse import ArgumentTypeError
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -42,10 +44,14 @@ class Command(migrate.Command):
         """Add the two limits."""
         super().add_arguments(parser)
         parser.add_argument(
-            "--lock-timeout", default="1s", help="How long a migration can wait for a table (PostgreSQL). Default: 1s."
+            "--lock-timeout",
+            type=_duration,
+            default="1s",
+            help="How long a migration can wait for a table (PostgreSQL). Default: 1s.",
         )
         parser.add_argument(
             "--statement-timeout",
+            type=_duration,
             default="15min",
             help="How long one statement can take (PostgreSQL). Default: 15min; 0 for no limit.",
         )
@@ -84,6 +90,14 @@ class Command(migrate.Command):
             yield
         finally:
             holder.close()
+
+
+def _duration(text: str) -> str:
+    """Return what PostgreSQL takes for a duration; zero is no limit."""
+    if not re.fullmatch("0|[0-9]{1,9}(us|ms|s|min|h|d)", text):
+        message = f"{text!r} is not a duration, such as 500ms, 5s or 2h, or 0 for no limit"
+        raise ArgumentTypeError(message)
+    return text
 
 
 def _locked(holder: BaseDatabaseWrapper) -> bool:
