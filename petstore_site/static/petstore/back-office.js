@@ -82,7 +82,6 @@
     const value = (field) => ["checkbox", "radio"].includes(field.type) ? field.checked : field.value;
     let typed = false;
     const keep = () => {
-      typed = true;
       const draft = fields().map((field) => [field.name, field.type === "checkbox" || field.type === "radio" ? field.value : "", value(field)]);
       try { sessionStorage.setItem(place, JSON.stringify(draft)); } catch { /* then it is not kept */ }
     };
@@ -101,7 +100,7 @@
     if (interrupted) restore();
     else try { sessionStorage.removeItem(place); } catch { /* none */ }
     if (form.querySelector(".errornote")) keep();
-    form.addEventListener("input", keep);
+    form.addEventListener("input", () => { typed = true; keep(); });
     form.addEventListener("submit", () => {
       typed = false;
       try { sessionStorage.setItem("sent", place); } catch { /* nothing is kept */ }
