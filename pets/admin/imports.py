@@ -17,7 +17,7 @@ from django.utils.timezone import localtime
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from history.acting import acting
-from history.admin import RecordAdmin
+from history.admin import RecordAdmin, number
 from pets.admin.downloads import CONTENT_TYPES, template
 from pets.exporting import FileFormat
 from pets.importing.errors import ImportRejectedError
@@ -52,7 +52,7 @@ BADGES = dict.fromkeys(ImportState.values, "failed") | {
 
 
 ABOUT = ("file_name", "who", "how", "outcome", "steps")
-COUNTS = ("rows", "added", "changed", "unchanged", "rejected")
+COUNTS = (number("rows"), "added", "changed", number("unchanged"), number("rejected"))
 """What the page of an import shows."""
 
 
@@ -108,7 +108,7 @@ class TroubleFilter(admin.SimpleListFilter):
 class ImportRunAdmin(RecordAdmin):
     """With permission to add imports, you can send a small file, see what it would do, import it, and undo that."""
 
-    list_display = ["id", "file_name", "how", "added", "changed", "unchanged", "rejected", "who", "started"]
+    list_display = ["id", "file_name", "how", *COUNTS[1:], "who", "started"]
     list_display_links = ["id", "file_name"]
     list_filter = ["state", TroubleFilter, "started_at"]
     search_fields = ["file_name", "=sha256"]
@@ -117,7 +117,7 @@ class ImportRunAdmin(RecordAdmin):
         (None, {"fields": [*ABOUT, *COUNTS]}),
         ("Details", {"fields": ["asked_for", "rejects", "digest"]}),
     ]
-    readonly_fields = ["how", "steps", "added", "changed", "asked_for", "digest"]
+    readonly_fields = ["how", "steps", *COUNTS, "asked_for", "digest"]
 
     @admin.display(description="started", ordering="-started_at")
     def started(self, run: ImportRun) -> str:

@@ -74,7 +74,7 @@ def test_several_of_which_one_is_in_use(staff: Client) -> None:
         assert ">2 animals</a>" in page
     assert Category.objects.count() == 2
     Pet.objects.all().delete()
-    assert "Are you sure you want to delete the selected categories?" in staff.post(CATEGORIES, data).content.decode()
+    assert "Delete these categories?" in staff.post(CATEGORIES, data).content.decode()
     staff.post(CATEGORIES, data | {"post": "yes"})
     assert not Category.objects.exists()
     assert Category.history.filter(history_type="-", actor="staff keeper").count() == 2

@@ -100,6 +100,19 @@ def test_a_file_is_shown_then_imported(staff: Client, dogs: Category) -> None:
     assert {change.request_id for change in written} == {"confirm-1"}
 
 
+@pytest.mark.parametrize("safe", [True, False])
+def test_a_file_of_rejected_rows_is_safe_against_formulas_or_says_that_it_is_not(
+    staff: Client, dogs: Category, safe: bool
+) -> None:
+    shown = send(staff, f"{HEADER}=1+1,Fish,,\nRex,Dogs,,\n", **({} if safe else {"formula_safe": ""}))
+    upload = shown.context["upload"]
+    file = staff.get(f"{ADD}{upload.pk}/rejects/").content.decode("utf-8-sig")
+    assert (",'=1+1,Fish" in file) is safe
+    record = confirm(staff, shown)
+    for page in (shown, record):
+        assert ("This file is not safe against formulas" in page.content.decode()) is not safe
+
+
 def test_the_rejected_rows_can_be_mended_and_sent_again(staff: Client, dogs: Category) -> None:
     shown = send(staff, f"{HEADER}Rex,Dogs,,\nNemo,Fish,,\n")
     upload = shown.context["upload"]

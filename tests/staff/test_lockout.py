@@ -127,6 +127,6 @@ def test_a_wrong_password_says_only_that(anna: User) -> None:
 
 def test_a_passkey_nested_deeply_is_a_bad_request(anna: User) -> None:
     nested = {"credential": "[" * 200_000}
-    assert Client().post("/admin/account/sign-in/passkey/", nested).status_code in {302, 400}
+    assert Client().post("/admin/account/sign-in/passkey/", nested).status_code == 400
     deep = {"credential": '{"a":' * 2_000 + "1" + "}" * 2_000}
-    assert Client().post("/admin/account/sign-in/passkey/", deep).status_code in {302, 400}
+    assert Client().post("/admin/account/sign-in/passkey/", deep).status_code == 400

@@ -4,7 +4,7 @@ from typing import ClassVar
 
 from django.contrib import admin
 
-from history.admin import RecordAdmin
+from history.admin import RecordAdmin, number
 from petstore_site.apikeys.models import KeyUsage
 
 
@@ -12,7 +12,7 @@ from petstore_site.apikeys.models import KeyUsage
 class KeyUsageAdmin(RecordAdmin):
     """How much each key was used, to be read; the list behind the figures of the dashboard."""
 
-    list_display = ("key", "day", "route", "answers", "count")
+    list_display = ("key", "day", "route", "answers", number("count"))
     list_display_links = None
     list_filter = ("day",)
     linked_by: ClassVar = {"key", "route", "status_class"}

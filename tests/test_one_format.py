@@ -1,0 +1,62 @@
+"""The back office writes each number and each date in one way, and every text in our words."""
+
+import re
+from typing import Any
+
+import pytest
+from django.conf import settings
+from django.contrib.auth.models import Group, User
+from django.test import Client
+
+from pets.models import BulkChange, ImportRun
+from petstore_site.apikeys.models import KeyUsage, Use
+from tests.days import today
+from tests.factories import APIKeyFactory, CategoryFactory, PetFactory
+from tests.pets.office import member
+
+MANY = 1_234_567
+MONTHS = "Jan(uary)?|Feb(ruary)?|March?|Apr(il)?|June?|July?|Aug(ust)?|Sept?(ember)?|Oct(ober)?|Nov(ember)?|Dec(ember)?"
+OTHER_DATES = re.compile(rf"\b\d{{1,2}} ({MONTHS})\b|\b({MONTHS})\.? \d{{1,2}}\b")
+STOCK = re.compile("Are you sure you want|No, take me|Please correct the error|Thanks for spending|Log in again")
+
+
+def shown(client: Client, address: str) -> str:
+    """Return what can be read on the page."""
+    page = client.get(address, follow=True).content.decode()
+    return " ".join(re.sub(r"<[^>]+>", " ", page.split('id="content-start"')[-1]).split())
+
+
+@pytest.fixture
+def keeper(db: None) -> Client:
+    return member("keeper", superuser=True)
+
+
+@pytest.fixture
+def office(keeper: Client) -> dict[str, str]:
+    """The address of each page that shows counts, or asks before it deletes."""
+    counts: Any = dict.fromkeys(("rows", "created", "updated", "unchanged", "rejected"), MANY)
+    run = ImportRun.objects.create(who="root", file_name="big.csv", options={}, state="done", **counts)
+    bulk = BulkChange.objects.create(who="staff anna", what="Status becomes sold", column="status", changed=MANY)
+    key, pet, category = APIKeyFactory(), PetFactory(), CategoryFactory()
+    KeyUsage.objects.add_all([(Use(key.pk, today(), "pet-list", 4), MANY)])
+    other, role = User.objects.create_user("other"), Group.objects.create(name="Night shift")
+    pages = ["pets/importrun/", f"pets/importrun/{run.pk}/change/", f"pets/importrun/{run.pk}/undo/", ""]
+    pages += ["pets/bulkchange/", f"pets/bulkchange/{bulk.pk}/change/", "apikeys/keyusage/"]
+    pages += [f"apikeys/apikey/{key.pk}/change/", f"pets/pet/{pet.pk}/delete/", f"auth/user/{other.pk}/delete/"]
+    pages += [f"auth/group/{role.pk}/delete/", f"categories/category/{category.pk}/delete/", "account/"]
+    return {page: shown(keeper, f"/admin/{page}") for page in pages}
+
+
+def test_numbers_have_commas(office: dict[str, str]) -> None:
+    assert [page for page, text in office.items() if str(MANY) in text] == []
+    assert sum("1,234,567" in text for text in office.values()) == 8
+
+
+def test_dates_are_written_from_the_year_on(office: dict[str, str]) -> None:
+    assert {page: match[0] for page, text in office.items() if (match := OTHER_DATES.search(text))} == {}
+
+
+def test_no_text_is_the_one_of_the_framework(office: dict[str, str], keeper: Client) -> None:
+    for address in ("/admin/logout/", settings.LOGIN_URL, "/admin/pets/pet/add/"):
+        office[address] = re.sub(r"\s+", " ", keeper.post(address, follow=True).content.decode())
+    assert {page: match[0] for page, text in office.items() if (match := STOCK.search(text))} == {}
