@@ -4,11 +4,12 @@ import re
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
+from django import forms
 from django.contrib import admin, messages
 from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
 from django.core.exceptions import SuspiciousOperation
 from django.db import IntegrityError
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.utils.decorators import method_decorator
 from django.views.decorators.http import require_safe
 from simple_history.admin import SimpleHistoryAdmin
@@ -17,6 +18,8 @@ from history.conflicts import SeenForm
 
 MEANWHILE = "Not saved. Someone else just used a value that must be unique, or deleted what this belongs to. Try again."
 
+
+SLUGS = re.compile(r"(xregexp|urlify|prepopulate)[a-z.]*js$")
 
 LOOKUPS = "(__id)?(__(exact|gte|lte|lt|gt|isnull))?"
 """What Django's filters put behind the name of a field."""
@@ -41,6 +44,18 @@ class OfficeAdmin:
 
     linked_by: ClassVar[set[str]] = set()
     """Fields that other pages link to the list by, beside those in `list_filter`."""
+
+    @property
+    def media(self) -> forms.Media:
+        """Return the scripts of the forms, without those that make slugs: they weigh more than all others."""
+        media = super().media  # type: ignore[misc]  # of the ModelAdmin
+        return forms.Media(css=media._css, js=[js for js in media._js if not SLUGS.search(str(js))])  # noqa: SLF001 - it has no other name
+
+    def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
+        """Show the list with the one script that it needs."""
+        scripts = {"media": forms.Media(js=["admin/js/actions.js"])}
+        answer: HttpResponse = super().changelist_view(request, scripts | (extra_context or {}))  # type: ignore[misc]  # as above
+        return answer
 
     def lookup_allowed(self, lookup: str, value: Any, request: Any = None) -> bool:  # noqa: ARG002 - Django's signature
         """Return whether this parameter of the query belongs to a filter."""
@@ -73,11 +88,23 @@ class HistoryAdmin(OfficeAdmin, SimpleHistoryAdmin):  # type: ignore[misc]  # th
 
     object_history_list_template = "admin/history.html"
 
-    @method_decorator(require_safe)
-    def history_form_view(self, *args: Any, **kwargs: Any) -> HttpResponse:
-        """Show the thing as it was; the library's view would also write it, without the permission to change it."""
-        response: HttpResponse = super().history_form_view(*args, **kwargs)
+    def history_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> HttpResponse:
+        """Show the changes; the library's view fails for an address without a number."""
+        _number(object_id)
+        response: HttpResponse = super().history_view(request, object_id, extra_context)
         return response
+
+    @method_decorator(require_safe)
+    def history_form_view(self, request: HttpRequest, object_id: str, version_id: str, **kwargs: Any) -> HttpResponse:
+        """Show the thing as it was; the library's view would also write it, without the permission to change it."""
+        _number(object_id)
+        response: HttpResponse = super().history_form_view(request, object_id, version_id, **kwargs)
+        return response
+
+
+def _number(object_id: str) -> None:
+    if not re.fullmatch("[0-9]{1,18}", object_id):
+        raise Http404
 
 
 class ChangesAdmin(HistoryAdmin):

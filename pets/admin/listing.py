@@ -258,7 +258,11 @@ class CategoryForm(forms.Form):
     """One category of all."""
 
     category__id__exact = forms.ModelChoiceField(
-        Category.objects.all(), label="Category", empty_label="All", required=False
+        Category.objects.all(),
+        label="Category",
+        empty_label="All",
+        required=False,
+        widget=forms.Select({"data-searchable": ""}),
     )
 
 

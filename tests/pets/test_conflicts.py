@@ -132,3 +132,9 @@ def test_categories_too(staff: Client, anna: Client, category: Category) -> None
     assert errors(answer)[1].startswith("Name: “Dogs” → “Hounds” (staff anna, ")
     assert 'value="Doggies"' in answer.content.decode()
     assert Category.objects.get().name == "Hounds"
+
+
+@pytest.mark.parametrize("number", ["abc", "1.0", "٣", "9" * 30])
+@pytest.mark.parametrize("page", ["history/", "history/1/"])
+def test_the_history_of_what_has_no_number_is_not_there(staff: Client, number: str, page: str) -> None:
+    assert staff.get(f"{PETS}{number}/{page}").status_code == 404

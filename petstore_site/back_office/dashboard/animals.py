@@ -1,7 +1,8 @@
 """The stock by category and status. Nothing here counts animals: `pets.stock` sums kept figures."""
 
+from collections.abc import Iterator
 from itertools import groupby
-from typing import Any
+from typing import Any, NamedTuple
 
 from categories.models import Category
 from pets import stock
@@ -15,40 +16,51 @@ MOST = 9
 STATUSES = [Series(status.label, status.value) for status in PetStatus]
 
 
+class Kind(NamedTuple):
+    """A category, and how many animals of each status it has, in the order of `STATUSES`."""
+
+    number: int
+    name: str
+    counts: list[int]
+
+
 def in_stock() -> dict[str, Any]:
-    """Return a row with its bar and icon for each category, and the totals of each status and of all."""
-    rows = sorted(_categories(), key=lambda row: -row.total)
-    icons = dict(Category.objects.exclude(icon="").values_list("name", "icon"))
-    longest = rows[0].total if rows else 0
-    totals = [Figure(value, listed("pets_pet", status__exact=status)) for status, value in _sums(rows)]
+    """Return a row with its bar and icon for each of the largest categories, and the totals of each status."""
+    kinds = sorted(_kinds(), key=lambda kind: -sum(kind.counts))
+    longest = sum(kinds[0].counts) if kinds else 0
+    icons = dict(Category.objects.exclude(icon="").values_list("pk", "icon"))
+    rows = [(_row(kind), icons.get(kind.number, "paw-print")) for kind in kinds[:MOST]]
+    totals = [
+        Figure(value, listed("pets_pet", status__exact=status))
+        for status, value in zip(PetStatus.values, _sums(kinds), strict=True)
+    ]
     return {
         "statuses": STATUSES,
-        "rows": [(row, list(row.bar(longest, STATUSES)), icons.get(row.label, "paw-print")) for row in rows[:MOST]],
-        "others": _others(rows[MOST:]) if rows[MOST:] else None,
+        "rows": [(row, list(row.bar(longest, STATUSES)), icon) for row, icon in rows],
+        "others": _others(kinds[MOST:]) if kinds[MOST:] else None,
         "totals": totals,
         "all": Figure(sum(figure.value for figure in totals), listed("pets_pet")),
     }
 
 
-def _categories() -> list[Row]:
-    rows = []
+def _kinds() -> Iterator[Kind]:
     for (number, category), group in groupby(stock.in_stock(), key=lambda row: row[:2]):
         counts = {row.status: row.animals for row in group}
-        behind = {"category__id__exact": number}
-        figures = [
-            Figure(counts.get(status, 0), listed("pets_pet", status__exact=status, **behind))
-            for status in PetStatus.values
-        ]
-        rows.append(Row(category, figures, listed("pets_pet", **behind)))
-    return rows
+        yield Kind(number, category, [counts.get(status, 0) for status in PetStatus.values])
 
 
-def _sums(rows: list[Row]) -> list[tuple[str, int]]:
-    return [
-        (status, sum(row.figures[position].value for row in rows)) for position, status in enumerate(PetStatus.values)
+def _row(kind: Kind) -> Row:
+    behind = {"category__id__exact": kind.number}
+    figures = [
+        Figure(count, listed("pets_pet", status__exact=status, **behind))
+        for status, count in zip(PetStatus.values, kind.counts, strict=True)
     ]
+    return Row(kind.name, figures, listed("pets_pet", **behind))
 
 
-def _others(rows: list[Row]) -> Row:
-    figures = [Figure(value) for _, value in _sums(rows)]
-    return Row(f"{len(rows):,} other {'category' if len(rows) == 1 else 'categories'}", figures)
+def _sums(kinds: list[Kind]) -> list[int]:
+    return [sum(kind.counts[position] for kind in kinds) for position in range(len(STATUSES))]
+
+
+def _others(kinds: list[Kind]) -> Row:
+    return Row(f"{len(kinds):,} other {'category' if len(kinds) == 1 else 'categories'}", [*map(Figure, _sums(kinds))])

@@ -1,5 +1,5 @@
-// What the back office is nicer with, and works without: the theme, shortcuts, menus that close, the count of what is
-// selected. It loads in <head> without `defer`, so that a chosen theme is there before the first paint.
+// What the back office is nicer with, and works without: the theme, shortcuts, menus that close, drafts, selects that
+// can be searched. It loads in <head> without `defer`, so that a chosen theme is there before the first paint.
 "use strict";
 
 {
@@ -82,7 +82,6 @@
     const value = (field) => ["checkbox", "radio"].includes(field.type) ? field.checked : field.value;
     let typed = false;
     const keep = () => {
-      typed = true;
       const draft = fields().map((field) => [field.name, field.type === "checkbox" || field.type === "radio" ? field.value : "", value(field)]);
       try { sessionStorage.setItem(place, JSON.stringify(draft)); } catch { /* then it is not kept */ }
     };
@@ -101,7 +100,7 @@
     if (interrupted) restore();
     else try { sessionStorage.removeItem(place); } catch { /* none */ }
     if (form.querySelector(".errornote")) keep();
-    form.addEventListener("input", keep);
+    form.addEventListener("input", () => { typed = true; keep(); });
     form.addEventListener("submit", () => {
       typed = false;
       try { sessionStorage.setItem("sent", place); } catch { /* nothing is kept */ }
@@ -109,5 +108,30 @@
     window.addEventListener("beforeunload", (event) => { if (typed) event.preventDefault(); });
   };
 
-  document.addEventListener("DOMContentLoaded", () => { themes(); menus(); shortcuts(); drafts(); });
+  // A select of many options is searched by typing: a field with suggestions stands in for it.
+  const searchable = () => {
+    for (const select of all("select[data-searchable]").filter((each) => each.options.length > 10)) {
+      const choices = [...select.options].filter((option) => option.value);
+      const list = Object.assign(document.createElement("datalist"), { id: `${select.id}_options` });
+      list.append(...choices.map((option) => new Option(option.text)));
+      const field = Object.assign(document.createElement("input"), {
+        type: "search", id: `${select.id}_search`, autocomplete: "off", placeholder: "Type to search",
+        value: select.value && select.selectedOptions[0].text,
+      });
+      field.setAttribute("list", list.id);
+      field.addEventListener("input", () => {
+        const typed = field.value.trim();
+        const same = (option) => option.text === typed;
+        const alike = (option) => option.text.toLowerCase() === typed.toLowerCase();
+        const chosen = choices.find(same) ?? choices.find(alike);
+        select.value = chosen?.value ?? "";
+        field.setCustomValidity(chosen || !typed ? "" : "Choose one of the suggestions.");
+      });
+      for (const label of [...select.labels]) label.htmlFor = field.id;
+      select.hidden = true;
+      select.after(field, list);
+    }
+  };
+
+  document.addEventListener("DOMContentLoaded", () => { themes(); menus(); shortcuts(); drafts(); searchable(); });
 }

@@ -1,0 +1,76 @@
+"""The way through a day's work without a mouse."""
+
+import re
+
+from playwright.sync_api import Page, expect
+
+from tests.e2e.conftest import PASSWORD, STAFF
+from tests.e2e.test_animals import PETS
+from tests.server import Gunicorn
+
+
+def press(page: Page, *keys: str) -> None:
+    for key in keys:
+        page.keyboard.press(key)
+
+
+def tab_to(page: Page, name: str, *, most: int = 80) -> None:
+    """Press Tab until what has the focus begins with this text, or is called so; it must be in sight."""
+    focused = "document.activeElement.getAttribute('aria-label') || document.activeElement.innerText || ''"
+    for _ in range(most):
+        page.keyboard.press("Tab")
+        if str(page.evaluate(focused)).strip().startswith(name):
+            assert page.evaluate("document.activeElement.checkVisibility()")
+            return
+    message = f"{name} is not reached by Tab"
+    raise AssertionError(message)
+
+
+def test_find_an_animal_change_it_undo_change_many_and_sign_out(page: Page, server: Gunicorn) -> None:
+    key = server.issue_key("Keyboard")
+    category = server.get("/v1/categories", key).json()[0]["id"]
+    for name in ("Qwerty one", "Qwerty two"):
+        server.post("/v1/pets", key, {"name": name, "categoryId": category})
+    page.goto("/admin/")
+    page.get_by_label("Username:").focus()
+    page.keyboard.type(STAFF)
+    press(page, "Tab")
+    page.keyboard.type(PASSWORD)
+    press(page, "Enter")
+    page.wait_for_url("/admin/")
+
+    press(page, "/")
+    page.keyboard.type("qwerty")
+    press(page, "Enter")
+    page.wait_for_url("**/search/?q=qwerty")
+    tab_to(page, "Qwerty two")
+    press(page, "Enter")
+    page.wait_for_url(re.compile(rf"{PETS}\d+/change/"))
+    expect(page.get_by_label("Name:")).to_have_value("Qwerty two")
+
+    page.goto(f"{PETS}?q=qwerty")
+    tab_to(page, "Available: change the status of Qwerty two")
+    press(page, "Enter")
+    tab_to(page, "Mark sold", most=3)
+    press(page, "Enter")
+    expect(page.locator(".messagelist")).to_contain_text("“Qwerty two” is sold now.")
+    tab_to(page, "Undo")
+    press(page, "Enter")
+    expect(page.locator(".messagelist")).to_contain_text("given the former value again")
+
+    page.goto(f"{PETS}?q=qwerty")
+    press(page, "j", "x", "j", "x")
+    expect(page.locator(".action-select:checked")).to_have_count(2)
+    tab_to(page, "Mark pending")
+    press(page, "Enter")
+    expect(page.get_by_text("What will change")).to_be_visible()
+    tab_to(page, "Change 2 animals")
+    press(page, "Enter")
+    expect(page.locator(".messagelist")).to_contain_text("2 animals were changed: Status becomes pending.")
+
+    account = page.locator("summary", has_text="your account")
+    account.focus()
+    press(page, "Enter")
+    tab_to(page, "Log out", most=12)
+    press(page, "Enter")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Logged out")

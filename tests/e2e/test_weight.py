@@ -1,0 +1,93 @@
+"""What the pages of the back office weigh on the wire, and that nothing in them makes them wider than the window."""
+
+import gzip
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, Response, expect
+
+from tests.e2e.test_animals import PETS
+from tests.e2e.test_dashboard import TABLETS
+from tests.server import ROOT, Gunicorn
+
+STYLES = ROOT / "petstore_site" / "static" / "petstore" / "back-office.css"
+FIRST, LATER = 150_000, 20_000
+"""Bytes of the first page of a visit with all it loads, and of each list after it, but for letters of other scripts."""
+
+OTHER_SCRIPTS = re.compile(r"inter-(latin-ext|greek|cyrillic)")
+"""Fonts that a browser loads once, when it meets a name that needs them."""
+
+LISTS = [
+    PETS,
+    "/admin/pets/importrun/",
+    "/admin/apikeys/apikey/",
+    "/admin/request_desk/requestrecord/",
+    "/admin/search/",
+]
+
+
+def weight_of(page: Page, address: str) -> int:
+    """Return the bytes that a page loads, compressed as the proxy does it; what the browser has weighs nothing."""
+    seen: list[Response] = []
+
+    def note(response: Response) -> None:
+        seen.append(response)
+
+    page.on("response", note)
+    page.goto(address)
+    page.wait_for_load_state("networkidle")
+    page.remove_listener("response", note)
+    sizes = {each.url: each.request.sizes()["responseBodySize"] for each in seen if each.status == 200}
+    loaded = {url: size for url, size in sizes.items() if size > 0}  # less than none: from the browser's own cache
+    return sum(_compressed(page, url, size) for url, size in loaded.items() if not OTHER_SCRIPTS.search(url))
+
+
+def _compressed(page: Page, url: str, size: int) -> int:
+    return size if url.endswith("woff2") else min(size, len(gzip.compress(page.request.get(url).body())))
+
+
+def test_pages_are_light(office: Page) -> None:
+    assert weight_of(office, "/admin/") <= FIRST
+    weights = {address: weight_of(office, address) for address in LISTS}
+    assert {address: weight for address, weight in weights.items() if weight > LATER} == {}
+
+
+def test_the_styles_are_one_short_file() -> None:
+    assert len(STYLES.read_text().splitlines()) < 1_000
+
+
+@pytest.mark.parametrize(("width", "height"), TABLETS)
+def test_a_name_of_255_characters_makes_no_page_wider(
+    office: Page, server: Gunicorn, tmp_path: Path, width: int, height: int
+) -> None:
+    name = f"{width}" + "W" * (255 - len(str(width)))
+    file = tmp_path / "long.csv"
+    file.write_text(f"name,category,external_reference\n{name},{name},{name[:100]}\n")
+    run = server.manage_json("import_pets", str(file), "--create-categories")
+    key = server.issue_key(name[:100])
+    pet = server.get("/v1/pets?limit=1", key).json()[0]
+    office.set_viewport_size({"width": width, "height": height})
+    server.get("/v1/pets/0", key)
+    wide: dict[str, Any] = {}
+    for address in (
+        "/admin/",
+        PETS,
+        f"{PETS}{pet['id']}/change/",
+        f"{PETS}{pet['id']}/history/",
+        f"{PETS}{pet['id']}/delete/",
+        f"/admin/pets/importrun/{run['import']}/change/",
+        "/admin/categories/category/",
+        f"/admin/categories/category/{pet['categoryId']}/change/",
+        f"/admin/categories/category/{pet['categoryId']}/delete/",
+        "/admin/apikeys/apikey/",
+        "/admin/apikeys/keyusage/",
+        "/admin/request_desk/requestrecord/",
+        f"/admin/search/?q={name[:100]}",
+    ):
+        office.goto(address)
+        expect(office.get_by_role("heading", level=1)).to_be_visible()
+        if (beyond := office.evaluate("document.documentElement.scrollWidth - innerWidth")) > 0:
+            wide[address] = beyond
+    assert wide == {}
