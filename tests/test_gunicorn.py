@@ -109,7 +109,8 @@ def test_reload_starts_new_code_and_rejects_code_that_would_not_start(start: Sta
     while gunicorn.log.read_text().count("Worker ready") < 4:
         answers.add(get(gunicorn.port, "/livez"))
     assert answers <= {(200, '{"status": "alive"}'), (200, "new")}
-    assert get(gunicorn.port, "/livez") == (200, "new")
+    until(lambda: get(gunicorn.port, "/livez") == (200, "new"))  # the old workers stop when the new ones are ready
+    until(lambda: gunicorn.log.read_text().count("Worker exiting") == 2)
 
     with health.open("a") as file:
         file.write("\n\nraise RuntimeError('a mistake')\n")

@@ -58,7 +58,7 @@ def test_read_only(service: Gunicorn, postgresql: Server) -> None:
         assert (ready(service).status, ready(service).json()) == (503, BROKEN)
         connection.execute("SET default_transaction_read_only = off")
         connection.execute("ALTER DATABASE petstore RESET default_transaction_read_only")
-    assert is_ready(service)
+    until(lambda: is_ready(service))
 
 
 def test_stopped(service: Gunicorn, postgresql: Server) -> None:
@@ -67,7 +67,7 @@ def test_stopped(service: Gunicorn, postgresql: Server) -> None:
         assert (ready(service).status, ready(service).json()) == (503, BROKEN)
     finally:
         postgresql.start()
-    assert is_ready(service)
+    until(lambda: is_ready(service))
 
 
 def _signal(process: int, number: signal.Signals) -> None:
