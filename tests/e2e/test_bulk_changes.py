@@ -136,7 +136,7 @@ def test_a_deleted_animal_is_restored(office: Page, three: str, screenshot: Scre
     number = re.search(r"/(\d+)/change/", office.url)
     assert number
     office.get_by_role("link", name="Delete", exact=True).click()
-    office.get_by_role("button", name=re.compile("^Yes")).click()
+    office.get_by_role("button", name="Delete", exact=True).click()
     expect(office.locator(".messagelist")).to_contain_text("was deleted successfully")
     office.goto(PETS)
     office.get_by_role("link", name="Deleted", exact=True).click()

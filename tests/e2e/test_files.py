@@ -69,9 +69,9 @@ def test_a_file_with_a_wrong_row_is_corrected_imported_and_undone(
         ["Thistle", "Rabbits", "lost", "FRIDAY-12"],
         [f'status "lost" {allowed}'],
     ]
+    screenshot("admin-import-preview.png")
     office.get_by_label("Rejected", exact=True).check()
     expect(office.locator("#plan tbody tr:visible")).to_have_count(2)
-    screenshot("admin-import-preview.png")
     assert downloaded(office, "Rejected rows", tmp_path) == (
         "friday-rejected.csv",
         (

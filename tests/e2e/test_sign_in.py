@@ -141,7 +141,9 @@ def test_the_first_sign_in_and_the_next(page: Page, server: Gunicorn, screenshot
     expect(page.get_by_role("heading", level=1)).to_contain_text("Hello, ")
 
 
-def test_after_five_failures_the_account_is_locked(page: Page, server: Gunicorn, screenshot: Screenshot) -> None:
+def test_after_five_failures_the_account_is_locked(
+    page: Page, server: Gunicorn, screenshot: Screenshot, complaints: list[str]
+) -> None:
     given = account(server, "ben")
     for _ in range(5):
         fill_in(page, "ben", "a guess")
@@ -149,6 +151,7 @@ def test_after_five_failures_the_account_is_locked(page: Page, server: Gunicorn,
     fill_in(page, "ben", given)
     expect(page.locator(".errornote:visible")).to_contain_text("Too many failed attempts.")
     screenshot("sign-in-locked.png")
+    complaints[:] = [complaint for complaint in complaints if "429" not in complaint]  # of the form that was locked
 
 
 def test_a_passkey_is_set_up_and_opens_alone(page: Page, server: Gunicorn, screenshot: Screenshot) -> None:
