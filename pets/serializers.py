@@ -4,13 +4,17 @@ from collections.abc import Callable
 from typing import Any, ClassVar, TypeVar
 
 from django.core.exceptions import ValidationError
+from django.db import connection
+from django.utils import timezone
 from drf_spectacular.utils import OpenApiExample, extend_schema_field, extend_schema_serializer
 from rest_framework import serializers
 
 from categories.models import Category
 from categories.names import NAME_LENGTH, PATTERN
-from pets import rules
+from history.acting import acting
+from pets import rules, statements
 from pets.models import Pet, PetStatus
+from rest.statements import run
 
 T = TypeVar("T")
 
@@ -72,14 +76,31 @@ class NewPetSerializer(serializers.ModelSerializer[Pet]):
         model = Pet
         fields: ClassVar = ["name", "categoryId", "status"]
 
-    def validate_categoryId(self, number: int) -> int:  # noqa: N802 - the interface document's name
-        """Return the ID of an existing category; raises `ValidationError`.
+    def to_internal_value(self, data: Any) -> Any:
+        """Return the values; raises `ValidationError` with all that is wrong, a category that does not exist too.
 
-        Not a rule of the field: what a request means, for idempotency, does not depend on which categories exist.
+        If nothing else is wrong, the statement that adds the animal looks for its category.
         """
-        if not Category.objects.filter(pk=number).exists():
-            raise serializers.ValidationError(rules.NO_SUCH_CATEGORY)
-        return number
+        try:
+            return super().to_internal_value(data)
+        except serializers.ValidationError as error:
+            wrong: Any = error.detail
+            if (
+                "categoryId" not in wrong
+                and not Category.objects.filter(pk=rules.identifier(data["categoryId"])).exists()
+            ):
+                wrong["categoryId"] = [rules.NO_SUCH_CATEGORY]
+            raise serializers.ValidationError({name: wrong[name] for name in self.Meta.fields if name in wrong}) from None
+
+    def create(self, validated_data: dict[str, Any]) -> Pet:
+        """Add the animal with its history; raises `ValidationError` if its category does not exist (any more)."""
+        by = acting()
+        now = connection.ops.adapt_datetimefield_value(timezone.now())
+        history = {"now": now, "actor": by.actor, "request_id": by.request_id}
+        added = run(statements.add(connection.vendor, validated_data | history))
+        if not added:
+            raise serializers.ValidationError({"categoryId": [rules.NO_SUCH_CATEGORY]})
+        return Pet(pk=added[0][0], **validated_data)
 
     def to_representation(self, pet: Pet) -> dict[str, Any]:
         """Return the created animal, a Pet."""

@@ -1,9 +1,10 @@
-"""The statements behind every read of animals, written once (docs/decisions/0002 and 0039)."""
+"""The statements behind every request for animals, written once (docs/decisions/0002 and 0039)."""
 # ruff: noqa: S608 - put together from constants and a number
 
 from collections.abc import Mapping
 from typing import Any
 
+from pets.columns import each
 from rest.statements import Row, Steps
 
 FIELDS = ("id", "name", "categoryId", "status")
@@ -43,6 +44,30 @@ BEHIND = {
 """The animals that were added after those that are being written, by whether a status is chosen."""
 
 ONE = f'SELECT {COLUMNS} FROM "pets_pet" WHERE "id" = %(id)s'
+
+
+ADDED = """
+    INSERT INTO "pets_pet" ("name", "category_id", "status", "created_at", "updated_at")
+    SELECT %(name)s, "id", %(status)s, %(now)s, %(now)s FROM "categories_category" WHERE "id" = %(category_id)s
+    RETURNING """
+HISTORY = f"""
+    INSERT INTO "pets_petchange" ("id", {each('"{c}"')}, "history_type", "history_date", "actor", "request_id")
+    SELECT "id", {each('"{c}"')}, '+', %(now)s, %(actor)s, %(request_id)s FROM """
+ADD = f'WITH "animal" AS ({ADDED} *) {HISTORY} "animal" RETURNING "id"'
+"""Adds an animal to a category, if there is one with this ID, and the first row of its history: in one round trip."""
+
+
+def add(vendor: str, values: Mapping[str, Any]) -> Steps:
+    """Add an animal with its history, and return its ID, or nothing if its category is missing.
+
+    `values` are those of its columns, and `now`, `actor` and `request_id` for the history. SQLite needs two statements.
+    """
+    if vendor == "postgresql":
+        return (yield ADD, values)
+    added = yield f'{ADDED} "id"', values
+    for (pk,) in added:
+        yield f'{HISTORY} "pets_pet" WHERE "id" = %(id)s', {**values, "id": pk}
+    return added
 
 
 def page(vendor: str, chosen: Mapping[str, str], newest: int, count: int) -> Steps:

@@ -2,7 +2,7 @@
 
 from typing import Any, ClassVar
 
-from django.db import IntegrityError, transaction
+from django.db import IntegrityError
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema, extend_schema_view
 from rest_framework.exceptions import ValidationError
@@ -18,6 +18,7 @@ from pets import statements
 from pets.models import Pet, PetStatus
 from pets.rules import NO_SUCH_CATEGORY
 from pets.serializers import NewPetSerializer, PetSerializer
+from rest.database_errors import saving
 from rest.description import BODY_ERRORS, LIST_ERRORS
 from rest.errors import ErrorCode
 from rest.ids import find
@@ -87,9 +88,9 @@ class PetViewSet(IdempotentCreateMixin, GenericViewSet[Pet]):
         return Response(statements.shown(find(statements, petId, missing=ErrorCode.PET_NOT_FOUND)))
 
     def perform_create(self, serializer: BaseSerializer[Pet]) -> None:
-        """Save the animal; its category may have been deleted since it was looked up."""
+        """Save the animal; its category may be deleted while that is done."""
         try:
-            with transaction.atomic():
+            with saving():
                 serializer.save()
         except IntegrityError:
             if Category.objects.filter(pk=serializer.validated_data["category_id"]).exists():

@@ -38,11 +38,21 @@ class JSONFormatter(logging.Formatter):
         line |= getattr(record, "facts", {})
         if record.exc_info:
             line["traceback"] = self.formatException(record.exc_info)
-        clean = {name: redact(value) if isinstance(value, str) else value for name, value in line.items()}
-        try:
-            return orjson.dumps(clean, default=str).decode()
-        except TypeError:  # a lone surrogate, or an integer beyond 64 bits
-            return json.dumps(clean, default=str)
+        written = _dumps(line)
+        if not _may_have_secret(written):
+            return written
+        return _dumps({name: redact(value) if isinstance(value, str) else value for name, value in line.items()})
+
+
+def _dumps(line: dict[str, Any]) -> str:
+    try:
+        return orjson.dumps(line, default=str).decode()
+    except TypeError:  # a lone surrogate, or an integer beyond 64 bits
+        return json.dumps(line, default=str)
+
+
+def _may_have_secret(text: str) -> bool:
+    return keys.has_prefix(text) or "://" in text or "bearer" in text.lower()
 
 
 class TextFormatter(logging.Formatter):

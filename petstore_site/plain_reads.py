@@ -89,6 +89,7 @@ class PlainReads:
 
     def __init__(self, way: Way) -> None:
         self.way = way
+        self.vendor = connection.vendor
         self.head = {
             (route, secure): _head(path, secure=secure)
             for route, path in (("pet-list", LIST), ("pet-detail", f"{ONE}1"))
@@ -159,7 +160,7 @@ class PlainReads:
         wanted = asked(LIST, lambda name: values.get(name, []), PetPagination.filters)
         if not await self._is_within_limit(sent.environ, key):
             return None
-        rows = await self.way.run(wanted.steps(statements, connection.vendor))
+        rows = await self.way.run(wanted.steps(statements, self.vendor))
         page, last_id = wanted.cut(rows, statements)
         return page, link_to(f"{sent.origin}{LIST}", wanted.next_query(last_id)) if last_id else ""
 

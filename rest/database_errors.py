@@ -3,13 +3,14 @@
 import os
 import sqlite3
 import threading
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from select import POLLIN, poll
 from socket import SHUT_RDWR, socket
 from typing import TYPE_CHECKING, Any
 
-from django.db import DatabaseError, DataError, InterfaceError, OperationalError, connection
+from django.db import DatabaseError, DataError, InterfaceError, OperationalError, connection, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
 
 from rest.breaker import Breaker
@@ -148,14 +149,28 @@ def reset_commit_state() -> None:
     _thread.unconfirmed = _thread.committing = False
 
 
-def begin_commit() -> None:
-    """Say that the COMMIT is about to be sent: until `end_commit`, its outcome is not known."""
+@contextmanager
+def committing() -> Iterator[None]:
+    """Know in the block that a COMMIT was sent, and after it what became of it, unless the connection broke."""
     _thread.committing = True
-
-
-def end_commit() -> None:
-    """Say that the database responded to the COMMIT, which is done or not done."""
+    try:
+        yield
+    except Exception as error:
+        _thread.committing = failure_of(error) is BROKEN
+        raise
     _thread.committing = False
+
+
+@contextmanager
+def saving() -> Iterator[None]:
+    """Save in the block all or nothing. One statement of PostgreSQL is its own transaction, and so its own COMMIT."""
+    if connection.in_atomic_block or connection.vendor != "postgresql":
+        with transaction.atomic():
+            yield
+    else:
+        connection.ensure_connection()
+        with committing():
+            yield
 
 
 def outcome_is_unknown() -> bool:

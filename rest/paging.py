@@ -2,9 +2,11 @@
 
 import re
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 from urllib.parse import urlencode
 
+from django.conf import settings
 from django.core.signing import BadSignature, Signer
 from django.db import connection
 from rest_framework.pagination import BasePagination
@@ -54,7 +56,7 @@ def asked(path: str, getlist: Callable[[str], list[str]], filters: Filters) -> A
     """Read the parameters of a list; raises one `APIError` that names every wrong filter, `limit` and `cursor`."""
     query = Query(getlist, {"limit": _limit, **filter_readers(filters), "cursor": str})
     chosen = {name: value for name, value in query.values.items() if name in filters}
-    newest = _newest(query, filters, _signer(path, chosen))
+    newest = _newest(query, filters, path, chosen)
     query.check()
     given = {"limit": getlist("limit")[0]} if "limit" in query.values else {}
     return Asked(path, chosen, query.values.get("limit", DEFAULT_LIMIT), given, newest)
@@ -112,12 +114,12 @@ def link_to(address: str, query: str) -> str:
     return f'<{address}?{query}>; rel="next"'
 
 
-def _newest(query: Query, filters: Filters, signer: Signer) -> int:
+def _newest(query: Query, filters: Filters, path: str, chosen: Mapping[str, str]) -> int:
     """Return the highest id of the page. A cursor belongs to its filters: a wrong filter leaves it unchecked."""
     if "cursor" not in query.values or filters.keys() & query.errors.keys():
         return INT64_MAX
     try:
-        last: int = signer.unsign_object(query.values["cursor"])
+        last: int = _signer(path, chosen).unsign_object(query.values["cursor"])
     except BadSignature:
         if not query.errors:
             raise APIError(ErrorCode.INVALID_CURSOR) from None
@@ -127,7 +129,12 @@ def _newest(query: Query, filters: Filters, signer: Signer) -> int:
 
 
 def _signer(path: str, chosen: Mapping[str, str]) -> Signer:
-    return Signer(sep=".", salt=f"{path}?{urlencode(chosen)}")
+    return _made(path, tuple(chosen.items()), settings.SECRET_KEY, tuple(settings.SECRET_KEY_FALLBACKS))
+
+
+@lru_cache(maxsize=64)
+def _made(path: str, chosen: tuple[tuple[str, str], ...], key: str, fallbacks: tuple[str, ...]) -> Signer:
+    return Signer(key=key, fallback_keys=list(fallbacks), sep=".", salt=f"{path}?{urlencode(chosen)}")
 
 
 def _limit(text: str) -> int:

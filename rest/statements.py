@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from django.db import connection
 
 if TYPE_CHECKING:
-    from psycopg import AsyncConnection
+    from psycopg import AsyncCursor
 
 Row = tuple[Any, ...]
 Statement = tuple[str, Mapping[str, Any] | Sequence[Any]]
@@ -40,12 +40,12 @@ def run(steps: Steps) -> list[Row]:
         return returned
 
 
-async def run_async(steps: Steps, connection: "AsyncConnection[Row]") -> list[Row]:
-    """Run the statements on an asynchronous connection and return the rows."""
+async def run_async(steps: Steps, cursor: "AsyncCursor[Row]") -> list[Row]:
+    """Run the statements with an asynchronous cursor and return the rows."""
     try:
         statement = next(steps)
         while True:
-            cursor = await connection.execute(*statement)
+            await cursor.execute(*statement)
             statement = steps.send(await cursor.fetchall())
     except StopIteration as done:
         returned: list[Row] = done.value

@@ -58,10 +58,15 @@ def is_well_formed(text: str, *, prefix: str) -> bool:
 
 def redact(text: str) -> str:
     """Return `text` without the secret of the keys in it, whole or cut off: prefix and key ID stay."""
-    if not any(prefix in text for prefix in PREFIXES.values()):
+    if not has_prefix(text):
         return text
     prefixes = "|".join(map(re.escape, PREFIXES.values()))
     return re.sub(rf"((?:{prefixes})[0-9A-Za-z]{{{KEY_ID_LENGTH}}})[0-9A-Za-z]{{4,}}", r"\1***", text)
+
+
+def has_prefix(text: str) -> bool:
+    """Return whether a key, of any environment, may be somewhere in `text`."""
+    return any(prefix in text for prefix in PREFIXES.values())
 
 
 def digest(text: str) -> str:

@@ -2,11 +2,10 @@
 
 from typing import Any
 
-from django.db import Error
 from django.db.backends.postgresql import base
 from psycopg import OperationalError
 
-from rest.database_errors import BROKEN, begin_commit, breaker, end_commit, failure_of
+from rest.database_errors import breaker, committing
 
 CLOSED = "No connection is tried: one failed less than a second ago."
 
@@ -27,11 +26,5 @@ class DatabaseWrapper(base.DatabaseWrapper):
         return opened
 
     def _commit(self) -> None:
-        begin_commit()
-        try:
+        with committing():
             super()._commit()  # type: ignore[misc]  # it has no types
-        except Error as error:
-            if failure_of(error) is not BROKEN:  # the database rolled back
-                end_commit()
-            raise
-        end_commit()

@@ -1,10 +1,11 @@
 """A few asynchronous connections to PostgreSQL for plain reads, with the deadlines of requests."""
 
 import asyncio
+from contextlib import nullcontext
 from typing import Any
 
 from django.db import OperationalError, connection
-from psycopg import AsyncConnection, Error
+from psycopg import AsyncConnection, AsyncCursor, Error
 
 from rest.database_errors import breaker, has_ended, shut_down
 from rest.statements import Row, Steps, run_async
@@ -18,12 +19,12 @@ class Connections:
 
     def __init__(self, most: int) -> None:
         self._room = asyncio.Semaphore(most)
-        self._idle: list[AsyncConnection[Row]] = []
+        self._idle: list[AsyncCursor[Row]] = []
 
     async def run(self, steps: Steps) -> list[Row]:
         """Run the statements and return the rows; raises Django's `OperationalError`, whatever fails."""
         try:
-            async with asyncio.timeout(SECONDS):
+            async with asyncio.timeout(SECONDS) if self._room.locked() else nullcontext():
                 await self._room.acquire()
         except TimeoutError as error:
             raise OperationalError from error
@@ -35,25 +36,26 @@ class Connections:
             self._room.release()
 
     async def _run(self, steps: Steps) -> list[Row]:
-        used = await self._open()
+        used = await self._cursor()
         # Not a timeout of the task: a canceled one would wait for the database to cancel the statement.
-        deadline = asyncio.get_running_loop().call_later(SECONDS, _cut_off, used)
+        deadline = asyncio.get_running_loop().call_later(SECONDS, _cut_off, used.connection)
         try:
             rows = await run_async(steps, used)
         except BaseException:
-            await used.close()
+            await used.connection.close()
             raise
         finally:
             deadline.cancel()
         self._idle.append(used)
         return rows
 
-    async def _open(self) -> AsyncConnection[Row]:
+    async def _cursor(self) -> AsyncCursor[Row]:
+        """Return the only cursor of a connection that no one else uses."""
         while self._idle:
             kept = self._idle.pop()
-            if not has_ended(kept):
+            if not has_ended(kept.connection):
                 return kept
-            await kept.close()
+            await kept.connection.close()
         if not breaker.allows():
             raise OperationalError
         try:
@@ -62,10 +64,10 @@ class Connections:
             breaker.fail()
             raise
         breaker.succeed()
-        return opened
+        return opened.cursor()
 
 
-def _cut_off(used: AsyncConnection[Row]) -> None:
+def _cut_off(used: AsyncConnection[Any]) -> None:
     breaker.fail()
     shut_down(used)
 
