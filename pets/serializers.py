@@ -85,12 +85,9 @@ class NewPetSerializer(serializers.ModelSerializer[Pet]):
             return super().to_internal_value(data)
         except serializers.ValidationError as error:
             wrong: Any = error.detail
-            if (
-                "categoryId" not in wrong
-                and not Category.objects.filter(pk=rules.identifier(data["categoryId"])).exists()
-            ):
-                wrong["categoryId"] = [rules.NO_SUCH_CATEGORY]
-            raise serializers.ValidationError({name: wrong[name] for name in self.Meta.fields if name in wrong}) from None
+        if "categoryId" not in wrong and not Category.objects.filter(pk=rules.identifier(data["categoryId"])).exists():
+            wrong["categoryId"] = [rules.NO_SUCH_CATEGORY]
+        raise serializers.ValidationError({name: wrong[name] for name in self.Meta.fields if name in wrong})
 
     def create(self, validated_data: dict[str, Any]) -> Pet:
         """Add the animal with its history; raises `ValidationError` if its category does not exist (any more)."""
