@@ -238,7 +238,8 @@ def test_who_may_only_look_gets_no_form(db: None, category: Category) -> None:
 def many_animals() -> Iterator[None]:
     """Have enough animals that a plan is what it would be for a million."""
     with connection.cursor() as cursor:
-        cursor.execute("SET LOCAL statement_timeout = 0")  # a busy machine must not fail the test
+        cursor.execute("SET LOCAL statement_timeout = 0")  # a busy machine must not fail the test,
+        cursor.execute("SET LOCAL lock_timeout = 0")  # nor an autovacuum, which gives way after a second
         cursor.execute(
             "INSERT INTO pets_pet (name, category_id, status, external_reference, created_at, updated_at)"
             " SELECT 'Rex ' || md5(n::text), %s, 'sold', 'A-' || n, now() - n * interval '1 minute', now()"
