@@ -11,10 +11,11 @@ import shutil
 import sys
 import time
 
-from prometheus_client import CollectorRegistry, Counter, Histogram, start_http_server, values
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, start_http_server, values
 from prometheus_client.multiprocess import MultiProcessCollector
 
 DEFECTS = ("rejected_data",)
+GIVEN_UP = ("no_thread", "deadline")
 METHODS = {"GET", "HEAD", "POST", "OPTIONS", "PUT", "PATCH", "DELETE"}
 SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
 
@@ -41,6 +42,28 @@ class Metrics:
             self.defects.labels(kind)  # from 0, or Prometheus would not see the first as an increase
         self.limiter_failures = Counter(
             "petstore_limiter_failures_total", "Times that rate limits could not be counted.", registry=self.registry
+        )
+        self.given_up = Counter(
+            "petstore_requests_given_up_total",
+            "Requests that got a 503 from the door: no thread was free in time, or the deadline passed.",
+            ["reason"],
+            registry=self.registry,
+        )
+        for reason in GIVEN_UP:
+            self.given_up.labels(reason)
+        self.threads_in_use = Gauge(
+            "petstore_threads_in_use", "Threads that run Django.", registry=self.registry, multiprocess_mode="livesum"
+        )
+        self.requests_waiting = Gauge(
+            "petstore_requests_waiting",
+            "Requests that wait for a thread.",
+            registry=self.registry,
+            multiprocess_mode="livesum",
+        )
+        self.connections_failed = Counter(
+            "petstore_connections_failed_total",
+            "Connections to PostgreSQL that could not be opened or did not respond.",
+            registry=self.registry,
         )
         self.commits_in_doubt = Counter(
             "petstore_commits_in_doubt_total", "Commits that no standby confirmed.", registry=self.registry
@@ -77,6 +100,25 @@ def count_limiter_failure() -> None:
     """Count that the cache did not respond to the limiter."""
     if metrics:
         metrics.limiter_failures.inc()
+
+
+def count_given_up(reason: str) -> None:
+    """Count a request that the door gave up; `reason` is one of `GIVEN_UP`."""
+    if metrics:
+        metrics.given_up.labels(reason).inc()
+
+
+def observe_threads(*, in_use: int, waiting: int) -> None:
+    """Say how many threads are in use, and how many requests wait for one."""
+    if metrics:
+        metrics.threads_in_use.set(in_use)
+        metrics.requests_waiting.set(waiting)
+
+
+def count_connection_failure() -> None:
+    """Count a connection to PostgreSQL that failed."""
+    if metrics:
+        metrics.connections_failed.inc()
 
 
 def count_commit_in_doubt() -> None:

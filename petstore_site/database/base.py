@@ -5,6 +5,7 @@ from typing import Any
 from django.db.backends.postgresql import base
 from psycopg import OperationalError
 
+from petstore_site import metrics
 from rest.database_errors import breaker, committing
 
 CLOSED = "No connection is tried: one failed less than a second ago."
@@ -21,6 +22,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
             opened = super().get_new_connection(conn_params)
         except OperationalError:
             breaker.fail()
+            metrics.count_connection_failure()
             raise
         breaker.succeed()
         return opened

@@ -7,6 +7,7 @@ from typing import Any
 from django.db import OperationalError, connection
 from psycopg import AsyncConnection, AsyncCursor, Error
 
+from petstore_site import metrics
 from rest.database_errors import breaker, has_ended, shut_down
 from rest.statements import Row, Steps, run_async
 
@@ -61,15 +62,20 @@ class Connections:
         try:
             opened = await AsyncConnection.connect(autocommit=True, **_parameters())
         except Error:
-            breaker.fail()
+            _fail()
             raise
         breaker.succeed()
         return opened.cursor()
 
 
 def _cut_off(used: AsyncConnection[Any]) -> None:
-    breaker.fail()
+    _fail()
     shut_down(used)
+
+
+def _fail() -> None:
+    breaker.fail()
+    metrics.count_connection_failure()
 
 
 def _parameters() -> dict[str, Any]:

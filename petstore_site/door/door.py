@@ -11,6 +11,7 @@ from django.db import connection
 from django.http import HttpRequest, HttpResponse
 
 from history.acting import begin_request
+from petstore_site import metrics
 from petstore_site.api import finish, fixed_headers
 from petstore_site.apikeys import lookup
 from petstore_site.apikeys.authentication import digest_of
@@ -94,8 +95,10 @@ class Door:
             status, headers, body = self._make(environ, lambda _request: rejected)
             await _send(send, (status, headers | dict([CLOSE]), body))
         except BusyError:
+            metrics.count_given_up("no_thread")
             await _send(send, self._make(environ, lambda request: error_pages.unavailable(request, 1)))
         except LateError:
+            metrics.count_given_up("deadline")
             late = self._make(
                 environ, lambda request: error_pages.unavailable(request, 2, may_be_done=True), seen=False
             )

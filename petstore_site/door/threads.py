@@ -10,6 +10,7 @@ from typing import Any, Protocol
 from django.db import DEFAULT_DB_ALIAS, connections
 from rest_framework.permissions import SAFE_METHODS
 
+from petstore_site import metrics
 from petstore_site.door.environ import Environ
 from petstore_site.observing import STARTED
 from rest.database_errors import cut_off
@@ -64,7 +65,7 @@ class Threads:
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix="django")
         self._room = asyncio.Semaphore(threads)
         self._room_to_write = asyncio.Semaphore(max(1, threads - 1))
-        self._waiting = 0
+        self._waiting = self._running = 0
         self._average_seconds = 0.0
 
     async def respond(self, environ: Environ, send: Send) -> None:
@@ -97,16 +98,23 @@ class Threads:
             raise BusyError from None
         finally:
             self._waiting -= 1
-
+        self._running += 1
+        self._observe()
         begun = time.monotonic()
 
         def leave(done: asyncio.Future[Any]) -> None:
             self._average_seconds += WEIGHT * (time.monotonic() - begun - self._average_seconds)
             for room in rooms:
                 room.release()
-            done.exception()  # no one else asks for it after a deadline
+            self._running -= 1
+            self._observe()
+            if not done.cancelled():
+                done.exception()  # no one else asks for it after a deadline
 
         return leave
+
+    def _observe(self) -> None:
+        metrics.observe_threads(in_use=self._running, waiting=self._waiting)
 
 
 def _deadline(environ: Environ) -> float:

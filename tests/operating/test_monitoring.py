@@ -25,7 +25,8 @@ def known() -> set[str]:
     families = list(Metrics().registry.collect())
     counters = {f"{family.name}_total" for family in families if family.type == "counter"}
     histograms = {f"{family.name}_bucket" for family in families if family.type == "histogram"}
-    return counters | histograms | set(print_metrics.HELP)
+    gauges = {family.name for family in families if family.type == "gauge"}
+    return counters | histograms | gauges | set(print_metrics.HELP)
 
 
 def test_alerts_and_dashboard_name_metrics_that_exist() -> None:
