@@ -104,6 +104,8 @@ def test_next_worker_in_a_slot_goes_on_counting_in_the_same_files(tmp_path: Path
     assert sorted(path.name for path in tmp_path.iterdir()) == [
         "counter_1.db",
         "counter_2.db",
+        "gauge_livesum_1.db",
+        "gauge_livesum_2.db",
         "histogram_1.db",
         "histogram_2.db",
     ]
