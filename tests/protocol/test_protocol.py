@@ -12,7 +12,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -399,6 +399,16 @@ class TestUpstream:
             for sent in (request("/v1/pets"), request("/v1/pets", "Content-Length: 2", method="POST") + b"{}"):
                 (answer,) = exchange(nginx.plain, sent)
                 assert (answer.error(), answer.headers["Retry-After"]) == (UNAVAILABLE, "2")
+
+    def test_one_address_cannot_hold_everything(self, nginx: Nginx) -> None:
+        begun = request("/v1/pets", "Content-Length: 2", method="POST")
+        with ExitStack() as held:
+            for _ in range(200):
+                held.enter_context(connected(nginx.plain))[0].sendall(begun)
+            until(lambda: exchange(nginx.plain, request("/livez"))[0].status == 503)
+            (answer,) = exchange(nginx.plain, request("/livez"))
+            assert (answer.error(), answer.headers["Retry-After"]) == (UNAVAILABLE, "2")
+        until(lambda: exchange(nginx.plain, request("/livez"))[0].status == 200)
 
     def test_an_answer_cut_short_is_503(self) -> None:
         with socket.create_server(("127.0.0.1", 0)) as broken, running_nginx_before(broken) as nginx:
