@@ -40,7 +40,7 @@ SLOW_ON_EACH_DATABASE = (
     "contract/test_description_holds.py",
     "pets/importing/test_runs.py",
     "properties/",
-    "test_door.py",
+    "door/test_live.py",
     "test_live.py",
     "test_release_before.py",
 )

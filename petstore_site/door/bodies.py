@@ -29,7 +29,8 @@ class UnreadableBody(BytesIO):
 
     def read(self, _size: int | None = -1, /) -> bytes:
         """Raise `OSError`, as a server's input does."""
-        raise OSError
+        message = "The chunks of the body are malformed."
+        raise OSError(message)
 
 
 async def read_body(environ: Environ, receive: Receive) -> bool:

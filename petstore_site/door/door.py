@@ -91,10 +91,12 @@ class Door:
             whole = await read_body(environ, receive)
             await self._threads.respond(environ, send_part)
         except APIError as error:
+            environ["wsgi.input"].close()
             rejected = error_response(CODES[str(error.get_codes())], str(error.detail))
             status, headers, body = self._make(environ, lambda _request: rejected)
             await _send(send, (status, headers | dict([CLOSE]), body))
         except BusyError:
+            environ["wsgi.input"].close()
             metrics.count_given_up("no_thread")
             await _send(send, self._make(environ, lambda request: error_pages.unavailable(request, 1)))
         except LateError:

@@ -4,9 +4,11 @@ gunicorn's master imports this file, so that it must not import ours.
 """
 
 import os
+import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import IO
@@ -71,10 +73,14 @@ class Check:
     def __init__(self) -> None:
         self._began = time.monotonic()
         self._said: IO[str] = TemporaryFile("w+", encoding="utf-8")  # noqa: SIM115 - it lasts as long as the check
-        command = 'trap "" HUP; "$0" manage.py check 2>&1; echo "exit $?"'
         # The master reaps it, so that it must write its exit status.
+        command = 'trap "" HUP; "$0" manage.py check 2>&1; echo "exit $?"'
         self._process = subprocess.Popen(  # noqa: S603
-            ["/bin/sh", "-c", command, sys.executable], cwd=ROOT, stdin=subprocess.DEVNULL, stdout=self._said
+            ["/bin/sh", "-c", command, sys.executable],
+            cwd=ROOT,
+            stdin=subprocess.DEVNULL,
+            stdout=self._said,
+            start_new_session=True,
         )
 
     def is_done(self) -> bool:
@@ -82,12 +88,17 @@ class Check:
         return self._is_late() or any(line.startswith("exit ") for line in self._lines()[-1:])
 
     def mistakes(self) -> list[str]:
-        """Return the reasons why the code would not start, line by line."""
-        if self._is_late():
-            self._process.kill()
+        """Return the reasons why the code would not start, line by line, and end the check."""
+        late = self._is_late()
+        if late:
+            with suppress(ProcessLookupError):
+                os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.wait()
+        with self._said:
+            lines = self._lines()
+        if late:
             return [f"Not reloaded: manage.py check took more than {CHECK_SECONDS} s."]
-        *lines, status = self._lines()
-        return [*lines, "Not reloaded: manage.py check failed."] if status != "exit 0" else []
+        return [] if lines[-1] == "exit 0" else [*lines[:-1], "Not reloaded: manage.py check failed."]
 
     def _is_late(self) -> bool:
         return time.monotonic() - self._began > CHECK_SECONDS

@@ -4,7 +4,7 @@ import asyncio
 import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, closing
 from typing import Any, Protocol
 
 from django.db import DEFAULT_DB_ALIAS, connections
@@ -141,23 +141,25 @@ class Job:
     def run(self) -> tuple[Head | None, bytes]:
         """Call the application in this thread, and return the last part, with the head if it is the first too."""
         self._database = connections[DEFAULT_DB_ALIAS]
-        response = self._application(self._environ, self._start)
-        try:
-            block = b""
-            for part in response:
-                if len(block) >= BLOCK:
-                    self._send_part(block)
-                    block = b""
-                block += part
-        finally:
-            if hasattr(response, "close"):
-                response.close()
+        with closing(self._environ["wsgi.input"]):
+            response = self._application(self._environ, self._start)
+            try:
+                block = b""
+                for part in response:
+                    if len(block) >= BLOCK:
+                        self._send_part(block)
+                        block = b""
+                    block += part
+            finally:
+                if hasattr(response, "close"):
+                    response.close()
         return self._take_head(), block
 
     def give_up(self) -> None:
         """Free the thread from a database that does not respond; what it still returns is for nobody."""
         self._given_up = True
-        cut_off(self._database)
+        if self._database is not None:
+            cut_off(self._database)
 
     def _start(self, status: str, headers: list[tuple[str, str]], _error: Any = None) -> None:
         self._head = int(status[:3]), headers

@@ -1,0 +1,122 @@
+"""The connections of the event loop, to a real PostgreSQL."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import psycopg
+import pytest
+from django.db import OperationalError, connection
+
+from rest.database_errors import breaker
+from rest.statements import Row, Steps
+
+pytestmark = pytest.mark.skipif(connection.vendor != "postgresql", reason="plain reads of SQLite wait in a thread")
+
+
+def asked(sql: str) -> Steps:
+    return (yield sql, {})
+
+
+def pid() -> Steps:
+    return asked("SELECT pg_backend_pid()")
+
+
+def using(most: int, work: Callable[[Any], Awaitable[list[Row] | list[list[Row]]]]) -> Any:
+    """Return what `work` returns with new connections."""
+    from petstore_site.door.connections import Connections  # noqa: PLC0415 - it imports psycopg
+
+    async def run() -> Any:
+        connections = Connections(most)
+        try:
+            return await work(connections)
+        finally:
+            for cursor in connections._idle:
+                await cursor.connection.close()
+
+    return asyncio.run(run())
+
+
+@pytest.mark.django_db
+class TestConnections:
+    def test_one_is_kept(self) -> None:
+        async def twice(connections: Any) -> list[list[Row]]:
+            return [await connections.run(pid()), await connections.run(pid())]
+
+        first, second = using(2, twice)
+        assert first == second
+
+    def test_no_more_than_allowed(self) -> None:
+        async def five(connections: Any) -> list[list[Row]]:
+            return list(await asyncio.gather(*[connections.run(pid()) for _ in range(5)]))
+
+        assert len({rows[0][0] for rows in using(2, five)}) == 2
+
+    def test_one_that_the_server_ended_is_replaced(self) -> None:
+        async def ended(connections: Any) -> list[list[Row]]:
+            before = await connections.run(pid())
+            with psycopg.connect(**_parameters()) as other:
+                other.execute("SELECT pg_terminate_backend(%s)", before[0])
+            await asyncio.sleep(0.2)
+            return [before, await connections.run(pid())]
+
+        before, after = using(1, ended)
+        assert before != after
+
+    def test_an_error_is_djangos_and_its_connection_is_dropped(self) -> None:
+        async def wrong(connections: Any) -> list[Row]:
+            with pytest.raises(OperationalError):
+                await connections.run(asked("SELECT nothing"))
+            assert connections._idle == []
+            rows: list[Row] = await connections.run(asked("SELECT 1"))
+            return rows
+
+        assert using(1, wrong) == [(1,)]
+
+    def test_one_that_does_not_respond_is_cut_off(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("petstore_site.door.connections.SECONDS", 0.2)
+
+        async def slow(connections: Any) -> list[Row]:
+            with pytest.raises(OperationalError):
+                await connections.run(asked("SELECT pg_sleep(2)"))
+            assert not breaker.allows()
+            return []
+
+        using(1, slow)
+
+    def test_who_waits_too_long_for_one_gets_none(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("petstore_site.door.connections.SECONDS", 0.2)
+
+        async def none(connections: Any) -> list[Row]:
+            with pytest.raises(OperationalError):
+                await connections.run(pid())
+            return []
+
+        using(0, none)
+
+    def test_nothing_is_tried_a_moment_after_a_failure(self) -> None:
+        breaker.fail()
+
+        async def refused(connections: Any) -> list[Row]:
+            with pytest.raises(OperationalError):
+                await connections.run(pid())
+            return []
+
+        using(1, refused)
+
+    def test_one_that_cannot_be_opened(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("petstore_site.door.connections._parameters", lambda: {"host": "/nowhere"})
+
+        async def fails(connections: Any) -> list[Row]:
+            with pytest.raises(OperationalError):
+                await connections.run(pid())
+            assert not breaker.allows()
+            return []
+
+        using(1, fails)
+
+
+def _parameters() -> dict[str, Any]:
+    from petstore_site.door.connections import _parameters as parameters  # noqa: PLC0415
+
+    return parameters()

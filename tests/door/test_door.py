@@ -1,0 +1,216 @@
+"""The door with a small application behind it, in this process."""
+
+import asyncio
+import json
+import threading
+import time
+from collections.abc import Iterator
+from io import BytesIO
+from typing import Any
+from unittest import mock
+
+import pytest
+
+from petstore_site.door import bodies, threads
+from petstore_site.door.door import Door
+from petstore_site.door.environ import environ_of
+from tests.conftest import error
+from tests.door.calling import Got, ask, scope
+
+UNAVAILABLE = error("unavailable", "The service is temporarily unavailable.", 503)
+
+
+class Application:
+    """A WSGI application that shows what it was given; `/…/wait` waits until `go` is set."""
+
+    def __init__(self) -> None:
+        self.go = threading.Event()
+        self.closed = 0
+
+    def __call__(self, environ: dict[str, Any], start_response: Any) -> Any:
+        if environ["PATH_INFO"].endswith("wait"):
+            self.go.wait(20)
+        start_response("200 OK", [("Content-Type", "text/plain")])
+        if environ["PATH_INFO"].endswith("long"):
+            return Parts(self)
+        if environ["PATH_INFO"].endswith("fails"):
+            raise RuntimeError
+        read = environ["wsgi.input"].read()
+        return [f"{environ['PATH_INFO']} {environ.get('CONTENT_LENGTH')} {len(read)} {read[:20]!r}".encode()]
+
+
+class Parts:
+    """A response of 300 kB in small parts."""
+
+    def __init__(self, application: Application) -> None:
+        self.application = application
+
+    def __iter__(self) -> Iterator[bytes]:
+        return iter([b"x" * 1000] * 300)
+
+    def close(self) -> None:
+        self.application.closed += 1
+
+
+@pytest.fixture
+def application(settings: Any) -> Iterator[Application]:
+    settings.ALLOWED_HOSTS = ["localhost"]
+    settings.PLAIN_READS = False
+    application = Application()
+    yield application
+    application.go.set()
+
+
+def body_of(application: Application, path: str, *parts: bytes | None, **headers: str) -> Got:
+    return asyncio.run(ask(Door(application, 2), scope(path, "POST", **headers), parts))
+
+
+def json_of(got: Got) -> Any:
+    return json.loads(got.body)
+
+
+class TestBodies:
+    """What is read before a thread is needed."""
+
+    def test_an_api_body(self, application: Application) -> None:
+        got = body_of(application, "/v1/pets", b"ab", b"cd", content_length="4")
+        assert got.body == b"/v1/pets 4 4 b'abcd'"
+
+    def test_a_form(self, application: Application) -> None:
+        got = body_of(application, "/admin/", b"a" * 300_000, content_length="300000")
+        assert got.body == b"/admin/ 300000 300000 b'aaaaaaaaaaaaaaaaaaaa'"
+
+    def test_a_chunked_form_has_a_length(self, application: Application) -> None:
+        got = body_of(application, "/admin/", b"abc", b"", transfer_encoding="chunked")
+        assert got.body == b"/admin/ 3 3 b'abc'"
+
+    def test_a_long_api_body_is_not_read(self, application: Application) -> None:
+        got = body_of(application, "/v1/pets", content_length="70000")
+        assert (got.body, got.headers["Connection"]) == (b"/v1/pets 70000 0 b''", "close")
+
+    def test_a_chunked_one_is_read_one_part_too_far(self, application: Application) -> None:
+        got = body_of(application, "/v1/pets", *[b"x" * 40_000] * 3, transfer_encoding="chunked")
+        assert (got.body, got.headers["Connection"]) == (b"/v1/pets None 80000 b'xxxxxxxxxxxxxxxxxxxx'", "close")
+
+    def test_malformed_chunks_cannot_be_read(self, application: Application) -> None:
+        with pytest.raises(OSError, match="malformed"):
+            body_of(application, "/v1/pets", b"x", None, transfer_encoding="chunked")
+
+    @pytest.mark.parametrize(
+        ("parts", "length", "expected"),
+        [
+            ([b"x", None], "100", error("bad_request", "The request body ended early.", 400)),
+            ([], str(bodies.LARGEST_FORM + 1), error("body_too_large", "The form is larger than 16 MiB.", 413)),
+        ],
+    )
+    def test_a_form_that_cannot_be_used(
+        self, application: Application, parts: list[bytes | None], length: str, expected: dict[str, Any]
+    ) -> None:
+        got = body_of(application, "/admin/", *parts, content_length=length)
+        assert (got.status, json_of(got)) == (expected["status"], expected)
+        assert got.headers["Connection"] == "close"
+
+    def test_a_chunked_form_that_is_too_large(self, application: Application) -> None:
+        got = body_of(application, "/admin/", *[b"x" * 2**20] * 18, transfer_encoding="chunked")
+        assert got.status == 413
+
+    def test_a_body_that_does_not_come(self, application: Application, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(bodies, "SECONDS", 0.05)
+        got = body_of(application, "/admin/", content_length="5")
+        assert json_of(got) == error("bad_request", "The request body ended early.", 400)
+
+
+class TestThreads:
+    """What runs in them, and what they do not do."""
+
+    def test_a_long_response_comes_in_large_parts(self, application: Application) -> None:
+        got = asyncio.run(ask(Door(application, 1), scope("/docs/long")))
+        assert [len(part) for part in got.parts] == [66_000, 66_000, 66_000, 66_000, 36_000]
+        assert application.closed == 1
+
+    def test_what_the_application_raises_is_raised(self, application: Application) -> None:
+        with pytest.raises(RuntimeError):
+            asyncio.run(ask(Door(application, 1), scope("/docs/fails")))
+
+    def test_a_late_response_is_given_up(self, application: Application, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(threads, "DEADLINE", 0.1)
+        monkeypatch.setattr(application, "go", threading.Event())
+
+        async def both() -> tuple[Got, Got]:
+            door = Door(application, 1)
+            late = await ask(door, scope("/v1/wait", "POST"))
+            application.go.set()
+            return late, await ask(door, scope("/v1/pets"))
+
+        late, after = asyncio.run(both())
+        assert (late.status, json_of(late)) == (503, UNAVAILABLE)
+        assert (late.headers["Retry-After"], late.headers["Request-Outcome"]) == ("2", "unknown")
+        assert after.status == 200
+
+    def test_who_would_wait_too_long_is_rejected(
+        self, application: Application, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(threads, "QUEUE_SECONDS", 0.1)
+
+        async def both() -> tuple[Got, Got]:
+            door = Door(application, 1)
+            first = asyncio.ensure_future(ask(door, scope("/v1/wait")))
+            await asyncio.sleep(0.05)
+            rejected = await ask(door, scope("/v1/pets", "POST"))
+            application.go.set()
+            return await first, rejected
+
+        first, rejected = asyncio.run(both())
+        assert (first.status, rejected.status, json_of(rejected)) == (200, 503, UNAVAILABLE)
+        assert (rejected.headers["Retry-After"], rejected.headers["Request-Outcome"]) == ("1", "not-done")
+        assert rejected.headers["Cache-Control"] == "private, no-cache"
+
+    def test_a_long_queue_rejects_at_once(self, application: Application, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(threads, "MOST_WAITING", 0)
+        begun = time.monotonic()
+        got = asyncio.run(ask(Door(application, 1), scope("/v1/pets")))
+        assert (got.status, "Request-Outcome" in got.headers) == (503, False)
+        assert time.monotonic() - begun < 1
+
+    def test_writers_leave_a_thread_to_readers(self, application: Application, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(threads, "QUEUE_SECONDS", 0.2)
+
+        async def three() -> list[int]:
+            door = Door(application, 2)
+            writer = asyncio.ensure_future(ask(door, scope("/v1/wait", "POST")))
+            await asyncio.sleep(0.05)
+            another, reader = await asyncio.gather(ask(door, scope("/v1/pets", "POST")), ask(door, scope("/v1/pets")))
+            application.go.set()
+            return [each.status for each in (await writer, another, reader)]
+
+        assert asyncio.run(three()) == [200, 503, 200]
+
+    def test_a_part_after_the_deadline_is_sent_to_no_one(self, application: Application) -> None:
+        async def give_up() -> None:
+            environ = {"PATH_INFO": "/long", "wsgi.input": BytesIO()}
+            job = threads.Job(application, environ, asyncio.get_running_loop(), mock.AsyncMock())
+            job.give_up()
+            job.run()
+
+        with pytest.raises(threads.LateError):
+            asyncio.run(give_up())
+        assert application.closed == 1
+
+
+def test_livez_needs_no_thread(application: Application, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(threads, "MOST_WAITING", 0)
+    got = asyncio.run(ask(Door(application, 1), scope("/livez")))
+    assert (got.status, got.body, got.headers["Content-Length"]) == (200, b'{"status": "alive"}', "19")
+
+
+@pytest.mark.parametrize("target", ["http://other.example/v1/pets", "/v1/pets"])
+def test_the_path_of_a_target(application: Application, target: str) -> None:
+    assert asyncio.run(ask(Door(application, 1), scope(target))).body == b"/v1/pets None 0 b''"
+
+
+def test_repeated_headers(application: Application) -> None:
+    asked = scope("/v1/a%20b?x=%20", cookie="a")
+    asked["headers"] += [(b"cookie", b"b"), (b"idempotency-key", b"a"), (b"idempotency-key", b"b")]
+    environ = environ_of(asked)
+    assert (environ["PATH_INFO"], environ["QUERY_STRING"], environ["HTTP_COOKIE"]) == ("/v1/a b", "x=%20", "a,b")
+    assert environ["HTTP_IDEMPOTENCY_KEY"] == "sent twice"
