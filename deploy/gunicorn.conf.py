@@ -75,8 +75,8 @@ asgi_loop = "uvloop"
 asgi_lifespan = "off"
 workers = env.integer("WEB_CONCURRENCY", _cores(), least=1, most=256)
 worker_tmp_dir = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None  # noqa: S108 - the heartbeat must not wait for a disk
-max_requests = 10_000
-max_requests_jitter = 1_000
+max_requests = 250_000  # a start takes as much CPU as some thousand requests
+max_requests_jitter = 25_000
 
 timeout = 30
 graceful_timeout = 10
