@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable, Iterable
 from typing import Any
 
 from django.conf import settings
+from django.core.exceptions import DisallowedHost
 from django.db import connection
 from django.http import HttpRequest, HttpResponse
 
@@ -76,7 +77,7 @@ class Door:
 
     async def _respond(self, environ: Environ) -> Response | None:
         if environ["PATH_INFO"] == "/livez":
-            return self._make(environ, livez, route="livez")
+            return self._make(environ, _livez, route="livez")
         return await self._plain_reads.respond(environ) if self._plain_reads else None
 
     async def _leave_to_django(self, environ: Environ, receive: Receive, send: Send) -> None:
@@ -126,6 +127,14 @@ class Door:
         if seen:
             observe(Seen(name, str(request.method), request.path, route, response.status_code, seconds, code, message))
         return response.status_code, headers, response.content
+
+
+def _livez(request: HttpRequest) -> HttpResponse:
+    try:
+        request.get_host()
+    except DisallowedHost as error:
+        return error_pages.bad_request(request, error)
+    return livez(request)
 
 
 def _plain_reads(connections: int) -> PlainReads | None:

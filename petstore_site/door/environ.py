@@ -48,7 +48,8 @@ def environ_of(scope: Scope) -> Environ:
 
 def _path(target: bytes) -> bytes:
     """Return the path of a target, which can be a whole address (RFC 9112, section 3.2.2)."""
-    return target if target.startswith(b"/") else b"/" + target.partition(b"://")[2].partition(b"/")[2]
+    _, is_address, rest = target.partition(b"://")
+    return b"/" + rest.partition(b"/")[2] if is_address and not target.startswith(b"/") else target
 
 
 @lru_cache(maxsize=256)

@@ -203,6 +203,11 @@ def test_livez_needs_no_thread(application: Application, monkeypatch: pytest.Mon
     assert (got.status, got.body, got.headers["Content-Length"]) == (200, b'{"status": "alive"}', "19")
 
 
+def test_livez_of_a_foreign_host_is_rejected(application: Application) -> None:
+    got = asyncio.run(ask(Door(application, 1), scope("/livez", host="evil.example")))
+    assert (got.status, json_of(got)) == (400, error("bad_request", "The request is malformed.", 400))
+
+
 @pytest.mark.parametrize("target", ["http://other.example/v1/pets", "/v1/pets"])
 def test_the_path_of_a_target(application: Application, target: str) -> None:
     assert asyncio.run(ask(Door(application, 1), scope(target))).body == b"/v1/pets None 0 b''"
