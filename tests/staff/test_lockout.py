@@ -130,4 +130,6 @@ def test_a_passkey_nested_deeply_is_a_bad_request(anna: User) -> None:
     assert Client().post("/admin/account/sign-in/passkey/", nested).status_code == 400
     deep = {"credential": '{"a":' * 2_000 + "1" + "}" * 2_000}
     asked = Client().post("/admin/account/sign-in/passkey/", deep)
-    assert asked.status_code in {400, 302}, "from Python 3.12 on, its reader takes this depth: it is only a wrong passkey"
+    assert asked.status_code in {400, 302}, (
+        "from Python 3.12 on, its reader takes this depth: it is only a wrong passkey"
+    )
