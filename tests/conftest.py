@@ -10,13 +10,16 @@ from typing import Any
 
 import pytest
 from django.core.cache import cache
+from django.core.signals import setting_changed
 from django.db import connection
+from django.dispatch import receiver
 from django.test import Client
 
 from categories.models import Category
 from history.acting import end_request
 from petstore_site.apikeys import lookup, usage
 from petstore_site.apikeys.models import APIKey
+from petstore_site.portal import views as portal
 from petstore_site.request_desk import records
 from rest.database_errors import breaker as database_breaker
 from rest.limits import breaker as limits_breaker
@@ -86,6 +89,13 @@ def _nothing_left_over(settings: Any) -> Iterator[None]:
     end_request()
     yield
     lookup.clear()
+
+
+@receiver(setting_changed)
+def _build_pages_anew(setting: str, **_: Any) -> None:
+    if setting in {"API_KEY_PREFIX", "PETSTORE_ENVIRONMENT"}:
+        portal._rendered.cache_clear()
+        portal._built.cache_clear()
 
 
 class ApiClient:

@@ -70,7 +70,7 @@ CONTEXTS: dict[str, Callable[[], dict[str, Any]]] = {
 
 
 @cache
-def _rendered(name: str, code: str, _environment: str) -> str:
+def _rendered(name: str, code: str) -> str:
     """Return a page with a placeholder for the address of the service."""
     content = error_help.context(CODES[code]) if code else CONTEXTS[name]()
     shown = {
@@ -83,17 +83,13 @@ def _rendered(name: str, code: str, _environment: str) -> str:
     return render_to_string(f"portal/{name}.html", shown | environment(HttpRequest()) | content)
 
 
-def _built(build: Callable[[], str]) -> str:
-    return _built_once(build, settings.PETSTORE_ENVIRONMENT)
-
-
 @cache
-def _built_once(build: Callable[[], str], _environment: str) -> str:
+def _built(build: Callable[[], str]) -> str:
     return build()
 
 
 def _page(request: HttpRequest, name: str, code: str = "") -> HttpResponse:
-    return _served(request, _rendered(name, code, settings.PETSTORE_ENVIRONMENT), HTML)
+    return _served(request, _rendered(name, code), HTML)
 
 
 def _served(request: HttpRequest, text: str, content_type: str) -> HttpResponse:
