@@ -23,7 +23,7 @@ from petstore_site.door.threads import BusyError, Head, LateError, Threads
 from petstore_site.observing import STARTED, Seen, observe, request_id
 from petstore_site.plain_reads import PlainReads, Response
 from petstore_site.public import error_pages
-from petstore_site.public.health import livez
+from petstore_site.public.health import livez, readyz
 from petstore_site.request import Request
 from rest.errors import CODES, APIError, error_response
 from rest.limits import Counted, count, waits_for_cache
@@ -32,6 +32,7 @@ from rest.statements import Row, Steps
 logger = logging.getLogger(__name__)
 
 Send = Callable[[dict[str, Any]], Awaitable[None]]
+View = Callable[[HttpRequest], HttpResponse]
 
 CLOSE = ("Connection", "close")
 """What announces that the rest of a body will not be read."""
@@ -77,7 +78,9 @@ class Door:
 
     async def _respond(self, environ: Environ) -> Response | None:
         if environ["PATH_INFO"] == "/livez":
-            return self._make(environ, _livez, route="livez")
+            return self._make(environ, _checked(livez), route="livez")
+        if environ["PATH_INFO"] == "/readyz":  # not in one of the threads that may all hang
+            return await asyncio.to_thread(self._make, environ, _checked(readyz), route="readyz")
         return await self._plain_reads.respond(environ) if self._plain_reads else None
 
     async def _leave_to_django(self, environ: Environ, receive: Receive, send: Send) -> None:
@@ -108,9 +111,7 @@ class Door:
             logger.warning("No response in time. The caller got a 503, the thread its database connection closed.")
             await _send(send, late)
 
-    def _make(
-        self, environ: Environ, view: Callable[[HttpRequest], HttpResponse], *, route: str = "", seen: bool = True
-    ) -> Response:
+    def _make(self, environ: Environ, view: View, *, route: str = "", seen: bool = True) -> Response:
         """Return a response of our own, and say what became of the request unless a thread says it."""
         name = environ["HTTP_X_REQUEST_ID"] = request_id(environ.get("HTTP_X_REQUEST_ID", ""))
         begin_request(name)
@@ -129,12 +130,17 @@ class Door:
         return response.status_code, headers, response.content
 
 
-def _livez(request: HttpRequest) -> HttpResponse:
-    try:
-        request.get_host()
-    except DisallowedHost as error:
-        return error_pages.bad_request(request, error)
-    return livez(request)
+def _checked(view: View) -> View:
+    """Return the view with a check of the host before it."""
+
+    def check(request: HttpRequest) -> HttpResponse:
+        try:
+            request.get_host()
+        except DisallowedHost as error:
+            return error_pages.bad_request(request, error)
+        return view(request)
+
+    return check
 
 
 def _plain_reads(connections: int) -> PlainReads | None:

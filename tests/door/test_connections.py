@@ -8,7 +8,7 @@ import psycopg
 import pytest
 from django.db import OperationalError, connection
 
-from rest.database_errors import breaker
+from rest.database_errors import BROKEN, breaker, failure_of
 from rest.statements import Row, Steps
 
 pytestmark = pytest.mark.skipif(connection.vendor != "postgresql", reason="plain reads of SQLite wait in a thread")
@@ -98,8 +98,9 @@ class TestConnections:
         breaker.fail()
 
         async def refused(connections: Any) -> list[Row]:
-            with pytest.raises(OperationalError):
+            with pytest.raises(OperationalError) as raised:
                 await connections.run(pid())
+            assert failure_of(raised.value) is BROKEN, "503: the key's other callers get this error too"
             return []
 
         using(1, refused)
