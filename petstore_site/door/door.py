@@ -4,7 +4,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Awaitable, Callable, Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
 from django.core.exceptions import DisallowedHost
@@ -29,6 +29,9 @@ from rest.errors import CODES, APIError, error_response
 from rest.limits import Counted, count, waits_for_cache
 from rest.statements import Row, Steps
 
+if TYPE_CHECKING:
+    from petstore_site.door.connections import Connections  # with SQLite, psycopg is never loaded
+
 logger = logging.getLogger(__name__)
 
 Send = Callable[[dict[str, Any]], Awaitable[None]]
@@ -41,11 +44,13 @@ CLOSE = ("Connection", "close")
 class InLoop:
     """Wait in the event loop, with its own connections."""
 
-    def __init__(self, run: Callable[[Steps], Awaitable[list[Row]]]) -> None:
-        self._run = run
+    def __init__(self, connections: "Connections") -> None:
+        self._run = connections.run
+        self._admit = connections.admit
 
     async def find_key(self, header: str) -> CachedKey | None:
-        """Return the key that the header has."""
+        """Return the key that the header has; raises `BusyError` if the rows would take too long."""
+        self._admit()
         digest = digest_of(header)
         return await lookup.find_async(digest, self._run) if digest else None
 
@@ -71,7 +76,11 @@ class Door:
         """Respond to a request."""
         environ = environ_of(scope)
         environ[STARTED] = time.perf_counter()
-        if response := await self._respond(environ):
+        try:
+            response = await self._respond(environ)
+        except BusyError:
+            response = self._busy(environ)
+        if response:
             await _send(send, response)
         else:
             await self._leave_to_django(environ, receive, send)
@@ -103,8 +112,7 @@ class Door:
             await _send(send, (status, headers | dict([CLOSE]), body))
         except BusyError:
             environ["wsgi.input"].close()
-            metrics.count_given_up("no_thread")
-            await _send(send, self._make(environ, lambda request: error_pages.unavailable(request, 1)))
+            await _send(send, self._busy(environ))
         except LateError:
             metrics.count_given_up("deadline")
             late = self._make(
@@ -112,6 +120,10 @@ class Door:
             )
             logger.warning("No response in time. The caller got a 503, the thread its database connection closed.")
             await _send(send, late)
+
+    def _busy(self, environ: Environ) -> Response:
+        metrics.count_given_up("no_thread")
+        return self._make(environ, lambda request: error_pages.unavailable(request, 1))
 
     def _make(self, environ: Environ, view: View, *, route: str = "", seen: bool = True) -> Response:
         """Return a response of our own, and say what became of the request unless a thread says it."""
@@ -151,7 +163,7 @@ def _plain_reads(connections: int) -> PlainReads | None:
         return None
     from petstore_site.door.connections import Connections  # noqa: PLC0415 - with SQLite, psycopg is never loaded
 
-    return PlainReads(InLoop(Connections(connections).run))
+    return PlainReads(InLoop(Connections(connections)))
 
 
 async def _send(send: Send, response: Response) -> None:

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
+from threading import Event
 from typing import NamedTuple
 
 import pytest
@@ -79,10 +80,10 @@ class Probes(NamedTuple):
 @contextmanager
 def probing(store: Store) -> Iterator[Probes]:
     """Ask for the health of the service in the block."""
-    probes, stop = Probes([], []), []
+    probes, stop = Probes([], []), Event()
 
     def ask() -> None:
-        while not stop:
+        while not stop.is_set():
             probes.alive.append(timed(lambda: store.service.send("GET", "/livez")))
             probes.ready.append(timed(lambda: store.service.send("GET", "/readyz")))
             time.sleep(0.1)
@@ -92,7 +93,7 @@ def probing(store: Store) -> Iterator[Probes]:
         try:
             yield probes
         finally:
-            stop.append(True)
+            stop.set()
             asking.result()
 
 
@@ -229,7 +230,7 @@ def _fill_and_free(store: Store, ballast: Path) -> Iterator[Row]:
 @contextmanager
 def _small_disk() -> Iterator[Path]:
     with short_folder() as folder:
-        mount = ["mount", "-t", "tmpfs", "-o", f"size={DISK},mode=0755", "tmpfs", folder]
+        mount: list[str | Path] = ["mount", "-t", "tmpfs", "-o", f"size={DISK},mode=0755", "tmpfs", folder]
         if os.geteuid() != 0 or subprocess.run(mount, check=False, capture_output=True).returncode:
             pytest.skip("a small disk needs root, who can mount a tmpfs")
         try:

@@ -8,6 +8,7 @@ import psycopg
 import pytest
 from django.db import OperationalError, connection
 
+from petstore_site.door.threads import QUEUE_SECONDS, BusyError
 from rest.database_errors import BROKEN, breaker, failure_of
 from rest.statements import Row, Steps
 
@@ -93,6 +94,21 @@ class TestConnections:
             return []
 
         using(0, none)
+
+    def test_who_would_wait_too_long_is_rejected_at_once(self) -> None:
+        async def waiting(connections: Any) -> list[Row]:
+            connections.admit()
+            connections._average_seconds = QUEUE_SECONDS
+            connections.admit()
+            asked = [asyncio.create_task(connections.run(pid())) for _ in range(3)]
+            await asyncio.sleep(0)
+            with pytest.raises(BusyError):
+                connections.admit()
+            await asyncio.gather(*asked)
+            connections.admit()
+            return []
+
+        using(1, waiting)
 
     def test_nothing_is_tried_a_moment_after_a_failure(self) -> None:
         breaker.fail()
