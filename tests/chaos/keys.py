@@ -27,7 +27,7 @@ class Use(NamedTuple):
 
 
 class User:
-    """Uses a key in a thread until it is told to stop."""
+    """Uses a key in a thread until it is stopped."""
 
     def __init__(self, port: int, key: str) -> None:
         self.uses: list[Use] = []

@@ -1,4 +1,4 @@
-"""The history checker: what callers were told about each addition, compared with the database in the end."""
+"""The history checker: what callers learned of each addition, compared with the database in the end."""
 
 from collections import Counter
 from itertools import count
@@ -30,7 +30,7 @@ class Ledger:
         return f"{self._series}-{next(self._numbers)}"
 
     def record(self, name: str, answer: Answer) -> None:
-        """Remember what the caller was told. No response and `unknown` mean that it may be stored."""
+        """Remember what the caller got. No response and `unknown` mean that it may be stored."""
         with self._lock:
             if answer.status == 201:
                 self._ids.setdefault(name, set()).add(answer.json()["id"])
@@ -52,7 +52,7 @@ class Ledger:
             "lost": sum(not ids <= stored.get(name, set()) for name, ids in self._ids.items()),
             "stored twice": sum(len(ids) > 1 for ids in stored.values()),
             "stored although not done": len(not_done & stored.keys()),
-            "never told of": len(stored.keys() - self._ids.keys() - unknown - not_done),
+            "not known to a caller": len(stored.keys() - self._ids.keys() - unknown - not_done),
             "other responses": self._rejected.total(),
         }
         seen = ", ".join(f"{number} {what}" for what, number in wrong.items())

@@ -1,4 +1,4 @@
-"""The network between service and database is cut: packets vanish, and nobody is told."""
+"""The network between service and database is cut: packets vanish, and nothing says so."""
 
 import ctypes
 import os

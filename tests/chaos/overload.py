@@ -47,11 +47,11 @@ def overloaded(*, long: bool) -> Iterator[Row]:
         best = max(capacity.rate, again.rate)
         seen = f"{over.rate:,.0f} of {capacity.rate:,.0f} before and {again.rate:,.0f} after it each second"
         yield Row(f"80 % of what {FEW} connections get", tried, seen, over.rate >= 0.8 * best)
-        refused = [call for call in over.calls if call.status not in ACCEPTED]
-        right = all(call.status in {429, 503} and call.says_when for call in refused)
+        rejected = [call for call in over.calls if call.status not in ACCEPTED]
+        right = all(call.status in {429, 503} and call.says_when for call in rejected)
         yield Row("only 2xx, 429 and 503 with `Retry-After`", tried, counted(call.status for call in over.calls), right)
-        if refused:
-            yield slowest("refused within 0.1 s", tried, refused, 0.1)
+        if rejected:
+            yield slowest("rejected within 0.1 s", tried, rejected, 0.1)
         p99 = percentiles([call.seconds for call in over.accepted])[1]
         yield Row("the 99th percentile of what is accepted is 2 s at most", tried, f"{p99:.2f} s", p99 <= 2)
         usual = percentiles([call.seconds for call in capacity.accepted])[1]
@@ -72,7 +72,7 @@ def _flood(store: Store, connections: int, seconds: float) -> Load:
 
 
 def _memory(store: Store) -> int:
-    """Return the bytes of the workers, a shared page divided among those who share it."""
+    """Return the bytes of the workers, a shared page divided by the number that share it."""
     return sum(_proportional(pid) for pid in serving(store.service))
 
 

@@ -20,7 +20,7 @@ SETTINGS = {
     "listen_addresses": "",
     "max_connections": "200",
     "synchronous_commit": "local",
-    "synchronous_standby_names": "nobody",  # matters only to the fault that turns synchronous_commit on
+    "synchronous_standby_names": "nobody",  # matters only to the outage that turns synchronous_commit on
 }
 
 

@@ -1,4 +1,4 @@
-"""What a fault shows: one row for each promise."""
+"""What an outage shows: one row for each promise."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
