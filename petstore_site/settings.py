@@ -94,10 +94,18 @@ def _api_address(text: str) -> str:
     return text
 
 
+SENTINEL_ADDRESS = re.compile(
+    r"redis\+sentinel://(:[^:@/]+@)?[\w.-]+:[0-9]{1,5}(,[\w.-]+:[0-9]{1,5})*/[\w.-]+", re.ASCII
+)
+
+
 def _cache_address(text: str) -> str:
-    if text == "memory://":
+    if text == "memory://" or SENTINEL_ADDRESS.fullmatch(text):
         return text
-    sentence = "must be memory://, redis://[:PASSWORD@]HOST:6379/0, or the same with rediss, valkey or valkeys."
+    sentence = (
+        "must be memory://, redis://[:PASSWORD@]HOST:6379/0, or the same with rediss, valkey or valkeys; or "
+        "redis+sentinel://[:PASSWORD@]HOST:26379,HOST:26379/SERVICE."
+    )
     parts = _split(text, sentence)
     known = parts.scheme in {"redis", "rediss", "valkey", "valkeys"}
     if not known or parts.query or not re.fullmatch(r"(/[0-9]*)?", parts.path):
@@ -262,8 +270,12 @@ CACHES: dict[str, dict[str, Any]] = {
     if CACHE_URL == "memory://"
     else {
         "BACKEND": "django.core.cache.backends.redis.RedisCache",
-        "LOCATION": CACHE_URL,
-        "OPTIONS": {"socket_timeout": 1, "socket_connect_timeout": 1},
+        "LOCATION": [CACHE_URL],  # a list, since Django would split the text at commas
+        "OPTIONS": {
+            "socket_timeout": 1,
+            "socket_connect_timeout": 1,
+            **({"pool_class": "rest.sentinel.SentinelPool"} if SENTINEL_ADDRESS.fullmatch(CACHE_URL) else {}),
+        },
     }
 }
 

@@ -104,7 +104,8 @@ DATABASE_FORMS = (
     "postgres://USER:PASSWORD@HOST:5432/NAME[?sslmode=…]."
 )
 CACHE_FORMS = (
-    "CACHE_URL: must be memory://, redis://[:PASSWORD@]HOST:6379/0, or the same with rediss, valkey or valkeys."
+    "CACHE_URL: must be memory://, redis://[:PASSWORD@]HOST:6379/0, or the same with rediss, valkey or valkeys; or "
+    "redis+sentinel://[:PASSWORD@]HOST:26379,HOST:26379/SERVICE."
 )
 REPLICA_FORM = (
     "DATABASE_REPLICA_URL: must be postgres://USER:PASSWORD@HOST:5432/NAME[?sslmode=…], and DATABASE_URL must be "
@@ -144,7 +145,8 @@ ORIGINS = "must be origins such as https://shop.example, separated by commas."
         ],
         *[
             ({"CACHE_URL": url}, CACHE_FORMS)
-            for url in ("memory://x", "redis:127.0.0.1", "redis://h:abc/0", "redis://h/abc", "redis://h/0?a=b", "redis://:hunter2@h\u2100/0")
+            for url in ("memory://x", "redis:127.0.0.1", "redis://h:abc/0", "redis://h/abc", "redis://h/0?a=b", "redis://:hunter2@h\u2100/0",
+                        "redis+sentinel://h/s", "redis+sentinel://h:1,:2/s", "redis+sentinel://:hunter2@h:1", "redis+sentinel://h:1/s/0", "rediss+sentinel://h:1/s")
         ],
         ({"THREADS": "9" * 5000}, "THREADS: must be a whole number from 1 to 64."),
         ({"PRODUCTION_URL": "https://:hunter2@h\u2100/v1"}, f"PRODUCTION_URL: {ADDRESS}"),
