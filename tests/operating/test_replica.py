@@ -118,7 +118,7 @@ def from_replica(postgresql: Server, replica: Server) -> FromReplica:
 
 
 def wait_until_used(service: Gunicorn, session: str, replica: Server) -> None:
-    """Wait until the overview is read from the replica again, which is tried every 5 s."""
+    """Wait until every overview is read from the replica again, which is tried every 5 s."""
 
     def used() -> bool:
         before = statements(replica, FIGURES)
@@ -126,7 +126,7 @@ def wait_until_used(service: Gunicorn, session: str, replica: Server) -> None:
         return statements(replica, FIGURES) > before
 
     begun = time.monotonic()
-    until(used)
+    until(lambda: all(used() for _ in range(3)))
     assert time.monotonic() - begun < 6 + SLACK
 
 
@@ -173,6 +173,7 @@ def timed(send: Callable[[], Any]) -> tuple[Any, float]:
         ("/admin/", '"categories_category"."icon" AS "icon"'),
         ("/admin/apikeys/apikey/1/change/", '"apikeys_keyusage"."count" AS "count"'),
         ("/admin/pets/pet/export/csv/", EXPORT),
+        ("/admin/pets/pet/export/csv/", "SET LOCAL statement_timeout"),
         ("/admin/pets/pet/export/xlsx/", "DECLARE"),
     ],
 )
@@ -222,9 +223,9 @@ def test_a_lost_replica_is_left_out_and_comes_back(
         answer, seconds = timed(lambda: page(service, session))
         assert (answer.status, statements(postgresql, FIGURES) > before) == (200, True)
         assert seconds < usual + 0.5 + SLACK
-        answers = [timed(lambda: page(service, session)) for _ in range(3)]
+        answers = [timed(lambda: page(service, session)) for _ in range(6)]
         assert {answer.status for answer, _ in answers} == {200}
-        assert sum(seconds for _, seconds in answers) < 3 * usual + SLACK, "not one more waits for it"
+        assert sum(seconds for _, seconds in answers) < 6 * usual + SLACK, "not one more waits for it"
         ready, seconds = timed(lambda: service.send("GET", "/readyz"))
         assert (ready.status, ready.json(), seconds < 1 + SLACK) == (200, DEGRADED, True)
     wait_until_used(service, session, replica)
