@@ -145,7 +145,7 @@ class MemberAdmin(OfficeAdmin, UserAdmin):
         """Return the first and the last name."""
         return member.get_full_name() or "-"
 
-    def formfield_for_dbfield(self, db_field: Any, request: HttpRequest | None, **kwargs: Any) -> Any:
+    def formfield_for_dbfield(self, db_field: Any, request: Any, **kwargs: Any) -> Any:
         """Say what a right means in the words of the store."""
         if db_field.name in HELP:
             kwargs["help_text"] = HELP[db_field.name]

@@ -291,7 +291,8 @@ def take(page: Page, file: Path) -> None:
     page.evaluate("document.fonts.ready")
     shown = Image.open(io.BytesIO(page.screenshot(animations="disabled", caret="hide"))).convert("RGB")
     palette = Image.new("P", (1, 1))
-    most = sorted(shown.getcolors(shown.width * shown.height), reverse=True)[:COLOURS]
+    counted: Any = shown.getcolors(shown.width * shown.height)  # the stubs allow for images in grey
+    most = sorted(counted, reverse=True)[:COLOURS]
     palette.putpalette([part for _, colour in most for part in colour])
     shown.quantize(palette=palette, dither=Image.Dither.NONE).save(file, optimize=True)
 

@@ -98,7 +98,21 @@ def test_the_second_of_two_browsers_is_told(office: Page, second: Page, three: s
     expect(office.locator(".errorlist")).to_contain_text("Someone else changed this after you opened it")
     expect(office.locator(".errorlist")).to_contain_text(f"Status: “pending” → “sold” (staff {STAFF}, ")
     expect(office.get_by_label("Name:")).to_have_value("Mine")
+    office.get_by_role("link", name="Take theirs").click()
+    expect(office.get_by_label("Name:")).to_have_value(f"{three} puppy 2")
+    expect(office.get_by_role("radio", name="Sold")).to_be_checked()
+
+
+def test_what_was_typed_is_saved_anyway(office: Page, second: Page, three: str) -> None:
+    search(office, three)
+    office.locator("#result_list .field-name a").first.click()
+    office.wait_for_url("**/change/**")
+    second.goto(office.url)
+    second.get_by_role("button", name="Mark sold").click()
+    expect(second.locator(".messagelist")).to_contain_text("is sold now.")
+    office.get_by_label("Name:").fill("Mine")
     office.get_by_role("button", name="Save", exact=True).click()
+    office.get_by_role("button", name="Save mine anyway").click()
     expect(office.locator(".messagelist")).to_contain_text("was changed successfully")
 
 

@@ -48,6 +48,14 @@ def test_the_page_that_asks_shows_what_would_change_and_changes_nothing(staff: C
     assert not BulkChange.objects.exists()
 
 
+def test_the_page_that_asks_says_how_long_it_takes(
+    staff: Client, three: list[Pet], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert "seconds." not in ask(staff, "become_sold", *three).content.decode()
+    monkeypatch.setattr(admin, "PER_SECOND", 1)
+    assert "This takes about 2 seconds." in ask(staff, "become_sold", *three).content.decode()
+
+
 def test_what_was_shown_is_done_and_recorded(staff: Client, three: list[Pet]) -> None:
     before = Pet.objects.get(name="Rex").updated_at
     done = confirm(staff, ask(staff, "become_sold", *three))
