@@ -1,6 +1,7 @@
 """NewPet and Pet of the interface document (section 2), read strictly: a value of another JSON type is an error."""
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any, ClassVar, TypeVar
 
 from django.core.exceptions import ValidationError
@@ -8,6 +9,7 @@ from django.db import connection
 from django.utils import timezone
 from drf_spectacular.utils import OpenApiExample, extend_schema_field, extend_schema_serializer
 from rest_framework import serializers
+from rest_framework.utils.serializer_helpers import BindingDict
 
 from categories.models import Category
 from categories.names import NAME_LENGTH, PATTERN
@@ -76,6 +78,11 @@ class NewPetSerializer(serializers.ModelSerializer[Pet]):
         model = Pet
         fields: ClassVar = ["name", "categoryId", "status"]
 
+    @property
+    def fields(self) -> BindingDict:
+        """Return the fields, which know nothing of a request: made once, not for each."""
+        return _fields_of_new_pet()
+
     def to_internal_value(self, data: Any) -> Any:
         """Return the values; raises `ValidationError` with all that is wrong, a category that does not exist too.
 
@@ -102,6 +109,11 @@ class NewPetSerializer(serializers.ModelSerializer[Pet]):
     def to_representation(self, pet: Pet) -> dict[str, Any]:
         """Return the created animal, a Pet."""
         return PetSerializer(pet).data
+
+
+@cache
+def _fields_of_new_pet() -> BindingDict:
+    return super(NewPetSerializer, NewPetSerializer()).fields
 
 
 @extend_schema_serializer(

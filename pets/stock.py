@@ -7,7 +7,7 @@ All of it is summed from what triggers of the database keep (`pets.triggers`), a
 from datetime import date
 from typing import NamedTuple
 
-from django.db import connection, transaction
+from django.db import DEFAULT_DB_ALIAS, connection, transaction
 from django.db.models import Count, Sum
 
 from pets.models import Sale, StockMovement
@@ -32,10 +32,11 @@ class Difference(NamedTuple):
     animals: int
 
 
-def in_stock() -> list[Stock]:
+def in_stock(*, using: str = DEFAULT_DB_ALIAS) -> list[Stock]:
     """Return the animals of each category and status that has any, by the name of the category."""
     sums = (
-        StockMovement.objects.exclude(category=None)
+        StockMovement.objects.using(using)
+        .exclude(category=None)
         .values_list("category_id", "category__name", "status")
         .annotate(sum=Sum("animals"))
         .exclude(sum=0)
@@ -50,15 +51,15 @@ def by_status() -> dict[str, int]:
     return dict(sums)
 
 
-def added_since(day: date) -> dict[date, int]:
+def added_since(day: date, *, using: str = DEFAULT_DB_ALIAS) -> dict[date, int]:
     """Return how many animals of the catalogue were added on each day (UTC) that has any, from `day` on."""
-    sums = StockMovement.objects.filter(day__gte=day).values_list("day").annotate(sum=Sum("animals")).exclude(sum=0)
-    return dict(sums)
+    movements = StockMovement.objects.using(using).filter(day__gte=day)
+    return dict(movements.values_list("day").annotate(sum=Sum("animals")).exclude(sum=0))
 
 
-def sold_since(day: date) -> dict[date, int]:
+def sold_since(day: date, *, using: str = DEFAULT_DB_ALIAS) -> dict[date, int]:
     """Return how many of the animals that are sold became so on each day (UTC) that has any, from `day` on."""
-    return dict(Sale.objects.filter(day__gte=day).values_list("day").annotate(Count("pk")))
+    return dict(Sale.objects.using(using).filter(day__gte=day).values_list("day").annotate(Count("pk")))
 
 
 COUNTED = """

@@ -8,7 +8,6 @@ from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_sche
 from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.reverse import reverse
 from rest_framework.serializers import BaseSerializer
 from rest_framework.viewsets import GenericViewSet
 
@@ -99,4 +98,4 @@ class PetViewSet(IdempotentCreateMixin, GenericViewSet[Pet]):
 
     def get_success_headers(self, data: Any) -> dict[str, str]:
         """Return where the new animal is."""
-        return {"Location": reverse("pet-detail", args=[data["id"]], request=self.request)}
+        return {"Location": self.request.build_absolute_uri(f"{self.request.path}/{data['id']}")}

@@ -15,7 +15,7 @@ from simple_history.signals import pre_create_historical_record
 
 from history.acting import begin_command, end_request, sign
 from rest.database_errors import drop_closed, watch_commits
-from rest.signals import commit_in_doubt, limiter_failed
+from rest.signals import commit_in_doubt, limiter_failed, replica_left_out
 
 
 class PetstoreSiteConfig(AppConfig):
@@ -30,6 +30,7 @@ class PetstoreSiteConfig(AppConfig):
         connection_created.connect(watch_commits)
         commit_in_doubt.connect(_count_commit_in_doubt)
         limiter_failed.connect(_count_limiter_failure)
+        replica_left_out.connect(_count_replica_left_out)
         request_started.connect(drop_closed)
         request_finished.connect(end_request)
         pre_create_historical_record.connect(sign)
@@ -50,6 +51,12 @@ def _count_limiter_failure(**_signal: Any) -> None:
     from petstore_site import metrics  # noqa: PLC0415 - commands do not load it
 
     metrics.count_limiter_failure()
+
+
+def _count_replica_left_out(**_signal: Any) -> None:
+    from petstore_site import metrics  # noqa: PLC0415 - commands do not load it
+
+    metrics.count_replica_left_out()
 
 
 class PetstoreAdminConfig(SimpleAdminConfig):

@@ -68,6 +68,11 @@ class Metrics:
         self.commits_in_doubt = Counter(
             "petstore_commits_in_doubt_total", "Commits that no standby confirmed.", registry=self.registry
         )
+        self.replica_left_out = Counter(
+            "petstore_replica_left_out_total",
+            "Times that the replica failed or was behind, and a report was read from the primary.",
+            registry=self.registry,
+        )
 
 
 def _metrics() -> Metrics | None:
@@ -125,6 +130,12 @@ def count_commit_in_doubt() -> None:
     """Count a commit whose outcome is not known."""
     if metrics:
         metrics.commits_in_doubt.inc()
+
+
+def count_replica_left_out() -> None:
+    """Count that a report was not read from the replica."""
+    if metrics:
+        metrics.replica_left_out.inc()
 
 
 def serve(host: str, port: int, *, parent: int) -> None:

@@ -16,7 +16,7 @@ from petstore_site.request_desk.models import LONGEST_MESSAGE
 from rest.api import is_api
 
 STARTED = "petstore.started"
-"""In the environ: the reading of `time.perf_counter` when the request came."""
+"""In the environ: the reading of `time.perf_counter` when the request came, and later by the time its body took."""
 
 requests_logger = logging.getLogger("petstore.requests")
 

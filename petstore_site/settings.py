@@ -17,9 +17,10 @@ from csp.constants import NONE, SELF
 from django.core.management.utils import get_random_secret_key
 
 from petstore_site.apikeys.keys import PREFIXES
-from petstore_site.configuration.database import parse_database_url
+from petstore_site.configuration.database import REPLICA_FORM, parse_database_url, parse_replica_url
 from petstore_site.configuration.env import Env
 from rest.rates import parse_rate
+from rest.replica import REPLICA
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 VAR_DIR = BASE_DIR / "var"
@@ -93,10 +94,18 @@ def _api_address(text: str) -> str:
     return text
 
 
+SENTINEL_ADDRESS = re.compile(
+    r"redis\+sentinel://(:[^:@/]+@)?[\w.-]+:[0-9]{1,5}(,[\w.-]+:[0-9]{1,5})*/[\w.-]+", re.ASCII
+)
+
+
 def _cache_address(text: str) -> str:
-    if text == "memory://":
+    if text == "memory://" or SENTINEL_ADDRESS.fullmatch(text):
         return text
-    sentence = "must be memory://, redis://[:PASSWORD@]HOST:6379/0, or the same with rediss, valkey or valkeys."
+    sentence = (
+        "must be memory://, redis://[:PASSWORD@]HOST:6379/0, or the same with rediss, valkey or valkeys; or "
+        "redis+sentinel://[:PASSWORD@]HOST:26379,HOST:26379/SERVICE."
+    )
     parts = _split(text, sentence)
     known = parts.scheme in {"redis", "rediss", "valkey", "valkeys"}
     if not known or parts.query or not re.fullmatch(r"(/[0-9]*)?", parts.path):
@@ -238,6 +247,19 @@ _required(
     env.text("DATABASE_URL") or env.text("DATABASE_URL_FILE"),
     "postgres://USER:PASSWORD@HOST:5432/NAME, or sqlite:////path for a small store.",
 )
+
+
+def _replica(url: str) -> dict[str, Any]:
+    if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
+        raise ValueError(REPLICA_FORM)
+    return parse_replica_url(url, serving=SERVING, pgbouncer=DATABASE_BEHIND_PGBOUNCER)
+
+
+_given_replica: dict[str, Any] = env.parsed_secret("DATABASE_REPLICA_URL", _replica, {})
+if _given_replica:
+    DATABASES[REPLICA] = _given_replica
+"""Read by `rest.replica` for reports and exports, and by nothing else."""
+
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 CACHE_URL = env.parsed_secret("CACHE_URL", _cache_address, "memory://")
@@ -248,8 +270,12 @@ CACHES: dict[str, dict[str, Any]] = {
     if CACHE_URL == "memory://"
     else {
         "BACKEND": "django.core.cache.backends.redis.RedisCache",
-        "LOCATION": CACHE_URL,
-        "OPTIONS": {"socket_timeout": 1, "socket_connect_timeout": 1},
+        "LOCATION": [CACHE_URL],  # a list, since Django would split the text at commas
+        "OPTIONS": {
+            "socket_timeout": 1,
+            "socket_connect_timeout": 1,
+            **({"pool_class": "rest.sentinel.SentinelPool"} if SENTINEL_ADDRESS.fullmatch(CACHE_URL) else {}),
+        },
     }
 }
 

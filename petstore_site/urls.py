@@ -10,15 +10,15 @@ from rest.views import UnknownRouteView
 admin.autodiscover()
 
 urlpatterns = [
+    path("v1/", include("pets.urls")),
+    path("v1/", include("categories.urls")),
+    re_path(r"^v1(?:/[\s\S]*)?\Z", UnknownRouteView.as_view(), name="unknown-route"),
     path("", include("petstore_site.portal.urls")),
     path("openapi.json", description.openapi, name="description"),
     path("livez", health.livez, name="livez"),
     path("readyz", health.readyz, name="readyz"),
     path("admin/account/", include("petstore_site.staff.urls")),
     path("admin/", admin.site.urls),
-    path("v1/", include("pets.urls")),
-    path("v1/", include("categories.urls")),
-    re_path(r"^v1(?:/[\s\S]*)?\Z", UnknownRouteView.as_view(), name="unknown-route"),
 ]
 
 handler400 = "petstore_site.public.error_pages.bad_request"

@@ -40,23 +40,29 @@ SLOW = (
 """Tests that take long and hardly depend on the database: `make test-all` runs them once."""
 
 SLOW_ON_EACH_DATABASE = (
+    "commands/",
     "contract/test_description_holds.py",
     "pets/importing/test_runs.py",
     "properties/",
     "door/test_live.py",
     "test_live.py",
+    "test_manage.py",
     "test_release_before.py",
 )
 """Tests that take long and depend on transactions and locks: `make test-all` runs them on each database."""
 
+SLOW_ON_POSTGRESQL = ("staff/test_roles.py",)
+"""Tests that compare or empty all tables hundreds of times: `make test` runs them on SQLite only."""
+
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark the slow tests by the place where they are."""
+    depend_on_database = SLOW_ON_EACH_DATABASE + (SLOW_ON_POSTGRESQL if connection.vendor == "postgresql" else ())
     for item in items:
         place = item.path.relative_to(Path(__file__).parent).as_posix()
-        if place.startswith(SLOW + SLOW_ON_EACH_DATABASE):
+        if place.startswith(SLOW + depend_on_database):
             item.add_marker("slow")
-        if place.startswith(SLOW_ON_EACH_DATABASE):
+        if place.startswith(depend_on_database):
             item.add_marker("each_database")
 
 

@@ -228,13 +228,14 @@ def _drop(connection: psycopg.Connection, name: str) -> None:
 
 
 @contextmanager
-def running_redis(folder: Path) -> Iterator[str]:
-    """Run a Redis of our own and give its `CACHE_URL`."""
+def running_redis(folder: Path, *more: str) -> Iterator[str]:
+    """Run a Redis of our own, with more options if there are any, and give its `CACHE_URL`."""
     program = shutil.which("redis-server")
     if program is None:
         pytest.skip("redis-server is not on PATH")
     port = free_port()
     options = ["--port", str(port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--dir", str(folder)]
+    options += more
     with (folder / "redis.log").open("wb") as log:
         process = subprocess.Popen([program, *options], stdout=log, stderr=log)
     try:

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from django.db import OperationalError
 
-from petstore_site.configuration.database import parse_database_url, sentence
+from petstore_site.configuration.database import parse_database_url, parse_replica_url, sentence
 
 BASE = Path("/srv/petstore")
 
@@ -75,6 +75,25 @@ def test_behind_pgbouncer_the_role_carries_the_deadlines() -> None:
     assert "options" not in settings["OPTIONS"]
     assert "prepare_threshold" not in settings["OPTIONS"]
     assert settings["DISABLE_SERVER_SIDE_CURSORS"] is True
+
+
+@pytest.mark.parametrize(
+    ("serving", "deadlines"),
+    [
+        (True, "-c statement_timeout=3s -c lock_timeout=1s -c idle_in_transaction_session_timeout=5s"),
+        (False, "-c lock_timeout=5s"),
+    ],
+)
+def test_a_replica_is_only_read_and_does_not_trip_the_breaker_of_the_primary(serving: bool, deadlines: str) -> None:
+    settings = parse_replica_url("postgres://u@h/shop", serving=serving, pgbouncer=False)
+    assert (settings["ENGINE"], settings["CONN_MAX_AGE"]) == ("django.db.backends.postgresql", 0)
+    assert settings["OPTIONS"]["options"] == f"{deadlines} -c default_transaction_read_only=on"
+    assert settings["OPTIONS"]["target_session_attrs"] == "prefer-standby"
+    assert settings["OPTIONS"]["connect_timeout"] == 2
+
+
+def test_a_replica_behind_pgbouncer_gets_no_options() -> None:
+    assert "options" not in parse_replica_url("postgres://u@h/shop", serving=True, pgbouncer=True)["OPTIONS"]
 
 
 def test_the_address_may_choose_otherwise_and_name_several_hosts_or_a_socket() -> None:

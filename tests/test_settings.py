@@ -104,7 +104,12 @@ DATABASE_FORMS = (
     "postgres://USER:PASSWORD@HOST:5432/NAME[?sslmode=…]."
 )
 CACHE_FORMS = (
-    "CACHE_URL: must be memory://, redis://[:PASSWORD@]HOST:6379/0, or the same with rediss, valkey or valkeys."
+    "CACHE_URL: must be memory://, redis://[:PASSWORD@]HOST:6379/0, or the same with rediss, valkey or valkeys; or "
+    "redis+sentinel://[:PASSWORD@]HOST:26379,HOST:26379/SERVICE."
+)
+REPLICA_FORM = (
+    "DATABASE_REPLICA_URL: must be postgres://USER:PASSWORD@HOST:5432/NAME[?sslmode=…], and DATABASE_URL must be "
+    "PostgreSQL too."
 )
 ADDRESS = "must be an http or https address whose path ends in /v1."
 ORIGINS = "must be origins such as https://shop.example, separated by commas."
@@ -124,6 +129,11 @@ ORIGINS = "must be origins such as https://shop.example, separated by commas."
                 "postgres://u:hunter2@h/db?nonsense=1", "sqlite://", "sqlite:///", "sqlite://file.db", "sqlite:///a?b=1",
             )
         ],
+        *[
+            (PRODUCTION | {"DATABASE_REPLICA_URL": url}, REPLICA_FORM)
+            for url in ("sqlite:////x", "postgres://u:hunter2@h", "postgres://u:hunter2@h:x/db", "mysql://u:hunter2@h/db")
+        ],
+        ({"DATABASE_REPLICA_URL": "postgres://u:hunter2@h/db"}, REPLICA_FORM),
         ({"CACHE_URL": "memcached://hunter2@h"}, CACHE_FORMS),
         *[
             ({"OTEL_EXPORTER_OTLP_ENDPOINT": url}, "OTEL_EXPORTER_OTLP_ENDPOINT: must be an http or https address, such as http://collector:4318.")
@@ -135,7 +145,8 @@ ORIGINS = "must be origins such as https://shop.example, separated by commas."
         ],
         *[
             ({"CACHE_URL": url}, CACHE_FORMS)
-            for url in ("memory://x", "redis:127.0.0.1", "redis://h:abc/0", "redis://h/abc", "redis://h/0?a=b", "redis://:hunter2@h\u2100/0")
+            for url in ("memory://x", "redis:127.0.0.1", "redis://h:abc/0", "redis://h/abc", "redis://h/0?a=b", "redis://:hunter2@h\u2100/0",
+                        "redis+sentinel://h/s", "redis+sentinel://h:1,:2/s", "redis+sentinel://:hunter2@h:1", "redis+sentinel://h:1/s/0", "rediss+sentinel://h:1/s")
         ],
         ({"THREADS": "9" * 5000}, "THREADS: must be a whole number from 1 to 64."),
         ({"PRODUCTION_URL": "https://:hunter2@h\u2100/v1"}, f"PRODUCTION_URL: {ADDRESS}"),
@@ -175,6 +186,14 @@ def test_secrets_from_files(tmp_path: Path) -> None:
     assert mistakes(PRODUCTION | {"DATABASE_URL_FILE": str(file)})[0] == (
         "DATABASE_URL: set either DATABASE_URL or DATABASE_URL_FILE, not both."
     )
+
+
+def test_a_replica_is_a_second_database_only_if_it_is_set(tmp_path: Path) -> None:
+    file = tmp_path / "url"
+    file.write_text("postgres://u:from-a-file@h:5433/shop\n")
+    assert start(PRODUCTION, "[*settings.DATABASES]").stdout == "['default']\n"
+    variables = PRODUCTION | {"DATABASE_REPLICA_URL_FILE": str(file)}
+    assert start(variables, "settings.DATABASES['replica']['PASSWORD']").stdout == "from-a-file\n"
 
 
 def test_the_development_key_is_made_once_and_kept_private() -> None:

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from io import BytesIO
 from typing import BinaryIO, cast
 
-from django.db import connection, transaction
+from django.db import connections, transaction
 from django.db.models import QuerySet
 from django.http import FileResponse, HttpResponse
 from django.utils import timezone
@@ -14,6 +14,7 @@ from django.utils.http import content_disposition_header
 
 from pets.exporting import FileFormat, Form, write_pets
 from pets.models import Pet
+from rest import replica
 
 MOST_ANIMALS = {FileFormat.CSV: 100_000, FileFormat.XLSX: 20_000}
 """In one download, as the file is complete before it is sent. The command `export_pets` has no limit."""
@@ -31,8 +32,14 @@ class TooManyError(ValueError):
 
 def download(pets: QuerySet[Pet], file_format: FileFormat) -> FileResponse:
     """Return the animals as one consistent, formula-safe file; raises `TooManyError`."""
+    file = replica.read(lambda using: _file(pets.using(using), file_format))
+    name = f"animals-{timezone.now():%Y-%m-%d-%H%M}.{file_format}"
+    return FileResponse(file, as_attachment=True, filename=name, content_type=CONTENT_TYPES[file_format])
+
+
+def _file(pets: QuerySet[Pet], file_format: FileFormat) -> BinaryIO:
     most = MOST_ANIMALS[file_format]
-    with _unhurried():
+    with _unhurried(pets.db):
         # Without an order, as PostgreSQL may walk along the ids in the hope of meeting so many.
         if len(pets.order_by().values_list("pk")[: most + 1]) > most:
             message = (
@@ -41,11 +48,10 @@ def download(pets: QuerySet[Pet], file_format: FileFormat) -> FileResponse:
                 "export all of them with manage.py export_pets."
             )
             raise TooManyError(message)
-        file = tempfile.SpooledTemporaryFile(MEMORY)  # noqa: SIM115 - the response closes it
-        write_pets(pets, cast("BinaryIO", file), form=Form(file_format=file_format, formula_safe=True))
+        file = cast("BinaryIO", tempfile.SpooledTemporaryFile(MEMORY))  # noqa: SIM115 - the response closes it
+        write_pets(pets, file, form=Form(file_format=file_format, formula_safe=True))
     file.seek(0)
-    name = f"animals-{timezone.now():%Y-%m-%d-%H%M}.{file_format}"
-    return FileResponse(file, as_attachment=True, filename=name, content_type=CONTENT_TYPES[file_format])
+    return file
 
 
 def template(file_format: FileFormat) -> HttpResponse:
@@ -57,15 +63,16 @@ def template(file_format: FileFormat) -> HttpResponse:
 
 
 @contextmanager
-def _unhurried() -> Iterator[None]:
+def _unhurried(using: str) -> Iterator[None]:
     """Give the statements in this block more time than a request has, and only them.
 
     What is set for longer than a transaction would, behind PgBouncer, stay with a connection that others get.
     """
+    connection = connections[using]
     if connection.vendor != "postgresql":  # a transaction would keep writers out, and there is no deadline
         yield
         return
-    with transaction.atomic(), connection.cursor() as cursor:
+    with transaction.atomic(using), connection.cursor() as cursor:
         cursor.execute("SET LOCAL statement_timeout = '30s'")
         cursor.execute("SET LOCAL idle_in_transaction_session_timeout = '30s'")
         yield

@@ -7,7 +7,7 @@ from functools import partial
 from io import StringIO
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
-from django.db import connection, transaction
+from django.db import connections, transaction
 from django.db.models import Case, CharField, F, QuerySet, Value, When
 from django.db.models.functions import Concat, Left
 from django.db.models.lookups import In
@@ -61,7 +61,7 @@ def _guarded(field: str) -> Case:
 def write_csv(rows: Rows, names: Sequence[str], out: Output, progress: Progress) -> int:
     """Write a header and the rows (RFC 4180 but for its line ends, which are line feeds); return how many rows."""
     header = csv_lines([names])
-    if connection.vendor == "postgresql":
+    if connections[rows.db].vendor == "postgresql":
         return _copy_csv(rows, out, progress, header=header)
     return write_batches(rows, out, csv_lines, progress, before=header)
 
@@ -91,7 +91,8 @@ def write_batches(
 def _batches(rows: Rows) -> Iterator[Iterator[list[Row]]]:
     # PostgreSQL: a cursor of the server's, which lives in a transaction; behind PgBouncer `iterator()` would do without
     # one and hold every row here. SQLite: a transaction of ours would keep every writer out, a statement does not.
-    steady = transaction.atomic() if connection.vendor == "postgresql" else nullcontext()
+    connection = connections[rows.db]
+    steady = transaction.atomic(rows.db) if connection.vendor == "postgresql" else nullcontext()
     with steady, connection.chunked_cursor() as cursor:
         cursor.execute(*rows.query.sql_with_params())
         yield iter(partial(cursor.fetchmany, BATCH), [])
@@ -99,7 +100,7 @@ def _batches(rows: Rows) -> Iterator[Iterator[list[Row]]]:
 
 def _copy_csv(rows: Rows, out: Output, progress: Progress, *, header: bytes) -> int:
     sql, parameters = rows.query.sql_with_params()
-    written = 0
+    connection, written = connections[rows.db], 0
     with connection.wrap_database_errors, connection.cursor() as cursor:
         statement = cursor.mogrify(f"COPY ({sql}) TO STDOUT (FORMAT csv)", parameters)
         with cursor.copy(statement) as copy:

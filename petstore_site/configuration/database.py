@@ -10,6 +10,7 @@ from rest.database_errors import UNMIGRATED, failure_of
 FORMS = (
     "must be sqlite:///relative/path, sqlite:////absolute/path or postgres://USER:PASSWORD@HOST:5432/NAME[?sslmode=…]."
 )
+REPLICA_FORM = "must be postgres://USER:PASSWORD@HOST:5432/NAME[?sslmode=…], and DATABASE_URL must be PostgreSQL too."
 
 CONNECT = {
     "connect_timeout": 2,
@@ -23,6 +24,7 @@ CONNECT = {
 }
 REQUEST_DEADLINES = "-c statement_timeout=3s -c lock_timeout=1s -c idle_in_transaction_session_timeout=5s"
 COMMAND_DEADLINES = "-c lock_timeout=5s"
+READ_ONLY = " -c default_transaction_read_only=on"
 SQLITE_LOCK_SECONDS = 5
 PREPARED_AFTER = 2
 """So many times a connection runs a statement of `rest.statements` before it prepares it."""
@@ -43,6 +45,22 @@ def parse_database_url(url: str, *, base_dir: Path, serving: bool, pgbouncer: bo
     if scheme in {"postgres", "postgresql"}:
         return _postgresql(url, serving=serving, pgbouncer=pgbouncer)
     raise ValueError(FORMS)
+
+
+def parse_replica_url(url: str, *, serving: bool, pgbouncer: bool) -> dict[str, Any]:
+    """Return Django's settings for a replica, which is only read. Each report opens a connection and closes it.
+
+    It has Django's own backend: that of `petstore_site.database` would skip the primary after a failure of the replica.
+    Raises `ValueError` as `parse_database_url` does.
+    """
+    try:
+        database = _postgresql(url, serving=serving, pgbouncer=pgbouncer)
+    except ValueError:
+        raise ValueError(REPLICA_FORM) from None
+    options = database["OPTIONS"] | {"target_session_attrs": "prefer-standby"}
+    if not pgbouncer:
+        options["options"] += READ_ONLY
+    return database | {"ENGINE": "django.db.backends.postgresql", "CONN_MAX_AGE": 0, "OPTIONS": options}
 
 
 def _sqlite(url: str, base_dir: Path) -> dict[str, Any]:

@@ -89,7 +89,9 @@ class Door:
             await send({"type": "http.response.body", "body": body, "more_body": more})
 
         try:
+            asked = time.perf_counter()
             whole = await read_body(environ, receive)
+            environ[STARTED] += time.perf_counter() - asked  # a slow client takes its own time, none of ours
             await self._threads.respond(environ, send_part)
         except APIError as error:
             environ["wsgi.input"].close()

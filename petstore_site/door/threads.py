@@ -2,12 +2,12 @@
 
 import asyncio
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack, closing
 from typing import Any, Protocol
 
-from django.db import DEFAULT_DB_ALIAS, connections
+from django.db import connections
 from rest_framework.permissions import SAFE_METHODS
 
 from petstore_site import metrics
@@ -135,12 +135,12 @@ class Job:
         self._loop = loop
         self._send = send
         self._head: Head | None = None
-        self._database: Any = None
+        self._databases: Sequence[Any] = ()
         self._given_up = False
 
     def run(self) -> tuple[Head | None, bytes]:
         """Call the application in this thread, and return the last part, with the head if it is the first too."""
-        self._database = connections[DEFAULT_DB_ALIAS]
+        self._databases = connections.all()
         with closing(self._environ["wsgi.input"]):
             response = self._application(self._environ, self._start)
             try:
@@ -158,8 +158,8 @@ class Job:
     def give_up(self) -> None:
         """Free the thread from a database that does not respond; what it still returns is for nobody."""
         self._given_up = True
-        if self._database is not None:
-            cut_off(self._database)
+        for database in self._databases:
+            cut_off(database)
 
     def _start(self, status: str, headers: list[tuple[str, str]], _error: Any = None) -> None:
         self._head = int(status[:3]), headers

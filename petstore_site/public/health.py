@@ -10,7 +10,7 @@ from threading import Lock, Thread
 from uuid import uuid4
 
 from django.core.cache import cache as shared_cache
-from django.db import OperationalError, connection
+from django.db import OperationalError, connection, connections
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.migrations.loader import MigrationLoader
 from django.http import HttpRequest, HttpResponse, JsonResponse
@@ -19,6 +19,7 @@ from django.views.decorators.cache import never_cache
 from petstore_site.public.error_pages import read_only
 from rest.database_errors import BUSY, failure_of
 from rest.errors import ErrorCode, error_response
+from rest.replica import REPLICA, is_current
 
 logger = logging.getLogger(__name__)
 
@@ -39,7 +40,7 @@ def livez(_request: HttpRequest) -> HttpResponse:
 def readyz(_request: HttpRequest) -> HttpResponse:
     """Return 200 if requests can be served, else a 503 Error that names what cannot be used.
 
-    Requests can be served without the cache (docs/decisions/0010): it is `degraded` then.
+    Requests can be served without the cache (docs/decisions/0010) and the replica (0055): they are `degraded` then.
     """
     _known_migrations()  # the first time, reading the files takes longer than asking the database
     deadline = time.monotonic() + SECONDS
@@ -127,4 +128,6 @@ def _cache() -> bool:
 
 
 CHECKS = {"database": Check(_database), "migrations": Check(_migrations), "cache": Check(_cache)}
+if REPLICA in connections:
+    CHECKS["replica"] = Check(is_current)
 REQUIRED = ("database", "migrations")

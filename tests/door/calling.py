@@ -36,14 +36,15 @@ def scope(path: str, method: str = "GET", **headers: str) -> dict[str, Any]:
     }
 
 
-async def ask(door: Door, asked: dict[str, Any], body: Sequence[bytes | None] = ()) -> Got:
-    """Return the response; the parts of the body arrive one by one, and None says that the client is gone."""
+async def ask(door: Door, asked: dict[str, Any], body: Sequence[bytes | None] = (), *, every: float = 0) -> Got:
+    """Return the response; a part of the body arrives `every` so many seconds, and None says that the client is gone."""
     messages = [_message(part, more=index < len(body) - 1) for index, part in enumerate(body)]
     sent: list[dict[str, Any]] = []
 
     async def receive() -> dict[str, Any]:
         if not messages:
             await asyncio.sleep(60)
+        await asyncio.sleep(every)
         return messages.pop(0)
 
     async def send(message: dict[str, Any]) -> None:

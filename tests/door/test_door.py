@@ -147,6 +147,15 @@ class TestThreads:
         assert (late.headers["Retry-After"], late.headers["Request-Outcome"]) == ("2", "unknown")
         assert after.status == 200
 
+    def test_a_client_that_sends_slowly_has_all_the_time_after_it(
+        self, application: Application, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(threads, "DEADLINE", 0.5)
+        threading.Timer(0.7, application.go.set).start()
+        slow = scope("/v1/wait", "POST", content_length="3")
+        got = asyncio.run(ask(Door(application, 1), slow, [b"a", b"b", b"c"], every=0.2))
+        assert got.status == 200
+
     def test_who_would_wait_too_long_is_rejected(
         self, application: Application, monkeypatch: pytest.MonkeyPatch
     ) -> None:

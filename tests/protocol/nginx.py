@@ -71,12 +71,12 @@ def program(name: str) -> str:
 
 
 @contextmanager
-def running_nginx(upstream: int) -> Iterator[Nginx]:
-    """Run nginx before the gunicorn on this port for the block; it must stop cleanly."""
+def running_nginx(*upstreams: int) -> Iterator[Nginx]:
+    """Run nginx before the gunicorns on these ports for the block; it must stop cleanly."""
     path = program("nginx")
     with tempfile.TemporaryDirectory(prefix="petstore-nginx-") as name:
         nginx = Nginx(free_port(), free_port(), free_port(), free_port(), Path(name))
-        _write_files(nginx, upstream)
+        _write_files(nginx, upstreams)
         command = [path, "-c", f"{name}/nginx.conf", "-e", f"{name}/error.log"]
         with (nginx.folder / "output").open("wb") as output:
             process = subprocess.Popen(command, stdout=output, stderr=output)
@@ -97,7 +97,7 @@ def _answers(port: int) -> bool:
         return False
 
 
-def _write_files(nginx: Nginx, upstream: int) -> None:
+def _write_files(nginx: Nginx, upstreams: tuple[int, ...]) -> None:
     folder = nginx.folder
     _make_certificate(folder)
     # Only root can give its workers to another user, who could not read a temporary folder.
@@ -106,7 +106,7 @@ def _write_files(nginx: Nginx, upstream: int) -> None:
     (folder / "nginx.conf").write_text(main)
     shutil.copytree(FILES, folder / "petstore")
     site = {
-        "127.0.0.1:8000": f"127.0.0.1:{upstream}",
+        "127.0.0.1:8000": " max_conns=1000; server ".join(f"127.0.0.1:{port}" for port in upstreams),
         "listen      443 ssl": f"listen 127.0.0.1:{nginx.https} ssl",
         "listen      80;": f"listen 127.0.0.1:{nginx.http};",
         "/etc/ssl/petstore.example.pem": f"{folder}/certificate.pem",

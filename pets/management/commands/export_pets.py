@@ -9,6 +9,7 @@ from typing import Any, NoReturn
 
 from django.core.exceptions import ValidationError
 from django.core.management.base import CommandParser, OutputWrapper
+from django.db import Error as AnyDatabaseError
 from django.db.models import QuerySet
 
 from categories.models import Category
@@ -21,9 +22,13 @@ from pets.exporting.rows import Progress, no_progress
 from pets.exporting.sheet import TooManyAnimalsError
 from pets.files import BLOCK, FileInTheWayError, whole_file
 from pets.models import Pet, PetStatus
+from rest import replica
 
 STANDARD_OUTPUT = "-"
 SECONDS_BETWEEN_LINES = 10.0
+INCOMPLETE = (
+    "Standard output is incomplete: the replica ended the export ({error}). Discard it and run the command again."
+)
 
 
 class Command(StoreCommand):
@@ -74,12 +79,8 @@ class Command(StoreCommand):
         printing = file == STANDARD_OUTPUT
         if printing:
             self._check_standard_output(form)
-        with _clear_errors(file), self._progress(pets, options["verbosity"]) as progress:
-            if printing:
-                animals = self._print(pets, form, progress)
-            else:
-                with whole_file(Path(file), replace=options["force"]) as out:
-                    animals = write_pets(pets, out, form=form, progress=progress)
+        with _clear_errors(file):
+            animals = replica.read(lambda using: self._export(pets.using(using), form, options))
         what = "a template" if options["template"] else f"{animals:,} {'animal' if animals == 1 else 'animals'}"
         if printing and options["verbosity"]:
             self._say(f"Wrote {what} to standard output.")
@@ -95,10 +96,22 @@ class Command(StoreCommand):
         if form.is_binary and self.stdout.isatty():
             _end("A terminal cannot show XLSX or gzip. Name a file, or redirect standard output to one.")
 
+    def _export(self, pets: QuerySet[Pet], form: Form, options: dict[str, Any]) -> int:
+        with self._progress(pets, options["verbosity"]) as progress:
+            if options["file"] == STANDARD_OUTPUT:
+                return self._print(pets, form, progress)
+            with whole_file(Path(options["file"]), replace=options["force"]) as out:
+                return write_pets(pets, out, form=form, progress=progress)
+
     def _print(self, pets: QuerySet[Pet], form: Form, progress: Progress) -> int:
         """Write to the descriptor, since `sys.stdout` has no buffer if PYTHONUNBUFFERED is set."""
-        with open(self.stdout.fileno(), "wb", buffering=BLOCK, closefd=False) as out:
-            return write_pets(pets, out, form=form, progress=progress)
+        try:
+            with open(self.stdout.fileno(), "wb", buffering=BLOCK, closefd=False) as out:
+                return write_pets(pets, out, form=form, progress=progress)
+        except AnyDatabaseError as error:
+            if pets.db != replica.REPLICA:
+                raise
+            _end(INCOMPLETE.format(error=" ".join(str(error).split())), Exit.FAILED)  # part of it may have been read
 
     @contextmanager
     def _progress(self, pets: QuerySet[Pet], verbosity: int) -> Iterator[Progress]:

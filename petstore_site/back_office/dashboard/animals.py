@@ -24,11 +24,11 @@ class Kind(NamedTuple):
     counts: list[int]
 
 
-def in_stock() -> dict[str, Any]:
+def in_stock(using: str) -> dict[str, Any]:
     """Return a row with its bar and icon for each of the largest categories, and the totals of each status."""
-    kinds = sorted(_kinds(), key=lambda kind: -sum(kind.counts))
+    kinds = sorted(_kinds(using), key=lambda kind: -sum(kind.counts))
     longest = sum(kinds[0].counts) if kinds else 0
-    icons = dict(Category.objects.exclude(icon="").values_list("pk", "icon"))
+    icons = dict(Category.objects.using(using).exclude(icon="").values_list("pk", "icon"))
     rows = [(_row(kind), icons.get(kind.number, "paw-print")) for kind in kinds[:MOST]]
     totals = [
         Figure(value, listed("pets_pet", status__exact=status))
@@ -43,8 +43,8 @@ def in_stock() -> dict[str, Any]:
     }
 
 
-def _kinds() -> Iterator[Kind]:
-    for (number, category), group in groupby(stock.in_stock(), key=lambda row: row[:2]):
+def _kinds(using: str) -> Iterator[Kind]:
+    for (number, category), group in groupby(stock.in_stock(using=using), key=lambda row: row[:2]):
         counts = {row.status: row.animals for row in group}
         yield Kind(number, category, [counts.get(status, 0) for status in PetStatus.values])
 

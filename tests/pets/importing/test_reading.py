@@ -104,7 +104,7 @@ def test_an_array_of_any_size(pack: Callable[[bytes], bytes], size: int) -> None
 
 
 @pytest.mark.parametrize("offset", [-2, -1, 0, 1, 2])
-@pytest.mark.parametrize("edge", [8_192, 65_536, 2**20])
+@pytest.mark.parametrize("edge", [8_192, *(pytest.param(edge, marks=pytest.mark.slow) for edge in (65_536, 2**20))])
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"], ids=["LF", "CRLF", "CR"])
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be"])
 def test_the_line_of_a_wrong_byte(encoding: str, end: str, edge: int, offset: int) -> None:

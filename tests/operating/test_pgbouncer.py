@@ -1,0 +1,111 @@
+"""The service behind PgBouncer in transaction mode, with the file that ships."""
+
+import os
+import signal
+import subprocess
+import time
+from collections import Counter
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+
+import psycopg
+import pytest
+
+from tests.protocol.nginx import program
+from tests.server import ROOT, Answer, Gunicorn, free_port, manage, running_server, until
+from tests.with_postgresql import Server
+
+FILE = ROOT / "deploy" / "pgbouncer" / "pgbouncer.ini"
+DEADLINES = {"statement_timeout": "3s", "lock_timeout": "1s", "idle_in_transaction_session_timeout": "5s"}
+PATH = {"PATH": os.environ["PATH"]}
+PET = {"name": "Rex", "categoryId": 1}
+
+
+@pytest.fixture(scope="module")
+def address(postgresql: Server) -> Iterator[str]:
+    """The `DATABASE_URL` of a migrated database behind PgBouncer."""
+    manage(PATH | {"DATABASE_URL": postgresql.url}, "migrate", "--verbosity=0")
+    with psycopg.connect(postgresql.url, autocommit=True) as connection:
+        for name, value in DEADLINES.items():
+            connection.execute(f"ALTER ROLE petstore SET {name} = '{value}'".encode())
+    with running_pgbouncer(postgresql) as port:
+        yield f"postgres://petstore@127.0.0.1:{port}/petstore"
+
+
+@pytest.fixture(scope="module")
+def service(address: str) -> Iterator[Gunicorn]:
+    with running_server(database=address, DATABASE_BEHIND_PGBOUNCER="true") as service:
+        yield service
+
+
+@pytest.fixture(scope="module")
+def key(service: Gunicorn) -> str:
+    service.manage("load_demo_data")
+    return service.issue_key()
+
+
+@contextmanager
+def running_pgbouncer(postgresql: Server) -> Iterator[int]:
+    """Run it for the block as the server's user, since it does not run as root, and give its port."""
+    port = free_port()
+    changed = {
+        "host=127.0.0.1": f"host={postgresql.folder}",
+        "listen_port = 6432": f"listen_port = {port}",
+        "unix_socket_dir = /var/run/postgresql": f"unix_socket_dir = {postgresql.folder}",
+        "auth_type = scram-sha-256": "auth_type = any",
+        "dbname=petstore": "dbname=petstore user=petstore",
+    }
+    text = FILE.read_text()
+    for old, new in changed.items():
+        assert text.count(old) == 1, old
+        text = text.replace(old, new)
+    file, log = postgresql.folder / "pgbouncer.ini", postgresql.folder / "pgbouncer.log"
+    file.write_text(text)
+    account = postgresql.account.pw_name if postgresql.account else None
+    with log.open("wb") as output:
+        process = subprocess.Popen([program("pgbouncer"), file], stdout=output, stderr=output, user=account)
+    try:
+        until(lambda: process.poll() is not None or "process up" in log.read_text())
+        assert process.poll() is None, log.read_text()
+        yield port
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def test_connections_have_the_deadlines_of_the_role(address: str) -> None:
+    with psycopg.connect(address, autocommit=True) as connection:
+        found = {name: connection.execute(f"SHOW {name}".encode()).fetchone() for name in DEADLINES}
+    assert found == {name: (value,) for name, value in DEADLINES.items()}
+
+
+def test_many_callers_share_connections(service: Gunicorn, key: str) -> None:
+    def call(number: int) -> Answer:
+        if number % 2:
+            return service.post("/v1/pets", key, PET, Idempotency_Key=f"call-{number}")
+        return service.get("/v1/pets?status=available", key)
+
+    with ThreadPoolExecutor(8) as pool:
+        answers = list(pool.map(call, range(80)))
+    assert Counter(answer.status for answer in answers) == {200: 40, 201: 40}
+    created = {answer.headers["Location"] for answer in answers if answer.status == 201}
+    assert len(created) == 40
+    assert service.send("GET", "/readyz").status == 200
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGQUIT], ids=["fast", "immediate"])
+def test_it_recovers_within_two_seconds(service: Gunicorn, key: str, postgresql: Server, how: signal.Signals) -> None:
+    until(lambda: service.post("/v1/pets", key, PET).status == 201)
+    postgresql.stop(how)
+    try:
+        begun = time.monotonic()
+        while time.monotonic() < begun + 4:
+            answer = service.post("/v1/pets", key, PET)
+            assert (answer.status, answer.headers["Retry-After"]) == (503, "2")
+    finally:
+        postgresql.start()
+    begun = time.monotonic()
+    until(lambda: service.post("/v1/pets", key, PET).status == 201)
+    seconds = time.monotonic() - begun
+    assert seconds < 2 + 3  # three for a busy machine

@@ -1,0 +1,116 @@
+"""Two instances behind nginx with one database and one Redis: reloaded one after the other, and limits are exact."""
+
+import http.client
+import json
+import signal
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
+from typing import NamedTuple
+
+import psycopg
+import pytest
+
+from tests.protocol.nginx import Nginx, running_nginx
+from tests.server import Gunicorn, bearer, manage, running_redis, running_server, send, send_on, until
+from tests.with_postgresql import Server
+
+CALLERS = 4
+
+
+class Two(NamedTuple):
+    """Two instances, and nginx before them."""
+
+    instances: list[Gunicorn]
+    nginx: Nginx
+
+
+@pytest.fixture(scope="module")
+def two(postgresql: Server, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Two]:
+    with ExitStack() as stack:
+        cache = stack.enter_context(running_redis(tmp_path_factory.mktemp("redis")))
+        environment = {"DATABASE_URL": postgresql.url, "CACHE_URL": cache}
+        manage(environment, "migrate", "--verbosity=0")
+        manage(environment, "load_demo_data")
+        servers = [
+            running_server(database=postgresql.url, CACHE_URL=cache, ALLOWED_HOSTS="127.0.0.1", BEHIND_TLS_PROXY="true")
+            for _ in range(2)
+        ]
+        instances = [stack.enter_context(server) for server in servers]
+        yield Two(instances, stack.enter_context(running_nginx(*[each.port for each in instances])))
+
+
+def test_a_limit_is_exact_over_both(two: Two) -> None:
+    key = two.instances[0].issue_key("Partner", "--rate-limit", "50/day")
+    with ThreadPoolExecutor(8) as pool:
+        statuses = list(
+            pool.map(lambda _: send(two.nginx.plain, "GET", "/v1/pets", headers=bearer(key)).status, range(120))
+        )
+    assert Counter(statuses) == {200: 50, 429: 70}
+    assert [instance.logged("/v1/pets") for instance in two.instances] == [True, True]
+
+
+def test_a_key_that_one_revokes_ends_on_both_within_a_second(two: Two) -> None:
+    key = two.instances[0].issue_key("Partner")
+    assert [instance.get("/v1/pets", key).status for instance in two.instances] == [200, 200]
+    two.instances[0].manage("revoke_api_key", key.split("_")[2][:8], "--yes")
+    time.sleep(1)
+    assert [instance.get("/v1/pets", key).status for instance in two.instances] == [401, 401]
+
+
+def test_reloaded_one_after_the_other_no_request_fails(two: Two, postgresql: Server) -> None:
+    key = two.instances[0].issue_key("Load")
+    with load(two.nginx.plain, key) as statuses:
+        for instance in two.instances:
+            wait_for_more(statuses)
+            ready = len(instance.workers())
+            instance.process.send_signal(signal.SIGHUP)
+            instance.wait_until_ready(workers=ready + 2)
+            time.sleep(2.5)  # the old workers keep their connections for 2 s
+    assert set(statuses) <= {200, 201, 503}
+    assert statuses[503] <= 2, "an addition on a connection that an old worker closes at that moment, sent again"
+    with psycopg.connect(postgresql.url) as connection:
+        found = connection.execute(
+            "SELECT count(*), count(DISTINCT name) FROM pets_pet WHERE name LIKE 'load %'"
+        ).fetchone()
+    assert found == (statuses[201], statuses[201])
+
+
+def wait_for_more(statuses: Counter[int]) -> None:
+    before = statuses.total()
+    until(lambda: statuses.total() > before + 100)
+
+
+@contextmanager
+def load(port: int, key: str) -> Iterator[Counter[int]]:
+    """Send reads and additions without a pause on some connections; yield how often there was each status.
+
+    An addition that failed is sent again with its Idempotency-Key, as `docs/api.md` says.
+    """
+    statuses: Counter[int] = Counter()
+    done = threading.Event()
+
+    def call(caller: int) -> None:
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
+        count = 0
+        while not done.is_set():
+            statuses[send_on(connection, "GET", "/v1/pets", headers=bearer(key)).status] += 1
+            name = f"load {caller}-{count}"
+            headers = bearer(key) | {"Content-Type": "application/json", "Idempotency-Key": name.replace(" ", "-")}
+            body = json.dumps({"name": name, "categoryId": 1}).encode()
+            status = send_on(connection, "POST", "/v1/pets", body=body, headers=headers).status
+            statuses[status] += 1
+            count += status == 201
+        connection.close()
+
+    with ThreadPoolExecutor(CALLERS) as pool:
+        callers = [pool.submit(call, number) for number in range(CALLERS)]
+        try:
+            yield statuses
+        finally:
+            done.set()
+        for caller in callers:
+            caller.result()
