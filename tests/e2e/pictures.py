@@ -320,6 +320,7 @@ def take_all(browser: Browser, server: Gunicorn, folder: Path, *, names: list[st
             page.emulate_media(color_scheme=colours)
             PAGES[name](page)
             page.wait_for_load_state("networkidle")
+            assert not page.get_by_text("Internal Server Error").count(), name
             take(page, folder / file)
 
 
@@ -332,7 +333,7 @@ def main() -> None:
     given = parser.parse_args()
     given.folder.mkdir(parents=True, exist_ok=True)
     program = next(filter(None, map(shutil.which, BROWSERS)))
-    arguments = ["--lang=en-GB", *(["--no-sandbox"] if os.geteuid() == 0 else [])]
+    arguments = ["--no-sandbox"] if os.geteuid() == 0 else []
     with sync_playwright() as playwright, running_server() as server:
         browser = playwright.chromium.launch(executable_path=program, args=arguments)
         widths = [int(width) for width in given.widths.split(",")]
