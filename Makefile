@@ -35,7 +35,7 @@ help:
 	@echo '              search for bugs with many more examples, kills and requests, and with mutants'
 	@echo 'make e2e      run only the browser tests'
 	@echo 'make screenshots'
-	@echo '              run them and write the pictures of the back office to docs/images'
+	@echo '              take the pictures of the back office, of a fresh store, into docs/images'
 	@echo 'make fuzz     test a new service against its description (FUZZ_ARGS="--cases 100000 --base URL --key KEY")'
 	@echo 'make chaos    break what the service depends on, and look whether it keeps its promises (as root; CHAOS=long:'
 	@echo '              as often as docs/operations.md promises; CHAOS_ARGS="stopped network_cut": only these)'
@@ -237,7 +237,7 @@ e2e: $(DEV)
 	@$(APART) $(PY) -m pytest tests/e2e $(PYTEST_ARGS)
 
 screenshots: $(DEV)
-	@$(APART) PETSTORE_SCREENSHOTS=docs/images $(PY) -m pytest tests/e2e $(PYTEST_ARGS)
+	@$(APART) $(PY) -m tests.e2e.pictures
 
 fuzz: $(DEV)
 	@$(APART) $(PY) -m tests.contract.fuzz $(FUZZ_ARGS)

@@ -88,6 +88,10 @@ class HistoryAdmin(OfficeAdmin, SimpleHistoryAdmin):  # type: ignore[misc]  # th
 
     object_history_list_template = "admin/history.html"
 
+    def history_view_title(self, _request: HttpRequest, obj: Any) -> str:
+        """Return the heading."""
+        return f"History of {obj}"
+
     def history_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> HttpResponse:
         """Show the changes; the library's view fails for an address without a number."""
         _number(object_id)

@@ -1,6 +1,6 @@
 """A form that notices when someone else changed the thing since the form was opened, and says what they changed."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -14,7 +14,7 @@ SHOWN = 20
 
 CHANGED = (
     "Not saved. Someone else changed this after you opened it. Their changes are listed here. What you typed is still "
-    "in the form. To save it anyway, save again."
+    "in the form. Save it anyway, or take theirs."
 )
 UNKNOWN = "Not saved. This page is out of date. Reload it and try again."
 
@@ -37,6 +37,8 @@ class SeenForm(forms.ModelForm):  # type: ignore[type-arg]  # cannot be subscrip
     """
 
     seen = SeenField(required=False)
+    changes_of_others: Sequence[str] = ()
+    """What they changed since the form was opened, if that is why it was not saved."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         """Note what is there now, unless the form comes back from a browser."""
@@ -61,7 +63,8 @@ class SeenForm(forms.ModelForm):  # type: ignore[type-arg]  # cannot be subscrip
         self.data = dict(self.data.items()) | {self.add_prefix("seen"): latest}
         if seen is None:
             raise ValidationError(UNKNOWN, code="unknown")
-        raise ValidationError([CHANGED, *changes_since(self.instance, seen)], code="changed_meanwhile")
+        self.changes_of_others = [*changes_since(self.instance, seen)]
+        raise ValidationError([CHANGED, *self.changes_of_others])
 
 
 def latest_change(instance: Any) -> int | None:

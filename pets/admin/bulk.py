@@ -29,6 +29,9 @@ LISTED = 100
 NAMED = 10
 """Animals that a message names."""
 
+PER_SECOND = 5_000
+"""Animals that are changed in a second, so that the page which asks can say how long it takes."""
+
 CATEGORY = "category"
 NONE_LEFT = "Nothing changed. The selected animals are not in this list any more."
 IN_PART = "Nothing changed: the form was incomplete. Select the animals again."
@@ -86,7 +89,7 @@ def _action(becomes: str, description: str) -> Any:
         animals = ",".join(f"{pet}:{change}" for pet, change in sorted(pairs))
         form = BulkForm({"animals": animals, "becomes": becomes, "filters": request.GET.urlencode()})
         form.full_clean()
-        return _page(request, "ask.html", title=description.rstrip("…"), form=form, **_preview(form))
+        return _ask(request, form)
 
     ask.__name__ = f"become_{becomes}"
     return ask
@@ -102,10 +105,15 @@ ACTIONS = [
 class BulkChangeAdmin(RecordAdmin):
     """The record of bulk changes, for everyone who can see animals. The person who made one can undo it."""
 
-    list_display = ["__str__", "what", number("changed"), "who", "made_at", "undone"]
+    list_display = ["name", "what", "undone", number("changed"), "who", "made_at"]
     fields = ["what", "who", "made_at", number("changed"), "undone", "left_as_they_are"]
     readonly_fields = fields  # type: ignore[assignment]  # the stubs allow columns in `fields` only
     show_full_result_count = False
+
+    @admin.display(description="bulk change")
+    def name(self, bulk: BulkChange) -> str:
+        """Return the name, as the beginning of a row."""
+        return str(bulk).capitalize()
 
     @admin.display(description="undone")
     def undone(self, bulk: BulkChange) -> str:
@@ -150,7 +158,7 @@ class BulkChangeAdmin(RecordAdmin):
                 said = form.errors.get("animals", [IN_PART])
                 messages.error(request, " ".join(map(str, said)))
                 return HttpResponseRedirect(reverse("admin:pets_pet_changelist"))
-            return _page(request, "ask.html", title="Change many animals", form=form, **_preview(form))
+            return _ask(request, form)
         try:
             bulk = make(form.cleaned_data["animals"], target, user=request.user)  # type: ignore[arg-type]  # signed in
         except IntegrityError:
@@ -188,6 +196,19 @@ def _animals(count: int) -> str:
     return f"{count:,} animal{' was' if count == 1 else 's were'}"
 
 
+def _ask(request: HttpRequest, form: BulkForm) -> HttpResponse:
+    shown = _preview(form)
+    return _page(request, "ask.html", title=_question(shown), form=form, **shown)
+
+
+def _question(shown: dict[str, Any]) -> str:
+    if "plan" not in shown:
+        return "Move to category"
+    count, target = shown["plan"].count, shown["target"]
+    animals = f"{count:,} animal{'' if count == 1 else 's'}"
+    return f"Mark {animals} {target.word}?" if target.column == "status" else f"Move {animals} to {target.word}?"
+
+
 def _preview(form: BulkForm) -> dict[str, Any]:
     """Return what the page that asks shows: nothing but the choice of a category until one is chosen."""
     asks_category = form["becomes"].value() == CATEGORY
@@ -219,6 +240,7 @@ def _shown(made: Plan) -> dict[str, Any]:
         "unnamed": made.count - len(named),
         "left": made.left[:LISTED],
         "more_left": len(made.left) - LISTED,
+        "seconds": -(-made.count // PER_SECOND),
     }
 
 

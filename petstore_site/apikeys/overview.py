@@ -22,7 +22,7 @@ QUIET = timedelta(hours=24)
 """How long a key that was replaced must be unused to be called safe to end: a client's daily run is within it."""
 
 
-ANSWERS = [Series("Answered", "bar-available"), Series("4xx", "bar-pending"), Series("5xx", "bar-wrong")]
+ANSWERS = [Series("Answered", "bar-answered"), Series("4xx", "bar-rejected"), Series("5xx", "bar-failed")]
 """What becomes of a request, as charts have it."""
 
 

@@ -5,8 +5,10 @@ from dataclasses import dataclass, field
 
 WIDTH = 640
 """Units of the picture's width; the page scales it to the room there is."""
-HEIGHT, TOP, BOTTOM = 150, 18, 20
-"""Of upright bars: the room for them, the room above for the scale, and below for the labels."""
+HEIGHT = 150
+"""Of upright bars. Scale and labels are beside the picture: what is in it is stretched."""
+WIDEST = 48
+"""Units of a bar: a chart of one day is not one block."""
 LEAST = 1.5
 """Units that the smallest figure is drawn with, so that it differs from zero."""
 
@@ -95,26 +97,6 @@ class Bar:
 
 
 @dataclass(frozen=True)
-class Text:
-    """Words in the picture; `anchor` is SVG's text-anchor."""
-
-    x: float
-    y: float
-    text: str
-    anchor: str = "start"
-
-
-@dataclass(frozen=True)
-class Picture:
-    """What the template draws."""
-
-    height: int
-    bars: Sequence[Bar]
-    texts: Sequence[Text]
-    width: int = WIDTH
-
-
-@dataclass(frozen=True)
 class Chart:
     """Figures under a title; `name` is unique in the page and made of letters."""
 
@@ -124,10 +106,15 @@ class Chart:
     rows: Sequence[Row]
     top: int = 0
     """The total of a bar as long as the picture, if it is more than any of them: charts side by side share it."""
-    picture: Picture = field(init=False)
+    bars: Sequence[Bar] = field(init=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "picture", _upright(self))
+        object.__setattr__(self, "bars", _upright(self))
+
+    @property
+    def highest(self) -> int:
+        """The total of a bar as long as the picture."""
+        return max([self.top, *(row.total for row in self.rows)])
 
     @property
     def total(self) -> int:
@@ -153,25 +140,13 @@ def _pieces(chart: Chart, row: Row, scale: float) -> Iterator[tuple[float, float
             start += length
 
 
-def _scale(chart: Chart, room: float) -> float:
-    return room / _top(chart) if chart.total else 0.0
-
-
-def _top(chart: Chart) -> int:
-    return max([chart.top, *(row.total for row in chart.rows)])
-
-
-def _upright(chart: Chart) -> Picture:
+def _upright(chart: Chart) -> list[Bar]:
     step = WIDTH / max(len(chart.rows), 1)
-    scale, ground = _scale(chart, HEIGHT), TOP + HEIGHT
-    drawn = [
-        Bar(round(number * step + step * 0.1, 1), round(ground - start - length, 1), round(step * 0.8, 1),
+    wide = min(step * 0.8, WIDEST)
+    scale = HEIGHT / chart.highest if chart.total else 0.0
+    return [
+        Bar(round(number * step + (step - wide) / 2, 1), max(round(HEIGHT - start - length, 1), 0), round(wide, 1),
             round(length, 1), css, label)
         for number, row in enumerate(chart.rows)
         for start, length, css, label in _pieces(chart, row, scale)
     ]  # fmt: skip
-    texts = [Text(0, TOP - 6, f"{_top(chart):,}")]
-    if chart.rows:
-        texts.append(Text(0, ground + BOTTOM - 5, chart.rows[0].label))
-        texts.append(Text(WIDTH, ground + BOTTOM - 5, chart.rows[-1].label, "end"))
-    return Picture(ground + BOTTOM, drawn, texts)

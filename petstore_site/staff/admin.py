@@ -8,7 +8,7 @@ from django import forms
 from django.contrib import admin, messages
 from django.contrib.auth.admin import GroupAdmin, UserAdmin
 from django.contrib.auth.forms import UserChangeForm
-from django.contrib.auth.models import Group, User
+from django.contrib.auth.models import Group, Permission, User
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.db import transaction
 from django.db.models import Exists, OuterRef, Q
@@ -22,11 +22,18 @@ from history.admin import OfficeAdmin
 from petstore_site.staff import lockout
 from petstore_site.staff.models import LIFETIME, TemporaryPassword
 from petstore_site.staff.roles import ADMINISTRATOR, ROLES
+from petstore_site.templatetags.office import badge
 
 admin.site.unregister([User, Group, EmailAddress, Authenticator])
 
 
 RIGHTS = {"is_active": "an active account", "is_staff": "the back office", "is_superuser": "superuser"}
+HELP = {
+    "username": "They sign in with it.",
+    "is_active": "Untick it when someone leaves: their sessions end, and the history keeps their name.",
+    "is_staff": "They can open the back office.",
+    "is_superuser": "They can do everything, without a role.",
+}
 LAST_ADMINISTRATOR = "Not saved. This is the last active administrator. Make someone else an administrator first."
 
 
@@ -86,6 +93,15 @@ class ResetForm(forms.Form):
     )
 
 
+class RoleFilter(admin.RelatedFieldListFilter):
+    """Filters the accounts by role, which Django calls a group."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        """Take the store's word."""
+        super().__init__(*args, **kwargs)
+        self.title = "role"
+
+
 @admin.register(User)
 class MemberAdmin(OfficeAdmin, UserAdmin):
     """Staff members get roles, not single permissions. Only a superuser can create or edit superusers."""
@@ -94,13 +110,46 @@ class MemberAdmin(OfficeAdmin, UserAdmin):
     add_form = NewMemberForm
     add_form_template = "admin/change_form.html"
     add_fieldsets = [(None, {"fields": ["username", "first_name", "last_name", "email", "groups"]})]
-    list_display = ["username", "first_name", "last_name", "email", "is_staff", "is_active", "last_login"]
+    list_display = ["username", "roles", "active", "full_name", "email", "last_login"]
+    list_filter = ["is_active", "is_superuser", ("groups", RoleFilter)]
     filter_horizontal = ()
+    fieldsets = [
+        (None, {"fields": ["username", "first_name", "last_name", "email"]}),
+        ("Roles", {"fields": ["is_active", "groups"]}),
+        ("Other permissions", {"fields": ["is_staff", "is_superuser", "user_permissions"]}),
+        ("Dates", {"fields": ["last_login", "date_joined"]}),
+    ]
 
     class Media:
         """A double click on the button creates one account."""
 
         js: ClassVar = ["petstore/submit-once.js"]
+
+    def get_queryset(self, request: HttpRequest) -> Any:
+        """Load the roles with the accounts."""
+        return super().get_queryset(request).prefetch_related("groups")
+
+    @admin.display(description="roles")
+    def roles(self, member: User) -> str:
+        """Return the roles in words."""
+        superuser = ["Superuser"] if member.is_superuser else []
+        return ", ".join([*superuser, *sorted(role.name for role in member.groups.all())]) or "none"
+
+    @admin.display(description="state", ordering="is_active")
+    def active(self, member: User) -> str:
+        """Return whether they can sign in."""
+        return badge("active", "Active") if member.is_active else badge("revoked", "Inactive")
+
+    @admin.display(description="name", ordering="last_name")
+    def full_name(self, member: User) -> str:
+        """Return the first and the last name."""
+        return member.get_full_name() or "-"
+
+    def formfield_for_dbfield(self, db_field: Any, request: Any, **kwargs: Any) -> Any:
+        """Say what a right means in the words of the store."""
+        if db_field.name in HELP:
+            kwargs["help_text"] = HELP[db_field.name]
+        return super().formfield_for_dbfield(db_field, request, **kwargs)
 
     def get_readonly_fields(self, request: Any, _obj: User | None = None) -> Any:
         """Return the fields that this administrator cannot change: more rights than an administrator has."""
@@ -111,7 +160,7 @@ class MemberAdmin(OfficeAdmin, UserAdmin):
         """Return the roles and the permissions as checkboxes."""
         label = "Roles" if db_field.name == "groups" else "Permissions"
         kwargs |= {"widget": forms.CheckboxSelectMultiple, "label": label, "help_text": ""}
-        return super().formfield_for_manytomany(db_field, request, **kwargs)
+        return _in_words(super().formfield_for_manytomany(db_field, request, **kwargs))
 
     def get_form(self, request: Any, obj: User | None = None, **kwargs: Any) -> Any:  # type: ignore[override]
         """Return a form that knows who sends it."""
@@ -219,6 +268,29 @@ class RoleAdmin(OfficeAdmin, GroupAdmin):
     """Each migrate resets the four roles to those in `roles.py`. For other permissions, add a group."""
 
     filter_horizontal = ()
+    list_display = ["role"]
+
+    @admin.display(description="role", ordering="name")
+    def role(self, group: Group) -> str:
+        """Return the name."""
+        return group.name
+
+    @admin.display(description="can")
+    def what(self, group: Group) -> str:
+        """Return the permissions in words: "animal: add, change"."""
+        verbs: dict[str, list[str]] = {}
+        for permission in group.permissions.select_related("content_type"):
+            verb = permission.codename.removesuffix(f"_{permission.content_type.model}").replace("_", " ")
+            verbs.setdefault(permission.content_type.name, []).append(verb)
+        return "\n".join(f"{thing}: {', '.join(can)}" for thing, can in verbs.items())
+
+    def get_fields(self, request: HttpRequest, obj: Group | None = None) -> Any:
+        """Return the permissions in words for a role that cannot be changed."""
+        return ["name", "permissions" if self.has_change_permission(request, obj) else "what"]
+
+    def get_readonly_fields(self, _request: HttpRequest, _obj: Group | None = None) -> Any:
+        """Return what is never typed."""
+        return ["what"]
 
     def has_change_permission(self, request: HttpRequest, obj: Group | None = None) -> bool:
         """Return whether the user can change roles, and this one: not the four that `roles.py` sets."""
@@ -231,7 +303,14 @@ class RoleAdmin(OfficeAdmin, GroupAdmin):
     def formfield_for_manytomany(self, db_field: Any, request: HttpRequest | None = None, **kwargs: Any) -> Any:
         """Return the permissions as checkboxes."""
         kwargs |= {"widget": forms.CheckboxSelectMultiple, "help_text": ""}
-        return super().formfield_for_manytomany(db_field, request, **kwargs)
+        return _in_words(super().formfield_for_manytomany(db_field, request, **kwargs))
+
+
+def _in_words(field: Any) -> Any:
+    """Name permissions as Django does, but without the app and the table."""
+    if field.queryset.model is Permission:
+        field.label_from_instance = lambda permission: permission.name
+    return field
 
 
 def _can_edit(request: Any, member: User | None) -> bool:

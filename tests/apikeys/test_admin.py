@@ -214,7 +214,12 @@ class TestList:
 
     def test_shows_states_and_no_digest(self, office: Client, stored: dict[str, APIKey]) -> None:
         shown = office.get(LIST).content.decode()
-        assert re.findall(r'field-state">(\w+)<', shown) == ["Revoked", "Expired", "Expiring", "Active"]
+        assert re.findall(r'field-state"><span class="badge badge-\w+">(\w+)<', shown) == [
+            "Revoked",
+            "Expired",
+            "Expiring",
+            "Active",
+        ]
         assert [key for key in stored.values() if key.digest in shown] == []
 
     def test_queries_do_not_grow_with_the_keys(self, office: Client, django_assert_num_queries: Any) -> None:

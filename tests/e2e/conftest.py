@@ -8,7 +8,6 @@ manage.py and HTTP only.
 import os
 import shutil
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any, cast
 
 import pytest
@@ -30,8 +29,6 @@ from tests.server import Gunicorn, running_server
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 STAFF, PASSWORD = "keeper", "correct horse battery staple"
-
-Screenshot = Callable[[str], None]
 
 
 @pytest.fixture(scope="session")
@@ -165,16 +162,3 @@ def office(page: Page, signed_in: StorageState) -> Page:
     """A page of a browser that is signed in to the back office."""
     page.context.add_cookies(cast("Any", signed_in["cookies"]))
     return page
-
-
-@pytest.fixture
-def screenshot(page: Page) -> Screenshot:
-    """Keep what the page shows in the folder that PETSTORE_SCREENSHOTS names, if it names one."""
-    folder = os.environ.get("PETSTORE_SCREENSHOTS")
-
-    def screenshot(name: str) -> None:
-        if folder:
-            Path(folder).mkdir(parents=True, exist_ok=True)
-            page.screenshot(path=Path(folder) / name)
-
-    return screenshot

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, StorageState, expect
 
-from tests.e2e.conftest import STAFF, Screenshot
+from tests.e2e.conftest import STAFF
 from tests.server import Gunicorn
 
 PETS = "/admin/pets/pet/"
@@ -19,11 +19,10 @@ def key(server: Gunicorn) -> str:
     return server.issue_key("Writer")
 
 
-def test_the_list_can_be_searched_and_filtered(office: Page, screenshot: Screenshot) -> None:
+def test_the_list_can_be_searched_and_filtered(office: Page) -> None:
     office.goto(PETS)
     rows = office.locator("#result_list tbody tr")
     everything = rows.count()
-    screenshot("admin-pets.png")
     first = office.locator("#result_list .field-name").first.inner_text()
     office.locator("#searchbar").fill(first)
     office.locator("#searchbar").press("Enter")
@@ -97,7 +96,7 @@ def test_names_are_only_text(office: Page, server: Gunicorn, key: str, name: str
     expect(row.locator(".field-name")).to_have_text(name)
 
 
-def test_the_page_of_an_animal_marks_undoes_and_turns_the_list(office: Page, screenshot: Screenshot) -> None:
+def test_the_page_of_an_animal_marks_undoes_and_turns_the_list(office: Page) -> None:
     office.goto(f"{PETS}?status__exact=available")
     names = office.locator("#result_list .field-name").all_inner_texts()
     office.locator("#result_list .field-name a").nth(1).click()
@@ -109,7 +108,6 @@ def test_the_page_of_an_animal_marks_undoes_and_turns_the_list(office: Page, scr
     office.get_by_role("button", name="Undo").click()
     expect(office.locator(".title .badge")).to_have_text("Available")
     expect(title).to_have_text(names[1])
-    screenshot("admin-animal.png")
     office.get_by_role("link", name="Next animal of the list").click()
     expect(title).to_have_text(names[2])
     office.get_by_role("link", name="Previous animal of the list").click()
@@ -144,9 +142,7 @@ def test_without_scripts_the_page_of_an_animal_does_all_of_it(
         expect(page.locator(".title .badge")).to_have_text(status)
 
 
-def test_the_history_of_an_animal_can_be_read(
-    office: Page, server: Gunicorn, tmp_path: Path, screenshot: Screenshot
-) -> None:
+def test_the_history_of_an_animal_can_be_read(office: Page, server: Gunicorn, tmp_path: Path) -> None:
     category = "Imported in a test"
     file = tmp_path / "animals.csv"
     file.write_text(f"name,category,external_reference\n{HOSTILE[0]},{category},E2E-1\n")
@@ -159,11 +155,9 @@ def test_the_history_of_an_animal_can_be_read(
     expect(office.locator("#change-history tbody tr")).to_have_count(2)
     expect(office.locator("#change-history")).to_contain_text("available → sold")
     expect(office.locator("#change-history")).to_contain_text("animals.csv, line 2")
-    screenshot("admin-history.png")
     office.locator("#change-history").get_by_role("link", name="animals.csv").click()
     office.get_by_text("Details").click()
     expect(office.get_by_text("SHA-256")).to_be_visible()
-    screenshot("admin-import.png")
     office.go_back()
     office.locator("#change-history td a").first.click()
     expect(office.get_by_role("heading", level=1)).to_have_text(HOSTILE[0])

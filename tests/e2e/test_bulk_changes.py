@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import BrowserContext, Locator, Page, expect
 
-from tests.e2e.conftest import STAFF, Screenshot
+from tests.e2e.conftest import STAFF
 from tests.server import Gunicorn
 
 PETS = "/admin/pets/pet/"
@@ -47,12 +47,11 @@ def choose(page: Page, action: str) -> None:
     page.locator(f"button[value={action}]").click()
 
 
-def test_a_bulk_change_is_shown_made_and_undone(office: Page, three: str, screenshot: Screenshot) -> None:
+def test_a_bulk_change_is_shown_made_and_undone(office: Page, three: str) -> None:
     search(office, three)
     choose(office, "become_sold")
-    expect(office.locator("#bulk-counts tbody tr")).to_have_count(2)
+    expect(office.locator("#bulk-counts .flow")).to_have_count(2)
     expect(office.locator("#bulk-animals tbody tr")).to_have_count(3)
-    screenshot("admin-bulk-change.png")
     office.get_by_role("button", name="Change 3 animals").click()
     expect(office.locator(".messagelist")).to_contain_text("3 animals were changed: Status becomes sold.")
     expect(office.locator("#result_list tbody tr")).to_have_count(3)
@@ -71,7 +70,7 @@ def test_animals_are_moved_to_a_category_that_is_chosen(office: Page, three: str
     name = category.locator("option").nth(2).text_content() or ""
     category.select_option(label=name)
     office.get_by_role("button", name="Show what will change").click()
-    expect(office.locator("#bulk-counts tbody tr")).to_have_count(1)
+    expect(office.locator("#bulk-counts .flow")).to_have_count(1)
     office.get_by_role("button", name="Change 3 animals").click()
     expect(office.locator(".messagelist")).to_contain_text(f"Category becomes {name}.")
     expect(office.locator("#result_list .field-category")).to_have_text([name] * 3)
@@ -99,7 +98,21 @@ def test_the_second_of_two_browsers_is_told(office: Page, second: Page, three: s
     expect(office.locator(".errorlist")).to_contain_text("Someone else changed this after you opened it")
     expect(office.locator(".errorlist")).to_contain_text(f"Status: “pending” → “sold” (staff {STAFF}, ")
     expect(office.get_by_label("Name:")).to_have_value("Mine")
+    office.get_by_role("link", name="Take theirs").click()
+    expect(office.get_by_label("Name:")).to_have_value(f"{three} puppy 2")
+    expect(office.get_by_role("radio", name="Sold")).to_be_checked()
+
+
+def test_what_was_typed_is_saved_anyway(office: Page, second: Page, three: str) -> None:
+    search(office, three)
+    office.locator("#result_list .field-name a").first.click()
+    office.wait_for_url("**/change/**")
+    second.goto(office.url)
+    second.get_by_role("button", name="Mark sold").click()
+    expect(second.locator(".messagelist")).to_contain_text("is sold now.")
+    office.get_by_label("Name:").fill("Mine")
     office.get_by_role("button", name="Save", exact=True).click()
+    office.get_by_role("button", name="Save mine anyway").click()
     expect(office.locator(".messagelist")).to_contain_text("was changed successfully")
 
 
@@ -129,7 +142,7 @@ def test_the_list_tells_of_a_conflict_too(office: Page, second: Page, three: str
     expect_statuses(office, "sold")
 
 
-def test_a_deleted_animal_is_restored(office: Page, three: str, screenshot: Screenshot) -> None:
+def test_a_deleted_animal_is_restored(office: Page, three: str) -> None:
     search(office, three)
     office.locator("#result_list .field-name a").first.click()
     office.wait_for_url("**/change/**")
@@ -141,7 +154,6 @@ def test_a_deleted_animal_is_restored(office: Page, three: str, screenshot: Scre
     office.goto(PETS)
     office.get_by_role("link", name="Deleted", exact=True).click()
     office.wait_for_url("**/deleted/")
-    screenshot("admin-deleted.png")
     office.get_by_role("button", name=f"Restore {three} puppy 2").click()
     expect(office.locator(".messagelist")).to_contain_text(f"is in the catalogue again, as animal {number[1]}.")
 

@@ -5,7 +5,7 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.e2e.conftest import STAFF, Screenshot
+from tests.e2e.conftest import STAFF
 from tests.server import Gunicorn
 
 TABLETS = [(1440, 900), (1024, 768), (820, 1180), (768, 1024), (390, 844)]
@@ -35,10 +35,9 @@ def number(text: str) -> int:
     return int(text.replace(",", ""))
 
 
-def test_the_figures_of_the_stock_lead_to_the_animals(office: Page, screenshot: Screenshot) -> None:
+def test_the_figures_of_the_stock_lead_to_the_animals(office: Page) -> None:
     office.set_viewport_size({"width": 1440, "height": 900})
     office.goto("/admin/")
-    screenshot("admin-dashboard.png")
     assert office.evaluate("document.documentElement.scrollHeight") <= 1200
     stock = office.get_by_role("region", name="Stock by category")
     row = stock.get_by_role("row", name=re.compile("^Dogs "))
@@ -94,7 +93,7 @@ def test_work_is_opened_and_undone_from_the_overview(office: Page, server: Gunic
     expect(office.locator("#result_list")).to_contain_text("Ends soon")
 
 
-def test_it_is_dark_when_the_person_wants_it_dark(office: Page, screenshot: Screenshot) -> None:
+def test_it_is_dark_when_the_person_wants_it_dark(office: Page) -> None:
     colours = []
     for scheme in ("light", "dark"):
         office.emulate_media(color_scheme=scheme)
@@ -106,7 +105,6 @@ def test_it_is_dark_when_the_person_wants_it_dark(office: Page, screenshot: Scre
                 " return place.startsWith('.bar') || place.endsWith('area') ? style.fill : style.backgroundColor; })"
             )
         )
-    screenshot("admin-dashboard-dark.png")
     light, dark = colours
     assert [one == other for one, other in zip(light, dark, strict=True)] == [False] * 4
 

@@ -7,7 +7,6 @@ from pathlib import Path
 import openpyxl
 from playwright.sync_api import Locator, Page, expect
 
-from tests.e2e.conftest import Screenshot
 from tests.e2e.test_animals import HOSTILE
 from tests.server import Gunicorn
 
@@ -50,7 +49,7 @@ def downloaded(page: Page, link: str, folder: Path) -> tuple[str, bytes]:
 
 
 def test_a_file_with_a_wrong_row_is_corrected_imported_and_undone(
-    office: Page, server: Gunicorn, tmp_path: Path, screenshot: Screenshot
+    office: Page, server: Gunicorn, tmp_path: Path
 ) -> None:
     file = tmp_path / "monday.csv"
     file.write_text(text_of([["FRIDAY-10", "Maple", "Rabbits", "available"]]))
@@ -69,7 +68,6 @@ def test_a_file_with_a_wrong_row_is_corrected_imported_and_undone(
         ["Thistle", "Rabbits", "lost", "FRIDAY-12"],
         [f'status "lost" {allowed}'],
     ]
-    screenshot("admin-import-preview.png")
     office.get_by_label("Rejected", exact=True).check()
     expect(office.locator("#plan tbody tr:visible")).to_have_count(2)
     assert downloaded(office, "Rejected rows", tmp_path) == (

@@ -63,7 +63,7 @@ def test_find_an_animal_change_it_undo_change_many_and_sign_out(page: Page, serv
     expect(page.locator(".action-select:checked")).to_have_count(2)
     tab_to(page, "Mark pending")
     press(page, "Enter")
-    expect(page.get_by_text("What will change")).to_be_visible()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Mark 2 animals pending?")
     tab_to(page, "Change 2 animals")
     press(page, "Enter")
     expect(page.locator(".messagelist")).to_contain_text("2 animals were changed: Status becomes pending.")

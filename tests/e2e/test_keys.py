@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import Error, Page, expect
 
 from tests.conftest import error
-from tests.e2e.conftest import PASSWORD, STAFF, Screenshot, sign_out
+from tests.e2e.conftest import PASSWORD, STAFF, sign_out
 from tests.server import Gunicorn
 
 KEYS = "/admin/apikeys/apikey/"
@@ -41,9 +41,8 @@ def test_sign_in_and_out(page: Page) -> None:
     sign_out(page)
 
 
-def test_a_new_key_works_at_once(office: Page, server: Gunicorn, screenshot: Screenshot) -> None:
+def test_a_new_key_works_at_once(office: Page, server: Gunicorn) -> None:
     secret = issue(office, "Web shop", scope="read")
-    screenshot("admin-issued-key.png")
     rejected = server.post("/v1/pets", secret, {"name": "Rex", "categoryId": 1})
     assert (server.get("/v1/pets", secret).status, rejected.status) == (200, 403)
 

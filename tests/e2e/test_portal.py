@@ -6,7 +6,6 @@ import pytest
 from axe_playwright_python.base import AXE_SCRIPT
 from playwright.sync_api import Browser, Page, expect
 
-from tests.e2e.conftest import Screenshot
 from tests.server import Gunicorn
 
 PAGES = ["/", "/docs/", "/docs/guide/", "/docs/changelog/", "/docs/errors/validation_failed"]
@@ -19,11 +18,10 @@ def key(server: Gunicorn) -> str:
     return server.issue_key("Reader of the portal")
 
 
-def test_the_landing_page_leads_everywhere(page: Page, server: Gunicorn, screenshot: Screenshot) -> None:
+def test_the_landing_page_leads_everywhere(page: Page, server: Gunicorn) -> None:
     page.goto("/")
     expect(page.get_by_role("heading", level=1)).to_have_text("The store’s animals, in your app.")  # noqa: RUF001
     expect(page.locator(".hero pre").first).to_contain_text(f"{server.url}/v1/pets")
-    screenshot("landing.png")
     page.get_by_role("link", name="API reference", exact=True).first.click()
     expect(page.locator("section.operation")).to_have_count(5)
     page.get_by_role("link", name="Guide", exact=True).first.click()
@@ -57,7 +55,7 @@ def test_a_sample_is_copied_as_it_is_shown(page: Page, server: Gunicorn) -> None
     )
 
 
-def test_a_list_can_be_tried_page_by_page(page: Page, key: str, screenshot: Screenshot) -> None:
+def test_a_list_can_be_tried_page_by_page(page: Page, key: str) -> None:
     page.goto("/docs/#listPets")
     operation = page.locator("#listPets")
     operation.get_by_text("Try it").click()
@@ -70,7 +68,6 @@ def test_a_list_can_be_tried_page_by_page(page: Page, key: str, screenshot: Scre
     expect(operation.locator(".try-status")).to_contain_text(" ms")
     expect(operation.locator(".try-headers")).to_contain_text('rel="next"')
     expect(operation.locator(".try-body")).to_contain_text(first.value.json()[1]["name"])
-    screenshot("docs.png")
     with page.expect_response("**/v1/pets?**cursor=**") as second:
         operation.get_by_role("button", name="Load next page").click()
     assert second.value.json()[0]["id"] < first.value.json()[1]["id"]

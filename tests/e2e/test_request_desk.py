@@ -3,7 +3,6 @@
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.e2e.conftest import Screenshot
 from tests.server import Gunicorn, until
 
 DESK = "/admin/request_desk/requestrecord/"
@@ -38,7 +37,7 @@ def look_up(office: Page, pasted: str) -> None:
     office.wait_for_url("**/desk/?request_id=*")
 
 
-def test_a_complaint_is_found_by_its_id(office: Page, server: Gunicorn, screenshot: Screenshot) -> None:
+def test_a_complaint_is_found_by_its_id(office: Page, server: Gunicorn) -> None:
     secret = issue(server, "Complaining <b>shop</b>")
     answer = server.post("/v1/pets", secret, {"name": "Rex", "categoryId": 999_999_999})
     assert answer.status == 400
@@ -55,7 +54,6 @@ def test_a_complaint_is_found_by_its_id(office: Page, server: Gunicorn, screensh
         expect(office.get_by_role("row", name=heading).get_by_role("cell").last).to_have_text(value)
     assert fits(office)
     assert secret not in office.content()
-    screenshot("admin-request-desk.png")
     office.get_by_role("link", name="Complaining").click()
     office.wait_for_url("**/change/")
     expect(office.get_by_role("heading", name="Recent errors")).to_be_visible()
@@ -70,9 +68,7 @@ def test_an_id_that_is_not_found_is_explained(office: Page) -> None:
     assert fits(office)
 
 
-def test_after_a_rotation_both_keys_are_beside_each_other(
-    office: Page, server: Gunicorn, screenshot: Screenshot
-) -> None:
+def test_after_a_rotation_both_keys_are_beside_each_other(office: Page, server: Gunicorn) -> None:
     old = issue(server, "Changing over")
     new = server.manage("rotate_api_key", old[10:18], "--grace", "9d", "--secret-only").strip()
     for secret in (old, new) * 3:
@@ -88,7 +84,6 @@ def test_after_a_rotation_both_keys_are_beside_each_other(
     office.get_by_text("Every day as a table").first.click()
     expect(office.get_by_role("columnheader", name="Day (UTC)").first).to_be_visible()
     assert fits(office)
-    screenshot("admin-key.png")
     office.get_by_role("link", name="End the old key anyway").click()
     office.wait_for_url("**/revoke/")
     office.get_by_role("button", name="Revoke this key").click()

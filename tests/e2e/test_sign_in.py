@@ -11,7 +11,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, expect
 
-from tests.e2e.conftest import Screenshot, sign_out
+from tests.e2e.conftest import sign_out
 from tests.server import Gunicorn, running_server
 
 PASSWORD = "a quiet purple giraffe"
@@ -114,10 +114,9 @@ def no_serious_finding(page: Page) -> None:
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
-def test_the_first_sign_in_and_the_next(page: Page, server: Gunicorn, screenshot: Screenshot) -> None:
+def test_the_first_sign_in_and_the_next(page: Page, server: Gunicorn) -> None:
     choose_password(page, server, "ada")
     expect(page.locator(".messagelist")).to_contain_text("Set up a second factor")
-    screenshot("sign-in-factors.png")
     page.goto("/admin/pets/pet/")
     page.wait_for_url("/admin/account/")
     secret = set_up_app(page)
@@ -131,7 +130,6 @@ def test_the_first_sign_in_and_the_next(page: Page, server: Gunicorn, screenshot
     fill_in(page, "ada", PASSWORD)
     enter_code(page, "000000" if code(secret) != "000000" else "111111")
     expect(page.locator(".errorlist")).to_have_text("Incorrect code.")
-    screenshot("sign-in-code.png")
     enter_code(page, next_code(secret))
     expect(page.get_by_role("heading", level=1)).to_contain_text("Hello, ")
     sign_out(page)
@@ -141,26 +139,22 @@ def test_the_first_sign_in_and_the_next(page: Page, server: Gunicorn, screenshot
     expect(page.get_by_role("heading", level=1)).to_contain_text("Hello, ")
 
 
-def test_after_five_failures_the_account_is_locked(
-    page: Page, server: Gunicorn, screenshot: Screenshot, complaints: list[str]
-) -> None:
+def test_after_five_failures_the_account_is_locked(page: Page, server: Gunicorn, complaints: list[str]) -> None:
     given = account(server, "ben")
     for _ in range(5):
         fill_in(page, "ben", "a guess")
         expect(page.locator(".errornote:visible")).to_have_text("The user name or the password is not correct.")
     fill_in(page, "ben", given)
     expect(page.locator(".errornote:visible")).to_contain_text("Too many failed attempts.")
-    screenshot("sign-in-locked.png")
     complaints[:] = [complaint for complaint in complaints if "429" not in complaint]  # of the form that was locked
 
 
-def test_a_passkey_is_set_up_and_opens_alone(page: Page, server: Gunicorn, screenshot: Screenshot) -> None:
+def test_a_passkey_is_set_up_and_opens_alone(page: Page, server: Gunicorn) -> None:
     authenticator(page)
     choose_password(page, server, "cleo")
     page.get_by_role("link", name="Set up a passkey").click()
     page.get_by_label("Name:").fill("Phone <b>")
     page.get_by_label("Sign in without a password:").check()
-    screenshot("sign-in-passkey.png")
     page.get_by_role("button", name="Set up").click()
     page.wait_for_url("/admin/account/codes/")
     page.goto("/admin/account/passkeys/")
@@ -177,14 +171,13 @@ def test_a_passkey_is_set_up_and_opens_alone(page: Page, server: Gunicorn, scree
     page.wait_for_url("/admin/")
 
 
-def test_a_passkey_that_is_not_used_says_so(page: Page, screenshot: Screenshot) -> None:
+def test_a_passkey_that_is_not_used_says_so(page: Page) -> None:
     page.add_init_script(
         "CredentialsContainer.prototype.get = () => Promise.reject(new DOMException('', 'NotAllowedError'))"
     )
     page.goto("/admin/account/sign-in/")
     page.get_by_role("button", name="Log in with a passkey").click()
     expect(page.get_by_role("alert")).to_contain_text("you cancelled, or it took too long")
-    screenshot("sign-in-no-passkey.png")
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -1,5 +1,8 @@
 """Animals and categories in the back office."""
 
+import html
+import re
+
 import pytest
 from django.test import Client
 
@@ -17,6 +20,15 @@ def test_add_an_animal(staff: Client, category: Category) -> None:
     assert list(Pet.objects.values_list("name", "category", "status", "external_reference")) == [
         ("Rex", category.pk, "pending", None)
     ]
+
+
+def test_another_like_it_begins_with_the_same_values(staff: Client, category: Category) -> None:
+    pet = PetFactory(name="Rex & <b>", category=category, status="pending", external_reference="A-1")
+    page = html.unescape(staff.get(f"/admin/pets/pet/{pet.pk}/change/").content.decode())
+    link = re.search('href="(/admin/pets/pet/add/[^"]+)"', page)
+    assert link
+    initial = staff.get(link[1]).context["adminform"].form.initial
+    assert initial == {"name": "Rex & <b>", "category": str(category.pk), "status": "pending"}
 
 
 def test_two_animals_without_a_reference(staff: Client, category: Category) -> None:

@@ -46,6 +46,22 @@ def test_the_password_is_kept_nowhere(office: Client) -> None:
     assert password not in str(LogEntry.objects.values_list())
 
 
+def test_the_list_has_roles_and_states_in_words(office: Client) -> None:
+    member("ben", "Viewer", is_active=False).groups.add(Group.objects.get(name="Curator"))
+    page = office.get(f"{ACCOUNTS}?groups__id__exact={Group.objects.get(name='Viewer').pk}").content.decode()
+    assert re.findall('class="field-roles">([^<]*)<', page) == ["Curator, Viewer"]
+    assert re.findall(r'class="field-active"><span class="badge badge-\w+">(\w+)<', page) == ["Inactive"]
+    assert "1 staff member<" in page
+
+
+def test_a_built_in_role_says_what_it_can_do(office: Client) -> None:
+    page = office.get(f"/admin/auth/group/{Group.objects.get(name='Key manager').pk}/change/").content.decode()
+    assert re.findall('class="readonly">(.*?)</div>', page) == [
+        "Key manager",
+        "API key: add, change, view<br>key usage: view<br>request: view",
+    ]
+
+
 def test_mistakes_make_no_account(office: Client) -> None:
     html = office.post(f"{ACCOUNTS}add/", {"username": "ada"}).content.decode()
     assert "A user with that username already exists." in html

@@ -12,6 +12,7 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
 from django.utils.decorators import method_decorator
+from django.utils.html import format_html
 from django.views.decorators.http import require_http_methods, require_POST
 from simple_history.models import DeletedObject
 from simple_history.template_utils import HistoricalRecordContextHelper
@@ -20,6 +21,7 @@ from history.admin import HistoryAdmin
 from petstore_site.apikeys import keys
 from petstore_site.apikeys.models import SOON, APIKey, APIKeyQuerySet, KeyState, RotationError
 from petstore_site.apikeys.overview import overview
+from petstore_site.templatetags.office import badge
 
 EDITABLE = ["name", "contact", "rate_limit", "expires_at"]
 SHOWN = ["key_id", "state", "scope", "created_at", "created_by", "last_used_at", "revoked_at", "replaced_by"]
@@ -98,7 +100,7 @@ class StateFilter(admin.SimpleListFilter):
 class APIKeyAdmin(HistoryAdmin):
     """Keys are added, edited while active, rotated and revoked, and never deleted."""
 
-    list_display = ("name", "key_id", "scope", "rate_limit", "state", "expires_at", "last_used_at")
+    list_display = ("name", "state", "expires_at", "key_id", "scope", "rate_limit", "last_used_at")
     list_filter = (StateFilter, "scope")
     search_fields = ("name", "key_id", "contact")
     ordering = ("-pk",)
@@ -112,7 +114,8 @@ class APIKeyAdmin(HistoryAdmin):
     def state(self, key: APIKey) -> str:
         """Return the state in a word, and whether all requests with the key are recorded."""
         until = key.recorded_until if key.is_recorded else None
-        return f"{key.state.label}, recorded until {until:%H:%M} UTC" if until else str(key.state.label)
+        shown = badge(key.state, key.state.label)
+        return format_html("{} recorded until {} UTC", shown, f"{until:%H:%M}") if until else shown
 
     def get_fields(self, _request: HttpRequest, obj: APIKey | None = None) -> list[Any]:
         """Return what a form shows: the digest never."""

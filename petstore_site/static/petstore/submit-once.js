@@ -9,4 +9,6 @@ document.addEventListener("submit", (event) => {
   }
   sent.add(event.target);
   event.target.setAttribute("aria-busy", "true"); // the button shows that it was pressed
+  const word = event.submitter?.dataset.busy;
+  if (word) event.submitter.textContent = word;
 });
