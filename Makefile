@@ -21,7 +21,7 @@ LEAST_COVERAGE := 95
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run test test-all test-nightly e2e screenshots fuzz mutants bench bench-report bench-import lint words openapi clients lock audit sbom clean
+.PHONY: help run test test-all test-nightly e2e screenshots fuzz chaos mutants bench bench-report bench-import lint words openapi clients lock audit sbom clean
 .PHONY: fast-sqlite fast-postgresql all-sqlite all-postgresql coverage django61 explore-sqlite explore-postgresql
 .PHONY: python port always
 
@@ -37,6 +37,8 @@ help:
 	@echo 'make screenshots'
 	@echo '              take the pictures of the back office, of a fresh store, into docs/images'
 	@echo 'make fuzz     test a new service against its description (FUZZ_ARGS="--cases 100000 --base URL --key KEY")'
+	@echo 'make chaos    break what the service depends on, and look whether it keeps its promises (as root; CHAOS=long:'
+	@echo '              as often as docs/operations.md promises; CHAOS_ARGS="stopped network_cut": only these)'
 	@echo 'make mutants  change the code in many places, one at a time, and list the changes that no test notices'
 	@echo 'make bench    compare the API with what other frameworks take (BENCH_ARGS="--rounds 2")'
 	@echo 'make bench-report'
@@ -239,6 +241,9 @@ screenshots: $(DEV)
 
 fuzz: $(DEV)
 	@$(APART) $(PY) -m tests.contract.fuzz $(FUZZ_ARGS)
+
+chaos: $(DEV)
+	@$(APART) $(PY) -m tests.chaos $(if $(filter long,$(CHAOS)),--long) $(CHAOS_ARGS)
 
 # The sample is the same in each run: the mutants of each function whose number ends in 7.
 MUTANTS_OF := '*__mutmut_*7'

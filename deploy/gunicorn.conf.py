@@ -34,6 +34,7 @@ def _forget_our_modules() -> None:
 _forget_our_modules()  # the code from before a SIGHUP
 sys.path.insert(0, str(ROOT))
 from petstore_site.configuration.env import Env, exit_with  # noqa: E402 - needs the path above
+from petstore_site.door.places import Places  # noqa: E402
 from petstore_site.door.reloading import Reloading, say_ready  # noqa: E402
 from petstore_site.door.worker import Worker  # noqa: E402
 
@@ -60,6 +61,7 @@ HOST = env.text("HOST", "127.0.0.1")
 PORT = env.integer("PORT", 8000, least=1, most=65535)
 METRICS_HOST = env.text("METRICS_HOST", "127.0.0.1")
 METRICS_PORT = env.integer("METRICS_PORT", 0, least=0, most=65535)
+SPARE_WORKER = env.flag("SPARE_WORKER", default=True)
 if METRICS_PORT == PORT:
     env.reject("METRICS_PORT", "must differ from PORT, because metrics are not public.")
 
@@ -100,8 +102,9 @@ env.exit_on_mistakes()
 # --- Starting, reloading and stopping --------------------------------------------------------------------------------
 
 
-def on_starting(_server: Arbiter) -> None:
-    """Stop if the address of the metrics is not available."""
+def on_starting(server: Arbiter) -> None:
+    """Make places for the workers. Stop if the address of the metrics is not available."""
+    server.places = Places(workers)
     if not METRICS_PORT or "GUNICORN_PID" in os.environ:  # a binary upgrade waits until the old master frees it
         return
     try:
@@ -117,11 +120,12 @@ def when_ready(server: Arbiter) -> None:
     if METRICS_PORT:
         os.environ["PROMETHEUS_MULTIPROC_DIR"] = tempfile.mkdtemp(prefix="petstore-metrics-", dir=worker_tmp_dir)
         _serve_metrics(server)
-    Reloading(server)
+    Reloading(server, with_spare=SPARE_WORKER)
 
 
 def on_reload(server: Arbiter) -> None:
-    """Serve the metrics again if their process ended."""
+    """Make places for the new workers. Serve the metrics again if their process ended."""
+    server.places = Places(workers)
     if METRICS_PORT and server.metrics_process.poll() is not None:
         _serve_metrics(server)
 
@@ -136,7 +140,8 @@ def _serve_metrics(server: Arbiter) -> None:
 
 
 def pre_fork(server: Arbiter, worker: Worker) -> None:
-    """Give the worker the lowest free number, which names its files of metrics."""
+    """Give the worker its places, and the lowest free number, which names its files of metrics."""
+    worker.places = server.places
     taken = {other.slot for other in server.WORKERS.values()}
     worker.slot = next(slot for slot in itertools.count(1) if slot not in taken)
 
@@ -149,10 +154,13 @@ def post_fork(_server: Arbiter, worker: Worker) -> None:
 
 
 def post_worker_init(worker: Worker) -> None:
-    """Load all addresses before the first request, so that a mistake in them stops the start."""
+    """Load all addresses before the first request, so that a mistake in them stops the start, and what is slow."""
     from django.urls import get_resolver  # noqa: PLC0415 - the master must not keep it
 
+    from petstore_site.public.health import known_migrations  # noqa: PLC0415
+
     get_resolver().url_patterns  # noqa: B018 - reading it loads them
+    known_migrations()
     say_ready(worker)
     worker.log.info("Worker ready (pid: %s)", worker.pid)
 

@@ -76,8 +76,7 @@ def failure_of(error: BaseException) -> Failure | None:
     state = sqlstate(error)
     if state is not None:
         return BROKEN if state.startswith("08") else FAILURE_BY_SQLSTATE.get(state)
-    no_reply = cause is not error and isinstance(error, (OperationalError, InterfaceError))
-    return BROKEN if no_reply else None
+    return BROKEN if isinstance(error, (OperationalError, InterfaceError)) else None
 
 
 def rejected_data(error: BaseException) -> bool:

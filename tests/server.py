@@ -38,9 +38,9 @@ def free_port() -> int:
         return port
 
 
-def until(condition: Callable[[], object]) -> None:
+def until(condition: Callable[[], object], *, seconds: float = SECONDS) -> None:
     """Wait until the condition holds."""
-    deadline = time.monotonic() + SECONDS
+    deadline = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < deadline
         time.sleep(0.02)
@@ -99,6 +99,7 @@ class Gunicorn:
             "WEB_CONCURRENCY": "2",
             "DATABASE_URL": _sqlite(folder),
             "LOG_FORMAT": "json",
+            "SPARE_WORKER": "false",
         } | variables
         command = [sys.executable, "-m", "gunicorn", "--config", f"{root}/deploy/gunicorn.conf.py"]
         with self.log.open("wb") as log:

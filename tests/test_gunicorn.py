@@ -92,6 +92,21 @@ def test_workers_count_together_and_the_public_port_shows_nothing(start: Start) 
         get(metrics_port, "/metrics")
 
 
+def test_a_spare_worker_replaces_one_that_is_killed(start: Start) -> None:
+    gunicorn = start(WEB_CONCURRENCY="1", SPARE_WORKER="true")
+    gunicorn.wait_until_ready(workers=2)
+    serving = gunicorn.workers()[0]
+    assert gunicorn.log.read_text().count("ASGI server listening") == 1, "the spare accepts nothing"
+    os.kill(serving, signal.SIGKILL)
+    assert get(gunicorn.port, "/livez")[0] == 200
+    assert len(gunicorn.workers()) <= 3
+    gunicorn.wait_until_ready(workers=3)  # there is a spare again
+    gunicorn.process.send_signal(signal.SIGHUP)
+    gunicorn.wait_until_ready(workers=5)
+    until(lambda: gunicorn.log.read_text().count("Worker exiting") == 2)  # the old spare too
+    assert get(gunicorn.port, "/livez")[0] == 200
+
+
 def test_reload_starts_new_code_and_rejects_code_that_would_not_start(start: Start, tmp_path: Path) -> None:
     root = tmp_path / "code"
     packages = {file.parent.name for file in ROOT.glob("*/__init__.py")} - {"tests", "benchmarks"}

@@ -94,6 +94,7 @@ class Server:
     binaries: Path = field(default_factory=find_binaries)
     account: pwd.struct_passwd | None = field(default_factory=_account)
     process: subprocess.Popen[bytes] | None = None
+    settings: Mapping[str, str] = field(default_factory=lambda: SETTINGS)
 
     @property
     def url(self) -> str:
@@ -113,7 +114,7 @@ class Server:
 
     def start(self) -> None:
         """Start the server and return when it accepts connections."""
-        options = [f"--{name}={value}" for name, value in SETTINGS.items()]
+        options = [f"--{name}={value}" for name, value in self.settings.items()]
         with (self.folder / "log").open("ab") as log:
             # A session of its own: a Ctrl-C in the terminal must reach the command first.
             self.process = subprocess.Popen(

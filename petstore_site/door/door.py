@@ -4,7 +4,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Awaitable, Callable, Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
 from django.core.exceptions import DisallowedHost
@@ -23,15 +23,19 @@ from petstore_site.door.threads import BusyError, Head, LateError, Threads
 from petstore_site.observing import STARTED, Seen, observe, request_id
 from petstore_site.plain_reads import PlainReads, Response
 from petstore_site.public import error_pages
-from petstore_site.public.health import livez
+from petstore_site.public.health import livez, readyz
 from petstore_site.request import Request
 from rest.errors import CODES, APIError, error_response
 from rest.limits import Counted, count, waits_for_cache
 from rest.statements import Row, Steps
 
+if TYPE_CHECKING:
+    from petstore_site.door.connections import Connections  # with SQLite, psycopg is never loaded
+
 logger = logging.getLogger(__name__)
 
 Send = Callable[[dict[str, Any]], Awaitable[None]]
+View = Callable[[HttpRequest], HttpResponse]
 
 CLOSE = ("Connection", "close")
 """What announces that the rest of a body will not be read."""
@@ -40,11 +44,13 @@ CLOSE = ("Connection", "close")
 class InLoop:
     """Wait in the event loop, with its own connections."""
 
-    def __init__(self, run: Callable[[Steps], Awaitable[list[Row]]]) -> None:
-        self._run = run
+    def __init__(self, connections: "Connections") -> None:
+        self._run = connections.run
+        self._admit = connections.admit
 
     async def find_key(self, header: str) -> CachedKey | None:
-        """Return the key that the header has."""
+        """Return the key that the header has; raises `BusyError` if the rows would take too long."""
+        self._admit()
         digest = digest_of(header)
         return await lookup.find_async(digest, self._run) if digest else None
 
@@ -70,14 +76,20 @@ class Door:
         """Respond to a request."""
         environ = environ_of(scope)
         environ[STARTED] = time.perf_counter()
-        if response := await self._respond(environ):
+        try:
+            response = await self._respond(environ)
+        except BusyError:
+            response = self._busy(environ)
+        if response:
             await _send(send, response)
         else:
             await self._leave_to_django(environ, receive, send)
 
     async def _respond(self, environ: Environ) -> Response | None:
         if environ["PATH_INFO"] == "/livez":
-            return self._make(environ, _livez, route="livez")
+            return self._make(environ, _checked(livez), route="livez")
+        if environ["PATH_INFO"] == "/readyz":  # not in one of the threads that may all hang
+            return await asyncio.to_thread(self._make, environ, _checked(readyz), route="readyz")
         return await self._plain_reads.respond(environ) if self._plain_reads else None
 
     async def _leave_to_django(self, environ: Environ, receive: Receive, send: Send) -> None:
@@ -100,8 +112,7 @@ class Door:
             await _send(send, (status, headers | dict([CLOSE]), body))
         except BusyError:
             environ["wsgi.input"].close()
-            metrics.count_given_up("no_thread")
-            await _send(send, self._make(environ, lambda request: error_pages.unavailable(request, 1)))
+            await _send(send, self._busy(environ))
         except LateError:
             metrics.count_given_up("deadline")
             late = self._make(
@@ -110,9 +121,11 @@ class Door:
             logger.warning("No response in time. The caller got a 503, the thread its database connection closed.")
             await _send(send, late)
 
-    def _make(
-        self, environ: Environ, view: Callable[[HttpRequest], HttpResponse], *, route: str = "", seen: bool = True
-    ) -> Response:
+    def _busy(self, environ: Environ) -> Response:
+        metrics.count_given_up("no_thread")
+        return self._make(environ, lambda request: error_pages.unavailable(request, 1))
+
+    def _make(self, environ: Environ, view: View, *, route: str = "", seen: bool = True) -> Response:
         """Return a response of our own, and say what became of the request unless a thread says it."""
         name = environ["HTTP_X_REQUEST_ID"] = request_id(environ.get("HTTP_X_REQUEST_ID", ""))
         begin_request(name)
@@ -131,12 +144,17 @@ class Door:
         return response.status_code, headers, response.content
 
 
-def _livez(request: HttpRequest) -> HttpResponse:
-    try:
-        request.get_host()
-    except DisallowedHost as error:
-        return error_pages.bad_request(request, error)
-    return livez(request)
+def _checked(view: View) -> View:
+    """Return the view with a check of the host before it."""
+
+    def check(request: HttpRequest) -> HttpResponse:
+        try:
+            request.get_host()
+        except DisallowedHost as error:
+            return error_pages.bad_request(request, error)
+        return view(request)
+
+    return check
 
 
 def _plain_reads(connections: int) -> PlainReads | None:
@@ -145,7 +163,7 @@ def _plain_reads(connections: int) -> PlainReads | None:
         return None
     from petstore_site.door.connections import Connections  # noqa: PLC0415 - with SQLite, psycopg is never loaded
 
-    return PlainReads(InLoop(Connections(connections).run))
+    return PlainReads(InLoop(Connections(connections)))
 
 
 async def _send(send: Send, response: Response) -> None:

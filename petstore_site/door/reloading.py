@@ -1,4 +1,4 @@
-"""Reload on SIGHUP: gunicorn's master would stop the old workers before the new ones respond.
+"""Reload on SIGHUP: gunicorn's master would stop the old workers before the new ones respond. Keep a spare worker.
 
 gunicorn's master imports this file, so that it must not import ours.
 """
@@ -26,9 +26,14 @@ class Reloading:
     The master goes on meanwhile. Signals that come while the code is checked lead to one more reload.
     """
 
-    def __init__(self, server: Arbiter) -> None:
-        """Take over the signal, and how the master keeps the number of workers."""
+    def __init__(self, server: Arbiter, *, with_spare: bool) -> None:
+        """Take over the signal, and how the master keeps the number of workers.
+
+        With a spare, one worker more is started when the others are ready. It waits for a place.
+        """
         self._server = server
+        self._with_spare = with_spare
+        self._spares = 0
         self._keep_number = server.manage_workers
         self._is_asked = False
         self._check: Check | None = None
@@ -51,7 +56,11 @@ class Reloading:
         if self._is_asked and not self._check:
             self._is_asked, self._check = False, Check()
         workers = self._server.WORKERS.values()
-        if len(workers) <= self._server.num_workers or all(map(is_ready, workers)):
+        are_ready = all(map(is_ready, workers))
+        if self._with_spare and are_ready and len(workers) == self._server.cfg.workers:
+            self._spares = 1
+        self._server.num_workers = self._server.cfg.workers + self._spares
+        if are_ready or len(workers) <= self._server.num_workers:
             self._keep_number()
 
     def _end_check(self, mistakes: list[str]) -> None:
@@ -59,7 +68,7 @@ class Reloading:
         for line in mistakes:
             self._server.log.error(line)
         if not mistakes:
-            self._old = dict(self._server.WORKERS)
+            self._old, self._spares = dict(self._server.WORKERS), 0
             try:
                 self._server.reload()
             finally:

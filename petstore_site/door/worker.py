@@ -4,6 +4,7 @@ gunicorn's master imports this file, so that it must not import ours: the worker
 """
 
 import asyncio
+import os
 from typing import Any
 from uuid import uuid4
 
@@ -12,6 +13,8 @@ from gunicorn.asgi.protocol import ASGIProtocol
 from gunicorn.http.errors import ParseException
 from gunicorn.util import http_date
 from gunicorn.workers import gasgi
+
+from petstore_site.door.places import Places
 
 HEAD_SECONDS = 10
 """How long a client may take to send the head of its first request."""
@@ -127,12 +130,26 @@ def _error(code: Any, request_id: str) -> bytes:
 gasgi.ASGIProtocol = Protocol  # gunicorn has no setting for it
 
 
+PLACE_SECONDS = 0.05
+"""How often a worker looks for a free place."""
+
+
 class Worker(gasgi.ASGIWorker):  # type: ignore[misc]
-    """A worker that stops without waiting long for idle connections."""
+    """A worker that waits for a place to serve in, and stops without waiting long for idle connections."""
+
+    places: Places
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
         self.protocols: set[Protocol] = set()
+
+    async def _serve(self) -> None:
+        while not self.places.take():
+            if not self.alive or self.ppid != os.getppid():
+                return
+            self.notify()
+            await asyncio.sleep(PLACE_SECONDS)
+        await super()._serve()
 
     async def _shutdown(self) -> None:
         self.loop.call_later(IDLE_SECONDS, self._close_idle)

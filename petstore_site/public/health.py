@@ -42,7 +42,7 @@ def readyz(_request: HttpRequest) -> HttpResponse:
 
     Requests can be served without the cache (docs/decisions/0010) and the replica (0055): they are `degraded` then.
     """
-    _known_migrations()  # the first time, reading the files takes longer than asking the database
+    known_migrations()  # the first time, reading the files takes longer than asking the database
     deadline = time.monotonic() + SECONDS
     running = {name: check.start() for name, check in CHECKS.items()}
     works = {name: _works(name, future, deadline) for name, future in running.items()}
@@ -101,7 +101,7 @@ def _database() -> bool:
 def _migrations() -> bool:
     with _own_connection() as database, database.cursor() as cursor:  # MigrationRecorder would use the thread's
         cursor.execute("SELECT app, name FROM django_migrations")
-        return _known_migrations() <= set(cursor.fetchall())
+        return known_migrations() <= set(cursor.fetchall())
 
 
 @contextmanager
@@ -117,7 +117,8 @@ def _own_connection() -> Iterator[BaseDatabaseWrapper]:
 
 
 @cache
-def _known_migrations() -> set[tuple[str, str]]:
+def known_migrations() -> set[tuple[str, str]]:
+    """Return app and name of all migrations that the code has."""
     return set(MigrationLoader(None).disk_migrations)
 
 

@@ -8,7 +8,8 @@ import psycopg
 import pytest
 from django.db import OperationalError, connection
 
-from rest.database_errors import breaker
+from petstore_site.door.threads import QUEUE_SECONDS, BusyError
+from rest.database_errors import BROKEN, breaker, failure_of
 from rest.statements import Row, Steps
 
 pytestmark = pytest.mark.skipif(connection.vendor != "postgresql", reason="plain reads of SQLite wait in a thread")
@@ -94,12 +95,28 @@ class TestConnections:
 
         using(0, none)
 
+    def test_who_would_wait_too_long_is_rejected_at_once(self) -> None:
+        async def waiting(connections: Any) -> list[Row]:
+            connections.admit()
+            connections._average_seconds = QUEUE_SECONDS
+            connections.admit()
+            asked = [asyncio.create_task(connections.run(pid())) for _ in range(3)]
+            await asyncio.sleep(0)
+            with pytest.raises(BusyError):
+                connections.admit()
+            await asyncio.gather(*asked)
+            connections.admit()
+            return []
+
+        using(1, waiting)
+
     def test_nothing_is_tried_a_moment_after_a_failure(self) -> None:
         breaker.fail()
 
         async def refused(connections: Any) -> list[Row]:
-            with pytest.raises(OperationalError):
+            with pytest.raises(OperationalError) as raised:
                 await connections.run(pid())
+            assert failure_of(raised.value) is BROKEN, "503: the key's other callers get this error too"
             return []
 
         using(1, refused)

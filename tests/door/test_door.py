@@ -212,8 +212,16 @@ def test_livez_needs_no_thread(application: Application, monkeypatch: pytest.Mon
     assert (got.status, got.body, got.headers["Content-Length"]) == (200, b'{"status": "alive"}', "19")
 
 
-def test_livez_of_a_foreign_host_is_rejected(application: Application) -> None:
-    got = asyncio.run(ask(Door(application, 1), scope("/livez", host="evil.example")))
+@pytest.mark.django_db(transaction=True)
+def test_readyz_needs_no_thread_either(application: Application, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(threads, "QUEUE_SECONDS", 0)
+    got = asyncio.run(ask(Door(application, 1), scope("/readyz")))
+    assert (got.status, json.loads(got.body)["status"]) == (200, "ready")
+
+
+@pytest.mark.parametrize("path", ["/livez", "/readyz"])
+def test_the_health_of_a_foreign_host_is_rejected(application: Application, path: str) -> None:
+    got = asyncio.run(ask(Door(application, 1), scope(path, host="evil.example")))
     assert (got.status, json_of(got)) == (400, error("bad_request", "The request is malformed.", 400))
 
 

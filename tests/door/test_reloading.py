@@ -20,6 +20,7 @@ class Master:
 
     def __init__(self, workers: int) -> None:
         self.num_workers = workers
+        self.cfg = SimpleNamespace(workers=workers)
         self.numbers = count()
         self.WORKERS: dict[int, Any] = {}
         self.start(workers)
@@ -39,7 +40,7 @@ class Master:
         """Start as many new workers, and wait for the end of the old ones, as gunicorn does."""
         self.reloads += 1
         old = set(self.WORKERS)
-        self.start(self.num_workers)
+        self.start(self.cfg.workers)
         self.manage_workers()
         assert not old & set(self.WORKERS), "it would wait for the old ones"
 
@@ -47,9 +48,8 @@ class Master:
 @pytest.fixture
 def master() -> Iterator[Master]:
     master = Master(2)
-    Reloading(master)
-    for each in master.WORKERS.values():
-        say_ready(each)
+    Reloading(master, with_spare=False)
+    get_ready(master)
     yield master
     for each in master.WORKERS.values():
         each.tmp.close()
@@ -64,6 +64,11 @@ def is_done(monkeypatch: pytest.MonkeyPatch) -> mock.Mock:
     monkeypatch.setattr(reloading, "Check", check)
     done: mock.Mock = check.return_value.is_done
     return done
+
+
+def get_ready(master: Master) -> None:
+    for each in master.WORKERS.values():
+        say_ready(each)
 
 
 def manage_until(master: Master, condition: Callable[[], object]) -> None:
@@ -103,11 +108,32 @@ def test_several_signals_lead_to_one_reload_more(master: Master, is_done: mock.M
         master.handle_hup()
     is_done.return_value = True
     settle(master, reloads=2)
-    for each in master.WORKERS.values():
-        say_ready(each)
+    get_ready(master)
     for _ in range(3):
         master.manage_workers()
     assert master.reloads == 2
+
+
+@pytest.mark.usefixtures("is_done")
+def test_a_spare_is_started_when_the_others_are_ready(master: Master) -> None:
+    """Also after a reload, which first ends all old workers with their spare."""
+    del master.manage_workers, master.handle_hup
+    Reloading(master, with_spare=True)
+    master.manage_workers()
+    assert master.num_workers == 3
+    master.start(1)
+    master.manage_workers()
+    assert master.num_workers == 3
+    get_ready(master)
+    master.handle_hup()
+    settle(master, reloads=1)
+    get_ready(master)
+    master.manage_workers()
+    assert master.num_workers == 2
+    for old in range(3):
+        master.WORKERS.pop(old).tmp.close()
+    master.manage_workers()
+    assert master.num_workers == 3
 
 
 def test_code_that_would_not_start_is_not_loaded(master: Master, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,15 +4,14 @@ import os
 import signal
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, contextmanager
-from typing import NamedTuple
 
-import psycopg
 import pytest
 
-from tests.server import Answer, Gunicorn, manage, running_server, until
+from tests.outages import frozen, standby_lost
+from tests.server import Gunicorn, manage, running_server, until
+from tests.timed import Timed, at_once, timed
 from tests.with_postgresql import Server
 
 LONGEST = 7.0
@@ -22,13 +21,6 @@ SLACK = 1.0
 """Seconds for a machine that is busy with other tests."""
 
 UNAVAILABLE = {"code": "unavailable", "message": "The service is temporarily unavailable.", "status": 503}
-
-
-class Timed(NamedTuple):
-    """A response, and how long it took."""
-
-    answer: Answer
-    seconds: float
 
 
 @pytest.fixture(scope="module")
@@ -45,11 +37,6 @@ def key(service: Gunicorn) -> str:
     return str(service.manage_json("issue_api_key", "Caller")["key"])
 
 
-def timed(send: Callable[[], Answer]) -> Timed:
-    begun = time.monotonic()
-    return Timed(send(), time.monotonic() - begun)
-
-
 def get(service: Gunicorn, key: str, path: str = "/v1/pets") -> Timed:
     return timed(lambda: service.get(path, key))
 
@@ -62,15 +49,17 @@ def livez(service: Gunicorn) -> Timed:
     return timed(lambda: service.send("GET", "/livez"))
 
 
-def at_once(*sends: Callable[[], Timed]) -> list[Timed]:
-    with ThreadPoolExecutor(len(sends)) as pool:
-        return [future.result() for future in [pool.submit(send) for send in sends]]
-
-
 def assert_alive(service: Gunicorn) -> None:
     """`/livez` needs neither the database nor a thread."""
     alive = livez(service)
     assert (alive.answer.status, alive.seconds < 0.2 + SLACK) == (200, True), alive
+
+
+def assert_not_ready(service: Gunicorn) -> None:
+    """`/readyz` says so within a second, also while all threads hang."""
+    ready = timed(lambda: service.send("GET", "/readyz"))
+    assert (ready.answer.status, ready.answer.json()["message"]) == (503, "Not ready: database, migrations.")
+    assert ready.seconds < 1 + SLACK / 4
 
 
 def assert_well(service: Gunicorn, key: str) -> None:
@@ -104,9 +93,10 @@ def test_a_frozen_database_holds_no_request_longer_than_the_limit(
     assert_well(service, key)
     with frozen(postgresql), ThreadPoolExecutor(1) as pool:
         callers = pool.submit(at_once, *[lambda: get(service, key)] * 20, *[lambda: post(service, key)] * 10)
-        for _ in range(5):
+        for _ in range(3):
             time.sleep(0.5)
             assert_alive(service)
+            assert_not_ready(service)
         answers = callers.result()
         assert {each.answer.status for each in answers} == {503}
         assert max(each.seconds for each in answers) < LONGEST + SLACK
@@ -143,32 +133,3 @@ def test_a_server_that_is_told_to_stop_amid_a_hang(postgresql: Server, key: str,
             stopping.process.wait(30)
             assert time.monotonic() - begun < 12
             assert late.result().answer.status == 503
-
-
-@contextmanager
-def frozen(postgresql: Server) -> Iterator[None]:
-    """Stop all processes of the server in the block, as a silent partition would."""
-    assert postgresql.process
-    with closing(psycopg.connect(postgresql.url)) as connection:
-        backends = [
-            row[0] for row in connection.execute("SELECT pid FROM pg_stat_activity WHERE pid <> pg_backend_pid()")
-        ]
-    processes = [postgresql.process.pid, *backends]
-    for process in processes:
-        os.kill(process, signal.SIGSTOP)
-    try:
-        yield
-    finally:
-        for process in processes:
-            os.kill(process, signal.SIGCONT)
-
-
-@contextmanager
-def standby_lost(postgresql: Server) -> Iterator[None]:
-    """Let every COMMIT of new connections in the block wait for a standby that is not there."""
-    with closing(psycopg.connect(postgresql.url, user="postgres", autocommit=True)) as connection:
-        for change in ("SET synchronous_commit = on", "RESET synchronous_commit"):
-            connection.execute(f"ALTER ROLE petstore {change}")
-            connection.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'petstore'")
-            if change.startswith("SET"):
-                yield

@@ -1,15 +1,15 @@
 """`/readyz` within a second, whatever happens to PostgreSQL."""
 
 import os
-import signal
 import time
 from collections.abc import Iterator
-from contextlib import closing, suppress
+from contextlib import closing
 
 import psycopg
 import pytest
 
 from tests.conftest import error
+from tests.outages import frozen
 from tests.server import Answer, Gunicorn, manage, running_server, until
 from tests.with_postgresql import Server
 
@@ -36,19 +36,10 @@ def is_ready(service: Gunicorn) -> bool:
 
 def test_frozen(service: Gunicorn, postgresql: Server) -> None:
     assert is_ready(service)
-    with closing(psycopg.connect(postgresql.url)) as connection:
-        backends = [row[0] for row in connection.execute("SELECT pid FROM pg_stat_activity")]
-    assert postgresql.process
-    processes = [postgresql.process.pid, *backends]
-    for process in processes:
-        _signal(process, signal.SIGSTOP)
-    try:
+    with frozen(postgresql):
         for _ in range(8):  # more than there are threads: a check that hangs must not keep one
             answer = ready(service)
             assert (answer.status, answer.json()) == (503, BROKEN)
-    finally:
-        for process in processes:
-            _signal(process, signal.SIGCONT)
     until(lambda: is_ready(service))
 
 
@@ -68,8 +59,3 @@ def test_stopped(service: Gunicorn, postgresql: Server) -> None:
     finally:
         postgresql.start()
     until(lambda: is_ready(service))
-
-
-def _signal(process: int, number: signal.Signals) -> None:
-    with suppress(ProcessLookupError):
-        os.kill(process, number)

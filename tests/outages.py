@@ -1,0 +1,43 @@
+"""What happens to a PostgreSQL of our own."""
+
+import os
+import signal
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
+
+import psycopg
+
+from tests.with_postgresql import Server
+
+
+@contextmanager
+def frozen(postgresql: Server) -> Iterator[None]:
+    """Stop all processes of the server in the block, as a silent partition would."""
+    assert postgresql.process
+    with closing(psycopg.connect(postgresql.url)) as connection:
+        backends = [
+            row[0] for row in connection.execute("SELECT pid FROM pg_stat_activity WHERE pid <> pg_backend_pid()")
+        ]
+    processes = [postgresql.process.pid, *backends]
+    _send(processes, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        _send(processes, signal.SIGCONT)
+
+
+def _send(processes: list[int], number: signal.Signals) -> None:
+    for process in processes:
+        with suppress(ProcessLookupError):
+            os.kill(process, number)
+
+
+@contextmanager
+def standby_lost(postgresql: Server) -> Iterator[None]:
+    """Let every COMMIT of new connections in the block wait for a standby that is not there."""
+    with closing(psycopg.connect(postgresql.url, user="postgres", autocommit=True)) as connection:
+        for change in ("SET synchronous_commit = on", "RESET synchronous_commit"):
+            connection.execute(f"ALTER ROLE petstore {change}")
+            connection.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'petstore'")
+            if change.startswith("SET"):
+                yield

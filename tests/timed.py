@@ -1,0 +1,35 @@
+"""Requests and how long they took."""
+
+import http.client
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import NamedTuple
+
+from tests.server import Answer
+
+LOST = Answer(0, http.client.HTTPMessage(), b"")
+"""What a caller has whose connection ended without a response."""
+
+
+class Timed(NamedTuple):
+    """A response, and how long it took."""
+
+    answer: Answer
+    seconds: float
+    begun: float = 0.0
+    """By the monotonic clock."""
+
+
+def timed(send: Callable[[], Answer]) -> Timed:
+    begun = time.monotonic()
+    try:
+        answer = send()
+    except (OSError, http.client.HTTPException):
+        answer = LOST
+    return Timed(answer, time.monotonic() - begun, begun)
+
+
+def at_once(*sends: Callable[[], Timed]) -> list[Timed]:
+    with ThreadPoolExecutor(len(sends)) as pool:
+        return [future.result() for future in [pool.submit(send) for send in sends]]
