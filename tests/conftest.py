@@ -51,8 +51,20 @@ SLOW_ON_EACH_DATABASE = (
 )
 """Tests that take long and depend on transactions and locks: `make test-all` runs them on each database."""
 
-SLOW_ON_POSTGRESQL = ("staff/test_roles.py",)
-"""Tests that compare or empty all tables hundreds of times: `make test` runs them on SQLite only."""
+SLOW_ON_POSTGRESQL = (
+    "apikeys/test_history.py",
+    "pets/importing/",
+    "pets/test_admin_export.py",
+    "pets/test_admin_imports.py",
+    "pets/test_demo.py",
+    "pets/test_export.py",
+    "portal/",
+    "staff/test_roles.py",
+    "test_dashboard.py",
+    "test_lookups.py",
+    "test_search.py",
+)
+"""Tests that read many files, pages or tables: `make test` runs them on SQLite only, `make test-all` on each database."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -20,8 +20,11 @@ HEAD_SECONDS = 10
 """How long a client may take to send the head of its first request."""
 
 
-IDLE_SECONDS = 1
-"""How long idle connections stay open when the worker stops: what is on its way there is still responded to."""
+IDLE_SECONDS = 3
+"""How long idle connections stay open when the worker stops: longer than in a proxy (deploy/nginx/petstore.conf).
+
+Who sends a request on a connection that is just being closed gets no response.
+"""
 
 
 class Protocol(ASGIProtocol):  # type: ignore[misc]  # gunicorn has no types
