@@ -107,6 +107,17 @@ def test_a_spare_worker_replaces_one_that_is_killed(start: Start) -> None:
     assert get(gunicorn.port, "/livez")[0] == 200
 
 
+def test_a_spare_worker_serves_while_the_one_before_still_ends(start: Start) -> None:
+    gunicorn = start(WEB_CONCURRENCY="1", SPARE_WORKER="true")
+    gunicorn.wait_until_ready(workers=2)
+    with socket.create_connection(("127.0.0.1", gunicorn.port)):
+        assert get(gunicorn.port, "/livez")[0] == 200
+        os.kill(gunicorn.workers()[0], signal.SIGTERM)
+        until(lambda: "Worker shutting down" in gunicorn.log.read_text())
+        assert get(gunicorn.port, "/livez")[0] == 200
+        assert "Worker exiting" not in gunicorn.log.read_text()
+
+
 def test_reload_starts_new_code_and_rejects_code_that_would_not_start(start: Start, tmp_path: Path) -> None:
     root = tmp_path / "code"
     packages = {file.parent.name for file in ROOT.glob("*/__init__.py")} - {"tests", "benchmarks"}

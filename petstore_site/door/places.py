@@ -20,6 +20,10 @@ class Places:
         """Take a free place for this process, if there is one."""
         return any(self._is_taken(place) for place in range(self._number))
 
+    def leave(self) -> None:
+        """Free the place of this process, which goes on with the requests that it has."""
+        fcntl.lockf(self._file, fcntl.LOCK_UN)
+
     def _is_taken(self, place: int) -> bool:
         try:
             fcntl.lockf(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, place, os.SEEK_SET)

@@ -155,6 +155,7 @@ class Worker(gasgi.ASGIWorker):  # type: ignore[misc]
         await super()._serve()
 
     async def _shutdown(self) -> None:
+        self.places.leave()
         self.loop.call_later(IDLE_SECONDS, self._close_idle)
         await super()._shutdown()
 
