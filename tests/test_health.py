@@ -84,6 +84,13 @@ def test_a_database_that_cannot_be_written_is_not_ready(
 
 
 @pytest.mark.django_db(transaction=True)
+def test_the_checks_never_lock_each_other_out(client: Client) -> None:
+    """SQLite locks its file while it opens the first connection and closes the last one."""
+    connection.close()
+    assert {client.get("/readyz").status_code for _ in range(100)} == {200}
+
+
+@pytest.mark.django_db(transaction=True)
 def test_an_import_that_writes_is_no_reason_not_to_be_ready(client: Client) -> None:
     with transaction.atomic():
         CategoryFactory()

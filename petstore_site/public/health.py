@@ -90,6 +90,7 @@ def _database() -> bool:
         if database.vendor == "postgresql":
             cursor.execute("SELECT current_setting('transaction_read_only')")
             return bool(cursor.fetchone() == ("off",))
+        cursor.execute("PRAGMA busy_timeout = 0")
         try:
             cursor.execute("BEGIN IMMEDIATE")
         except OperationalError as error:
@@ -108,8 +109,8 @@ def _migrations() -> bool:
 def _own_connection() -> Iterator[BaseDatabaseWrapper]:
     """Open another connection: what hangs must not keep the connection of a request."""
     database = connection.copy()
-    if database.vendor == "sqlite":
-        database.settings_dict["OPTIONS"]["timeout"] = 0
+    if database.vendor == "sqlite":  # opening one waits while the last other one is being closed
+        database.settings_dict["OPTIONS"]["timeout"] = SECONDS
     try:
         yield database
     finally:
