@@ -58,7 +58,7 @@ def reloaded(*, long: bool) -> Iterator[Row]:
         with Flood(nginx.plain, mix, connections=8) as flood:
             for _ in range(times):
                 _reload(store.service)
-            until(lambda: len(flood.calls) >= requests)
+            until(lambda: len(flood.calls) >= requests, seconds=600)
         failed = [call for call in flood.calls if call.status not in {200, 201}]
         yield Row(
             "a reload fails no request", f"SIGHUP {times} times behind nginx, 8 callers",
