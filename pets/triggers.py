@@ -11,8 +11,9 @@ from django.db import connection
 TRIGGERS = {"pet_added", "pet_changed", "pet_removed"}
 
 # One row for each group of animals and nothing updated: two writers never wait for each other. The path is fixed as
-# pg_restore has none when it writes rows. What was is held against what is by EXCEPT: a session keeps the plan of its
-# first change, and a join that was planned for one animal compares each of ten thousand with each.
+# pg_restore has none when it writes rows. A session keeps the plan of its first change, and a join that was planned for
+# one animal compares each of ten thousand with each: sales are deleted with EXECUTE, which plans anew, and what was is
+# held against what is by EXCEPT.
 POSTGRESQL = """
 CREATE FUNCTION pet_added() RETURNS trigger LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
 BEGIN
@@ -25,9 +26,11 @@ CREATE FUNCTION pet_removed() RETURNS trigger LANGUAGE plpgsql SET search_path F
 BEGIN
     INSERT INTO pets_stockmovement (day, category_id, status, animals)
     SELECT (created_at AT TIME ZONE 'UTC')::date, category_id, status, -count(*) FROM old_rows GROUP BY 1, 2, 3;
-    WITH ended AS (DELETE FROM pets_sale s USING old_rows o WHERE o.status = 'sold' AND s.pet_id = o.id
-                   RETURNING s.pet_id, s.day, o.updated_at)
-    INSERT INTO pets_endedsale (pet_id, day, ended_at) SELECT * FROM ended;
+    EXECUTE $ended$
+        WITH ended AS (DELETE FROM pets_sale s USING old_rows o WHERE o.status = 'sold' AND s.pet_id = o.id
+                       RETURNING s.pet_id, s.day, o.updated_at)
+        INSERT INTO pets_endedsale (pet_id, day, ended_at) SELECT * FROM ended
+    $ended$;
     RETURN NULL;
 END $$;
 
@@ -39,9 +42,11 @@ BEGIN
           UNION ALL SELECT created_at, category_id, status, -1 FROM old_rows) rows
     GROUP BY 1, 2, 3 HAVING sum(animals) <> 0;
     IF EXISTS (SELECT FROM old_rows WHERE status = 'sold') THEN
-        WITH ended AS (DELETE FROM pets_sale USING new_rows WHERE pet_id = id AND status <> 'sold'
-                       RETURNING pet_id, day, updated_at)
-        INSERT INTO pets_endedsale (pet_id, day, ended_at) SELECT * FROM ended;
+        EXECUTE $ended$
+            WITH ended AS (DELETE FROM pets_sale USING new_rows WHERE pet_id = id AND status <> 'sold'
+                           RETURNING pet_id, day, updated_at)
+            INSERT INTO pets_endedsale (pet_id, day, ended_at) SELECT * FROM ended
+        $ended$;
     END IF;
     INSERT INTO pets_sale (pet_id, day)
     SELECT id, (now() AT TIME ZONE 'UTC')::date FROM (SELECT id FROM new_rows WHERE status = 'sold'

@@ -26,7 +26,8 @@ def end_session(page: Page) -> None:
 
 
 def sign_in_here(page: Page) -> None:
-    """Sign in on the page that is open, which leads back."""
+    """Sign in on the page that comes, which leads back."""
+    page.wait_for_url("**/sign-in/**")
     page.get_by_label("Username:").fill(STAFF)
     page.get_by_label("Password:").fill(PASSWORD)
     page.get_by_role("button", name="Log in", exact=True).click()
@@ -59,6 +60,7 @@ def test_a_form_comes_back_after_the_session_ended_and_goes_when_it_is_sent(own_
     page.get_by_role("option", name="Dogs", exact=True).click()
     page.get_by_role("button", name="Save", exact=True).click()
     expect(page.locator(".messagelist")).to_contain_text("Typed before")
+    page.wait_for_load_state()  # its script runs when the whole page is there
     assert drafts(page) == {}
     page.goto(f"{PETS}add/")
     expect(page.get_by_label("Name:")).to_have_value("")
