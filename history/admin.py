@@ -86,7 +86,7 @@ def _parameters(filter_class: Any) -> Sequence[str]:
 class HistoryAdmin(OfficeAdmin, SimpleHistoryAdmin):  # type: ignore[misc]  # the library has no types
     """Shows who did what, and every former state, for reading only."""
 
-    object_history_list_template = "admin/history.html"
+    object_history_template = "admin/history.html"
 
     def history_view_title(self, _request: HttpRequest, obj: Any) -> str:
         """Return the heading."""

@@ -1,5 +1,6 @@
 """The search at the top: each kind of thing in a group, and only what its user can see."""
 
+import re
 from typing import Any
 
 import pytest
@@ -45,6 +46,15 @@ def test_each_role_finds_what_it_can_see(shop: Any, role: str, groups: dict[str,
 @pytest.mark.parametrize("needle", ["shop-1", "{rex.pk}"])
 def test_animals_are_found_by_reference_and_id(shop: Any, needle: str) -> None:
     assert found("Viewer", needle.format(rex=shop[0])) == {"Animals": ["Rex"]}
+
+
+def test_each_result_has_the_icon_of_its_kind(shop: Any) -> None:
+    CategoryFactory(name="Rexes of the sea", icon="fish")
+    PetFactory(name="Rexina", category=CategoryFactory(name="Cats", icon="cat"))
+    client = Client()
+    client.force_login(member("ada", "Administrator"))
+    page = client.get(SEARCH, {"q": "rex"}).content.decode()
+    assert re.findall('class="mark"><svg.*?#i-([a-z-]+)', page) == ["cat", "paw-print", "key-round", "tags", "fish"]
 
 
 def test_a_key_is_found_by_its_id(shop: Any) -> None:

@@ -6,6 +6,7 @@ from django.contrib import admin, messages
 from django.contrib.admin.actions import delete_selected
 from django.contrib.admin.options import IncorrectLookupParameters
 from django.core.exceptions import PermissionDenied
+from django.db.models import Exists, OuterRef
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.http.response import HttpResponseBase
 from django.template.response import TemplateResponse
@@ -20,7 +21,7 @@ from pets.admin import bulk, deleted, listing, status, story, views
 from pets.admin.beside import Beside, neighbours
 from pets.admin.downloads import TooManyError, download
 from pets.exporting import FileFormat
-from pets.models import Pet, PetStatus, Sale
+from pets.models import BulkChange, Pet, PetStatus, Sale
 from pets.statements import FIELDS
 
 DELETED_AT_ONCE = 500
@@ -165,8 +166,10 @@ class PetAdmin(ChangesAdmin):
         return delete_selected(self, request, queryset)
 
     def get_history_queryset(self, *args: Any) -> Any:
-        """Return the changes with the imports and bulk changes they came from."""
-        return super().get_history_queryset(*args).select_related("import_run", "bulk_change")
+        """Return the changes with the imports and bulk changes they came from, and whether these are undone."""
+        rows = super().get_history_queryset(*args).select_related("import_run", "bulk_change")
+        undone = BulkChange.objects.filter(undo_of=OuterRef("bulk_change"))
+        return rows.defer("import_run__rejects", "bulk_change__left").annotate(is_undone=Exists(undone))
 
 
 def _may_export(request: Any) -> bool:

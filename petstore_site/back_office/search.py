@@ -27,11 +27,12 @@ REQUEST_ID = re.compile("[A-Za-z0-9._-]{16,128}")
 
 
 class Found(NamedTuple):
-    """A result, and a note to choose between results of the same name."""
+    """A result, a note to choose between results of the same name, and the icon of its category."""
 
     label: str
     address: str
     note: str = ""
+    icon: str = ""
 
 
 class Group(NamedTuple):
@@ -49,7 +50,8 @@ class Group(NamedTuple):
 def _animals(needle: str) -> Iterator[Found]:
     for pet in Pet.objects.filter(pk__in=newest_matching(needle, MOST)).select_related("category").order_by("-pk"):
         note = ", ".join(filter(None, [pet.get_status_display(), pet.category.name, pet.external_reference]))
-        yield Found(pet.name, reverse("admin:pets_pet_change", args=[pet.pk]), f"{note}, ID {pet.pk}")
+        page = reverse("admin:pets_pet_change", args=[pet.pk])
+        yield Found(pet.name, page, f"{note}, ID {pet.pk}", pet.category.icon)
 
 
 def _keys(needle: str) -> Iterator[Found]:
@@ -59,7 +61,8 @@ def _keys(needle: str) -> Iterator[Found]:
 
 def _categories(needle: str) -> Iterator[Found]:
     for category in Category.objects.filter(name__icontains=needle)[:MOST]:
-        yield Found(category.name, reverse("admin:categories_category_change", args=[category.pk]))
+        page = reverse("admin:categories_category_change", args=[category.pk])
+        yield Found(category.name, page, icon=category.icon)
 
 
 def _requests(needle: str) -> Iterator[Found]:

@@ -18,6 +18,7 @@ from django.views.decorators.http import require_safe
 from history.admin import RecordAdmin
 from petstore_site.apikeys.routes import address_of
 from petstore_site.request_desk.models import KEPT, MOST_RECORDS, RecordGap, RequestRecord
+from petstore_site.request_desk.story import Story, alike, story_of
 
 LISTED = 10_000
 """Records that the list shows, so that its filters and its count stay quick; the desk finds them all."""
@@ -101,12 +102,14 @@ class RequestRecordAdmin(RecordAdmin):
             raise PermissionDenied
         form = DeskForm(request.GET if "request_id" in request.GET else None)
         asked = form.cleaned_data["request_id"] if form.is_valid() else ""
+        found = _find(asked)
         context = self.admin_site.each_context(request) | {
-            "title": "Look up a request",
+            "title": "Request desk",
             "opts": self.opts,
             "form": form,
             "asked": asked,
-            "found": _find(asked),
+            "found": found,
+            "alike": alike(found[0].record) if found else [],
             "most_found": MOST_FOUND,
             "most_records": f"{MOST_RECORDS:,}",
             "kept": KEPT.days,
@@ -116,8 +119,8 @@ class RequestRecordAdmin(RecordAdmin):
         return TemplateResponse(request, "admin/request_desk/requestrecord/desk.html", context)
 
 
-def _find(request_id: str) -> list[dict[str, Any]]:
+def _find(request_id: str) -> list[Story]:
     if not request_id:
         return []
     records = RequestRecord.objects.kept().filter(request_id=request_id).select_related("key").order_by("-pk")
-    return [{"record": record, "address": address_of(record.route)} for record in records[:MOST_FOUND]]
+    return [story_of(record) for record in records[:MOST_FOUND]]

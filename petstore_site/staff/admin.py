@@ -112,6 +112,7 @@ class MemberAdmin(OfficeAdmin, UserAdmin):
     add_fieldsets = [(None, {"fields": ["username", "first_name", "last_name", "email", "groups"]})]
     list_display = ["username", "roles", "active", "full_name", "email", "last_login"]
     list_filter = ["is_active", "is_superuser", ("groups", RoleFilter)]
+    actions = None
     filter_horizontal = ()
     fieldsets = [
         (None, {"fields": ["username", "first_name", "last_name", "email"]}),
@@ -269,6 +270,7 @@ class RoleAdmin(OfficeAdmin, GroupAdmin):
 
     filter_horizontal = ()
     list_display = ["role"]
+    actions = None
 
     @admin.display(description="role", ordering="name")
     def role(self, group: Group) -> str:

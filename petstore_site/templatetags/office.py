@@ -50,6 +50,13 @@ def door(actor: str) -> str:
 
 
 @register.filter
+def face(actor: str) -> str:
+    """Return the icon of what acts, nothing for a person."""
+    faces = {"staff": "", "key": "key-round", "import": "file-up", "undo": "undo-2"}
+    return faces.get(actor.split(" ", 1)[0], "activity")
+
+
+@register.filter
 def initials(user: Any) -> str:
     """Return two letters for a person."""
     words = user.get_full_name().split() or [user.get_username()]

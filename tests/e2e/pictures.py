@@ -25,9 +25,10 @@ from tests.server import ROOT, Gunicorn, running_server
 KEYS = "/admin/apikeys/apikey/"
 DESK = "/admin/request_desk/requestrecord/"
 LOST = "3f9a1c52e8b74d06a1e5c0d9b2f47a83"
-"""The X-Request-ID of the request that the desk shows."""
+ADDED = "c5da4ddbc01b4e7d87378132bd5b7a15"
+"""The X-Request-IDs of the requests that the desk shows: one was rejected, one added an animal."""
 
-DARK = {"overview", "animals", "animal", "key", "sign-in"}
+DARK = {"overview", "animals", "animal", "animal-history", "key", "request", "sign-in"}
 HEIGHTS = {1440: 900, 1024: 768, 820: 1180, 768: 1024, 390: 844}
 COLOURS = 200
 
@@ -85,8 +86,10 @@ def furnish(server: Gunicorn) -> Keys:
 def call(server: Gunicorn, keys: Keys) -> None:
     """Send what callers send: animals, a wrong one, and reads by both keys of a rotation."""
     for name, status in (("Señor Bigotes", "available"), ("Мурка", "available"), ("Żółwik", "pending")):
-        server.post("/v1/pets", keys.partner, {"name": name, "categoryId": 3, "status": status})
-    server.post("/v1/pets", keys.shop, {"name": "Rex", "categoryId": 999}, X_Request_ID=LOST)
+        request_id = {"X_Request_ID": ADDED} if name == "Мурка" else {}
+        server.post("/v1/pets", keys.partner, {"name": name, "categoryId": 3, "status": status}, **request_id)
+    for request_id in ({}, {}, {"X_Request_ID": LOST}, {}):
+        server.post("/v1/pets", keys.shop, {"name": "Rex", "categoryId": 999}, **request_id)
     for key in (keys.old, keys.new, keys.shop, keys.partner) * 3:
         server.get("/v1/pets?limit=3", key)
         server.get("/v1/pets/1", key)
@@ -268,6 +271,7 @@ PAGES: dict[str, Callable[[Page], None]] = {
     "key-revoke": first_of(f"{KEYS}?q=Web", "Revoke"),
     "requests": at(DESK),
     "request": at(f"{DESK}desk/?request_id={LOST}"),
+    "request-added": at(f"{DESK}desk/?request_id={ADDED}"),
     "request-missing": at(f"{DESK}desk/?request_id=nobody-sent-this"),
     "usage": at("/admin/apikeys/keyusage/"),
     "staff": at("/admin/auth/user/"),

@@ -1,5 +1,7 @@
 """What a browser in the back office does, and what is true of the history afterwards."""
 
+import html
+import re
 from typing import Any
 
 from django.contrib.auth.models import Permission, User
@@ -28,6 +30,24 @@ def seen(thing: Pet | Category) -> int:
 def told(answer: Any) -> list[str]:
     """Return the messages of the page that a response leads to."""
     return [str(message) for message in answer.context["messages"]]
+
+
+def text_of(markup: str) -> str:
+    """Return what is read, with its blanks tidied."""
+    words = " ".join(html.unescape(re.sub("<[^>]*>", " ", markup)).split())
+    return re.sub(" (?=[.,])", "", words)
+
+
+def history_told(client: Client, page: str) -> dict[str, list[list[str]]]:
+    """Return by day the cells of each row of the history, but for the time. What only a phone shows is left out."""
+    shown = re.sub('(?s)<div class="only-narrow.*?</div>', "", client.get(f"{page}history/").content.decode())
+    return {
+        text_of(day): [
+            [text_of(cell) for cell in re.findall("(?s)<td.*?</td>", row)[1:]]
+            for row in re.findall('(?s)<tr class="a-change">.*?</tr>', rows)
+        ]
+        for day, rows in re.findall('(?s)class="day">(.*?)</th>(.*?)</tbody>', shown)
+    }
 
 
 def form_of(pet: Pet, **changed: Any) -> dict[str, Any]:

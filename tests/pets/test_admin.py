@@ -2,14 +2,17 @@
 
 import html
 import re
+from datetime import timedelta
 
 import pytest
 from django.test import Client
+from django.utils import timezone
 
 from categories.models import Category
-from pets.models import ImportRun, Pet
+from pets.admin.animals import PetAdmin
+from pets.models import BulkChange, ImportRun, Pet
 from tests.factories import CategoryFactory, PetFactory
-from tests.pets.office import seen
+from tests.pets.office import click, history_told, member, seen, text_of
 
 HOSTILE = ["<script>alert(1)</script>", '"><img src=x onerror=alert(1)>', "{{ 7*7 }}", "\u202eevil", "=1+1"]
 
@@ -96,13 +99,74 @@ def test_the_history_page_tells_who_when_what_and_from_where(staff: Client, cate
     other = CategoryFactory(name="<b>Dogs</b>")
     data = {"name": "Rex", "category": other.pk, "status": "sold", "external_reference": "", "seen": seen(pet)}
     staff.post(f"/admin/pets/pet/{pet.pk}/change/", data, headers={"X-Request-ID": "call-9"})
-    page = " ".join(staff.get(f"/admin/pets/pet/{pet.pk}/history/").content.decode().split())
-    assert (
-        f"<strong>Category</strong>: {category.name} → &lt;b&gt;Dogs&lt;/b&gt; </li> <li> "
-        "<strong>Status</strong>: available → sold </li>"
-    ) in page
-    assert "<td>staff keeper</td> <td> </td> <td>call-9</td>" in page
-    assert f'<td>{run}</td> <td> <a href="/admin/pets/importrun/{run.pk}/change/">stock.csv</a>, line 7 </td>' in page
+    day = timezone.now() - timedelta(days=3)
+    Pet.history.filter(history_type="+").update(history_date=day)
+    assert history_told(staff, f"/admin/pets/pet/{pet.pk}/") == {
+        f"Today, {timezone.now():%Y-%m-%d}": [
+            [
+                "KE keeper",
+                f"Category {category.name} becomes <b>Dogs</b> Status Available becomes Sold",
+                "Back office",
+                "call-9",
+            ]
+        ],
+        f"{day:%A, %Y-%m-%d}": [[str(run), "Added", "stock.csv, line 7 Undo…", ""]],
+    }
+    page = staff.get(f"/admin/pets/pet/{pet.pk}/history/").content.decode()
+    assert f'<a href="/admin/pets/importrun/{run.pk}/change/">stock.csv</a>, line 7' in page
+    assert f'href="/admin/pets/importrun/{run.pk}/undo/"' in page
+
+
+def test_the_history_links_to_the_request_of_a_caller(staff: Client, category: Category) -> None:
+    pet = PetFactory(category=category)
+    Pet.history.update(actor="key Ab3dE6gH", request_id="a&b")
+    desk = 'href="/admin/request_desk/requestrecord/desk/?request_id=a%26b">a&amp;b</a>'
+    address = f"/admin/pets/pet/{pet.pk}/history/"
+    assert desk in staff.get(address).content.decode()
+    viewer = member("vera", "view_pet").get(address).content.decode()
+    assert desk not in viewer
+    assert 'title="a&amp;b">a&amp;b</span>' in viewer
+
+
+def test_the_history_offers_only_what_can_be_undone(staff: Client, category: Category) -> None:
+    pet = PetFactory(category=category, status="available")
+    page = f"/admin/pets/pet/{pet.pk}/"
+    click(staff, pet, "sold")
+    made = BulkChange.objects.get()
+
+    def through(client: Client) -> str:
+        [[newest, *_]] = history_told(client, page).values()
+        return newest[2]
+
+    assert through(staff) == f"Bulk change {made.pk} Undo…"
+    assert f'href="/admin/pets/bulkchange/{made.pk}/undo/"' in staff.get(f"{page}history/").content.decode()
+    assert through(member("other", "view_pet", "change_pet")) == f"Bulk change {made.pk}"
+    staff.post(f"/admin/pets/bulkchange/{made.pk}/undo/")
+    [[_, first, _]] = history_told(staff, page).values()
+    assert first[2] == f"Bulk change {made.pk}"
+    staff.post(f"{page}delete/", {"post": "yes"})
+    assert through(staff) == "Back office Restore…"
+    assert f'href="/admin/pets/pet/deleted/?q={pet.pk}"' in staff.get(f"{page}history/").content.decode()
+    assert through(member("third", "view_pet")) == "Back office"
+    staff.post(f"/admin/pets/pet/deleted/{pet.pk}/restore/")
+    assert [row[1:3] for rows in history_told(staff, page).values() for row in rows][:2] == [
+        ["Restored", "Back office"],
+        ["Deleted", "Back office"],
+    ]
+
+
+def test_the_history_has_pages(staff: Client, category: Category, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(PetAdmin, "history_list_per_page", 2)
+    pet = PetFactory(category=category)
+    for name in ("One", "Two", "Three"):
+        pet.name = name
+        pet.save()
+    page = f"/admin/pets/pet/{pet.pk}/history/"
+    first, last = (text_of(staff.get(page, {"p": number}).content.decode()) for number in (1, 2))
+    assert "4 changes, page 1 of 2 Older" in first
+    assert "4 changes, page 2 of 2 Newer" in last
+    assert "Two becomes Three" in first
+    assert "Pet" in last
 
 
 def test_the_history_outlives_the_animal_and_its_category(staff: Client) -> None:

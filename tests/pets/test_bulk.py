@@ -78,7 +78,7 @@ def test_the_history_page_links_to_the_bulk_change(staff: Client, three: list[Pe
     confirm(staff, ask(staff, "become_sold", three[0]))
     made = BulkChange.objects.get()
     page = staff.get(f"{PETS}{three[0].pk}/history/").content.decode()
-    assert f'<a href="{BULK}{made.pk}/change/">{made}</a>' in page
+    assert f'<a href="{BULK}{made.pk}/change/">Bulk change {made.pk}</a>' in page
 
 
 def test_moving_to_a_category_asks_which_first(staff: Client, three: list[Pet]) -> None:

@@ -1,17 +1,22 @@
 """The request desk: permissions, what it finds, and what it says when it finds nothing."""
 
+import re
 from datetime import timedelta
 from typing import Any
 
 import pytest
 from django.contrib.auth.models import Permission, User
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from petstore_site.request_desk import admin, records
+from pets.models import Pet
+from petstore_site.request_desk import admin, records, story
 from petstore_site.request_desk.models import KEPT, RecordGap, RequestRecord
 from tests.conftest import ApiClient
-from tests.factories import APIKeyFactory
+from tests.factories import APIKeyFactory, CategoryFactory, PetFactory
+from tests.pets.office import text_of
 
 pytestmark = pytest.mark.django_db
 
@@ -33,6 +38,21 @@ def shown(client: Client, request_id: str | None = None) -> str:
     return " ".join(answer.content.decode().split())
 
 
+def stories(client: Client, request_id: str) -> list[list[str]]:
+    """Return what the page says of each request: the verdict, each step, and what the caller should do."""
+    return [
+        [text_of(step) for step in re.findall("<h2 id=.story.*?</h2>|<p.*?</p>|<small.*?</small>|<strong>What.*", part)]
+        for part in re.findall('<span class="status-code.*?</section>', shown(client, request_id))
+        if 'id="story-' in part
+    ]
+
+
+def details(client: Client, request_id: str) -> dict[str, str]:
+    """Return the raw facts of the newest request."""
+    found = re.findall("<dt>([^<]*)</dt><dd[^>]*>(.*?)</dd>", shown(client, request_id))
+    return {name: text_of(value) for name, value in found}
+
+
 @pytest.fixture
 def desk() -> Client:
     """The browser of an account that can see requests and nothing else."""
@@ -46,27 +66,143 @@ def desk() -> Client:
 class TestDesk:
     """One id pasted."""
 
-    def test_shows_what_happened_to_a_request(self, admin_client: Client) -> None:
+    def test_shows_the_story_of_a_request_that_was_rejected(self, admin_client: Client) -> None:
         key = APIKeyFactory(name="Shop")
         ApiClient(key.secret).get("/v1/pets/0?sekrit=query", X_Request_ID="complaint-1")
         records.flush()
+        record = RequestRecord.objects.get()
+        assert stories(admin_client, "complaint-1") == [
+            [
+                "Rejected: the caller must change something",
+                f"Shop called with the key {key.key_id}.",
+                f"{record.at:%Y-%m-%d %H:%M:%S} UTC · a key to read and add, now active",
+                "It asked to get an animal: GET /v1/pets/{petId}",
+                "What it sent is not kept.",
+                f"The store rejected it after {record.milliseconds:,} ms and said:",
+                "No animal has this ID.",
+                "Code pet_not_found",
+                "Nothing was added or changed.",
+                "It only read.",
+                "What the caller should do: Use IDs from the list of animals. More about this error",
+            ]
+        ]
+        assert details(admin_client, "complaint-1") == {
+            "Request ID": "complaint-1",
+            "Response sent": f"{record.at:%Y-%m-%d %H:%M:%S} UTC",
+            "Took": f"{record.milliseconds:,} ms",
+            "Operation": "GET /v1/pets/{petId}",
+            "Key": f"Shop ({key.key_id})",
+            "Status": "404",
+            "Error code": "pet_not_found",
+            "Message": "No animal has this ID.",
+            "Kept until": f"{record.at + KEPT:%Y-%m-%d}",
+        }
         page = shown(admin_client, "complaint-1")
-        assert "1 request with the ID complaint-1" in page
-        for heading, value in (
-            ("Operation", "GET /v1/pets/{petId}"),
-            ("Key", f'<a href="/admin/apikeys/apikey/{key.pk}/change/">Shop ({key.key_id})</a>'),
-            ("Status", "404"),
-            ("Error code", "pet_not_found"),
-            ("Message", "No animal has this ID."),
-        ):
-            assert f'<th scope="row">{heading}</th><td>{value}</td>'.replace(" ", "") in page.replace(" ", "")
+        assert f'<a href="/admin/apikeys/apikey/{key.pk}/change/"><strong>Shop</strong></a>' in page
+        assert '<a href="/docs/errors/pet_not_found">More about this error</a>' in page
         assert "sekrit" not in page
+
+    def test_links_to_the_animal_that_a_request_added(self, admin_client: Client, desk: Client) -> None:
+        key, category = APIKeyFactory(name="Shop"), CategoryFactory()
+        ApiClient(key.secret).post("/v1/pets", {"name": "Rex", "categoryId": category.pk}, X_Request_ID="added-1")
+        records.flush()
+        pet = Pet.objects.get()
+        [told] = stories(admin_client, "added-1")
+        assert (told[0], told[3], told[6:]) == (
+            "Succeeded",
+            "It asked to add an animal: POST /v1/pets",
+            ["It added Rex.", f"ID {pet.pk} · available when it was added"],
+        )
+        assert f'<a href="/admin/pets/pet/{pet.pk}/change/"><strong>Rex</strong></a>' in shown(admin_client, "added-1")
+        assert stories(desk, "added-1")[0][6] == f"It added animal {pet.pk}."
+        pet.delete()
+        assert stories(admin_client, "added-1")[0][6] == "It added Rex, which was deleted since."
+        assert f'<a href="/admin/pets/pet/{pet.pk or 1}/history/">' in shown(admin_client, "added-1")
+
+    def test_an_animal_belongs_to_the_first_of_two_requests_with_its_id(self, admin_client: Client) -> None:
+        caller, category = ApiClient(APIKeyFactory().secret), CategoryFactory()
+        for _ in range(2):
+            headers = {"Idempotency_Key": "one", "X_Request_ID": "retried"}
+            caller.post("/v1/pets", {"name": "Rex", "categoryId": category.pk}, **headers)
+        records.flush()
+        retry, first = stories(admin_client, "retried")
+        assert first[6] == "It added Rex."
+        assert retry[6:] == [
+            "Nothing was added or changed.",
+            "No change in the history has this request ID. A retry with the same Idempotency-Key gets the first response "
+            "again and adds nothing.",
+        ]
+
+    def test_what_was_added_by_others_or_at_another_time_is_not_its_doing(self, admin_client: Client) -> None:
+        key = APIKeyFactory()
+        store(key=key, method="POST", status=201, code="", message="")
+        pet = PetFactory()
+        for at, actor in ((timezone.now(), f"key {key.key_id}"), (timezone.now() - DAY, "key other")):
+            Pet.history.filter(id=pet.pk).update(request_id="id", actor=actor, history_date=at)
+            assert stories(admin_client, "id")[0][6] == "Nothing was added or changed."
+
+    def test_an_error_whose_animal_is_there_after_all(self, admin_client: Client) -> None:
+        key, pet = APIKeyFactory(), PetFactory(name="Rex")
+        Pet.history.update(request_id="id", actor=f"key {key.key_id}", history_date=timezone.now())
+        store(key=key, method="POST", status=503, code="unavailable", message="Busy.", milliseconds=1_200)
+        [told] = stories(admin_client, "id")
+        assert (told[0], *told[5:9]) == (
+            "Failed: the caller can try again",
+            "The store failed after 1,200 ms and said:",
+            "Busy.",
+            "Code unavailable",
+            "It added Rex.",
+        )
+        assert pet.pk
+
+    @pytest.mark.parametrize(
+        ("status", "verdict"),
+        [
+            (200, "Succeeded"),
+            (304, "Succeeded"),
+            (401, "Rejected: the caller must change something"),
+            (409, "Rejected: the caller must wait"),
+            (429, "Rejected: the caller must wait"),
+            (500, "Failed: this is our error"),
+            (503, "Failed: the caller can try again"),
+        ],
+    )
+    def test_says_who_must_do_something(self, desk: Client, status: int, verdict: str) -> None:
+        store(status=status, code="", message="")
+        assert stories(desk, "id")[0][0] == verdict
+
+    def test_a_caller_without_a_key_and_a_path_that_does_not_exist(self, desk: Client) -> None:
+        store(method="BREW", route="")
+        assert stories(desk, "id")[0][1:4] == [
+            "Someone called without a known key.",
+            f"{RequestRecord.objects.get().at:%Y-%m-%d %H:%M:%S} UTC",
+            "It sent something that the API doesn't have: BREW a path that does not exist",
+        ]
+
+    def test_shows_the_same_error_of_the_same_key(self, desk: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+        key = APIKeyFactory()
+        store("before", key=key)
+        store("id", key=key)
+        store("after", key=key)
+        store("other-code", key=key, code="rate_limited")
+        store("other-key", key=APIKeyFactory())
+        store("old", key=key, at=timezone.now() - KEPT)
+
+        def alike() -> list[str]:
+            return re.findall('<small class="mono cut"><a href="[^"]*">(.*?)</a>', shown(desk, "id"))
+
+        assert alike() == ["after", "before"]
+        monkeypatch.setattr(story, "MOST_ALIKE", 1)
+        assert alike() == ["after"]
+        monkeypatch.setattr(story, "SEARCHED", 1)
+        assert alike() == []
 
     def test_without_permission_for_keys_no_link_to_one(self, desk: Client) -> None:
         key = APIKeyFactory(name="Shop")
         store(key=key)
         page = shown(desk, "id")
-        assert str(key) in page
+        assert f"<strong>Shop</strong> called with the key <code>{key.key_id}</code>." in page
+        assert "a key to read" not in page
         assert "/admin/apikeys/apikey/" not in page
 
     @pytest.mark.parametrize(
@@ -75,7 +211,7 @@ class TestDesk:
     )  # fmt: skip
     def test_takes_the_id_as_it_came(self, desk: Client, pasted: str) -> None:
         store("abc-1.x_Y")
-        assert "1 request with the ID abc-1.x_Y" in shown(desk, pasted)
+        assert details(desk, pasted)["Request ID"] == "abc-1.x_Y"
 
     @pytest.mark.parametrize("pasted", ["a b", "é", "x" * 129, "X-Request-ID:", "<script>alert(1)</script>", "a\x00b"])
     def test_what_is_no_id_is_an_error(self, desk: Client, pasted: str) -> None:
@@ -93,9 +229,9 @@ class TestDesk:
             store(status=status)
         page = shown(desk, "id")
         assert "3 requests with the ID id" in page
-        assert page.index("<td>404</td>") < page.index("<td>403</td>") < page.index("<td>401</td>")
+        assert re.findall('<span class="status-code[^>]*>(.*?)<', page) == ["404", "403", "401"]
         monkeypatch.setattr(admin, "MOST_FOUND", 2)
-        assert "The newest 2; there may be more." in shown(desk, "id")
+        assert "These are the newest 2. There may be more." in shown(desk, "id")
 
     def test_an_unknown_id_is_explained(self, desk: Client) -> None:
         store(at=timezone.now() - KEPT)
@@ -118,8 +254,28 @@ class TestDesk:
     def test_queries(self, desk: Client, django_assert_num_queries: Any) -> None:
         for _ in range(20):
             store(key=APIKeyFactory())
-        with django_assert_num_queries(6):  # session, user, permissions of the user and of its groups, records, gaps
+        with django_assert_num_queries(7):  # session, user, 2 for permissions; records, errors of the key, gaps
             shown(desk, "id")
+        for _ in range(20):
+            store(key=APIKeyFactory(), method="POST", status=201)
+        with django_assert_num_queries(7):  # the history, and no errors
+            shown(desk, "id")
+
+
+def test_what_was_added_is_found_by_an_index(admin_client: Client) -> None:
+    history, category = Pet.history.model, CategoryFactory()
+    columns = {"name": "Rex", "category": category, "history_type": "+", "history_date": timezone.now()}
+    history.objects.bulk_create(history(id=number, request_id=f"r{number}", **columns) for number in range(2_000))
+    store("r7", key=APIKeyFactory(), method="POST", status=201)
+    with connection.cursor() as cursor:
+        cursor.execute("ANALYZE")
+    with CaptureQueriesContext(connection) as queries:
+        shown(admin_client, "r7")
+    statement = next(query["sql"] for query in queries if "undo_of_id" in query["sql"])
+    explain = "EXPLAIN" if connection.vendor == "postgresql" else "EXPLAIN QUERY PLAN"
+    with connection.cursor() as cursor:
+        cursor.execute(f"{explain} {statement}")
+        assert "pet_change_request" in str(cursor.fetchall())
 
 
 class TestList:

@@ -1,0 +1,50 @@
+"""What requests added to the catalogue, as the history of animals knows it: the request desk knows no animals."""
+
+from datetime import timedelta
+from typing import Any, NamedTuple
+
+from pets.models import Pet
+from petstore_site.request_desk.story import Story
+
+MOST = 50
+"""Rows of history of one X-Request-ID, which a caller can send any number of times."""
+
+BEFORE = timedelta(seconds=1)
+"""How much earlier than measured a request may have begun: the two clocks are not one."""
+
+
+class Added(NamedTuple):
+    """A story and what its request added; `is_there` is whether that was not deleted since."""
+
+    story: Story
+    change: Any = None
+    is_there: bool = False
+
+
+def added_by(stories: list[Story]) -> list[Added]:
+    """Return each story with the animal that its request added, if any.
+
+    An ID can come with several requests. Each row of history belongs to the oldest request that can have written it.
+    """
+    rows = _rows(stories)
+    there = set(Pet.objects.filter(pk__in={row.id for row in rows}).values_list("pk", flat=True)) if rows else set()
+    found = []
+    for story in reversed(stories):
+        change = next((row for row in rows if _is_by(row, story.record)), None)
+        if change is not None:
+            rows.remove(change)
+        found.append(Added(story, change, change is not None and change.id in there))
+    return found[::-1]
+
+
+def _rows(stories: list[Story]) -> list[Any]:
+    """Return what was written with the ID of these records, oldest first; the index is of exactly these rows."""
+    if not any(story.record.key and not story.is_read for story in stories):
+        return []
+    rows = Pet.history.filter(request_id=stories[0].record.request_id, import_run=None, bulk_change=None, undo_of=None)
+    return [*rows.order_by("-history_id")[:MOST]][::-1]
+
+
+def _is_by(row: Any, record: Any) -> bool:
+    began = record.at - timedelta(milliseconds=record.milliseconds) - BEFORE
+    return bool(record.key and row.actor == f"key {record.key.key_id}" and began <= row.history_date <= record.at)

@@ -1,0 +1,88 @@
+"""What a record says happened, in words: what was asked, what was replied, and what the caller should do now."""
+
+import json
+from functools import cache
+from typing import Any, NamedTuple
+
+from django.utils.safestring import SafeString
+
+from petstore_site.apikeys.routes import address_of
+from petstore_site.portal.documents import inline
+from petstore_site.public.description import description
+from petstore_site.request_desk.models import KEPT, RequestRecord
+from petstore_site.request_desk.records import READING
+from rest.errors import CODES
+
+MOST_ALIKE = 5
+"""Records of the same error that are shown."""
+
+SEARCHED = 100
+"""The newest errors of the key, among which they are looked for."""
+
+VERDICTS = {
+    409: "Rejected: the caller must wait",
+    429: "Rejected: the caller must wait",
+    503: "Failed: the caller can try again",
+}
+"""Where the first digit of the status does not say who must do something."""
+
+
+class Story(NamedTuple):
+    """A record in words. `asked` is empty for an operation that the API does not have."""
+
+    record: RequestRecord
+    address: str
+    asked: str
+    verdict: str
+    cure: SafeString
+
+    @property
+    def is_read(self) -> bool:
+        """Whether it cannot have changed anything."""
+        return self.record.method in READING
+
+    @property
+    def kept_until(self) -> Any:
+        """When the record is deleted, at the latest."""
+        return self.record.at + KEPT
+
+
+def story_of(record: RequestRecord) -> Story:
+    """Return the record in words."""
+    address = address_of(record.route)
+    asked = _summaries().get((address, "GET" if record.method == "HEAD" else record.method), "")
+    cure = inline(CODES[record.code].cure) if record.code in CODES else SafeString("")
+    return Story(record, address, asked, _verdict(record.status), cure)
+
+
+def alike(record: RequestRecord) -> list[RequestRecord]:
+    """Return the newest other records of the same error, by the same key at the same operation."""
+    if record.key is None or record.status < 400:
+        return []
+    errors = RequestRecord.objects.filter(key=record.key).kept().errors().order_by("-pk")[:SEARCHED]
+    same = [each for each in errors if each.pk != record.pk and _kind(each) == _kind(record)]
+    return same[:MOST_ALIKE]
+
+
+def _kind(record: RequestRecord) -> tuple[str, str, str, int]:
+    return record.route, record.method, record.code, record.status
+
+
+def _verdict(status: int) -> str:
+    if status < 400:
+        return "Succeeded"
+    return VERDICTS.get(status) or (
+        "Rejected: the caller must change something" if status < 500 else "Failed: this is our error"
+    )
+
+
+@cache
+def _summaries() -> dict[tuple[str, str], str]:
+    """Return what each operation does, by path and method, as the description of the API says it."""
+    described = json.loads(description())
+    return {
+        (f"/v1{path}", method.upper()): f"{operation['summary'][0].lower()}{operation['summary'][1:]}"
+        for path, operations in described["paths"].items()
+        for method, operation in operations.items()
+        if isinstance(operation, dict) and "summary" in operation
+    }
