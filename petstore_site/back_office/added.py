@@ -28,13 +28,13 @@ def added_by(stories: list[Story]) -> list[Added]:
     """
     rows = _rows(stories)
     there = set(Pet.objects.filter(pk__in={row.id for row in rows}).values_list("pk", flat=True)) if rows else set()
-    found = []
-    for story in reversed(stories):
+    found = {}
+    for story in sorted(stories, key=lambda story: story.record.at):  # processes save their records at other times
         change = next((row for row in rows if _is_by(row, story.record)), None)
         if change is not None:
             rows.remove(change)
-        found.append(Added(story, change, change is not None and change.id in there))
-    return found[::-1]
+        found[story.record.pk] = Added(story, change, change is not None and change.id in there)
+    return [found[story.record.pk] for story in stories]
 
 
 def _rows(stories: list[Story]) -> list[Any]:
@@ -46,5 +46,8 @@ def _rows(stories: list[Story]) -> list[Any]:
 
 
 def _is_by(row: Any, record: Any) -> bool:
+    """Return whether the request can have written the row; one that failed (5xx) can have, a rejected one cannot."""
+    if record.key is None or 400 <= record.status < 500 or row.actor != f"key {record.key.key_id}":
+        return False
     began = record.at - timedelta(milliseconds=record.milliseconds) - BEFORE
-    return bool(record.key and row.actor == f"key {record.key.key_id}" and began <= row.history_date <= record.at)
+    return bool(began <= row.history_date <= record.at)

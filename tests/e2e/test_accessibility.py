@@ -16,6 +16,7 @@ LEFT = [
     "/admin/account/password/",
     f"{PETS}deleted/",
     "/admin/request_desk/requestrecord/desk/?request_id=nobody-sent-this",
+    "/admin/request_desk/requestrecord/desk/?request_id=axe",
     "/admin/login/",
     "/admin/nowhere/",
 ]
@@ -128,6 +129,8 @@ def _something_to_show(server: Gunicorn, tmp_path_factory: pytest.TempPathFactor
     for name in (*HOSTILE[:3], "Seen by axe"):
         key = server.issue_key(name, "--expires-in", "3d")
         assert [server.get(f"/v1/pets/{pet}", key).status for pet in (1, 0)] == [200, 404]
+    for category in (1, 0, 0):  # one is added, two are rejected; all are found by one ID
+        server.post("/v1/pets", key, {"name": HOSTILE[0], "categoryId": category}, X_Request_ID="axe")
 
 
 @pytest.mark.usefixtures("_something_to_show")

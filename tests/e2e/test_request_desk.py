@@ -97,6 +97,6 @@ def test_after_a_rotation_both_keys_are_beside_each_other(office: Page, server: 
     expect(office.get_by_text(f"Nothing is left to end: key {old[10:18]} is revoked.")).to_be_visible()
     office.get_by_role("link", name="History").click()
     office.wait_for_url("**/history/")
-    expect(office.get_by_role("cell", name="staff keeper")).to_be_visible()
+    expect(office.get_by_role("cell", name="keeper", exact=True)).to_be_visible()
     expect(office.get_by_role("cell", name="command rotate_api_key")).to_be_visible()
     assert server.get("/v1/pets", new).status == 200
