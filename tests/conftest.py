@@ -26,6 +26,7 @@ from rest.limits import breaker as limits_breaker
 from rest.limits import build_limiter
 from tests.days import today
 from tests.factories import CategoryFactory
+from tests.server import migrated_database
 
 SLOW = (
     "apikeys/test_commands.py",
@@ -169,6 +170,13 @@ def stranger(db: None) -> ApiClient:
 @pytest.fixture
 def reader(db: None) -> ApiClient:
     return ApiClient(APIKey.objects.issue(name="Reader", scope="read")[1])
+
+
+@pytest.fixture(scope="module")
+def database() -> Iterator[str]:
+    """The address of a migrated database for a service that runs in processes of its own."""
+    with migrated_database() as url:
+        yield url
 
 
 @pytest.fixture

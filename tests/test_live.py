@@ -22,7 +22,6 @@ from tests.server import (
     Answer,
     Gunicorn,
     bearer,
-    migrated_database,
     running_redis,
     running_server,
     send_on,
@@ -46,12 +45,6 @@ keys = {"key": "", "limited": "20/h", "limited_too": "20/h"}
 made = {name: APIKey.objects.issue(name=name, rate_limit=limit)[1] for name, limit in keys.items()}
 print(json.dumps(made | {"category": Category.objects.create(name="Dogs").pk}))
 """
-
-
-@pytest.fixture(scope="module")
-def database() -> Iterator[str]:
-    with migrated_database() as url:
-        yield url
 
 
 @pytest.fixture(scope="module")

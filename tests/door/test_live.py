@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from tests.server import Answer, Gunicorn, bearer, migrated_database, running_server, send_on
+from tests.server import Answer, Gunicorn, bearer, running_server, send_on
 
 DIFFERENT = {"date", "x-request-id"}
 QUERIES = [
@@ -31,12 +31,6 @@ HEADERS: list[dict[str, str]] = [
     {}, {}, {"If-None-Match": "*"}, {"If-None-Match": '"x"'}, {"Authorization": "Bearer x"}, {"Authorization": "Basic x"},
     {"Host": "evil.example"}, {"X-Forwarded-Proto": "https"}, {"Accept": "text/html"}, {"Origin": "https://a.example"},
 ]  # fmt: skip
-
-
-@pytest.fixture(scope="module")
-def database() -> Iterator[str]:
-    with migrated_database() as url:
-        yield url
 
 
 @pytest.fixture(scope="module")
