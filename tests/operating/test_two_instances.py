@@ -14,6 +14,7 @@ from typing import NamedTuple
 import psycopg
 import pytest
 
+from petstore_site.door.worker import IDLE_SECONDS
 from tests.protocol.nginx import Nginx, running_nginx
 from tests.server import Gunicorn, bearer, manage, running_redis, running_server, send, send_on, until
 from tests.with_postgresql import Server
@@ -69,7 +70,7 @@ def test_reloaded_one_after_the_other_no_request_fails(two: Two, postgresql: Ser
             ready = len(instance.workers())
             instance.process.send_signal(signal.SIGHUP)
             instance.wait_until_ready(workers=ready + 2)
-            time.sleep(2.5)  # the old workers keep their connections for 2 s
+            time.sleep(IDLE_SECONDS + 0.5)  # until the old workers have closed their connections
     assert set(statuses) <= {200, 201, 503}
     assert statuses[503] <= 2, "an addition on a connection that an old worker closes at that moment, sent again"
     with psycopg.connect(postgresql.url) as connection:

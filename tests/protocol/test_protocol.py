@@ -21,6 +21,7 @@ import pytest
 from django.conf import settings
 
 from petstore_site.apikeys import keys
+from petstore_site.door.worker import IDLE_SECONDS
 from rest.errors import CODES, error_body
 from tests.conftest import ApiClient, error
 from tests.protocol.corpus import CASES, LEGAL, REJECTED, written
@@ -452,7 +453,7 @@ class TestUpstream:
             until(lambda: len(answers) > 100)
             server.process.send_signal(signal.SIGHUP)
             server.wait_until_ready(workers=workers + 2)
-            time.sleep(2.5)  # the old workers keep their connections for 2 s
+            time.sleep(IDLE_SECONDS + 0.5)  # until the old workers have closed their connections
         assert len(answers) > 300
         assert {answer.status for answer in answers} <= {200, 400, 503}
         lost = [answer for answer in answers if answer.status == 503]
