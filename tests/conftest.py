@@ -111,7 +111,7 @@ def _nothing_left_over(settings: Any) -> Iterator[None]:
 
 
 @receiver(setting_changed)
-def _build_pages_anew(setting: str, **_: Any) -> None:
+def _forget_pages(setting: str, **_: Any) -> None:
     if setting in {"API_KEY_PREFIX", "PETSTORE_ENVIRONMENT"}:
         portal._rendered.cache_clear()
         portal._built.cache_clear()
