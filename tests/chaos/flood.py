@@ -1,14 +1,12 @@
 """More requests than the service can serve: many connections in one thread, none of which ever waits."""
 
 import json
-import selectors
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack
 from threading import Event, Thread
 from typing import NamedTuple, Self
 
-from benchmarks.load import Connection, request
+from benchmarks.load import Connection, request, responses
 
 RETRY_AFTER = b"\r\nretry-after:"
 
@@ -53,24 +51,8 @@ class Flood:
 
     def _run(self) -> None:
         port, requests, connections = self._given
-        with selectors.DefaultSelector() as selector, ExitStack() as stack:
-            for _ in range(connections):
-                client = Connection(port, selector)
-                stack.callback(client.close)
-                client.send(next(requests))
-            waiting = connections
-            while waiting:
-                for key, _ in selector.select():
-                    client = key.data
-                    status = client.receive()
-                    if status is None:
-                        continue
-                    self._take(client, status)
-                    if self._stop.is_set():
-                        client.close()
-                        waiting -= 1
-                    else:
-                        client.send(next(requests))
+        for client, status in responses(port, requests, connections=connections, going=lambda: not self._stop.is_set()):
+            self._take(client, status)
 
     def _take(self, client: Connection, status: int) -> None:
         seconds = time.perf_counter() - client.began
