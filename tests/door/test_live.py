@@ -7,10 +7,10 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from tests.meanwhile import meanwhile
 from tests.server import Answer, Gunicorn, bearer, running_server, send_on
 
 DIFFERENT = {"date", "x-request-id"}
@@ -129,11 +129,10 @@ def _post_form(server: Gunicorn, *, length: int) -> Answer:
 def test_overload_is_rejected_early_and_what_is_accepted_ends_soon(server: Gunicorn, key: str) -> None:
     """150 callers that never wait: each gets 201, or 503 and when to come back."""
     taken: list[tuple[int, float, str | None]] = []
-    stop = threading.Event()
 
-    def call() -> None:
+    def call(over: threading.Event) -> None:
         connection = connection_to(server)
-        while not stop.is_set():
+        while not over.is_set():
             begun = time.monotonic()
             answer = send_on(
                 connection, "POST", "/v1/pets", body=b'{"name":"Rex","categoryId":1}',
@@ -142,13 +141,9 @@ def test_overload_is_rejected_early_and_what_is_accepted_ends_soon(server: Gunic
             taken.append((answer.status, time.monotonic() - begun, answer.headers["Retry-After"]))
         connection.close()
 
-    with ThreadPoolExecutor(150) as pool:
-        callers = [pool.submit(call) for _ in range(150)]
+    with meanwhile(*[call] * 150):
         time.sleep(4)
         alive = server.send("GET", "/livez")
-        stop.set()
-        for caller in callers:
-            caller.result()
     assert alive.status == 200
     accepted = sorted(seconds for status, seconds, _ in taken if status == 201)
     assert len(accepted) > 50
