@@ -137,6 +137,8 @@ def pages(animals: int) -> dict[str, Page]:
         "search: common, among the sold, which are old": get(f"{listed}?q=rex&status__exact=sold"),
         "search: nowhere, among the sold": get(f"{listed}?q=zzzz&status__exact=sold"),
         "search: common, in a category": get(f"{listed}?q=rex&category__id__exact=7"),
+        "search: common, in a category, sold": get(f"{listed}?q=rex&category__id__exact=7&status__exact=sold"),
+        "search: nowhere, in a category, sold": get(f"{listed}?q=zzzz&category__id__exact=7&status__exact=sold"),
         "filter: sold, which are old": get(f"{listed}?status__exact=sold"),
         "filter: pending": get(f"{listed}?status__exact=pending"),
         "filter: category": get(f"{listed}?category__id__exact=7"),
@@ -150,6 +152,8 @@ def pages(animals: int) -> dict[str, Page]:
         "history of an animal": get(f"{listed}{animals // 2}/history/"),
         "deleted animals": get(f"{listed}deleted/"),
         "deleted animals, search": get(f"{listed}deleted/?q=zzzz"),
+        "search of everything: rex": get("/admin/search/?q=rex"),
+        "overview": get("/admin/"),
         "bulk change of 1,000: the preview": ask(f"{listed}?import_run=2"),
         "delete a category in use: the page that says why not": get("/admin/categories/category/7/delete/"),
     }

@@ -34,6 +34,7 @@ SLOW = (
     "e2e/",
     "operating/",
     "protocol/",
+    "staff/test_roles.py",
     "test_docs.py",
     "test_gunicorn.py",
     "test_settings.py",
@@ -52,6 +53,14 @@ SLOW_ON_EACH_DATABASE = (
 )
 """Tests that take long and depend on transactions and locks: `make test-all` runs them on each database."""
 
+READING = (
+    "pets/importing/test_formats.py",
+    "pets/importing/test_reading.py",
+    "pets/importing/test_workbooks.py",
+    "portal/",
+)
+"""Tests that read many files or pages and hardly depend on the database: they run on SQLite only."""
+
 SLOW_ON_POSTGRESQL = (
     "apikeys/test_history.py",
     "pets/importing/",
@@ -59,8 +68,6 @@ SLOW_ON_POSTGRESQL = (
     "pets/test_admin_imports.py",
     "pets/test_demo.py",
     "pets/test_export.py",
-    "portal/",
-    "staff/test_roles.py",
     "test_dashboard.py",
     "test_lookups.py",
     "test_search.py",
@@ -70,12 +77,14 @@ SLOW_ON_POSTGRESQL = (
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark the slow tests by the place where they are."""
-    depend_on_database = SLOW_ON_EACH_DATABASE + (SLOW_ON_POSTGRESQL if connection.vendor == "postgresql" else ())
+    on_postgresql = connection.vendor == "postgresql"
+    once = SLOW + (READING if on_postgresql else ())
+    depend_on_database = SLOW_ON_EACH_DATABASE + (SLOW_ON_POSTGRESQL if on_postgresql else ())
     for item in items:
         place = item.path.relative_to(Path(__file__).parent).as_posix()
-        if place.startswith(SLOW + depend_on_database):
+        if place.startswith(once + depend_on_database):
             item.add_marker("slow")
-        if place.startswith(depend_on_database):
+        if place.startswith(depend_on_database) and not place.startswith(once):
             item.add_marker("each_database")
 
 

@@ -9,7 +9,7 @@ from django.db import OperationalError, connection
 from psycopg import AsyncConnection, AsyncCursor, Error
 
 from petstore_site import metrics
-from petstore_site.door.threads import QUEUE_SECONDS, WEIGHT, BusyError
+from petstore_site.door.queue import Queue
 from rest.database_errors import breaker, has_ended, shut_down
 from rest.statements import Row, Steps, run_async
 
@@ -21,34 +21,25 @@ class Connections:
     """At most `most` connections, opened when they are needed."""
 
     def __init__(self, most: int) -> None:
-        self._most = most
         self._room = asyncio.Semaphore(most)
         self._idle: list[AsyncCursor[Row]] = []
-        self._waiting = 0
-        self._average_seconds = 0.0
-
-    def admit(self) -> None:
-        """Raise `BusyError` if a read that comes now would wait too long, as far as can be foreseen."""
-        if self._waiting * self._average_seconds / self._most > QUEUE_SECONDS:
-            raise BusyError
+        self.queue = Queue(most)
 
     async def run(self, steps: Steps) -> list[Row]:
         """Run the statements and return the rows; raises Django's `OperationalError`, whatever fails."""
-        self._waiting += 1
         try:
-            async with asyncio.timeout(SECONDS) if self._room.locked() else nullcontext():
-                await self._room.acquire()
+            with self.queue:
+                async with asyncio.timeout(SECONDS) if self._room.locked() else nullcontext():
+                    await self._room.acquire()
         except TimeoutError as error:
             raise OperationalError from error
-        finally:
-            self._waiting -= 1
         begun = time.monotonic()
         try:
             return await self._run(steps)
         except Error as error:
             raise OperationalError from error
         finally:
-            self._average_seconds += WEIGHT * (time.monotonic() - begun - self._average_seconds)
+            self.queue.learn(time.monotonic() - begun)
             self._room.release()
 
     async def _run(self, steps: Steps) -> list[Row]:

@@ -19,7 +19,8 @@ from petstore_site.apikeys.authentication import digest_of
 from petstore_site.apikeys.lookup import CachedKey
 from petstore_site.door.bodies import Receive, read_body
 from petstore_site.door.environ import Environ, Scope, environ_of
-from petstore_site.door.threads import BusyError, Head, LateError, Threads
+from petstore_site.door.queue import BusyError
+from petstore_site.door.threads import Head, LateError, Threads
 from petstore_site.observing import STARTED, Seen, observe, request_id
 from petstore_site.plain_reads import PlainReads, Response
 from petstore_site.public import error_pages
@@ -46,7 +47,7 @@ class InLoop:
 
     def __init__(self, connections: "Connections") -> None:
         self._run = connections.run
-        self._admit = connections.admit
+        self._admit = connections.queue.admit
 
     async def find_key(self, header: str) -> CachedKey | None:
         """Return the key that the header has; raises `BusyError` if the rows would take too long."""

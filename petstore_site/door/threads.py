@@ -12,6 +12,7 @@ from rest_framework.permissions import SAFE_METHODS
 
 from petstore_site import metrics
 from petstore_site.door.environ import Environ
+from petstore_site.door.queue import BusyError, Queue
 from petstore_site.observing import STARTED
 from rest.database_errors import cut_off
 
@@ -27,7 +28,7 @@ class Send(Protocol):
 
 
 QUEUE_SECONDS = 1.5
-"""How long a request waits for a thread. Who would wait longer is rejected at once, as far as can be foreseen."""
+"""How long a request waits for a thread, where it took longer than was foreseen."""
 
 MOST_WAITING = 256
 """Requests."""
@@ -44,13 +45,6 @@ STALL_SECONDS = 30
 BLOCK = 64 * 1024
 """Bytes that a part of a long response has at least."""
 
-WEIGHT = 0.1
-"""Of the last request, in the average of how long they take."""
-
-
-class BusyError(Exception):
-    """No thread was free in time: the request was not begun."""
-
 
 class LateError(Exception):
     """The deadline passed: the outcome of the request is not known."""
@@ -61,12 +55,11 @@ class Threads:
 
     def __init__(self, application: Callable[..., Iterable[bytes]], threads: int) -> None:
         self._application = application
-        self._threads = threads
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix="django")
         self._room = asyncio.Semaphore(threads)
         self._room_to_write = asyncio.Semaphore(max(1, threads - 1))
-        self._waiting = self._running = 0
-        self._average_seconds = 0.0
+        self._queue = Queue(threads)
+        self._running = 0
 
     async def respond(self, environ: Environ, send: Send) -> None:
         """Send the response of the application; raises `BusyError` or `LateError` if nothing was sent."""
@@ -85,25 +78,24 @@ class Threads:
 
     async def _enter(self, environ: Environ) -> Callable[[asyncio.Future[Any]], None]:
         """Wait for a thread; return what is to be called when the request is done."""
-        if self._waiting >= MOST_WAITING or self._waiting * self._average_seconds / self._threads > QUEUE_SECONDS:
+        if self._queue.waiting >= MOST_WAITING:
             raise BusyError
+        self._queue.admit()
         rooms = [self._room] if environ["REQUEST_METHOD"] in SAFE_METHODS else [self._room_to_write, self._room]
-        self._waiting += 1
         try:
-            async with asyncio.timeout(QUEUE_SECONDS), AsyncExitStack() as entered:
-                for room in rooms:
-                    await entered.enter_async_context(room)
-                entered.pop_all()
+            with self._queue:
+                async with asyncio.timeout(QUEUE_SECONDS), AsyncExitStack() as entered:
+                    for room in rooms:
+                        await entered.enter_async_context(room)
+                    entered.pop_all()
         except TimeoutError:
             raise BusyError from None
-        finally:
-            self._waiting -= 1
         self._running += 1
         self._observe()
         begun = time.monotonic()
 
         def leave(done: asyncio.Future[Any]) -> None:
-            self._average_seconds += WEIGHT * (time.monotonic() - begun - self._average_seconds)
+            self._queue.learn(time.monotonic() - begun)
             for room in rooms:
                 room.release()
             self._running -= 1
@@ -114,7 +106,7 @@ class Threads:
         return leave
 
     def _observe(self) -> None:
-        metrics.observe_threads(in_use=self._running, waiting=self._waiting)
+        metrics.observe_threads(in_use=self._running, waiting=self._queue.waiting)
 
 
 def _deadline(environ: Environ) -> float:

@@ -31,10 +31,13 @@ from tests.factories import CategoryFactory, PetFactory
 # Without Hypothesis's steering towards what schemathesis likes, which took more time than all requests.
 PHASES = [Phase.explicit, Phase.generate, Phase.shrink]
 BOUNDED = settings(
-    derandomize=not EXPLORE, deadline=None, database=None, phases=PHASES, suppress_health_check=list(HealthCheck)
+    max_examples=10_000 if EXPLORE else 300,
+    derandomize=not EXPLORE,
+    deadline=None,
+    database=None,
+    phases=PHASES,
+    suppress_health_check=list(HealthCheck),
 )
-TIMES = 10 if EXPLORE else 1
-FEW, MORE, MANY = (settings(BOUNDED, max_examples=number * TIMES) for number in (300, 900, 1500))
 """Random cases for each operation, besides the 50 that schemathesis makes of every limit in the description."""
 
 WALKS = settings(BOUNDED, max_examples=60, stateful_step_count=8)
@@ -102,25 +105,25 @@ description = schemathesis.pytest.from_fixture("described")
 
 
 @description.include(operation_id="listPets").parametrize()
-@MORE
+@BOUNDED
 def test_list_pets(case: AnyCase) -> None:
     send_and_judge(case)
 
 
 @description.include(operation_id="createPet").parametrize()
-@MANY
+@BOUNDED
 def test_create_pet(case: AnyCase) -> None:
     send_and_judge(case)
 
 
 @description.include(operation_id="getPet").parametrize()
-@FEW
+@BOUNDED
 def test_get_pet(case: AnyCase) -> None:
     send_and_judge(case)
 
 
 @description.include(tag="categories").parametrize()
-@FEW
+@BOUNDED
 def test_categories(case: AnyCase) -> None:
     send_and_judge(case)
 

@@ -8,7 +8,7 @@ import psycopg
 import pytest
 from django.db import OperationalError, connection
 
-from petstore_site.door.threads import QUEUE_SECONDS, BusyError
+from petstore_site.door.queue import MOST_SECONDS, BusyError
 from rest.database_errors import BROKEN, breaker, failure_of
 from rest.statements import Row, Steps
 
@@ -97,15 +97,15 @@ class TestConnections:
 
     def test_who_would_wait_too_long_is_rejected_at_once(self) -> None:
         async def waiting(connections: Any) -> list[Row]:
-            connections.admit()
-            connections._average_seconds = QUEUE_SECONDS
-            connections.admit()
+            connections.queue.admit()
+            connections.queue.learn(10 * MOST_SECONDS)
+            connections.queue.admit()
             asked = [asyncio.create_task(connections.run(pid())) for _ in range(3)]
             await asyncio.sleep(0)
             with pytest.raises(BusyError):
-                connections.admit()
+                connections.queue.admit()
             await asyncio.gather(*asked)
-            connections.admit()
+            connections.queue.admit()
             return []
 
         using(1, waiting)

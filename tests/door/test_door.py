@@ -11,7 +11,7 @@ from unittest import mock
 
 import pytest
 
-from petstore_site.door import bodies, threads
+from petstore_site.door import bodies, queue, threads
 from petstore_site.door.door import Door
 from petstore_site.door.environ import environ_of
 from tests.conftest import error
@@ -180,6 +180,26 @@ class TestThreads:
         got = asyncio.run(ask(Door(application, 1), scope("/v1/pets")))
         assert (got.status, "Request-Outcome" in got.headers) == (503, False)
         assert time.monotonic() - begun < 1
+
+    def test_who_would_wait_too_long_as_far_as_can_be_foreseen_is_rejected_at_once(
+        self, application: Application, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(queue, "MOST_SECONDS", 0)
+
+        async def three() -> tuple[Got, float, list[int]]:
+            door = Door(application, 1)
+            await ask(door, scope("/v1/pets"))  # from now on it is known that a request takes some time
+            others = [asyncio.ensure_future(ask(door, scope("/v1/wait"))) for _ in range(2)]
+            await asyncio.sleep(0.05)
+            begun = time.monotonic()
+            rejected = await ask(door, scope("/v1/pets", "POST"))
+            seconds = time.monotonic() - begun
+            application.go.set()
+            return rejected, seconds, [each.status for each in await asyncio.gather(*others)]
+
+        rejected, seconds, others = asyncio.run(three())
+        assert (rejected.status, rejected.headers["Retry-After"], others) == (503, "1", [200, 200])
+        assert seconds < 1
 
     def test_writers_leave_a_thread_to_readers(self, application: Application, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(threads, "QUEUE_SECONDS", 0.2)
