@@ -12,7 +12,7 @@ TRIGGERS = {"pet_added", "pet_changed", "pet_removed"}
 
 # One row for each group of animals and nothing updated: two writers never wait for each other. The path is fixed as
 # pg_restore has none when it writes rows. A session keeps the plan of its first change, and a join that was planned for
-# one animal compares each of ten thousand with each: sales are deleted with EXECUTE, which plans anew, and what was is
+# one animal compares each of ten thousand with each: sales are deleted with EXECUTE, which plans again, and what was is
 # held against what is by EXCEPT.
 POSTGRESQL = """
 CREATE FUNCTION pet_added() RETURNS trigger LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
