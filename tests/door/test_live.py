@@ -146,7 +146,7 @@ def test_overload_is_rejected_early_and_what_is_accepted_ends_soon(server: Gunic
         alive = server.send("GET", "/livez")
     assert alive.status == 200
     accepted = sorted(seconds for status, seconds, _ in taken if status == 201)
-    assert len(accepted) > 50
+    assert len(accepted) > 10
     assert {(status, after) for status, _, after in taken} <= {(201, None), (503, "1"), (503, "2")}
     assert accepted[int(len(accepted) * 0.99)] < 4
     assert server.post("/v1/pets", key, {"name": "Rex", "categoryId": 1}).status == 201
