@@ -245,8 +245,8 @@ fuzz: $(DEV)
 chaos: $(DEV)
 	@$(APART) $(PY) -m tests.chaos $(if $(filter long,$(CHAOS)),--long) $(CHAOS_ARGS)
 
-# The sample is the same in each run: the mutants of each function whose number ends in 7.
-MUTANTS_OF := '*__mutmut_*7'
+# The sample is the same in each run: the seventh mutant of each function, some 320 of 7,600.
+MUTANTS_OF := '*__mutmut_7'
 LEAST_KILLED := 92
 
 define KILLED

@@ -5,7 +5,7 @@ import selectors
 import socket
 import statistics
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, suppress
 from itertools import cycle
 from typing import NamedTuple
@@ -118,29 +118,38 @@ def percentiles(values: list[float]) -> tuple[float, float]:
     return statistics.median(values), statistics.quantiles(values, n=100, method="inclusive")[98]
 
 
-def _send(
-    port: int, requests: Iterable[bytes], *, status: int, connections: int, seconds: float
-) -> tuple[list[float], int]:
-    """Return the seconds of each response, and the number of errors."""
-    following, latencies, errors = cycle(requests), list[float](), 0
+def responses(
+    port: int, requests: Iterator[bytes], *, connections: int, going: Callable[[], bool]
+) -> Iterator[tuple[Connection, int]]:
+    """Yield each client that has a response, and its status. Then the client sends the next, while this is `going`."""
     with selectors.DefaultSelector() as selector, ExitStack() as stack:
         for _ in range(connections):
             client = Connection(port, selector)
             stack.callback(client.close)
-            client.send(next(following))
-        end, waiting = time.perf_counter() + seconds, connections
+            client.send(next(requests))
+        waiting = connections
         while waiting:
             for key, _ in selector.select():
                 client = key.data
-                received = client.receive()
-                if received is None:
+                status = client.receive()
+                if status is None:
                     continue
-                now = time.perf_counter()
-                latencies.append(now - client.began)
-                errors += received != status
-                if now < end:
-                    client.send(next(following))
+                yield client, status
+                if going():
+                    client.send(next(requests))
                 else:
                     client.close()
                     waiting -= 1
+
+
+def _send(
+    port: int, requests: Iterable[bytes], *, status: int, connections: int, seconds: float
+) -> tuple[list[float], int]:
+    """Return the seconds of each response, and the number of errors."""
+    latencies, errors = list[float](), 0
+    end = time.perf_counter() + seconds
+    seen = responses(port, cycle(requests), connections=connections, going=lambda: time.perf_counter() < end)
+    for client, received in seen:
+        latencies.append(time.perf_counter() - client.began)
+        errors += received != status
     return latencies, errors

@@ -26,6 +26,7 @@ from rest.limits import breaker as limits_breaker
 from rest.limits import build_limiter
 from tests.days import today
 from tests.factories import CategoryFactory
+from tests.server import migrated_database
 
 SLOW = (
     "apikeys/test_commands.py",
@@ -119,7 +120,7 @@ def _nothing_left_over(settings: Any) -> Iterator[None]:
 
 
 @receiver(setting_changed)
-def _build_pages_anew(setting: str, **_: Any) -> None:
+def _forget_pages(setting: str, **_: Any) -> None:
     if setting in {"API_KEY_PREFIX", "PETSTORE_ENVIRONMENT"}:
         portal._rendered.cache_clear()
         portal._built.cache_clear()
@@ -178,6 +179,13 @@ def stranger(db: None) -> ApiClient:
 @pytest.fixture
 def reader(db: None) -> ApiClient:
     return ApiClient(APIKey.objects.issue(name="Reader", scope="read")[1])
+
+
+@pytest.fixture(scope="module")
+def database() -> Iterator[str]:
+    """The address of a migrated database for a service that runs in processes of its own."""
+    with migrated_database() as url:
+        yield url
 
 
 @pytest.fixture

@@ -12,17 +12,18 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from datetime import date
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.conftest import error
+from tests.meanwhile import meanwhile
 from tests.server import (
     Answer,
     Gunicorn,
     bearer,
-    migrated_database,
     running_redis,
     running_server,
     send_on,
@@ -46,12 +47,6 @@ keys = {"key": "", "limited": "20/h", "limited_too": "20/h"}
 made = {name: APIKey.objects.issue(name=name, rate_limit=limit)[1] for name, limit in keys.items()}
 print(json.dumps(made | {"category": Category.objects.create(name="Dogs").pk}))
 """
-
-
-@pytest.fixture(scope="module")
-def database() -> Iterator[str]:
-    with migrated_database() as url:
-        yield url
 
 
 @pytest.fixture(scope="module")
@@ -261,23 +256,17 @@ def served_of_160(server: Gunicorn, key: str) -> Counter[int]:
 def adding(server: Gunicorn, key: str, pet: dict[str, Any]) -> Iterator[Callable[[], None]]:
     """Add animals without a pause; gives a function that waits until some more were added."""
     added: list[int] = []
-    done = threading.Event()
 
-    def add() -> None:
-        while not done.is_set():
+    def add(over: threading.Event) -> None:
+        while not over.is_set():
             added.append(server.post("/v1/pets", key, pet).json()["id"])
 
     def wait_for_more() -> None:
         enough = len(added) + 3
         until(lambda: len(added) >= enough)
 
-    with ThreadPoolExecutor(1) as pool:
-        adder = pool.submit(add)
-        try:
-            yield wait_for_more
-        finally:
-            done.set()
-        adder.result()
+    with meanwhile(add):
+        yield wait_for_more
 
 
 def walk(server: Gunicorn, key: str, path: str, wait_for_more: Callable[[], None]) -> Iterator[list[dict[str, Any]]]:
@@ -372,19 +361,12 @@ Polled = list[tuple[float, Answer]]
 @contextmanager
 def polling(connections: list[http.client.HTTPConnection], key: str) -> Iterator[list[Polled]]:
     """Ask again and again on each connection; the lists of when and what are complete after the block."""
-    done = threading.Event()
     polled: list[Polled] = [[] for _ in connections]
 
-    def poll(connection: http.client.HTTPConnection, answers: Polled) -> None:
-        while not done.wait(0.02):
+    def poll(connection: http.client.HTTPConnection, answers: Polled, over: threading.Event) -> None:
+        while not over.wait(0.02):
             at = time.monotonic()
             answers.append((at, send_on(connection, "GET", "/v1/pets?limit=1", headers=bearer(key))))
 
-    with ThreadPoolExecutor(len(connections)) as pool:
-        pollers = [pool.submit(poll, *each) for each in zip(connections, polled, strict=True)]
-        try:
-            yield polled
-        finally:
-            done.set()
-        for poller in pollers:
-            poller.result()
+    with meanwhile(*[partial(poll, *each) for each in zip(connections, polled, strict=True)]):
+        yield polled

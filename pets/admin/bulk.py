@@ -164,7 +164,7 @@ class BulkChangeAdmin(RecordAdmin):
         except IntegrityError:
             messages.error(request, f"Nothing changed. The category “{target.word}” has just been deleted.")
         else:
-            _report(request, bulk, f"{_animals(bulk.changed)} changed: {target}.", undo_link=True)
+            _report(request, bulk, f"{_animals_were(bulk.changed)} changed: {target}.", undo_link=True)
         return HttpResponseRedirect(f"{reverse('admin:pets_pet_changelist')}?{form.cleaned_data['filters']}")
 
     @method_decorator([require_http_methods(["GET", "HEAD", "POST"]), change_permission_required])
@@ -176,7 +176,7 @@ class BulkChangeAdmin(RecordAdmin):
         try:
             if request.method == "POST":
                 undone = undo(bulk, user=request.user)
-                _report(request, undone, f"{_animals(undone.changed)} given the former value again.")
+                _report(request, undone, f"{_animals_were(undone.changed)} given the former value again.")
                 return HttpResponseRedirect(_back(request))
             check_undo(bulk, user=request.user)
         except UndoRejectedError as error:
@@ -193,7 +193,11 @@ def _back(request: HttpRequest) -> str:
 
 
 def _animals(count: int) -> str:
-    return f"{count:,} animal{' was' if count == 1 else 's were'}"
+    return f"{count:,} animal{'' if count == 1 else 's'}"
+
+
+def _animals_were(count: int) -> str:
+    return f"{_animals(count)} {'was' if count == 1 else 'were'}"
 
 
 def _ask(request: HttpRequest, form: BulkForm) -> HttpResponse:
@@ -204,8 +208,7 @@ def _ask(request: HttpRequest, form: BulkForm) -> HttpResponse:
 def _question(shown: dict[str, Any]) -> str:
     if "plan" not in shown:
         return "Move to category"
-    count, target = shown["plan"].count, shown["target"]
-    animals = f"{count:,} animal{'' if count == 1 else 's'}"
+    animals, target = _animals(shown["plan"].count), shown["target"]
     return f"Mark {animals} {target.word}?" if target.column == "status" else f"Move {animals} to {target.word}?"
 
 
@@ -253,7 +256,7 @@ def _report(request: HttpRequest, bulk: BulkChange, done: str, *, undo_link: boo
         messages.success(request, done)
     if bulk.left:
         first = ", ".join(f"{name} ({number}): {reason}" for number, name, reason in bulk.left[:NAMED])
-        said = f"{_animals(len(bulk.left))} left as before: {first}."
+        said = f"{_animals_were(len(bulk.left))} left as before: {first}."
         address = reverse("admin:pets_bulkchange_change", args=[bulk.pk]) if bulk.pk else ""
         messages.warning(request, format_html('{} <a href="{}">All of them</a>', said, address) if address else said)
 

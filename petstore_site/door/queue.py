@@ -12,7 +12,7 @@ class BusyError(Exception):
 
 
 class Queue:
-    """Counts those who wait (`with queue`), and knows how long each place is kept on average."""
+    """Counts the requests that wait (`with queue`), and knows how long each place is kept on average."""
 
     def __init__(self, places: int) -> None:
         self.waiting = 0

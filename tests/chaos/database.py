@@ -19,6 +19,7 @@ from tests.chaos.callers import Callers
 from tests.chaos.ledger import Ledger
 from tests.chaos.store import Store, copied_server, key, running_service, running_store, short_folder, started
 from tests.chaos.table import Row, slowest, statuses
+from tests.meanwhile import meanwhile
 from tests.outages import frozen, standby_lost
 from tests.server import until
 from tests.timed import Timed, at_once, timed
@@ -80,21 +81,16 @@ class Probes(NamedTuple):
 @contextmanager
 def probing(store: Store) -> Iterator[Probes]:
     """Ask for the health of the service in the block."""
-    probes, stop = Probes([], []), Event()
+    probes = Probes([], [])
 
-    def ask() -> None:
-        while not stop.is_set():
+    def ask(over: Event) -> None:
+        while not over.is_set():
             probes.alive.append(timed(lambda: store.service.send("GET", "/livez")))
             probes.ready.append(timed(lambda: store.service.send("GET", "/readyz")))
-            time.sleep(0.1)
+            over.wait(0.1)
 
-    with ThreadPoolExecutor(1) as pool:
-        asking = pool.submit(ask)
-        try:
-            yield probes
-        finally:
-            stop.set()
-            asking.result()
+    with meanwhile(ask):
+        yield probes
 
 
 def get(store: Store) -> Timed:

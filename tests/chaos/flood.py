@@ -1,14 +1,14 @@
 """More requests than the service can serve: many connections in one thread, none of which ever waits."""
 
 import json
-import selectors
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack
-from threading import Event, Thread
-from typing import NamedTuple, Self
+from contextlib import contextmanager
+from threading import Event
+from typing import NamedTuple
 
-from benchmarks.load import Connection, request
+from benchmarks.load import request, responses
+from tests.meanwhile import meanwhile
 
 RETRY_AFTER = b"\r\nretry-after:"
 
@@ -34,45 +34,16 @@ def additions(key: str) -> list[bytes]:
     return [request("POST", "/v1/pets", key, "Content-Type: application/json", body=body)]
 
 
-class Flood:
-    """Sends requests on all connections while the block lasts."""
+@contextmanager
+def flood(port: int, requests: Iterator[bytes], *, connections: int) -> Iterator[list[Call]]:
+    """Send requests on all connections in the block; yield the responses so far."""
+    calls: list[Call] = []
 
-    def __init__(self, port: int, requests: Iterator[bytes], *, connections: int) -> None:
-        self.calls: list[Call] = []
-        self._given = port, requests, connections
-        self._stop = Event()
-        self._thread = Thread(target=self._run)
+    def send(over: Event) -> None:
+        for client, status in responses(port, requests, connections=connections, going=lambda: not over.is_set()):
+            seconds = time.perf_counter() - client.began
+            says_when = RETRY_AFTER in client.received.partition(b"\r\n\r\n")[0].lower()
+            calls.append(Call(client.began, seconds, status, says_when))
 
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_raised: object) -> None:
-        self._stop.set()
-        self._thread.join()
-
-    def _run(self) -> None:
-        port, requests, connections = self._given
-        with selectors.DefaultSelector() as selector, ExitStack() as stack:
-            for _ in range(connections):
-                client = Connection(port, selector)
-                stack.callback(client.close)
-                client.send(next(requests))
-            waiting = connections
-            while waiting:
-                for key, _ in selector.select():
-                    client = key.data
-                    status = client.receive()
-                    if status is None:
-                        continue
-                    self._take(client, status)
-                    if self._stop.is_set():
-                        client.close()
-                        waiting -= 1
-                    else:
-                        client.send(next(requests))
-
-    def _take(self, client: Connection, status: int) -> None:
-        seconds = time.perf_counter() - client.began
-        says_when = RETRY_AFTER in client.received.partition(b"\r\n\r\n")[0].lower()
-        self.calls.append(Call(client.began, seconds, status, says_when))
+    with meanwhile(send):
+        yield calls

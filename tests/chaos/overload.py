@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from benchmarks.load import percentiles
-from tests.chaos.flood import Call, Flood, additions, lists
+from tests.chaos.flood import Call, additions, flood, lists
 from tests.chaos.store import Store, running_store, serving
 from tests.chaos.table import Row, counted, slowest
 
@@ -65,10 +65,9 @@ def overloaded(*, long: bool) -> Iterator[Row]:
 def _flood(store: Store, connections: int, seconds: float) -> Load:
     mix = cycle([*lists(store.key) * 3, *additions(store.key)])
     begun = time.monotonic()
-    with Flood(store.port, mix, connections=connections) as flood:
+    with flood(store.port, mix, connections=connections) as calls:
         time.sleep(seconds)
-        calls, taken = list(flood.calls), time.monotonic() - begun
-    return Load(calls, taken)
+        return Load(list(calls), time.monotonic() - begun)
 
 
 def _memory(store: Store) -> int:

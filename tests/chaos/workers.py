@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from itertools import cycle
 
 from tests.chaos.callers import Callers
-from tests.chaos.flood import Flood, additions, lists
+from tests.chaos.flood import additions, flood, lists
 from tests.chaos.ledger import Ledger
 from tests.chaos.store import Store, running_store, serving, wait_for_all
 from tests.chaos.table import Row, counted, slowest, statuses
@@ -55,12 +55,12 @@ def reloaded(*, long: bool) -> Iterator[Row]:
     times, requests = (20, 100_000) if long else (3, 6_000)
     with running_store() as store, running_nginx(store.port) as nginx:
         mix = cycle([*lists(store.key) * 3, *additions(store.key)])
-        with Flood(nginx.plain, mix, connections=8) as flood:
+        with flood(nginx.plain, mix, connections=8) as calls:
             for _ in range(times):
                 _reload(store.service)
-            until(lambda: len(flood.calls) >= requests, seconds=600)
-        failed = [call for call in flood.calls if call.status not in {200, 201}]
+            until(lambda: len(calls) >= requests, seconds=600)
+        failed = [call for call in calls if call.status not in {200, 201}]
         yield Row(
             "a reload fails no request", f"SIGHUP {times} times behind nginx, 8 callers",
-            counted(call.status for call in flood.calls), not failed,
+            counted(call.status for call in calls), not failed,
         )  # fmt: skip

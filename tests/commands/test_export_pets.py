@@ -45,7 +45,7 @@ def test_a_reader_that_has_read_enough(shell: Shell) -> None:
     ],
 )
 @pytest.mark.usefixtures("demo")
-def test_a_file_is_there_whoever_reads_that_it_is(shell: Shell, tmp_path: Path, line: str, said: str) -> None:
+def test_the_file_is_written_even_if_the_message_is_not(shell: Shell, tmp_path: Path, line: str, said: str) -> None:
     assert shell(f"manage export_pets {tmp_path}/a.csv {line}") == Ended(0, "", said)
     assert (tmp_path / "a.csv").read_text().count("\n") == 6001
 

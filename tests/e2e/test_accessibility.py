@@ -101,6 +101,7 @@ def pages_behind_forms(page: Page, word: str) -> Iterator[str]:
 
 def faults(page: Page, name: str) -> list[str]:
     """Return what is wrong with the page that is open, in a line each: by axe, too wide, or a name that became more."""
+    page.wait_for_load_state()  # what led here may have waited for a part of the page only
     page.evaluate(AXE_SCRIPT)  # a script tag would be stopped by the policy
     found: dict[str, Any] = page.evaluate(
         "exclude => axe.run({include: ['html'], exclude}, {preload: false})",  # nor may it load styles

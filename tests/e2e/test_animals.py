@@ -151,6 +151,7 @@ def test_the_history_of_an_animal_can_be_read(office: Page, server: Gunicorn, tm
     office.locator("#result_list .field-name a").click()
     office.get_by_role("radio", name="Sold").check()
     office.get_by_role("button", name="Save and continue editing").click()
+    expect(office.locator(".messagelist")).to_contain_text("was changed successfully")
     office.get_by_role("link", name="History").click()
     expect(office.locator("#change-history .a-change")).to_have_count(2)
     expect(office.locator("#change-history .change")).to_have_text("Available becomes Sold")

@@ -169,11 +169,13 @@ def test_no_page_is_wider_than_the_screen(office: Page, three: str, size: tuple[
     assert office.locator("#changelist").evaluate("table => table.scrollWidth <= table.clientWidth")
     choose(office, "become_sold")
     expect(office.locator("#bulk-animals tbody tr")).to_have_count(3)
+    office.wait_for_load_state()
     assert office.evaluate("document.documentElement.scrollWidth") <= size[0]
 
 
 def tab_to(page: Page, target: Locator) -> None:
     """Press Tab until `target` has the focus."""
+    page.wait_for_load_state()
     for _ in range(100):
         page.keyboard.press("Tab")
         if target.evaluate("element => element === document.activeElement"):

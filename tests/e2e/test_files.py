@@ -30,6 +30,7 @@ def send(page: Page, rows: list[list[str]], *, name: str, add_categories: bool =
     page.get_by_label("Add missing categories").set_checked(add_categories)
     page.get_by_role("button", name="Show what it would do").click()
     expect(page.get_by_text("Nothing is imported yet.")).to_be_visible()
+    page.wait_for_load_state()
 
 
 def cells(table: Locator) -> list[list[str | None]]:

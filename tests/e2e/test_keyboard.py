@@ -16,6 +16,7 @@ def press(page: Page, *keys: str) -> None:
 
 def tab_to(page: Page, name: str, *, most: int = 80) -> None:
     """Press Tab until what has the focus begins with this text, or is called so; it must be in sight."""
+    page.wait_for_load_state()
     focused = "document.activeElement.getAttribute('aria-label') || document.activeElement.innerText || ''"
     for _ in range(most):
         page.keyboard.press("Tab")

@@ -73,6 +73,7 @@ def test_the_secret_is_shown_once(office: Page, server: Gunicorn) -> None:
     office.goto(KEYS)
     office.get_by_role("link", name="Shown once").click()
     expect(office.get_by_label("Name:")).to_have_value("Shown once")
+    office.wait_for_load_state()
     assert secret[10:18] in office.content()
     assert secret not in office.content()
     office.reload()

@@ -6,35 +6,33 @@ import sqlite3
 import stat
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
+from threading import Event
 
 import pytest
 
+from tests.meanwhile import meanwhile
 from tests.server import ROOT
 
 
 @pytest.fixture
 def database(tmp_path: Path) -> Iterator[Path]:
     """A file in which two tables always have as many rows, and which another connection writes all the time."""
-    path, over = tmp_path / "live.sqlite3", threading.Event()
+    path = tmp_path / "live.sqlite3"
     with closing(sqlite3.connect(path)) as connection:
         connection.executescript("PRAGMA journal_mode=WAL; CREATE TABLE a (x TEXT); CREATE TABLE b (x TEXT)")
 
-    def write() -> None:
+    def write(over: Event) -> None:
         with closing(sqlite3.connect(path, timeout=5)) as connection:
             while not over.wait(0.001):
                 with connection:
                     connection.execute("INSERT INTO a VALUES (hex(randomblob(500)))")
                     connection.execute("INSERT INTO b VALUES ('x')")
 
-    thread = threading.Thread(target=write)
-    thread.start()
-    yield path
-    over.set()
-    thread.join()
+    with meanwhile(write):
+        yield path
 
 
 def back_up(url: str, *arguments: str) -> "subprocess.CompletedProcess[str]":

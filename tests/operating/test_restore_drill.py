@@ -5,15 +5,16 @@ import os
 import re
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import psycopg
 import pytest
 
+from tests.meanwhile import meanwhile
 from tests.server import ROOT
 from tests.with_postgresql import Server
 
@@ -75,20 +76,16 @@ def backups(postgresql: Server) -> Backups:
 @pytest.fixture
 def writer(backups: Backups) -> Iterator[None]:
     """Change, add and delete animals all the time."""
-    over = threading.Event()
 
-    def write() -> None:
+    def write(over: Event) -> None:
         with closing(backups.connect()) as connection:
             while not over.wait(0.005):
                 connection.execute("INSERT INTO animals (name) VALUES ('Maple')")
                 connection.execute("UPDATE animals SET name = name || '!' WHERE id % 100 = 1")
                 connection.execute("DELETE FROM animals WHERE id = (SELECT min(id) FROM animals)")
 
-    thread = threading.Thread(target=write)
-    thread.start()
-    yield
-    over.set()
-    thread.join()
+    with meanwhile(write):
+        yield
 
 
 def test_everything_is_back_while_others_write(backups: Backups, writer: None) -> None:

@@ -9,11 +9,14 @@ from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from typing import NamedTuple
 
 import psycopg
 import pytest
 
+from petstore_site.door.worker import IDLE_SECONDS
+from tests.meanwhile import meanwhile
 from tests.protocol.nginx import Nginx, running_nginx
 from tests.server import Gunicorn, bearer, manage, running_redis, running_server, send, send_on, until
 from tests.with_postgresql import Server
@@ -69,7 +72,7 @@ def test_reloaded_one_after_the_other_no_request_fails(two: Two, postgresql: Ser
             ready = len(instance.workers())
             instance.process.send_signal(signal.SIGHUP)
             instance.wait_until_ready(workers=ready + 2)
-            time.sleep(2.5)  # the old workers keep their connections for 2 s
+            time.sleep(IDLE_SECONDS + 0.5)  # until the old workers have closed their connections
     assert set(statuses) <= {200, 201, 503}
     assert statuses[503] <= 2, "an addition on a connection that an old worker closes at that moment, sent again"
     with psycopg.connect(postgresql.url) as connection:
@@ -91,12 +94,11 @@ def load(port: int, key: str) -> Iterator[Counter[int]]:
     An addition that failed is sent again with its Idempotency-Key, as `docs/api.md` says.
     """
     statuses: Counter[int] = Counter()
-    done = threading.Event()
 
-    def call(caller: int) -> None:
+    def call(caller: int, over: threading.Event) -> None:
         connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
         count = 0
-        while not done.is_set():
+        while not over.is_set():
             statuses[send_on(connection, "GET", "/v1/pets", headers=bearer(key)).status] += 1
             name = f"load {caller}-{count}"
             headers = bearer(key) | {"Content-Type": "application/json", "Idempotency-Key": name.replace(" ", "-")}
@@ -106,11 +108,5 @@ def load(port: int, key: str) -> Iterator[Counter[int]]:
             count += status == 201
         connection.close()
 
-    with ThreadPoolExecutor(CALLERS) as pool:
-        callers = [pool.submit(call, number) for number in range(CALLERS)]
-        try:
-            yield statuses
-        finally:
-            done.set()
-        for caller in callers:
-            caller.result()
+    with meanwhile(*[partial(call, number) for number in range(CALLERS)]):
+        yield statuses

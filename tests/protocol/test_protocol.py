@@ -21,8 +21,10 @@ import pytest
 from django.conf import settings
 
 from petstore_site.apikeys import keys
+from petstore_site.door.worker import IDLE_SECONDS
 from rest.errors import CODES, error_body
 from tests.conftest import ApiClient, error
+from tests.meanwhile import meanwhile
 from tests.protocol.corpus import CASES, LEGAL, REJECTED, written
 from tests.protocol.nginx import FILES, Nginx, running_nginx
 from tests.protocol.wire import Answer, connected, exchange, read_answer, request
@@ -452,7 +454,7 @@ class TestUpstream:
             until(lambda: len(answers) > 100)
             server.process.send_signal(signal.SIGHUP)
             server.wait_until_ready(workers=workers + 2)
-            time.sleep(2.5)  # the old workers keep their connections for 2 s
+            time.sleep(IDLE_SECONDS + 0.5)  # until the old workers have closed their connections
         assert len(answers) > 300
         assert {answer.status for answer in answers} <= {200, 400, 503}
         lost = [answer for answer in answers if answer.status == 503]
@@ -509,24 +511,17 @@ def running_nginx_before(
 def load(port: int, key: str) -> Iterator[list[WholeAnswer]]:
     """Send reads and rejected additions without a pause on four connections; yield the responses so far."""
     answers: list[WholeAnswer] = []
-    done = threading.Event()
 
-    def work() -> None:
+    def work(over: threading.Event) -> None:
         connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
         headers = bearer(key) | {"Content-Type": "application/json"}
-        while not done.wait(0.01):
+        while not over.wait(0.01):
             answers.append(send_on(connection, "GET", "/v1/pets", headers=headers))
             answers.append(send_on(connection, "POST", "/v1/pets", body=b'{"name": "x"}', headers=headers))
         connection.close()
 
-    with ThreadPoolExecutor(4) as pool:
-        workers = [pool.submit(work) for _ in range(4)]
-        try:
-            yield answers
-        finally:
-            done.set()
-        for worker in workers:
-            worker.result()
+    with meanwhile(*[work] * 4):
+        yield answers
 
 
 class TestSite:
