@@ -63,6 +63,13 @@ def test_one_in_use_is_not_deleted_and_says_why(staff: Client) -> None:
     assert Category.objects.exists()
 
 
+def test_the_bar_of_the_selected_has_a_button_for_the_action(staff: Client) -> None:
+    CategoryFactory()
+    page = staff.get(CATEGORIES).content.decode()
+    assert '<button type="submit" class="btn btn-danger" name="action" value="delete_selected">' in page
+    assert "<select" not in page
+
+
 def test_several_of_which_one_is_in_use(staff: Client) -> None:
     dogs, cats = CategoryFactory(name="Dogs"), CategoryFactory(name="Cats")
     PetFactory.create_batch(2, category=dogs)
