@@ -351,5 +351,13 @@ class TestPermissions:
         ] * 3
         assert RequestRecord.objects.get() == row
 
+    def test_the_list_says_how_many_it_has_at_most(self, admin_client: Client) -> None:
+        page = admin_client.get(LIST).content.decode()
+        assert "The last 10,000 errors and writes. To find older ones, enter their X-Request-ID." in page
+
+    def test_what_is_no_request_id_is_said_to_be_none(self, admin_client: Client) -> None:
+        page = admin_client.get(DESK, {"request_id": "two words"}).content.decode()
+        assert ">This is not a request ID. It has 1 to 128 letters, digits, dots, hyphens and underscores.<" in page
+
     def test_gaps_have_no_page(self, admin_client: Client) -> None:
         assert admin_client.get("/admin/request_desk/recordgap/").status_code == 404

@@ -140,6 +140,7 @@ def test_a_commit_that_never_arrived_is_looked_up_too(run_import: Import, dogs: 
         run_import(CONTENT, *SKIP, "--rejects", str(rejects))
     run = ImportRun.objects.get()
     assert (run.state, run.outcome) == ("failed", "It failed with OperationalError. Nothing changed.")
+    assert run.finished_at is not None
     assert (catalogue(), list(rejects.parent.iterdir())) == ([], [])
     run_import(CONTENT, *SKIP)
     with at_commit(before=lose_the_connection), pytest.raises(OperationalError):

@@ -248,6 +248,12 @@ def test_only_the_first_of_many_missing_animals_are_listed(run_import: Import, d
     assert "missing" not in run_import(HEADER, "--json").json
 
 
+def test_twenty_missing_animals_are_all_listed(run_import: Import, dogs: Category) -> None:
+    Pet.objects.bulk_create([Pet(name=f"Animal {number}", category=dogs) for number in range(20)])
+    lines = run_import(HEADER, "--missing", "report").out.splitlines()
+    assert (len(lines), lines[-1].partition(": ")[2]) == (22, "Animal 19")
+
+
 def test_the_counts_of_matched_rows_are_recorded(run_import: Import, rex: Pet, tom: Pet) -> None:
     content = f"{HEADER}{rex.pk},,Rexy,Dogs,sold\n,A-1,Tommy,Dogs,sold\n,A-2,Mia,Dogs,sold\n"
     run_import(content)

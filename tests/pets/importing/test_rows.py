@@ -1,6 +1,8 @@
 """What a row may be: exactly what POST /v1/pets accepts, and what it does to the animal that has its reference."""
 
+import csv
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -83,6 +85,16 @@ def test_missing_categories_are_added_if_asked_for_and_needed(run_import: Import
     ]
     assert sorted(Category.objects.values_list("name", flat=True)) == ["Cats", "Dogs"]
     assert ImportRun.objects.get().new_categories == [Category.objects.get(name="Cats").pk]
+
+
+def test_a_rejected_row_names_the_category_that_would_be_new(
+    run_import: Import, dogs: Category, tmp_path: Path
+) -> None:
+    rejects = tmp_path / "rejects.csv"
+    rows = ["name,category,external_reference", "Nemo,Fish,A-1", "Mia,Cats,A-2", "Tom,Cats,A-2", "Tweety,Birds,A-1"]
+    run_import("\n".join(rows), "--create-categories", "--on-error", "skip", "--rejects", str(rejects))
+    rejected = list(csv.DictReader(rejects.read_text().splitlines()))
+    assert [(row["name"], row["category"]) for row in rejected] == [("Tom", "Cats"), ("Tweety", "Birds")]
 
 
 def test_animals_get_ids_in_the_order_of_the_file_and_the_api_goes_on_behind_them(

@@ -110,6 +110,9 @@ def name_of(cell: str, **given: Any) -> str:
         ("h:mm:ss", "0.39583333333333331", "9:30:00"),
         ("mm:ss", "0.0034722222222222", "05:00"),
         ("YYYYMMDD", "61", "19000301"),
+        ("[Red]yyyy-mm-dd", "46000", "2025-12-09"),
+        ("y", "46000", "25"),
+        ("yyy", "46000", "2025"),
     ],
 )
 def test_a_number_is_the_text_that_is_shown(code: str, stored: str, shown: str) -> None:
@@ -133,6 +136,7 @@ def test_a_number_is_the_text_that_is_shown(code: str, stored: str, shown: str) 
         ("0.00E+00", "5"),
         ("# ?/?", "0.5"),
         ("0,", "5000"),
+        ("0.0,", "5000"),
         ("[>5]0", "6"),
         (";;;", "12"),
         ("0;-0;", "0"),
@@ -159,9 +163,18 @@ def test_the_short_date_of_a_computer_is_not_known() -> None:
     )
 
 
-def test_days_can_be_counted_from_1904() -> None:
+@pytest.mark.parametrize(
+    ("from_1904", "shown"),
+    [("1", "2025-12-09"), ("true", "2025-12-09"), ("on", "2025-12-09"), ("0", "2021-12-08"), ("false", "2021-12-08")],
+)
+def test_days_can_be_counted_from_1904(from_1904: str, shown: str) -> None:
     cell = '<c r="A2" s="1"><v>44538</v></c>'
-    assert name_of(cell, formats=["yyyy-mm-dd"], properties='<workbookPr date1904="1"/>') == "2025-12-09"
+    assert name_of(cell, formats=["yyyy-mm-dd"], properties=f'<workbookPr date1904="{from_1904}"/>') == shown
+
+
+@pytest.mark.parametrize("code", ["General", "@", "[Red]@", "0;-0;0;@", "0.00"])
+def test_a_text_that_is_shown_as_it_is(code: str) -> None:
+    assert name_of('<c r="A2" s="1" t="s"><v>0</v></c>', strings="<si><t>Rex</t></si>", formats=[code]) == "Rex"
 
 
 @pytest.mark.parametrize(
