@@ -100,22 +100,29 @@ def pages_behind_forms(page: Page, word: str) -> Iterator[str]:
 
 
 def faults(page: Page, name: str) -> list[str]:
-    """Return what is wrong with the page that is open, in a line each: by axe, too wide, or a name that became more."""
+    """Return what is wrong with the page that is open, in a line each: by axe, its place, or a name that became more."""
     page.wait_for_load_state()  # what led here may have waited for a part of the page only
     page.evaluate(AXE_SCRIPT)  # a script tag would be stopped by the policy
     found: dict[str, Any] = page.evaluate(
         "exclude => axe.run({include: ['html'], exclude}, {preload: false})",  # nor may it load styles
         EXCEPTIONS,
     )
-    wide, made = page.evaluate(
-        "[document.documentElement.scrollWidth - innerWidth, document.querySelectorAll('img[src=x]').length]"
+    wide, low, made = page.evaluate(
+        "[document.documentElement.scrollWidth - innerWidth, document.body.getBoundingClientRect().top + scrollY,"
+        " document.querySelectorAll('img[src=x]').length]"
     )
     return [
         f"{name}: {violation['id']} {node['target']} {node['failureSummary']}"
         for violation in found["violations"]
         for node in violation["nodes"]
     ] + [
-        f"{name}: {what}" for what in (f"{wide} pixels too wide" * (wide > 0), "a name became an image" * made) if what
+        f"{name}: {what}"
+        for what in (
+            f"{wide} pixels too wide" * (wide > 0),
+            f"{low} pixels too low" * (low > 0),
+            "a name became an image" * made,
+        )
+        if what
     ]
 
 
