@@ -4,10 +4,7 @@ from datetime import timedelta
 from typing import Any, NamedTuple
 
 from pets.models import Pet
-from petstore_site.request_desk.story import Story
-
-MOST = 50
-"""Rows of history of one X-Request-ID, which a caller can send any number of times."""
+from petstore_site.request_desk.story import MOST_FOUND, Story
 
 BEFORE = timedelta(seconds=1)
 """How much earlier than measured a request may have begun: the two clocks are not one."""
@@ -42,7 +39,7 @@ def _rows(stories: list[Story]) -> list[Any]:
     if not any(story.record.key and not story.is_read for story in stories):
         return []
     rows = Pet.history.filter(request_id=stories[0].record.request_id, import_run=None, bulk_change=None, undo_of=None)
-    return [*rows.order_by("-history_id")[:MOST]][::-1]
+    return [*rows.order_by("-history_id")[:MOST_FOUND]][::-1]
 
 
 def _is_by(row: Any, record: Any) -> bool:

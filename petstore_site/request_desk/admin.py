@@ -18,13 +18,10 @@ from django.views.decorators.http import require_safe
 from history.admin import RecordAdmin
 from petstore_site.apikeys.routes import address_of
 from petstore_site.request_desk.models import KEPT, MOST_RECORDS, RecordGap, RequestRecord
-from petstore_site.request_desk.story import Story, alike, story_of
+from petstore_site.request_desk.story import MOST_FOUND, Story, alike, story_of
 
 LISTED = 10_000
 """Records that the list shows, so that its filters and its count stay quick; the desk finds them all."""
-
-MOST_FOUND = 50
-"""Records that are shown of one ID, which a caller can send any number of times."""
 
 PASTED = re.compile(r"""(?i)^(?:.*x-request-id['"]?\s*[:=])?\s*['"]?([a-z0-9._-]{1,128})['"]?\s*$""")
 

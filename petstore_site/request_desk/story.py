@@ -13,6 +13,9 @@ from petstore_site.request_desk.models import KEPT, RequestRecord
 from petstore_site.request_desk.records import READING
 from rest.errors import CODES
 
+MOST_FOUND = 50
+"""Records, and rows of history, that are shown of one ID, which a caller can send any number of times."""
+
 MOST_ALIKE = 5
 """Records of the same error that are shown."""
 
@@ -84,5 +87,4 @@ def _summaries() -> dict[tuple[str, str], str]:
         (f"/v1{path}", method.upper()): f"{operation['summary'][0].lower()}{operation['summary'][1:]}"
         for path, operations in described["paths"].items()
         for method, operation in operations.items()
-        if isinstance(operation, dict) and "summary" in operation
     }
