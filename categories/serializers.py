@@ -6,13 +6,14 @@ from drf_spectacular.utils import OpenApiExample, extend_schema_serializer
 from rest_framework import serializers
 
 from categories.models import Category
+from rest.ids import INT64_MAX
 
 
 @extend_schema_serializer(examples=[OpenApiExample("Dogs", {"id": 5, "name": "Dogs"}, response_only=True)])
 class CategorySerializer(serializers.ModelSerializer[Category]):
     """Category = `{id, name}`."""
 
-    id = serializers.IntegerField(help_text="Unique identifier.", min_value=1, max_value=2**63 - 1)
+    id = serializers.IntegerField(help_text="Unique identifier.", min_value=1, max_value=INT64_MAX)
     name = serializers.CharField(help_text="The category's name.")
 
     class Meta:

@@ -1,7 +1,7 @@
-"""The one list of an animal's columns. Import, undo, preview and export make their statements and sheets from it.
+"""The one list of an animal's columns. Requests, import, undo, preview and export make statements and sheets of it.
 
-A new column needs an entry in `COLUMNS` and a field in `Checked`, and nothing else in `pets/importing` and
-`pets/exporting`.
+A new column needs an entry in `COLUMNS` and a field in `Checked`, and nothing else in `pets/statements.py`,
+`pets/importing` and `pets/exporting`.
 """
 
 from collections.abc import Callable
@@ -14,10 +14,12 @@ from pets.models import PetStatus
 
 @dataclass(frozen=True, kw_only=True)
 class Column:
-    """A column of the table of animals that files can set; the history has it too."""
+    """A column of the table of animals that requests or files can set; the history has it too."""
 
     name: str
     """In the database."""
+    field: str = ""
+    """In the API; empty for one that it does not show."""
     header: str
     """In a file."""
     path: str
@@ -36,9 +38,10 @@ class Column:
 REFERENCE = Column(
     name="external_reference", header="external_reference", path="external_reference", rule=rules.reference, width=24
 )
-NAME = Column(name="name", header="name", path="name", rule=rules.name, required=True, width=40)
+NAME = Column(name="name", field="name", header="name", path="name", rule=rules.name, required=True, width=40)
 CATEGORY = Column(
     name="category_id",
+    field="categoryId",
     header="category",
     path="category__name",
     rule=None,
@@ -48,6 +51,7 @@ CATEGORY = Column(
 )
 STATUS = Column(
     name="status",
+    field="status",
     header="status",
     path="status",
     rule=rules.status,
@@ -56,6 +60,9 @@ STATUS = Column(
 )
 COLUMNS = (REFERENCE, NAME, CATEGORY, STATUS)
 """In the order of an export."""
+
+SHOWN = tuple(column for column in COLUMNS if column.field)
+"""Those of a Pet, in its order."""
 
 ID = "id"
 """What the animal's own id is called in a file: it says which animal a row is about, and is never set."""

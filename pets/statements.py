@@ -4,11 +4,12 @@
 from collections.abc import Mapping
 from typing import Any
 
-from pets.columns import each
+from pets.columns import CATEGORY, SHOWN, each
 from rest.statements import Row, Steps
 
-FIELDS = ("id", "name", "categoryId", "status")
-COLUMNS = '"id", "name", "category_id", "status"'
+FIELDS = ("id", *(column.field for column in SHOWN))
+SET = ", ".join(f'"{column.name}"' for column in SHOWN)
+COLUMNS = f'"id", {SET}'
 
 # The range of IDs that a running import writes. A list would have to visit each of them to learn that it is not
 # committed. The statement reads the range with the rows, so that they appear as soon as they are committed.
@@ -46,9 +47,10 @@ BEHIND = {
 ONE = f'SELECT {COLUMNS} FROM "pets_pet" WHERE "id" = %(id)s'
 
 
-ADDED = """
-    INSERT INTO "pets_pet" ("name", "category_id", "status", "created_at", "updated_at")
-    SELECT %(name)s, "id", %(status)s, %(now)s, %(now)s FROM "categories_category" WHERE "id" = %(category_id)s
+VALUES = ", ".join('"id"' if column is CATEGORY else f"%({column.name})s" for column in SHOWN)
+ADDED = f"""
+    INSERT INTO "pets_pet" ({SET}, "created_at", "updated_at")
+    SELECT {VALUES}, %(now)s, %(now)s FROM "categories_category" WHERE "id" = %(category_id)s
     RETURNING """
 HISTORY = f"""
     INSERT INTO "pets_petchange" ("id", {each('"{c}"')}, "history_type", "history_date", "actor", "request_id")

@@ -5,6 +5,7 @@ from typing import Any, ClassVar
 from django.contrib import admin, messages
 from django.contrib.admin.actions import delete_selected
 from django.contrib.admin.options import IncorrectLookupParameters
+from django.contrib.admin.utils import flatten_fieldsets
 from django.core.exceptions import PermissionDenied
 from django.db.models import Exists, OuterRef
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
@@ -17,12 +18,12 @@ from django.utils.timezone import localtime
 from django.views.decorators.http import require_safe
 
 from history.admin import ChangesAdmin
-from pets.admin import bulk, deleted, listing, status, story, views
+from pets.admin import bulk, deleted, filters, listing, status, story, views
 from pets.admin.beside import Beside, neighbours
 from pets.admin.downloads import TooManyError, download
 from pets.exporting import FileFormat
 from pets.models import BulkChange, Pet, PetStatus, Sale
-from pets.statements import FIELDS
+from pets.serializers import PetSerializer
 
 DELETED_AT_ONCE = 500
 """Animals in one deletion: the page that asks names each of them."""
@@ -34,12 +35,12 @@ class PetAdmin(ChangesAdmin):
 
     list_display = ["name", "id", "category", "status", "reference", "added"]
     list_filter = [
-        listing.StatusFilter,
-        listing.CategoryFilter,
-        listing.AddedFilter,
-        listing.SoldFilter,
-        listing.UnchangedFilter,
-        listing.ImportFilter,
+        filters.StatusFilter,
+        filters.CategoryFilter,
+        filters.AddedFilter,
+        filters.SoldFilter,
+        filters.UnchangedFilter,
+        filters.ImportFilter,
     ]
     linked_by: ClassVar[set[str]] = {"created_at"}
     list_per_page = 50
@@ -136,12 +137,12 @@ class PetAdmin(ChangesAdmin):
                 "happened": story.told(newest),
                 "sale": Sale.objects.filter(pet=pet).first(),
                 "statuses": PetStatus.choices,
-                "shown": dict(zip(FIELDS, (pet.pk, pet.name, pet.category_id, pet.status), strict=True)),
+                "shown": PetSerializer(pet).data,
             }
         return super().render_change_form(request, context, *args, **kwargs)
 
     def _gone(self, request: HttpRequest, last: Any) -> HttpResponse:
-        typed = {name: request.POST.get(name, "") for name in ("name", "category", "status", "external_reference")}
+        typed = {name: request.POST.get(name, "") for name in flatten_fieldsets(self.get_fieldsets(request))}
         context = self.admin_site.each_context(request) | {
             "title": last.name,
             "opts": self.opts,

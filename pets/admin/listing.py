@@ -1,21 +1,20 @@
-"""The list of animals: pages, search and filters that take as long for a million as for a thousand."""
+"""The list of animals: pages and a search that take as long for a million as for a thousand."""
 
 import re
-from collections.abc import Iterator
-from datetime import UTC, date, datetime, time, timedelta
-from typing import Any, ClassVar
+from typing import Any
 
 from django import forms
-from django.contrib import admin
+from django.contrib.admin.templatetags.admin_list import result_headers
 from django.contrib.admin.views.main import ORDER_VAR, PAGE_VAR, ChangeList
 from django.db.models import F, Func, Q, QuerySet, TextField, Value
 from django.db.models.functions import Coalesce
 from django.http import HttpRequest
 
-from categories.models import Category
 from history.conflicts import latest_change_of_each
 from pets import stock
+from pets.admin.filters import SCATTERING
 from pets.models import Pet, PetStatus
+from rest.ids import INT64_MAX
 
 LISTED = 10_000
 """Animals on all pages of the list. Searches and filters find the others."""
@@ -25,8 +24,6 @@ NEWEST = 50_000
 
 SHORTEST_PART = 3
 """Characters of a trigram. A shorter text is looked up at the start of a name or reference: the same index finds it."""
-
-HIGHEST_ID = 2**63 - 1
 
 STATUS = "status__exact"
 """The status in a query: the tabs above the list set it."""
@@ -58,7 +55,7 @@ def matching(animals: QuerySet[Pet], needle: str) -> QuerySet[Pet]:
         match = Q(words__icontains=needle)
     else:
         match = Q(words__istartswith=needle) | Q(words__icontains=f"\n{needle}")
-    if re.fullmatch("[0-9]{1,19}", needle) and int(needle) <= HIGHEST_ID:
+    if re.fullmatch("[0-9]{1,19}", needle) and int(needle) <= INT64_MAX:
         match |= Q(pk=int(needle))
     return animals.alias(words=Words()).filter(match)
 
@@ -109,6 +106,10 @@ class PetChangeList(ChangeList):
         """Return the query string of the page after."""
         return str(self.get_query_string({PAGE_VAR: self.page_num + 1}))
 
+    def id_header(self) -> dict[str, Any]:
+        """Return the only header that orders the list."""
+        return next(header for header in result_headers(self) if header["sortable"])
+
     def beside_filters(self) -> list[tuple[str, str]]:
         """Return what else is in the query: the search, the order."""
         filters = {name for spec in self.filter_specs for name in spec.expected_parameters()}
@@ -121,6 +122,10 @@ class PetChangeList(ChangeList):
     def may_delete(self) -> bool:
         """Return whether its user can delete animals."""
         return bool(self.model_admin.has_delete_permission(self.request))
+
+    def may_select(self) -> bool:
+        """Return whether its user can do something with several animals."""
+        return self.may_change() or self.may_delete()
 
     def statuses(self) -> list[tuple[str, str]]:
         """Return each status and its label."""
@@ -194,171 +199,3 @@ def _said(field: forms.BoundField) -> str:
     value = field.value()
     choices = {str(key): str(label) for key, label in getattr(field.field, "choices", ())}
     return choices.get(str(value), str(value))
-
-
-class FormFilter(admin.ListFilter):
-    """A filter that is typed or chosen in a form instead of clicked in a list of links."""
-
-    form_class: ClassVar[type[forms.Form]]
-    parameters: ClassVar[list[str]]
-    """The names in the query."""
-
-    def __init_subclass__(cls) -> None:
-        """Take them from the form."""
-        cls.parameters = list(cls.form_class.base_fields)
-
-    def __init__(self, request: HttpRequest, params: dict[str, Any], model: Any, model_admin: Any) -> None:
-        """Take what belongs to this filter out of the query."""
-        super().__init__(request, params, model, model_admin)
-        given = {name: params.pop(name)[-1] for name in self.expected_parameters() if name in params}
-        self.used_parameters = {name: value for name, value in given.items() if value}
-        self.form = self.form_class(self.used_parameters or None, auto_id="filter_%s")
-
-    def has_output(self) -> bool:
-        """Return that the form is shown."""
-        return True
-
-    def expected_parameters(self) -> list[Any]:
-        """Return the names in the query."""
-        return self.parameters
-
-    def choices(self, _changelist: Any) -> Iterator[Any]:
-        """Return no links."""
-        return iter(())
-
-    def queryset(self, _request: HttpRequest, queryset: Any) -> Any:
-        """Return the animals that the form asks for; none if it makes no sense."""
-        if not self.used_parameters:
-            return queryset
-        return self.chosen(queryset, self.form.cleaned_data) if self.form.is_valid() else queryset.none()
-
-    def chosen(self, animals: QuerySet[Pet], wanted: dict[str, Any]) -> QuerySet[Pet]:
-        """Return the animals that are wanted. Each filter has its own, as with Django's `ListFilter.queryset`."""
-        raise NotImplementedError
-
-
-class StatusForm(forms.Form):
-    """One status of all."""
-
-    status__exact = forms.ChoiceField(choices=[("", "All"), *PetStatus.choices], label="Status", required=False)
-
-
-class StatusFilter(FormFilter):
-    """The animals of one status."""
-
-    title = "status"
-    form_class = StatusForm
-
-    def chosen(self, animals: QuerySet[Pet], wanted: dict[str, Any]) -> QuerySet[Pet]:
-        """Return the animals of the status."""
-        return animals.filter(status=wanted["status__exact"])
-
-
-class CategoryForm(forms.Form):
-    """One category of all."""
-
-    category__id__exact = forms.ModelChoiceField(
-        Category.objects.all(),
-        label="Category",
-        empty_label="All",
-        required=False,
-        widget=forms.Select({"data-searchable": ""}),
-    )
-
-
-class CategoryFilter(FormFilter):
-    """The animals of one category."""
-
-    title = "category"
-    form_class = CategoryForm
-
-    def chosen(self, animals: QuerySet[Pet], wanted: dict[str, Any]) -> QuerySet[Pet]:
-        """Return the animals of the category."""
-        return animals.filter(category=wanted["category__id__exact"])
-
-
-def _day(label: str) -> forms.DateField:
-    return forms.DateField(label=label, required=False, widget=forms.DateInput({"type": "date"}, format="%Y-%m-%d"))
-
-
-class AddedForm(forms.Form):
-    """Two days, either of them or both."""
-
-    added_from = _day("Added from")
-    added_to = _day("Added to")
-
-
-class AddedFilter(FormFilter):
-    """The animals that were added from one day to another, both included (UTC)."""
-
-    title = "day added"
-    form_class = AddedForm
-
-    def chosen(self, animals: QuerySet[Pet], wanted: dict[str, Any]) -> QuerySet[Pet]:
-        """Return the animals that were added on these days."""
-        if first := wanted["added_from"]:
-            animals = animals.filter(created_at__gte=datetime.combine(first, time(), UTC))
-        if (last := wanted["added_to"]) and last < date.max:
-            animals = animals.filter(created_at__lt=datetime.combine(last + timedelta(days=1), time(), UTC))
-        return animals
-
-
-class SoldForm(forms.Form):
-    """Two days, either of them or both."""
-
-    sold_from = _day("Sold from")
-    sold_to = _day("Sold to")
-
-
-class SoldFilter(FormFilter):
-    """The sold animals that became so from one day to another, both included (UTC)."""
-
-    title = "sold on"
-    form_class = SoldForm
-
-    def chosen(self, animals: QuerySet[Pet], wanted: dict[str, Any]) -> QuerySet[Pet]:
-        """Return the animals that were sold on these days."""
-        if first := wanted["sold_from"]:
-            animals = animals.filter(sale__day__gte=first)
-        if last := wanted["sold_to"]:
-            animals = animals.filter(sale__day__lte=last)
-        return animals
-
-
-class UnchangedForm(forms.Form):
-    """A day."""
-
-    unchanged_since = _day("Not changed since")
-
-
-class UnchangedFilter(FormFilter):
-    """The animals that nobody changed since a day began (UTC)."""
-
-    title = "unchanged"
-    form_class = UnchangedForm
-
-    def chosen(self, animals: QuerySet[Pet], wanted: dict[str, Any]) -> QuerySet[Pet]:
-        """Return the animals that were last changed before the day."""
-        return animals.filter(updated_at__lt=datetime.combine(wanted["unchanged_since"], time(), UTC))
-
-
-class ImportForm(forms.Form):
-    """The number of an import."""
-
-    import_run = forms.IntegerField(label="Import number", required=False, min_value=1, max_value=HIGHEST_ID)
-
-
-class ImportFilter(FormFilter):
-    """The animals that one import added."""
-
-    title = "import"
-    form_class = ImportForm
-
-    def chosen(self, animals: QuerySet[Pet], wanted: dict[str, Any]) -> QuerySet[Pet]:
-        """Return the animals that the import added."""
-        added = Pet.history.filter(import_run_id=wanted["import_run"], history_type="+")
-        return animals.filter(pk__in=added.order_by().values("id"))
-
-
-SCATTERING = {*ImportForm.base_fields, *SoldForm.base_fields, *UnchangedForm.base_fields}
-"""The names in a query that ask for animals which may lie anywhere."""

@@ -3,6 +3,10 @@
 from itertools import pairwise
 from typing import Any, NamedTuple
 
+from django.contrib.admin.utils import label_for_field
+from django.utils.text import capfirst
+
+from pets.columns import CATEGORY, COLUMNS, STATUS
 from pets.models import Pet, PetStatus
 
 SHOWN = 6
@@ -14,7 +18,6 @@ VERBS = {
     "name": "renamed it",
     "external_reference": "changed its reference",
 }
-ICONS = {"status": "pencil", "category": "tags", "name": "pencil", "external_reference": "pencil"}
 
 
 class Changed(NamedTuple):
@@ -61,7 +64,8 @@ def _told(row: Any, before: Any) -> Happened:
         return Happened(row, "restored it" if restored else "added it", "undo-2" if restored else "plus", [])
     changes = changes_between(before, row) if before is not None else {}
     column = next(iter(changes)) if len(changes) == 1 else ""
-    return Happened(row, VERBS.get(column, "changed it"), ICONS.get(column, "pencil"), list(changes.values()))
+    icon = "tags" if column == "category" else "pencil"
+    return Happened(row, VERBS.get(column, "changed it"), icon, list(changes.values()))
 
 
 def changes_between(before: Any, after: Any) -> dict[str, Changed]:
@@ -71,9 +75,10 @@ def changes_between(before: Any, after: Any) -> dict[str, Changed]:
         found["status"] = Changed("Status", PetStatus(before.status).label, PetStatus(after.status).label, after.status)
     if before.category_id != after.category_id:
         found["category"] = Changed("Category", _name(before), _name(after))
-    for column, label in (("name", "Name"), ("external_reference", "Reference")):
+    for column in (column.name for column in COLUMNS if column not in {STATUS, CATEGORY}):
         old, new = getattr(before, column), getattr(after, column)
         if old != new:
+            label = capfirst(str(label_for_field(column, Pet)))
             found[column] = Changed(label, old or "none", new or "none")
     return found
 

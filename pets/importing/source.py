@@ -207,7 +207,7 @@ def _seekable(file: IO[bytes]) -> IO[bytes]:
 
 def _copy(file: IO[bytes]) -> IO[bytes]:
     copy = tempfile.TemporaryFile()  # noqa: SIM115 - the caller closes it
-    shutil.copyfileobj(file, copy, BLOCK)
+    shutil.copyfileobj(file, copy)
     return cast("IO[bytes]", copy)
 
 

@@ -5,14 +5,15 @@ import re
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
-JSON_NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
+JSON_NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(?P<fraction>\.[0-9]+)?(?P<exponent>[eE][+-]?[0-9]+)?")
 
 
 def number(text: str) -> Any:
     """Return the value of a JSON number; what is none comes back as it is, for the rules to reject."""
-    if not JSON_NUMBER.fullmatch(text):
+    found = JSON_NUMBER.fullmatch(text)
+    if not found:
         return text
-    return integer(text) if text.lstrip("-").isdecimal() else decimal(text)
+    return decimal(text) if found["fraction"] or found["exponent"] else integer(text)
 
 
 def integer(digits: str) -> int | Decimal:

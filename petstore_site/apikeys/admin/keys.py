@@ -196,7 +196,7 @@ class APIKeyAdmin(HistoryAdmin):
             return
         obj.created_by = request.user
         obj.give_secret(key_id=form.cleaned_data["issues"])
-        obj.save(force_insert=True)
+        obj.save()
 
     def response_add(self, request: HttpRequest, obj: APIKey, _post_url_continue: str | None = None) -> HttpResponse:
         """Show the secret in this response: a redirect would have to store it."""

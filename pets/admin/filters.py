@@ -1,0 +1,183 @@
+"""The filters of the list of animals: typed or chosen in a form instead of clicked in a list of links."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from datetime import UTC, date, datetime, time, timedelta
+from typing import Any, ClassVar
+
+from django import forms
+from django.contrib import admin
+from django.db.models import QuerySet
+from django.http import HttpRequest
+
+from categories.models import Category
+from pets.models import Pet, PetStatus
+from rest.ids import INT64_MAX
+
+
+class FormFilter(admin.ListFilter, ABC):
+    """A filter that is typed or chosen in a form instead of clicked in a list of links."""
+
+    form_class: ClassVar[type[forms.Form]]
+    parameters: ClassVar[list[str]]
+    """The names in the query."""
+
+    def __init_subclass__(cls) -> None:
+        """Take them from the form."""
+        cls.parameters = list(cls.form_class.base_fields)
+
+    def __init__(self, request: HttpRequest, params: dict[str, Any], model: Any, model_admin: Any) -> None:
+        """Take what belongs to this filter out of the query."""
+        super().__init__(request, params, model, model_admin)
+        given = {name: params.pop(name)[-1] for name in self.expected_parameters() if name in params}
+        self.used_parameters = {name: value for name, value in given.items() if value}
+        self.form = self.form_class(self.used_parameters or None, auto_id="filter_%s")
+
+    def has_output(self) -> bool:
+        """Return that the form is shown."""
+        return True
+
+    def expected_parameters(self) -> list[Any]:
+        """Return the names in the query."""
+        return self.parameters
+
+    def choices(self, _changelist: Any) -> Iterator[Any]:
+        """Return no links."""
+        return iter(())
+
+    def queryset(self, _request: HttpRequest, queryset: Any) -> Any:
+        """Return the animals that the form asks for; none if it makes no sense."""
+        if not self.used_parameters:
+            return queryset
+        return self.chosen(queryset, self.form.cleaned_data) if self.form.is_valid() else queryset.none()
+
+    @abstractmethod
+    def chosen(self, animals: QuerySet[Pet], wanted: dict[str, Any]) -> QuerySet[Pet]:
+        """Return the animals that are wanted."""
+
+
+class StatusForm(forms.Form):
+    """One status of all."""
+
+    status__exact = forms.ChoiceField(choices=[("", "All"), *PetStatus.choices], label="Status", required=False)
+
+
+class StatusFilter(FormFilter):
+    """The animals of one status."""
+
+    title = "status"
+    form_class = StatusForm
+
+    def chosen(self, animals: QuerySet[Pet], wanted: dict[str, Any]) -> QuerySet[Pet]:
+        """Return the animals of the status."""
+        return animals.filter(status=wanted["status__exact"])
+
+
+class CategoryForm(forms.Form):
+    """One category of all."""
+
+    category__id__exact = forms.ModelChoiceField(
+        Category.objects.all(),
+        label="Category",
+        empty_label="All",
+        required=False,
+        widget=forms.Select({"data-searchable": ""}),
+    )
+
+
+class CategoryFilter(FormFilter):
+    """The animals of one category."""
+
+    title = "category"
+    form_class = CategoryForm
+
+    def chosen(self, animals: QuerySet[Pet], wanted: dict[str, Any]) -> QuerySet[Pet]:
+        """Return the animals of the category."""
+        return animals.filter(category=wanted["category__id__exact"])
+
+
+def _day(label: str) -> forms.DateField:
+    return forms.DateField(label=label, required=False, widget=forms.DateInput({"type": "date"}, format="%Y-%m-%d"))
+
+
+class AddedForm(forms.Form):
+    """Two days, either of them or both."""
+
+    added_from = _day("Added from")
+    added_to = _day("Added to")
+
+
+class AddedFilter(FormFilter):
+    """The animals that were added from one day to another, both included (UTC)."""
+
+    title = "day added"
+    form_class = AddedForm
+
+    def chosen(self, animals: QuerySet[Pet], wanted: dict[str, Any]) -> QuerySet[Pet]:
+        """Return the animals that were added on these days."""
+        if first := wanted["added_from"]:
+            animals = animals.filter(created_at__gte=datetime.combine(first, time(), UTC))
+        if (last := wanted["added_to"]) and last < date.max:
+            animals = animals.filter(created_at__lt=datetime.combine(last + timedelta(days=1), time(), UTC))
+        return animals
+
+
+class SoldForm(forms.Form):
+    """Two days, either of them or both."""
+
+    sold_from = _day("Sold from")
+    sold_to = _day("Sold to")
+
+
+class SoldFilter(FormFilter):
+    """The sold animals that became so from one day to another, both included (UTC)."""
+
+    title = "sold on"
+    form_class = SoldForm
+
+    def chosen(self, animals: QuerySet[Pet], wanted: dict[str, Any]) -> QuerySet[Pet]:
+        """Return the animals that were sold on these days."""
+        if first := wanted["sold_from"]:
+            animals = animals.filter(sale__day__gte=first)
+        if last := wanted["sold_to"]:
+            animals = animals.filter(sale__day__lte=last)
+        return animals
+
+
+class UnchangedForm(forms.Form):
+    """A day."""
+
+    unchanged_since = _day("Not changed since")
+
+
+class UnchangedFilter(FormFilter):
+    """The animals that nobody changed since a day began (UTC)."""
+
+    title = "unchanged"
+    form_class = UnchangedForm
+
+    def chosen(self, animals: QuerySet[Pet], wanted: dict[str, Any]) -> QuerySet[Pet]:
+        """Return the animals that were last changed before the day."""
+        return animals.filter(updated_at__lt=datetime.combine(wanted["unchanged_since"], time(), UTC))
+
+
+class ImportForm(forms.Form):
+    """The number of an import."""
+
+    import_run = forms.IntegerField(label="Import number", required=False, min_value=1, max_value=INT64_MAX)
+
+
+class ImportFilter(FormFilter):
+    """The animals that one import added."""
+
+    title = "import"
+    form_class = ImportForm
+
+    def chosen(self, animals: QuerySet[Pet], wanted: dict[str, Any]) -> QuerySet[Pet]:
+        """Return the animals that the import added."""
+        added = Pet.history.filter(import_run_id=wanted["import_run"], history_type="+")
+        return animals.filter(pk__in=added.order_by().values("id"))
+
+
+SCATTERING = {*ImportForm.base_fields, *SoldForm.base_fields, *UnchangedForm.base_fields}
+"""The names in a query that ask for animals which may lie anywhere."""
