@@ -2,6 +2,8 @@
 
 import io
 from collections.abc import Callable
+from datetime import datetime
+from functools import lru_cache
 from hashlib import blake2b
 
 from corsheaders.middleware import CorsMiddleware
@@ -34,12 +36,16 @@ def deprecation_headers(route: str, origin: str, link: str) -> dict[str, str]:
     deprecation = settings.API_DEPRECATIONS.get(route)
     if deprecation is None:
         return {}
-    successor = f'<{origin}{reverse(deprecation["successor"])}>; rel="successor-version"'
-    return {
-        "Deprecation": f"@{deprecation['since'].timestamp():.0f}",
-        "Sunset": http_date(deprecation["sunset"].timestamp()),
-        "Link": f"{successor}, {link}" if link else successor,
-    }
+    path, dates = _announced(**deprecation)
+    successor = f'<{origin}{path}>; rel="successor-version"'
+    return {**dates, "Link": f"{successor}, {link}" if link else successor}
+
+
+@lru_cache(maxsize=64)
+def _announced(*, successor: str, since: datetime, sunset: datetime) -> tuple[str, dict[str, str]]:
+    """Return the successor's path, and the headers with dates."""
+    dates = {"Deprecation": f"@{since.timestamp():.0f}", "Sunset": http_date(sunset.timestamp())}
+    return reverse(successor), dates
 
 
 def make_private(request: HttpRequest, response: HttpResponse) -> None:

@@ -133,7 +133,14 @@ def _can_be_read(descriptor: int) -> bool:
     return bool(poller.poll(0))
 
 
-_thread = threading.local()
+class _Commits(threading.local):
+    """What is known of the COMMITs of this thread."""
+
+    unconfirmed = False
+    committing = False
+
+
+_thread = _Commits()
 SYNCHRONOUS_WAIT_CANCELED = "canceling wait for synchronous replication"
 
 
@@ -174,12 +181,12 @@ def saving() -> Iterator[None]:
 
 def outcome_is_unknown() -> bool:
     """Return whether a COMMIT of this thread may be done although the request fails."""
-    return commit_unconfirmed() or getattr(_thread, "committing", False)
+    return _thread.unconfirmed or _thread.committing
 
 
 def commit_unconfirmed() -> bool:
     """Return whether the standby did not confirm a COMMIT of this thread since `reset_commit_state`."""
-    return getattr(_thread, "unconfirmed", False)
+    return _thread.unconfirmed
 
 
 def _notice(diagnostic: "Diagnostic") -> None:

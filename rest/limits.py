@@ -58,7 +58,7 @@ UNITS = {
 SECONDS_WITHOUT_LIMITS = 5
 """After a failure of the cache no request waits for it so long."""
 
-CACHE_SECONDS = 0.09
+CACHE_SECONDS = 0.07
 """How long a request waits for the cache. One that is frozen accepts connections, and one that is cut off responds to
 none, so a request waits either to connect or to read, and with all the rest 0.1 s at most."""
 
@@ -185,7 +185,7 @@ def _rate_of(key: Any) -> RateLimitItem | None:
 
 
 def _name_of(key: Any) -> str:
-    return str(getattr(key, "key_id", ""))
+    return str(key.key_id)
 
 
 def _window(rate: RateLimitItem, name: str) -> Window:

@@ -2,14 +2,13 @@
 
 import asyncio
 import time
-from contextlib import nullcontext
 from typing import Any
 
 from django.db import OperationalError, connection
 from psycopg import AsyncConnection, AsyncCursor, Error
 
 from petstore_site import metrics
-from petstore_site.door.queue import Queue
+from petstore_site.door.queue import Queue, within
 from rest.database_errors import breaker, has_ended, shut_down
 from rest.statements import Row, Steps, run_async
 
@@ -29,7 +28,7 @@ class Connections:
         """Run the statements and return the rows; raises Django's `OperationalError`, whatever fails."""
         try:
             with self.queue:
-                async with asyncio.timeout(SECONDS) if self._room.locked() else nullcontext():
+                async with within(SECONDS, self._room):
                     await self._room.acquire()
         except TimeoutError as error:
             raise OperationalError from error

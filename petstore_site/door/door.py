@@ -38,6 +38,12 @@ logger = logging.getLogger(__name__)
 Send = Callable[[dict[str, Any]], Awaitable[None]]
 View = Callable[[HttpRequest], HttpResponse]
 
+CONNECTIONS_FOR_KEYS = 2
+"""Once a second all requests of a key wait until it is looked up, those in threads too: lists must not delay that."""
+
+REJECTION_SECONDS = 0.05
+"""How long a rejection waits. Callers that come back at once would take the time from those that are served."""
+
 CLOSE = ("Connection", "close")
 """What announces that the rest of a body will not be read."""
 
@@ -45,15 +51,16 @@ CLOSE = ("Connection", "close")
 class InLoop:
     """Wait in the event loop, with its own connections."""
 
-    def __init__(self, connections: "Connections") -> None:
-        self._run = connections.run
-        self._admit = connections.queue.admit
+    def __init__(self, for_rows: "Connections", for_keys: "Connections") -> None:
+        self._run = for_rows.run
+        self._admit = for_rows.queue.admit
+        self._run_for_key = for_keys.run
 
     async def find_key(self, header: str) -> CachedKey | None:
         """Return the key that the header has; raises `BusyError` if the rows would take too long."""
         self._admit()
         digest = digest_of(header)
-        return await lookup.find_async(digest, self._run) if digest else None
+        return await lookup.find_async(digest, self._run_for_key) if digest else None
 
     async def count(self, key: CachedKey) -> Counted:
         """Count a request; a cache that is another process is asked in a thread."""
@@ -80,7 +87,7 @@ class Door:
         try:
             response = await self._respond(environ)
         except BusyError:
-            response = self._busy(environ)
+            response = await self._busy(environ)
         if response:
             await _send(send, response)
         else:
@@ -113,7 +120,7 @@ class Door:
             await _send(send, (status, headers | dict([CLOSE]), body))
         except BusyError:
             environ["wsgi.input"].close()
-            await _send(send, self._busy(environ))
+            await _send(send, await self._busy(environ))
         except LateError:
             metrics.count_given_up("deadline")
             late = self._make(
@@ -122,7 +129,8 @@ class Door:
             logger.warning("No response in time. The caller got a 503, the thread its database connection closed.")
             await _send(send, late)
 
-    def _busy(self, environ: Environ) -> Response:
+    async def _busy(self, environ: Environ) -> Response:
+        await asyncio.sleep(REJECTION_SECONDS)
         metrics.count_given_up("no_thread")
         return self._make(environ, lambda request: error_pages.unavailable(request, 1))
 
@@ -164,7 +172,7 @@ def _plain_reads(connections: int) -> PlainReads | None:
         return None
     from petstore_site.door.connections import Connections  # noqa: PLC0415 - with SQLite, psycopg is never loaded
 
-    return PlainReads(InLoop(Connections(connections)))
+    return PlainReads(InLoop(Connections(connections), Connections(CONNECTIONS_FOR_KEYS)))
 
 
 async def _send(send: Send, response: Response) -> None:

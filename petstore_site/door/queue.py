@@ -1,9 +1,14 @@
 """The queue before a few places, threads or connections: who comes is rejected at once if the wait would be long."""
 
-MOST_SECONDS = 1.0
-"""How long the last in the queue may have to wait, as far as can be foreseen."""
+import asyncio
+from contextlib import AbstractAsyncContextManager, nullcontext
+from typing import Any
 
-WEIGHT = 0.1
+MOST_SECONDS = 2
+"""How long the last in the queue may have to wait, as far as can be foreseen. A rejection takes more than half of the
+time that a read takes, so that rejecting early serves fewer."""
+
+WEIGHT = 0.05
 """Of the last request, in the average of how long they keep a place."""
 
 
@@ -33,3 +38,8 @@ class Queue:
     def learn(self, seconds: float) -> None:
         """Take into the average how long a place was kept."""
         self._average_seconds += WEIGHT * (seconds - self._average_seconds)
+
+
+def within(seconds: float, *rooms: asyncio.Semaphore) -> AbstractAsyncContextManager[Any]:
+    """Return what raises `TimeoutError` after so many seconds; nothing if all rooms are free, since it takes time."""
+    return asyncio.timeout(seconds) if any(room.locked() for room in rooms) else nullcontext()

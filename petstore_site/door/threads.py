@@ -12,12 +12,15 @@ from rest_framework.permissions import SAFE_METHODS
 
 from petstore_site import metrics
 from petstore_site.door.environ import Environ
-from petstore_site.door.queue import BusyError, Queue
+from petstore_site.door.queue import BusyError, Queue, within
 from petstore_site.observing import STARTED
 from rest.database_errors import cut_off
 
 Head = tuple[int, list[tuple[str, str]]]
 """Status and headers."""
+
+Part = tuple[Head | None, bytes]
+"""A part of a response, the first with its head."""
 
 
 class Send(Protocol):
@@ -27,7 +30,7 @@ class Send(Protocol):
         """Send a part; `more` says whether another one follows."""
 
 
-QUEUE_SECONDS = 1.5
+QUEUE_SECONDS = 4
 """How long a request waits for a thread, where it took longer than was foreseen."""
 
 MOST_WAITING = 256
@@ -38,6 +41,9 @@ DEADLINE = 6.5
 
 FORM_DEADLINE = 30
 """The same for forms of the back office: an import takes longer."""
+
+OBSERVE_SECONDS = 0.1
+"""How late the metrics may say how many threads are in use. Saying it at each change takes 5 % of an addition."""
 
 STALL_SECONDS = 30
 """How long a client may leave a part of a response unread."""
@@ -60,52 +66,50 @@ class Threads:
         self._room_to_write = asyncio.Semaphore(max(1, threads - 1))
         self._queue = Queue(threads)
         self._running = 0
+        self._will_observe = False
 
     async def respond(self, environ: Environ, send: Send) -> None:
         """Send the response of the application; raises `BusyError` or `LateError` if nothing was sent."""
-        loop = asyncio.get_running_loop()
         leave = await self._enter(environ)
-        job = Job(self._application, environ, loop, send)
-        returned = loop.run_in_executor(self._pool, job.run)
-        returned.add_done_callback(leave)
         left = _deadline(environ) - (time.perf_counter() - environ[STARTED])
-        waited_for: set[asyncio.Future[Any]] = {returned, job.sending}
-        done, _ = await asyncio.wait(waited_for, timeout=max(left, 0), return_when=asyncio.FIRST_COMPLETED)
-        if not done:
-            job.give_up()
-            raise LateError
-        await send(*await returned, more=False)
+        job = Job(self._application, environ, send, leave, seconds=left)
+        self._pool.submit(job.run)
+        await send(*await job.wait(), more=False)
 
-    async def _enter(self, environ: Environ) -> Callable[[asyncio.Future[Any]], None]:
+    async def _enter(self, environ: Environ) -> Callable[[], None]:
         """Wait for a thread; return what is to be called when the request is done."""
         if self._queue.waiting >= MOST_WAITING:
             raise BusyError
         self._queue.admit()
+        self._observe_soon()
         rooms = [self._room] if environ["REQUEST_METHOD"] in SAFE_METHODS else [self._room_to_write, self._room]
         try:
             with self._queue:
-                async with asyncio.timeout(QUEUE_SECONDS), AsyncExitStack() as entered:
+                async with within(QUEUE_SECONDS, *rooms), AsyncExitStack() as entered:
                     for room in rooms:
                         await entered.enter_async_context(room)
                     entered.pop_all()
         except TimeoutError:
             raise BusyError from None
         self._running += 1
-        self._observe()
         begun = time.monotonic()
 
-        def leave(done: asyncio.Future[Any]) -> None:
+        def leave() -> None:
             self._queue.learn(time.monotonic() - begun)
             for room in rooms:
                 room.release()
             self._running -= 1
-            self._observe()
-            if not done.cancelled():
-                done.exception()  # no one else asks for it after a deadline
+            self._observe_soon()
 
         return leave
 
+    def _observe_soon(self) -> None:
+        if not self._will_observe:
+            self._will_observe = True
+            asyncio.get_running_loop().call_later(OBSERVE_SECONDS, self._observe)
+
     def _observe(self) -> None:
+        self._will_observe = False
         metrics.observe_threads(in_use=self._running, waiting=self._queue.waiting)
 
 
@@ -119,19 +123,48 @@ class Job:
     """A request in a thread. All parts of its response but the last are sent from there, as the client takes them."""
 
     def __init__(
-        self, application: Callable[..., Iterable[bytes]], environ: Environ, loop: asyncio.AbstractEventLoop, send: Send
+        self,
+        application: Callable[..., Iterable[bytes]],
+        environ: Environ,
+        send: Send,
+        leave: Callable[[], None],
+        *,
+        seconds: float,
     ) -> None:
-        self.sending: asyncio.Future[None] = loop.create_future()
+        """Begin to wait; `leave` is called in the event loop when the thread is free, after the deadline too."""
         self._application = application
         self._environ = environ
-        self._loop = loop
         self._send = send
+        self._leave = leave
+        self._loop = asyncio.get_running_loop()
+        self._last: asyncio.Future[Part] = self._loop.create_future()
+        self._deadline = self._loop.call_later(seconds, self.give_up)
         self._head: Head | None = None
         self._databases: Sequence[Any] = ()
         self._given_up = False
 
-    def run(self) -> tuple[Head | None, bytes]:
-        """Call the application in this thread, and return the last part, with the head if it is the first too."""
+    async def wait(self) -> Part:
+        """Return the last part; raises `LateError` if no part has come after `seconds`."""
+        try:
+            return await self._last
+        finally:
+            self._deadline.cancel()
+
+    def run(self) -> None:
+        """Call the application in this thread."""
+        try:
+            last = self._respond()
+        except BaseException as error:  # noqa: BLE001 - it is raised where the request waits
+            self._loop.call_soon_threadsafe(self._end, self._last.set_exception, error)
+        else:
+            self._loop.call_soon_threadsafe(self._end, self._last.set_result, last)
+
+    def _end(self, pass_on: Callable[[Any], None], what: Any) -> None:
+        self._leave()
+        if not self._last.done():
+            pass_on(what)
+
+    def _respond(self) -> Part:
         self._databases = connections.all()
         with closing(self._environ["wsgi.input"]):
             response = self._application(self._environ, self._start)
@@ -150,6 +183,8 @@ class Job:
     def give_up(self) -> None:
         """Free the thread from a database that does not respond; what it still returns is for nobody."""
         self._given_up = True
+        if not self._last.done():
+            self._last.set_exception(LateError())
         for database in self._databases:
             cut_off(database)
 
@@ -166,6 +201,5 @@ class Job:
         asyncio.run_coroutine_threadsafe(self._pass_on(self._take_head(), block), self._loop).result(STALL_SECONDS)
 
     async def _pass_on(self, head: Head | None, block: bytes) -> None:
-        if not self.sending.done():
-            self.sending.set_result(None)
+        self._deadline.cancel()
         await self._send(head, block, more=True)

@@ -5,6 +5,7 @@ gunicorn's master imports this file, so that it must not import ours: the worker
 
 import asyncio
 import os
+from functools import partial
 from typing import Any
 from uuid import uuid4
 
@@ -152,6 +153,7 @@ class Worker(gasgi.ASGIWorker):  # type: ignore[misc]
                 return
             self.notify()
             await asyncio.sleep(PLACE_SECONDS)
+        self.loop.create_server = partial(self.loop.create_server, backlog=self.cfg.backlog)  # its default is 100
         await super()._serve()
 
     async def _shutdown(self) -> None:
