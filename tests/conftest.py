@@ -32,6 +32,7 @@ SLOW = (
     "apikeys/test_commands.py",
     "clients/",
     "e2e/",
+    "idempotency/test_two_headers.py",
     "operating/",
     "protocol/",
     "staff/test_roles.py",
@@ -75,8 +76,8 @@ SLOW_ON_POSTGRESQL = (
 """Tests that read many files, pages or tables: `make test` runs them on SQLite only, `make test-all` on each database."""
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the slow tests by the place where they are."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Mark the slow tests by the place where they are. Write down beside the report how many are left out."""
     on_postgresql = connection.vendor == "postgresql"
     once = SLOW + (READING if on_postgresql else ())
     depend_on_database = SLOW_ON_EACH_DATABASE + (SLOW_ON_POSTGRESQL if on_postgresql else ())
@@ -86,6 +87,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker("slow")
         if place.startswith(depend_on_database) and not place.startswith(once):
             item.add_marker("each_database")
+    if config.option.markexpr == "not slow" and config.option.xmlpath:  # each worker of xdist collects all tests
+        left = sum(item.get_closest_marker("slow") is not None for item in items)
+        Path(config.option.xmlpath).with_suffix(".left").write_text(f"left to make test-all: {left:,} tests\n")
 
 
 @pytest.fixture(scope="session")

@@ -4,6 +4,8 @@ import os
 import shutil
 import signal
 import socket
+import subprocess
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
@@ -33,6 +35,19 @@ def start(tmp_path: Path) -> Iterator[Start]:
     yield start
     for gunicorn in started:
         gunicorn.stop()
+
+
+ASK_FOR_ACCESS_LOG = """
+from gunicorn.app.wsgiapp import WSGIApplication
+cfg = WSGIApplication().cfg
+print(cfg.logger_class(cfg).access_log_enabled)
+"""
+
+
+def test_no_access_log_is_put_together() -> None:
+    """It would go nowhere, and took a fifth of a read: the service logs requests itself."""
+    command = [sys.executable, "-c", ASK_FOR_ACCESS_LOG, "--config", f"{ROOT}/deploy/gunicorn.conf.py"]
+    assert subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout == "False\n"
 
 
 def test_wrong_settings_end_the_start_with_their_list(start: Start) -> None:

@@ -287,7 +287,7 @@ class TestKeys:
         with connected_to_each_worker(server) as connections, polling(connections, issued["key"]) as polled:
             server.manage("revoke_api_key", issued["key_id"])
             revoked = time.monotonic()
-            time.sleep(1.5)
+            time.sleep(2.5)
         assert len(polled) == len(connections) == 4
         for answers in polled:
             after = [(answer.status, answer.json()) for at, answer in answers if at >= revoked + 1]

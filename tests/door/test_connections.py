@@ -8,6 +8,8 @@ import psycopg
 import pytest
 from django.db import OperationalError, connection
 
+from petstore_site.apikeys.keys import generate
+from petstore_site.door.door import InLoop
 from petstore_site.door.queue import MOST_SECONDS, BusyError
 from rest.database_errors import BROKEN, breaker, failure_of
 from rest.statements import Row, Steps
@@ -98,7 +100,7 @@ class TestConnections:
     def test_who_would_wait_too_long_is_rejected_at_once(self) -> None:
         async def waiting(connections: Any) -> list[Row]:
             connections.queue.admit()
-            connections.queue.learn(10 * MOST_SECONDS)
+            connections.queue.learn(20 * MOST_SECONDS)
             connections.queue.admit()
             asked = [asyncio.create_task(connections.run(pid())) for _ in range(3)]
             await asyncio.sleep(0)
@@ -109,6 +111,21 @@ class TestConnections:
             return []
 
         using(1, waiting)
+
+    def test_a_key_is_looked_up_while_all_read(self) -> None:
+        async def busy(connections: Any) -> list[Row]:
+            from petstore_site.door.connections import Connections  # noqa: PLC0415 - it imports psycopg
+
+            for_keys = Connections(1)
+            reading = asyncio.create_task(connections.run(asked("SELECT 1 FROM pg_sleep(1)")))
+            await asyncio.sleep(0)
+            found = await InLoop(connections, for_keys).find_key(f"Bearer {generate('pets_test_').text}")
+            assert (found, reading.done()) == (None, False)
+            await for_keys._idle[0].connection.close()
+            rows: list[Row] = await reading
+            return rows
+
+        assert using(1, busy) == [(1,)]
 
     def test_nothing_is_tried_a_moment_after_a_failure(self) -> None:
         breaker.fail()

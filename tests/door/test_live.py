@@ -1,7 +1,9 @@
 """The asynchronous door: what it does itself is what Django would do, and it admits no more than it can serve."""
 
 import http.client
+import os
 import random
+import signal
 import socket
 import threading
 import time
@@ -124,6 +126,19 @@ def _post_form(server: Gunicorn, *, length: int) -> Answer:
         with http.client.HTTPResponse(connection) as response:
             response.begin()
             return Answer(response.status, response.headers, response.read())
+
+
+def test_many_clients_connect_at_once_while_the_worker_is_busy(server: Gunicorn, key: str) -> None:
+    """Linux drops the SYN of clients that find no room to wait in, and they try again after a second."""
+    [worker] = server.workers()
+    os.kill(worker, signal.SIGSTOP)
+    try:
+        clients = [socket.create_connection(("127.0.0.1", server.port), 0.9) for _ in range(300)]
+    finally:
+        os.kill(worker, signal.SIGCONT)
+    for each in clients:
+        each.close()
+    assert server.get("/v1/pets", key).status == 200
 
 
 def test_overload_is_rejected_early_and_what_is_accepted_ends_soon(server: Gunicorn, key: str) -> None:

@@ -99,7 +99,7 @@ def test_a_deleted_animal_is_named_and_what_was_typed_is_kept(staff: Client, rex
     assert "“Rex” was deleted after you opened it." in page
     assert f'href="{PETS}deleted/?q={number}"' in page
     assert (
-        f'href="{PETS}add/?name=Other&amp;category={rex.category_id}&amp;status=sold&amp;external_reference="' in page
+        f'href="{PETS}add/?name=Other&amp;status=sold&amp;category={rex.category_id}&amp;external_reference="' in page
     )
 
 

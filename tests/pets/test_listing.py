@@ -11,6 +11,7 @@ import pytest
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
+from pytest_django.asserts import assertInHTML
 
 from categories.models import Category
 from pets.admin import listing
@@ -167,6 +168,19 @@ def various(db: None) -> tuple[Category, ImportRun]:
 def test_filters(staff: Client, various: tuple[Category, ImportRun], query: str, found: list[str]) -> None:
     dogs, run = various
     assert names(staff, f"?{query.format(dogs=dogs.pk, run=run.pk)}") == found
+
+
+def test_the_chosen_category_stays_chosen(staff: Client, db: None) -> None:
+    cats, dogs = CategoryFactory(name="<Cats>"), CategoryFactory(name="Dogs & co")
+    options = [
+        '<option value="">All</option>',
+        f'<option value="{cats.pk}">&lt;Cats&gt;</option>',
+        f'<option value="{dogs.pk}" selected>Dogs &amp; co</option>',
+    ]
+    select = '<select data-searchable="" id="filter_category__id__exact" name="category__id__exact">{}</select>'
+    assertInHTML(select.format("".join(options)), staff.get(PETS, {"category__id__exact": dogs.pk}).content.decode(), 1)
+    nothing_chosen = "".join(options).replace(" selected", "").replace('value=""', 'value="" selected')
+    assertInHTML(select.format(nothing_chosen), staff.get(PETS).content.decode(), 1)
 
 
 @pytest.mark.parametrize(

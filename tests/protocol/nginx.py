@@ -19,7 +19,7 @@ daemon off;
 pid {folder}/nginx.pid;
 worker_processes 2;
 {user}
-events {{ worker_connections 512; }}
+events {{ worker_connections 2048; }}
 http {{
     log_format counted "$upstream_status $request_method $request_uri";
     access_log {folder}/access.log counted;

@@ -245,7 +245,7 @@ def test_blank_lines_before_the_header_are_passed_over(run_import: Import, dogs:
 def test_a_header_without_rows_is_an_import_of_nothing(run_import: Import) -> None:
     result = run_import("name,category\n")
     assert result.out.startswith(
-        f"Done, {ImportRun.objects.get()}: of 0 rows 0 added, 0 changed, 0 unchanged, 0 rejected"
+        f"Done, {ImportRun.objects.get()}: of 0 rows 0 added, 0 changed, 0 unchanged, 0 rejected, in "
     )
 
 

@@ -8,7 +8,7 @@ import pytest
 from categories.models import Category
 from pets.columns import COLUMNS, Checked
 from pets.models import ImportRun, Pet
-from tests.factories import PetFactory
+from tests.factories import CategoryFactory, PetFactory
 from tests.pets.importing.conftest import Import, catalogue, command, counts, history
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -168,6 +168,13 @@ def test_a_category_that_looks_like_a_typo_is_created_by_force_only(
     told = run_import(content, "--create-categories=force", "--dry-run", "--json").json
     assert told["new_category_names"] == [name]
     assert run_import(content, "--create-categories=force").out.splitlines()[1] == f'New categories: "{name}".'
+
+
+def test_a_letter_too_many_in_the_middle_is_a_typo(run_import: Import) -> None:
+    CategoryFactory(name="Rabbits")
+    assert run_import("name,category\nRex,Rabxbits\n").error.splitlines()[0] == (
+        'line 2: category "Rabxbits" does not exist. Did you mean "Rabbits"?'
+    )
 
 
 @pytest.mark.parametrize("name", ["Logs", "Cats", "Dodos", "Wolves", "Dogs 2", "犬"])

@@ -172,6 +172,11 @@ def test_days_can_be_counted_from_1904(from_1904: str, shown: str) -> None:
     assert name_of(cell, formats=["yyyy-mm-dd"], properties=f'<workbookPr date1904="{from_1904}"/>') == shown
 
 
+def test_the_name_of_a_sheet_can_have_255_characters() -> None:
+    cell = '<c r="A2"><v>7</v></c>'
+    assert name_of(cell, sheets=SHEET.format("x" * 255, "r1")) == "7"
+
+
 @pytest.mark.parametrize("code", ["General", "@", "[Red]@", "0;-0;0;@", "0.00"])
 def test_a_text_that_is_shown_as_it_is(code: str) -> None:
     assert name_of('<c r="A2" s="1" t="s"><v>0</v></c>', strings="<si><t>Rex</t></si>", formats=[code]) == "Rex"
