@@ -99,7 +99,5 @@ def test_requests_pass_while_the_master_is_lost_and_the_replica_keeps_the_counts
         assert cache.replica.info("replication")["role"] == "master"
         until(lambda: checks(server)["cache"] == "ok")
         until(
-            lambda: (
-                server.send("GET", "/v1/pets", headers=bearer(key)).headers["RateLimit"].startswith('"default";r=0;')
-            )
+            lambda: '"default";r=0;' in server.send("GET", "/v1/pets", headers=bearer(key)).headers.get("RateLimit", "")
         )
