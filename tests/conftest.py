@@ -22,6 +22,7 @@ from petstore_site.apikeys.models import APIKey
 from petstore_site.portal import views as portal
 from petstore_site.request_desk import records
 from rest.database_errors import breaker as database_breaker
+from rest.database_errors import reset_commit_state
 from rest.limits import breaker as limits_breaker
 from rest.limits import build_limiter
 from tests.days import today
@@ -116,11 +117,12 @@ def _nothing_left_over(settings: Any) -> Iterator[None]:
     records.clear()
     build_limiter.cache_clear()
     limits_breaker.succeed()
-    database_breaker.succeed()
+    reset_commit_state()
     cache.clear()
     end_request()
     yield
     lookup.clear()
+    database_breaker.succeed()  # or the test database could not be dropped for a second
 
 
 @receiver(setting_changed)
