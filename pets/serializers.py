@@ -1,6 +1,6 @@
 """NewPet and Pet of the interface document (section 2), read strictly: a value of another JSON type is an error."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any, ClassVar, TypeVar
 
@@ -16,7 +16,7 @@ from categories.names import NAME_LENGTH, PATTERN
 from history.acting import acting
 from pets import rules, statements
 from pets.models import Pet, PetStatus
-from rest.statements import run
+from rest.statements import Steps, run
 
 T = TypeVar("T")
 
@@ -99,10 +99,7 @@ class NewPetSerializer(serializers.ModelSerializer[Pet]):
 
     def create(self, validated_data: dict[str, Any]) -> Pet:
         """Add the animal with its history; raises `ValidationError` if its category does not exist (any more)."""
-        by = acting()
-        now = connection.ops.adapt_datetimefield_value(timezone.now())
-        history = {"now": now, "actor": by.actor, "request_id": by.request_id}
-        added = run(statements.add(connection.vendor, validated_data | history))
+        added = run(adding(validated_data))
         if not added:
             raise serializers.ValidationError({"categoryId": [rules.NO_SUCH_CATEGORY]})
         return Pet(pk=added[0][0], **validated_data)
@@ -115,6 +112,22 @@ class NewPetSerializer(serializers.ModelSerializer[Pet]):
 @cache
 def _fields_of_new_pet() -> BindingDict:
     return super(NewPetSerializer, NewPetSerializer()).fields
+
+
+def values_of(data: dict[str, Any]) -> dict[str, Any]:
+    """Return the values of the columns that a NewPet sets; raises `ValidationError` at the first that is wrong.
+
+    Whether the category exists is not asked.
+    """
+    return {str(field.source): field.run_validation(field.get_value(data)) for field in _fields_of_new_pet().values()}
+
+
+def adding(values: Mapping[str, Any]) -> Steps:
+    """Return what adds an animal with its history by who acts now, and returns its ID; nothing without its category."""
+    by = acting()
+    now = connection.ops.adapt_datetimefield_value(timezone.now())
+    history = {"now": now, "actor": by.actor, "request_id": by.request_id}
+    return statements.add(connection.vendor, {**values, **history})
 
 
 @extend_schema_serializer(

@@ -20,7 +20,7 @@ if settings.HOSTED and not manifest.exists():
 
 django_application = get_wsgi_application()
 
-from petstore_site.plain_reads import PlainReadsFirst  # noqa: E402 - it needs the models, which are loaded now
+from petstore_site.plain.wsgi import PlainReadsFirst  # noqa: E402 - it needs the models, which are loaded now
 from petstore_site.request import Request  # noqa: E402
 
 django_application.request_class = Request

@@ -2,9 +2,9 @@
 
 import os
 import sqlite3
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from dataclasses import dataclass
 from select import POLLIN, poll
 from socket import SHUT_RDWR, socket
@@ -133,38 +133,40 @@ def _can_be_read(descriptor: int) -> bool:
     return bool(poller.poll(0))
 
 
-class _Commits(threading.local):
-    """What is known of the COMMITs of this thread."""
+_unconfirmed = ContextVar("unconfirmed", default=False)
+_committing = ContextVar("committing", default=False)
+"""What is known of the COMMITs of this thread, or of this task of the event loop."""
 
-    unconfirmed = False
-    committing = False
-
-
-_thread = _Commits()
 SYNCHRONOUS_WAIT_CANCELED = "canceling wait for synchronous replication"
 
 
 def watch_commits(*, connection: BaseDatabaseWrapper, **_signal: Any) -> None:
     """Receive `connection_created`: watch for a COMMIT that no standby confirmed."""
     if connection.vendor == "postgresql":
-        connection.connection.add_notice_handler(_notice)
+        watch(connection.connection)
+
+
+def watch(raw: Any) -> None:
+    """Watch a connection of psycopg's for a COMMIT that no standby confirmed."""
+    raw.add_notice_handler(_notice)
 
 
 def reset_commit_state() -> None:
-    """Begin a request: every COMMIT of this thread is confirmed."""
-    _thread.unconfirmed = _thread.committing = False
+    """Begin a request: every COMMIT is confirmed."""
+    _unconfirmed.set(False)
+    _committing.set(False)
 
 
 @contextmanager
 def committing() -> Iterator[None]:
     """Know in the block that a COMMIT was sent, and after it what became of it, unless the connection broke."""
-    _thread.committing = True
+    _committing.set(True)
     try:
         yield
     except Exception as error:
-        _thread.committing = failure_of(error) is BROKEN
+        _committing.set(failure_of(error) is BROKEN)
         raise
-    _thread.committing = False
+    _committing.set(False)
 
 
 @contextmanager
@@ -180,16 +182,16 @@ def saving() -> Iterator[None]:
 
 
 def outcome_is_unknown() -> bool:
-    """Return whether a COMMIT of this thread may be done although the request fails."""
-    return _thread.unconfirmed or _thread.committing
+    """Return whether a COMMIT may be done although the request fails."""
+    return _unconfirmed.get() or _committing.get()
 
 
 def commit_unconfirmed() -> bool:
-    """Return whether the standby did not confirm a COMMIT of this thread since `reset_commit_state`."""
-    return _thread.unconfirmed
+    """Return whether the standby did not confirm a COMMIT since `reset_commit_state`."""
+    return _unconfirmed.get()
 
 
 def _notice(diagnostic: "Diagnostic") -> None:
     if SYNCHRONOUS_WAIT_CANCELED in (diagnostic.message_primary or ""):
-        _thread.unconfirmed = True
+        _unconfirmed.set(True)
         commit_in_doubt.send(sender=None)

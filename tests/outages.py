@@ -41,3 +41,11 @@ def standby_lost(postgresql: Server) -> Iterator[None]:
             connection.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'petstore'")
             if change.startswith("SET"):
                 yield
+
+
+@contextmanager
+def locked(postgresql: Server) -> Iterator[None]:
+    """Let every addition in the block wait for the table of animals, as long as `lock_timeout` allows."""
+    with psycopg.connect(postgresql.url) as connection:
+        connection.execute("LOCK TABLE pets_pet IN SHARE MODE")
+        yield

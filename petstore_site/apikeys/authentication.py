@@ -30,12 +30,17 @@ class BearerKeyAuthentication(BaseAuthentication):
             raise AuthenticationFailed(REVOKED, "api_key_revoked")
         if has_expired(key):
             raise AuthenticationFailed(EXPIRED, "api_key_expired")
-        identify(f"key {key.key_id}")
+        identify(actor(key))
         return None, key
 
     def authenticate_header(self, request: Request) -> str:
         """Return the challenge of a 401."""
         return challenge(request.META.get("HTTP_AUTHORIZATION", ""))
+
+
+def actor(key: CachedKey) -> str:
+    """Return what a history says of who used the key."""
+    return f"key {key.key_id}"
 
 
 def no_key(header: str | None) -> AuthenticationFailed:

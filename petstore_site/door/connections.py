@@ -1,42 +1,53 @@
-"""A few asynchronous connections to PostgreSQL for plain reads, with the deadlines of requests."""
+"""A few asynchronous connections to PostgreSQL for plain requests, with the deadlines of requests."""
 
 import asyncio
 import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from django.db import OperationalError, connection
 from psycopg import AsyncConnection, AsyncCursor, Error
 
 from petstore_site import metrics
-from petstore_site.door.queue import Queue, within
-from rest.database_errors import breaker, has_ended, shut_down
+from petstore_site.door.queue import BusyError, Queue, within
+from rest.database_errors import breaker, has_ended, shut_down, watch
 from rest.statements import Row, Steps, run_async
 
+WAIT_SECONDS = 2.5
+"""How long a request waits for a connection."""
+
 SECONDS = 3
-"""How long a read waits for a connection, and then for the database."""
+"""How long a read then waits for the database."""
+
+Around = Callable[[], AbstractContextManager[None]]
 
 
 class Connections:
     """At most `most` connections, opened when they are needed."""
 
-    def __init__(self, most: int) -> None:
+    def __init__(self, most: int, *, seconds: float = SECONDS, around: Around = nullcontext) -> None:
+        """Take how long the database may take, and what is entered around all that is sent to it."""
+        self._seconds = seconds
+        self._around = around
         self._room = asyncio.Semaphore(most)
         self._idle: list[AsyncCursor[Row]] = []
         self.queue = Queue(most)
 
     async def run(self, steps: Steps) -> list[Row]:
-        """Run the statements and return the rows; raises Django's `OperationalError`, whatever fails."""
+        """Run the statements and return the rows.
+
+        Raises `BusyError` if no connection becomes free in time, and Django's `OperationalError`, whatever fails.
+        """
         try:
             with self.queue:
-                async with within(SECONDS, self._room):
+                async with within(WAIT_SECONDS, self._room):
                     await self._room.acquire()
-        except TimeoutError as error:
-            raise OperationalError from error
+        except TimeoutError:
+            raise BusyError from None
         begun = time.monotonic()
         try:
             return await self._run(steps)
-        except Error as error:
-            raise OperationalError from error
         finally:
             self.queue.learn(time.monotonic() - begun)
             self._room.release()
@@ -44,9 +55,10 @@ class Connections:
     async def _run(self, steps: Steps) -> list[Row]:
         used = await self._cursor()
         # Not a timeout of the task: a canceled one would wait for the database to cancel the statement.
-        deadline = asyncio.get_running_loop().call_later(SECONDS, _cut_off, used.connection)
+        deadline = asyncio.get_running_loop().call_later(self._seconds, _cut_off, used.connection)
         try:
-            rows = await run_async(steps, used)
+            with self._around():
+                rows = await _rows(steps, used)
         except BaseException:
             await used.connection.close()
             raise
@@ -66,11 +78,19 @@ class Connections:
             raise OperationalError
         try:
             opened = await AsyncConnection.connect(autocommit=True, **_parameters())
-        except Error:
+        except Error as error:
             _fail()
-            raise
+            raise OperationalError from error
         breaker.succeed()
+        watch(opened)
         return opened.cursor()
+
+
+async def _rows(steps: Steps, cursor: AsyncCursor[Row]) -> list[Row]:
+    try:
+        return await run_async(steps, cursor)
+    except Error as error:
+        raise OperationalError from error
 
 
 def _cut_off(used: AsyncConnection[Any]) -> None:

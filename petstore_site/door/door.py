@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
 from django.core.exceptions import DisallowedHost
-from django.db import connection
+from django.db import OperationalError, connection
 from django.http import HttpRequest, HttpResponse
 
 from history.acting import begin_request
@@ -22,10 +22,13 @@ from petstore_site.door.environ import Environ, Scope, environ_of
 from petstore_site.door.queue import BusyError
 from petstore_site.door.threads import Head, LateError, Threads
 from petstore_site.observing import STARTED, Seen, observe, request_id
-from petstore_site.plain_reads import PlainReads, Response
+from petstore_site.plain.additions import PlainAdditions, UnknownOutcomeError
+from petstore_site.plain.reads import PlainReads
+from petstore_site.plain.requests import Response
 from petstore_site.public import error_pages
 from petstore_site.public.health import livez, readyz
 from petstore_site.request import Request
+from rest.database_errors import BROKEN, committing
 from rest.errors import CODES, APIError, error_response
 from rest.limits import Counted, count, waits_for_cache
 from rest.statements import Row, Steps
@@ -37,6 +40,9 @@ logger = logging.getLogger(__name__)
 
 Send = Callable[[dict[str, Any]], Awaitable[None]]
 View = Callable[[HttpRequest], HttpResponse]
+
+ADDITION_SECONDS = 4
+"""How long an addition waits for the database. It may be done after that, so it is not tried again."""
 
 CONNECTIONS_FOR_KEYS = 2
 """Once a second all requests of a key wait until it is looked up, those in threads too: lists must not delay that."""
@@ -54,13 +60,19 @@ class InLoop:
     def __init__(self, for_rows: "Connections", for_keys: "Connections") -> None:
         self._run = for_rows.run
         self._admit = for_rows.queue.admit
-        self._run_for_key = for_keys.run
+        self._for_keys = for_keys
 
     async def find_key(self, header: str) -> CachedKey | None:
         """Return the key that the header has; raises `BusyError` if the rows would take too long."""
         self._admit()
         digest = digest_of(header)
         return await lookup.find_async(digest, self._run_for_key) if digest else None
+
+    async def _run_for_key(self, steps: Steps) -> list[Row]:
+        try:
+            return await self._for_keys.run(steps)
+        except BusyError as error:  # threads may wait for the same key, and know only errors of the database
+            raise OperationalError from error
 
     async def count(self, key: CachedKey) -> Counted:
         """Count a request; a cache that is another process is asked in a thread."""
@@ -77,7 +89,10 @@ class Door:
     def __init__(self, application: Callable[..., Iterable[bytes]], threads: int) -> None:
         """Take the application behind, and in how many threads it may run."""
         self._threads = Threads(application, threads)
-        self._plain_reads = _plain_reads(threads)
+        self._plain_reads: PlainReads | None = None
+        self._plain_additions: PlainAdditions | None = None
+        if settings.PLAIN_READS and connection.vendor == "postgresql":
+            self._plain_reads, self._plain_additions = _plain_requests(threads)
         self._fixed = {secure: fixed_headers(secure=secure) for secure in (False, True)}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -91,7 +106,7 @@ class Door:
         if response:
             await _send(send, response)
         else:
-            await self._leave_to_django(environ, receive, send)
+            await self._respond_to_body(environ, receive, send)
 
     async def _respond(self, environ: Environ) -> Response | None:
         if environ["PATH_INFO"] == "/livez":
@@ -100,7 +115,8 @@ class Door:
             return await asyncio.to_thread(self._make, environ, _checked(readyz), route="readyz")
         return await self._plain_reads.respond(environ) if self._plain_reads else None
 
-    async def _leave_to_django(self, environ: Environ, receive: Receive, send: Send) -> None:
+    async def _respond_to_body(self, environ: Environ, receive: Receive, send: Send) -> None:
+        """Read the body of the request; add an animal, or leave the request to Django."""
         whole = False
 
         async def send_part(head: Head | None, body: bytes, *, more: bool) -> None:
@@ -112,6 +128,9 @@ class Door:
             asked = time.perf_counter()
             whole = await read_body(environ, receive)
             environ[STARTED] += time.perf_counter() - asked  # a slow client takes its own time, none of ours
+            if self._plain_additions and (added := await self._plain_additions.respond(environ)):
+                await _send(send, added)
+                return
             await self._threads.respond(environ, send_part)
         except APIError as error:
             environ["wsgi.input"].close()
@@ -121,11 +140,11 @@ class Door:
         except BusyError:
             environ["wsgi.input"].close()
             await _send(send, await self._busy(environ))
+        except UnknownOutcomeError as error:
+            await _send(send, self._make(environ, _may_be_done, route="pet-list", key=error.key))
         except LateError:
             metrics.count_given_up("deadline")
-            late = self._make(
-                environ, lambda request: error_pages.unavailable(request, 2, may_be_done=True), seen=False
-            )
+            late = self._make(environ, _may_be_done, seen=False)
             logger.warning("No response in time. The caller got a 503, the thread its database connection closed.")
             await _send(send, late)
 
@@ -134,7 +153,9 @@ class Door:
         metrics.count_given_up("no_thread")
         return self._make(environ, lambda request: error_pages.unavailable(request, 1))
 
-    def _make(self, environ: Environ, view: View, *, route: str = "", seen: bool = True) -> Response:
+    def _make(
+        self, environ: Environ, view: View, *, route: str = "", key: CachedKey | None = None, seen: bool = True
+    ) -> Response:
         """Return a response of our own, and say what became of the request unless a thread says it."""
         name = environ["HTTP_X_REQUEST_ID"] = request_id(environ.get("HTTP_X_REQUEST_ID", ""))
         begin_request(name)
@@ -149,7 +170,8 @@ class Door:
         seconds = time.perf_counter() - environ[STARTED]
         code, message = getattr(response, "error_code", ""), getattr(response, "error_message", "")
         if seen:
-            observe(Seen(name, str(request.method), request.path, route, response.status_code, seconds, code, message))
+            method, status = str(request.method), response.status_code
+            observe(Seen(name, method, request.path, route, status, seconds, code, message, key, key))
         return response.status_code, headers, response.content
 
 
@@ -166,13 +188,20 @@ def _checked(view: View) -> View:
     return check
 
 
-def _plain_reads(connections: int) -> PlainReads | None:
-    """Return what responds to plain reads in the event loop, if the database allows it."""
-    if not settings.PLAIN_READS or connection.vendor != "postgresql":
-        return None
+def _may_be_done(request: HttpRequest) -> HttpResponse:
+    return error_pages.unavailable(request, BROKEN.retry_after, may_be_done=True)
+
+
+def _plain_requests(connections: int) -> tuple[PlainReads, PlainAdditions]:
+    """Return what responds to plain requests in the event loop.
+
+    Additions have connections of their own: a COMMIT that hangs takes none from the reads.
+    """
     from petstore_site.door.connections import Connections  # noqa: PLC0415 - with SQLite, psycopg is never loaded
 
-    return PlainReads(InLoop(Connections(connections), Connections(CONNECTIONS_FOR_KEYS)))
+    for_keys = Connections(CONNECTIONS_FOR_KEYS)
+    to_add = Connections(max(1, connections - 1), seconds=ADDITION_SECONDS, around=committing)
+    return PlainReads(InLoop(Connections(connections), for_keys)), PlainAdditions(InLoop(to_add, for_keys))
 
 
 async def _send(send: Send, response: Response) -> None:

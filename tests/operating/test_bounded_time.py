@@ -7,9 +7,10 @@ from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
+import psycopg
 import pytest
 
-from tests.outages import frozen, standby_lost
+from tests.outages import frozen, locked, standby_lost
 from tests.server import Gunicorn, manage, running_server, until
 from tests.timed import Timed, at_once, timed
 from tests.with_postgresql import Server
@@ -118,6 +119,32 @@ def test_a_commit_that_waits_for_a_lost_standby(service: Gunicorn, postgresql: S
     assert max(each.seconds for each in written) < LONGEST + SLACK
     outcomes = Counter(each.answer.headers["Request-Outcome"] for each in written)
     assert outcomes == {"unknown": 3, "not-done": 5}, "three of four threads write, the others wait in vain"
+    assert_well(service, key)
+
+
+@pytest.mark.parametrize(
+    ("waits_for", "end"),
+    [
+        pytest.param("relation", "pg_terminate_backend", id="the connection breaks amid the statement"),
+        pytest.param("SyncRep", "pg_terminate_backend", id="the connection breaks amid the COMMIT"),
+        pytest.param("SyncRep", "pg_cancel_backend", id="an operator ends the wait for the standby"),
+    ],
+)
+def test_an_addition_that_may_be_done_is_sent_once(
+    service: Gunicorn, postgresql: Server, key: str, waits_for: str, end: str
+) -> None:
+    assert_well(service, key)
+    ending = f"SELECT {end}(pid) FROM pg_stat_activity WHERE wait_event = '{waits_for}'"
+    with (
+        psycopg.connect(postgresql.url, user="postgres", autocommit=True) as operator,
+        locked(postgresql) if waits_for == "relation" else standby_lost(postgresql),
+        ThreadPoolExecutor(1) as pool,
+    ):
+        addition = pool.submit(post, service, key)
+        until(lambda: operator.execute(ending).fetchone())
+        answer = addition.result().answer
+    assert (answer.status, answer.json()) == (503, UNAVAILABLE)
+    assert (answer.headers["Retry-After"], answer.headers["Request-Outcome"]) == ("2", "unknown")
     assert_well(service, key)
 
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from categories.models import Category
 from pets.models import ImportRun, Pet, PetStatus
 from petstore_site.apikeys.models import APIKey
-from petstore_site.plain_reads import PlainReadsFirst
+from petstore_site.plain.wsgi import PlainReadsFirst
 from rest.limits import build_limiter
 from tests.factories import PetFactory
 from tests.recorded.wsgi import Exchanged, exchange
@@ -142,7 +142,7 @@ def test_an_exhausted_limit_is_counted_once(service: Service, settings: Any) -> 
 
 
 def test_a_database_error_is_left_to_the_viewset(service: Service) -> None:
-    with mock.patch("petstore_site.plain_reads.run", side_effect=OperationalError):
+    with mock.patch("petstore_site.plain.wsgi.run", side_effect=OperationalError):
         got, wanted = service.both("GET", "/v1/pets", {})
     assert got == wanted
     assert (got[0], service.gone_on) == (200, 1)

@@ -17,7 +17,7 @@ import pytest
 from django.core.handlers.wsgi import WSGIHandler
 from django.test import Client
 
-from petstore_site.plain_reads import PlainReadsFirst
+from petstore_site.plain.wsgi import PlainReadsFirst
 from tests.recorded.requests import ORIGIN, SECRET_KEY, Sent, fill, requests
 from tests.recorded.wsgi import exchange
 from tests.server import ROOT

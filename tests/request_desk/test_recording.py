@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from petstore_site.apikeys import lookup, models
 from petstore_site.apikeys.models import MOST_READS_RECORDED, RECORDED, APIKey
-from petstore_site.plain_reads import PlainReadsFirst
+from petstore_site.plain.wsgi import PlainReadsFirst
 from petstore_site.request_desk import records
 from petstore_site.request_desk.models import RecordGap, RequestRecord
 from petstore_site.wsgi import application

@@ -1,0 +1,184 @@
+"""Plain additions respond exactly as the viewset does.
+
+api: the same request has the same status, headers and bytes, and leaves the same rows, whichever way it takes.
+"""
+
+import json
+import re
+from typing import Any
+from unittest import mock
+
+import pytest
+from django.core.handlers.wsgi import WSGIHandler
+from django.db import OperationalError
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from categories.models import Category
+from pets.models import Pet
+from petstore_site.apikeys.models import APIKey, Scope
+from petstore_site.plain.additions import PlainAdditions, UnknownOutcomeError
+from petstore_site.plain.wsgi import InThread, at_once
+from rest.database_errors import committing
+from rest.limits import build_limiter
+from tests.properties.examples import rolled_back
+from tests.recorded.wsgi import exchange
+
+NAMES = st.sampled_from(["Rex", "", " ", "Zoë", "a\u0000b", "x" * 255, "x" * 256, "\ud800"]) | st.text(max_size=5)
+JSON = st.none() | st.booleans() | st.integers(-1, 2**64) | st.floats(allow_nan=False) | st.text(max_size=3)
+BODIES = st.fixed_dictionaries(
+    {"name": NAMES | JSON, "categoryId": st.just("CATEGORY") | JSON},
+    optional={"status": st.sampled_from(["available", "pending", "sold", "lost"]) | JSON, "id": JSON, "colour": JSON},
+).map(lambda fields: json.dumps(fields).encode())
+ANY_BODY = st.one_of(BODIES, BODIES, BODIES, st.sampled_from([b"", b"{}", b"[]", b"{", b'"x"', b"\xff", b"[" * 40]))
+HEADERS = st.fixed_dictionaries(
+    {},
+    optional={
+        "Host": st.sampled_from(["localhost:8000", "evil.example", ""]),
+        "Authorization": st.sampled_from(["Bearer READ", "Bearer OLD", "Bearer KEYx", "Basic x", ""]),
+        "Content-Type": st.sampled_from(
+            ["application/json; charset=utf-8", "APPLICATION/JSON", "application/json;charset=utf-16", "text/plain", ""]
+        ),
+        "Idempotency-Key": st.sampled_from(["one", "", "a b"]),
+        "If-None-Match": st.just("*"),
+        "Origin": st.just("https://shop.example"),
+        "X-Forwarded-Proto": st.sampled_from(["https", "http"]),
+        "Transfer-Encoding": st.just("chunked"),
+        "Cookie": st.just("sessionid=x"),
+    },
+)
+TARGETS = st.sampled_from(["/v1/pets"] * 4 + ["/v1/pets?x=1", "/v1/pets/", "/v1/pets/1", "/v1/categories"])
+SITES = st.tuples(st.booleans(), st.booleans())
+"""Behind a proxy that ends TLS; open to the scripts of a shop."""
+
+
+class Committing(InThread):
+    """Wait in this thread, as the door waits in its event loop."""
+
+    async def run(self, steps: Any) -> Any:
+        with committing():
+            return await super().run(steps)
+
+
+class Service:
+    """Plain additions before Django, and Django alone."""
+
+    def __init__(self, category: Category) -> None:
+        self.words = {"CATEGORY": str(category.pk)}
+        for word, scope in {"READ": Scope.READ, "KEY": Scope.WRITE, "OLD": Scope.WRITE}.items():
+            key, self.words[word] = APIKey.objects.issue(name=word, scope=scope, rate_limit="100/day")
+            if word == "OLD":
+                key.revoke()
+        self.added = 0
+        self.renew()
+
+    def renew(self) -> None:
+        """Read the settings again."""
+        self.django = WSGIHandler()
+        self.plain = PlainAdditions(Committing())
+
+    def first_plain(self, environ: Any, start_response: Any) -> Any:
+        environ["petstore.started"] = 0.0
+        response = at_once(self.plain.respond(environ))
+        if response is None:
+            return self.django(environ, start_response)
+        self.added += response[0] == 201
+        start_response(f"{response[0]} x", list(response[1].items()))
+        return [response[2]]
+
+    def both(self, target: str, headers: dict[str, str], body: bytes) -> list[Any]:
+        """Return what each responds and stores, with ID for the number of a new animal."""
+        sent = {"Host": "localhost", "X-Request-ID": "mine", "Authorization": "Bearer KEY"}
+        sent |= {"Content-Type": "application/json"} | headers
+        for word, meant in self.words.items():
+            body = body.replace(f'"{word}"'.encode(), meant.encode())
+            sent = {name: value.replace(word, meant) for name, value in sent.items()}
+        return [self._exchange(application, target, sent, body) for application in (self.first_plain, self.django)]
+
+    def _exchange(self, application: Any, target: str, headers: dict[str, str], body: bytes) -> Any:
+        build_limiter.cache_clear()
+        with rolled_back():
+            status, shown, got = exchange(application, "POST", target, headers, body)
+            assert shown.pop("Content-Length") == str(len(got))
+            pets = [_row(model) for model in (Pet, Pet.history.model)]
+        number = str(pets[0].pop("id", "none"))
+        shown = {name: re.sub(rf"/{number}\Z", "/ID", value) for name, value in shown.items()}
+        return status, shown, got.replace(f'{{"id":{number},'.encode(), b'{"id":ID,'), pets
+
+
+def _row(model: Any) -> dict[str, Any]:
+    """Return the newest row without its times and what it refers to."""
+    row: dict[str, Any] = model.objects.order_by("-pk").values().first() or {}
+    left_out = {"created_at", "updated_at", "history_id", "history_date"} | ({"id"} if "history_id" in row else set())
+    return {name: value for name, value in row.items() if name not in left_out}
+
+
+@pytest.fixture
+def service(db: None, category: Category, settings: Any) -> Service:
+    settings.ALLOWED_HOSTS = ["localhost"]
+    return Service(category)
+
+
+def test_the_same_response_and_rows_for_any_request(service: Service, settings: Any) -> None:
+    @given(TARGETS, HEADERS, ANY_BODY, SITES)
+    @example("/v1/pets", {}, b'{"name": "Rex", "categoryId": "CATEGORY"}', (False, False))
+    @example("/v1/pets", {}, b'{"name": "Rex", "categoryId": 999999}', (False, False))
+    @example("/v1/pets", {"Authorization": "Bearer READ"}, b'{"name": "Rex", "categoryId": "CATEGORY"}', (False, False))
+    @example("/v1/pets", {"Authorization": "Bearer OLD"}, b'{"name": "Rex", "categoryId": "CATEGORY"}', (True, False))
+    def same(target: str, headers: dict[str, str], body: bytes, site: tuple[bool, bool]) -> None:
+        proxied, cors = site
+        settings.SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if proxied else None
+        settings.CORS_ALLOWED_ORIGINS = ["https://shop.example"] if cors else []
+        service.renew()
+        got, wanted = service.both(target, headers, body)
+        assert got == wanted
+
+    same()
+    assert service.added >= 1
+
+
+def test_an_exhausted_limit_is_counted_once(service: Service, category: Category) -> None:
+    service.words["KEY"] = APIKey.objects.issue(name="Limited", rate_limit="2/day")[1]
+    headers = {
+        "Host": "localhost",
+        "Authorization": f"Bearer {service.words['KEY']}",
+        "Content-Type": "application/json",
+    }
+    body = json.dumps({"name": "Rex", "categoryId": category.pk}).encode()
+    statuses = [
+        exchange(service.first_plain, "POST", "/v1/pets", headers, sent)[0] for sent in (body, b"{", body, body)
+    ]
+    assert statuses == [201, 400, 429, 429]
+
+
+def failure(sqlstate: str | None) -> OperationalError:
+    error = OperationalError()
+    error.__cause__ = Exception()
+    error.__cause__.sqlstate = sqlstate  # type: ignore[attr-defined]
+    return error
+
+
+@pytest.mark.parametrize(
+    ("error", "status"),
+    [
+        pytest.param(failure("40001"), 201, id="it lost to another transaction, and is tried again"),
+        pytest.param(failure(None), None, id="the connection broke"),
+        pytest.param(failure("57P01"), None, id="the server ended the connection"),
+    ],
+)
+def test_what_may_be_done_is_not_tried_again(
+    service: Service, category: Category, error: OperationalError, status: int | None
+) -> None:
+    headers = {
+        "Host": "localhost",
+        "Authorization": f"Bearer {service.words['KEY']}",
+        "Content-Type": "application/json",
+    }
+    body = json.dumps({"name": "Rex", "categoryId": category.pk}).encode()
+    with mock.patch("petstore_site.plain.wsgi.run", side_effect=error):
+        if status:
+            assert exchange(service.first_plain, "POST", "/v1/pets", headers, body)[0] == status
+        else:
+            with pytest.raises(UnknownOutcomeError):
+                exchange(service.first_plain, "POST", "/v1/pets", headers, body)
+    assert Pet.objects.count() == (1 if status else 0)
