@@ -1,12 +1,13 @@
 """A category as the API shows it."""
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from drf_spectacular.utils import OpenApiExample, extend_schema_serializer
 from rest_framework import serializers
 
 from categories.models import Category
 from rest.ids import INT64_MAX
+from rest.statements import Row
 
 
 @extend_schema_serializer(examples=[OpenApiExample("Dogs", {"id": 5, "name": "Dogs"}, response_only=True)])
@@ -19,3 +20,8 @@ class CategorySerializer(serializers.ModelSerializer[Category]):
     class Meta:
         model = Category
         fields: ClassVar = ["id", "name"]
+
+
+def shown(row: Row) -> dict[str, Any]:
+    """Return a row of `categories.statements` as the API shows it, a Category."""
+    return {"id": row[0], "name": row[1]}

@@ -10,7 +10,7 @@ from rest_framework.viewsets import GenericViewSet
 
 from categories import statements
 from categories.models import Category
-from categories.serializers import CategorySerializer
+from categories.serializers import CategorySerializer, shown
 from rest.description import LIST_ERRORS
 from rest.errors import ErrorCode
 from rest.ids import find
@@ -22,6 +22,7 @@ class CategoryPagination(KeysetPagination):
     """Pages of categories."""
 
     statements: ClassVar[Statements] = statements
+    shown: ClassVar = staticmethod(shown)
 
 
 ADDITION = "Categories are an addition of this service to version 1.0.0 of the interface."
@@ -60,4 +61,4 @@ class CategoryViewSet(GenericViewSet[Category]):
 
     def retrieve(self, _request: Request, categoryId: str) -> Response:  # noqa: N803 - as in the description
         """Return the category that the path names, or raise `APIError`."""
-        return Response(statements.shown(find(statements, categoryId, missing=ErrorCode.CATEGORY_NOT_FOUND)))
+        return Response(shown(find(statements, categoryId, missing=ErrorCode.CATEGORY_NOT_FOUND)))

@@ -16,7 +16,7 @@ from categories.names import NAME_LENGTH, PATTERN
 from history.acting import acting
 from pets import rules, statements
 from pets.models import Pet, PetStatus
-from rest.statements import Steps, run
+from rest.statements import Row, Steps, run
 
 T = TypeVar("T")
 
@@ -160,4 +160,9 @@ class PetSerializer(serializers.ModelSerializer[Pet]):
 
     def to_representation(self, pet: Pet) -> dict[str, Any]:
         """Return the four fields, for a page of 100 ten times as fast as DRF's fields."""
-        return {"id": pet.pk, "name": pet.name, "categoryId": pet.category_id, "status": pet.status}
+        return shown((pet.pk, pet.name, pet.category_id, pet.status))
+
+
+def shown(row: Row) -> dict[str, Any]:
+    """Return a row of `pets.statements` as the API shows it, a Pet."""
+    return {"id": row[0], "name": row[1], "categoryId": row[2], "status": row[3]}

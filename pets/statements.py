@@ -5,9 +5,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from pets.columns import CATEGORY, SHOWN, each
-from rest.statements import Row, Steps
+from rest.statements import Steps
 
-FIELDS = ("id", *(column.field for column in SHOWN))
 SET = ", ".join(f'"{column.name}"' for column in SHOWN)
 COLUMNS = f'"id", {SET}'
 
@@ -73,14 +72,16 @@ def add(vendor: str, values: Mapping[str, Any]) -> Steps:
 
 
 def page(vendor: str, chosen: Mapping[str, str], newest: int, count: int) -> Steps:
-    """Return the first `count` animals with an ID of at most `newest`, newest first, without those being written."""
+    """Return the first `count` animals with an ID of at most `newest`, newest first, without those being written.
+
+    On PostgreSQL a row may have one column more.
+    """
     by_status = "status" in chosen
     values: dict[str, Any] = {"newest": newest, **chosen}
     rows = yield f"{LISTS[vendor, by_status]}{count}", values
     if vendor != "postgresql":
         return rows
     last_hidden = rows[0][-1] if rows else (yield f"SELECT {LAST_HIDDEN}", {})[0][0]
-    rows = [row[:-1] for row in rows]
     if last_hidden is None or last_hidden >= newest:
         return rows
     after = yield f"{BEHIND[by_status]}{count}", values | {"hidden": last_hidden}
@@ -90,8 +91,3 @@ def page(vendor: str, chosen: Mapping[str, str], newest: int, count: int) -> Ste
 def one(pk: int) -> Steps:
     """Return the animal with this ID, or nothing."""
     return (yield ONE, {"id": pk})
-
-
-def shown(row: Row) -> dict[str, Any]:
-    """Return a row as the API shows it, a Pet."""
-    return dict(zip(FIELDS, row, strict=True))

@@ -16,7 +16,7 @@ from idempotency.views import IDEMPOTENCY_ERRORS, IdempotentCreateMixin
 from pets import statements
 from pets.models import Pet, PetStatus
 from pets.rules import NO_SUCH_CATEGORY
-from pets.serializers import NewPetSerializer, PetSerializer
+from pets.serializers import NewPetSerializer, PetSerializer, shown
 from rest.database_errors import saving
 from rest.description import BODY_ERRORS, LIST_ERRORS
 from rest.errors import ErrorCode
@@ -30,6 +30,7 @@ class PetPagination(KeysetPagination):
 
     filters: ClassVar = {"status": PetStatus}
     statements: ClassVar[Statements] = statements
+    shown: ClassVar = staticmethod(shown)
 
 
 @extend_schema_view(
@@ -84,7 +85,7 @@ class PetViewSet(IdempotentCreateMixin, GenericViewSet[Pet]):
 
     def retrieve(self, _request: Request, petId: str) -> Response:  # noqa: N803 - the interface document's name
         """Return the animal that the path names, or raise `APIError`."""
-        return Response(statements.shown(find(statements, petId, missing=ErrorCode.PET_NOT_FOUND)))
+        return Response(shown(find(statements, petId, missing=ErrorCode.PET_NOT_FOUND)))
 
     def perform_create(self, serializer: BaseSerializer[Pet]) -> None:
         """Save the animal; its category may be deleted while that is done."""

@@ -16,7 +16,7 @@ from rest_framework.response import Response
 from rest.errors import APIError, ErrorCode
 from rest.ids import INT64_MAX
 from rest.parameters import Filters, Query, filter_parameters, filter_readers
-from rest.statements import Row, Statements, Steps, run
+from rest.statements import Row, Shown, Statements, Steps, run
 
 if TYPE_CHECKING:
     from rest_framework.views import APIView  # it imports the classes that the settings name, this file's too
@@ -41,10 +41,10 @@ class Asked(NamedTuple):
         """Return the statements of the page, which read one row more than it has."""
         return statements.page(vendor, self.chosen, self.newest, self.limit + 1)
 
-    def cut(self, rows: list[Row], statements: Statements) -> tuple[list[dict[str, Any]], int | None]:
+    def cut(self, rows: list[Row], shown: Shown) -> tuple[list[dict[str, Any]], int | None]:
         """Return the page as the API shows it, and its last ID if there is more."""
         last_id: int | None = rows[self.limit - 1][0] if len(rows) > self.limit else None
-        return [statements.shown(row) for row in rows[: self.limit]], last_id
+        return [shown(row) for row in rows[: self.limit]], last_id
 
     def next_query(self, last_id: int) -> str:
         """Return the query of the page that follows this ID."""
@@ -74,11 +74,13 @@ class KeysetPagination(BasePagination):
 
     statements: ClassVar[Statements]
 
+    shown: "ClassVar[staticmethod[[Row], dict[str, Any]]]"
+
     def respond(self, request: Request) -> Response:
         """Return the bare array, with the link to the next page if there is one."""
         wanted = asked(request.path, request.query_params.getlist, self.filters)
         rows = run(wanted.steps(self.statements, connection.vendor))
-        data, last_id = wanted.cut(rows, self.statements)
+        data, last_id = wanted.cut(rows, self.shown)
         address = request.build_absolute_uri(request.path)
         headers = {"Link": link_to(address, wanted.next_query(last_id))} if last_id else None
         return Response(data, headers=headers)

@@ -1,6 +1,6 @@
 """Run the statements that are written once as text: prepared on PostgreSQL, rows as tuples."""
 
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from django.db import connection
@@ -12,6 +12,9 @@ Row = tuple[Any, ...]
 Statement = tuple[str, Mapping[str, Any] | Sequence[Any]]
 """The text, and its parameters."""
 
+Shown = Callable[[Row], dict[str, Any]]
+"""Returns a row as the API shows it."""
+
 Steps = Generator[Statement, list[Row], list[Row]]
 """Yields statements, is sent the rows of each, and returns rows. So it is the caller who decides how to wait."""
 
@@ -20,13 +23,13 @@ class Statements(Protocol):
     """The statements of one list: a module has them."""
 
     def page(self, vendor: str, chosen: Mapping[str, str], newest: int, count: int, /) -> Steps:
-        """Return the first `count` rows with an ID of at most `newest`, newest first, on this kind of database."""
+        """Return the first `count` rows with an ID of at most `newest`, newest first, on this kind of database.
+
+        The ID is the first column.
+        """
 
     def one(self, pk: int, /) -> Steps:
         """Return the row with this ID, or nothing."""
-
-    def shown(self, row: Row, /) -> dict[str, Any]:
-        """Return a row, whose first column is the ID, as the API shows it."""
 
 
 def run(steps: Steps) -> list[Row]:

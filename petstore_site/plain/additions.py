@@ -9,8 +9,7 @@ from rest_framework.exceptions import ParseError, ValidationError
 
 from history.acting import identify
 from pets.columns import SHOWN
-from pets.serializers import adding, values_of
-from pets.statements import shown
+from pets.serializers import adding, shown, values_of
 from petstore_site.apikeys.authentication import actor
 from petstore_site.apikeys.lookup import CachedKey
 from petstore_site.apikeys.models import Scope

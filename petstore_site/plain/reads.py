@@ -7,6 +7,7 @@ from typing import Any
 from django.db import DatabaseError, InterfaceError, connection
 
 from pets import statements
+from pets.serializers import shown
 from pets.views import PetPagination
 from petstore_site.apikeys.lookup import CachedKey
 from petstore_site.plain.requests import LIST, ONE, Environ, Response, Sent, Way, heads, is_usable, is_usual
@@ -66,14 +67,14 @@ class PlainReads:
         if not await sent.is_within_limit(self._way, key):
             return None
         rows = await self._way.run(wanted.steps(statements, self._vendor))
-        page, last_id = wanted.cut(rows, statements)
+        page, last_id = wanted.cut(rows, shown)
         return page, link_to(f"{sent.origin}{LIST}", wanted.next_query(last_id)) if last_id else ""
 
     async def _one(self, sent: Sent, key: CachedKey) -> tuple[dict[str, Any], str] | None:
         """Return the animal, which has no `Link` of its own."""
         pk = parse_id(sent.path.removeprefix(ONE))
         found = await self._way.run(statements.one(pk)) if pk and await sent.is_within_limit(self._way, key) else []
-        return (statements.shown(found[0]), "") if found else None
+        return (shown(found[0]), "") if found else None
 
 
 def _may_be_plain(environ: Environ) -> bool:
