@@ -40,10 +40,11 @@ class Connection:
             time.sleep(PAUSE)
         return call
 
-    def add(self, name: str) -> Timed:
-        """Add the animal of this name, at most once."""
+    def add(self, name: str, *, once: bool) -> Timed:
+        """Add the animal of this name; `once`, however often this is called."""
         body = json.dumps({"name": name, "categoryId": CATEGORY}).encode()
-        return self.send("POST", "/v1/pets", body, Content_Type="application/json", Idempotency_Key=name)
+        headers = {"Content_Type": "application/json"} | ({"Idempotency_Key": name} if once else {})
+        return self.send("POST", "/v1/pets", body, **headers)
 
     def close(self) -> None:
         self._connection.close()
@@ -94,19 +95,19 @@ class Callers:
         self.reads.append(connection.send("GET", "/v1/pets"))
 
     def _write(self, connection: Connection) -> None:
-        """Add an animal. Every second one is sent until it succeeds, and once more."""
+        """Add an animal. Every second one is sent until it succeeds, and once more, with an `Idempotency-Key`."""
         name = self.ledger.next_name()
-        is_repeated = hash(name) % 2
+        is_repeated = hash(name) % 2 == 1
         for _ in range(TRIES if is_repeated else 1):
-            answer = self._add(connection, name)
+            answer = self._add(connection, name, once=is_repeated)
             if answer.status == 201:
                 break
             time.sleep(PAUSE)
         if is_repeated:
-            self._add(connection, name)
+            self._add(connection, name, once=True)
 
-    def _add(self, connection: Connection, name: str) -> Answer:
-        call = connection.add(name)
+    def _add(self, connection: Connection, name: str, *, once: bool) -> Answer:
+        call = connection.add(name, once=once)
         self.writes.append(call)
         self.ledger.record(name, call.answer)
         return call.answer

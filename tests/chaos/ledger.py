@@ -13,7 +13,7 @@ PROMISE = "no acknowledged addition is lost, none is stored twice, none that was
 
 
 class Ledger:
-    """Additions by their name, which is their `Idempotency-Key` too."""
+    """Additions by their name."""
 
     def __init__(self, series: str) -> None:
         """Begin each name with `series`."""
