@@ -8,10 +8,12 @@ import psycopg
 import pytest
 from django.db import OperationalError, connection
 
+from pets import statements
 from petstore_site.apikeys.keys import generate
 from petstore_site.door.door import InLoop
 from petstore_site.door.queue import MOST_SECONDS, BusyError
 from rest.database_errors import BROKEN, breaker, failure_of
+from rest.ids import INT64_MAX
 from rest.statements import Row, Steps
 
 pytestmark = pytest.mark.skipif(connection.vendor != "postgresql", reason="plain reads of SQLite wait in a thread")
@@ -128,6 +130,15 @@ class TestConnections:
             return rows
 
         assert using(1, busy) == [(1,)]
+
+    @pytest.mark.parametrize("chosen", [{}, {"status": "available"}])
+    def test_a_small_table_is_read_by_its_index_too(self, chosen: dict[str, str]) -> None:
+        sql, values = next(statements.page("postgresql", chosen, INT64_MAX, 21))
+        with psycopg.connect(**_parameters()) as raw:
+            plan = "".join(line for (line,) in raw.execute(f"EXPLAIN (COSTS OFF) {sql}", values))
+        assert "Index Scan Backward" in plan
+        assert "Seq Scan" not in plan
+        assert "Sort" not in plan
 
     def test_nothing_is_tried_a_moment_after_a_failure(self) -> None:
         breaker.fail()
