@@ -143,8 +143,9 @@ class Gunicorn:
         return self.manage("issue_api_key", name, *options, "--secret-only").strip()
 
     def lines(self) -> list[dict[str, str]]:
-        """Return the log, which must be JSON from the first line to the last."""
-        return [json.loads(line) for line in self.log.read_text().splitlines()]
+        """Return the log, which must be JSON from the first line to the last that is complete."""
+        complete, _, _ = self.log.read_text().rpartition("\n")
+        return [json.loads(line) for line in complete.splitlines()]
 
     def logged(self, words: str) -> bool:
         return words in self.log.read_text()

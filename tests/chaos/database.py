@@ -213,10 +213,9 @@ def _fill_and_free(store: Store, ballast: Path) -> Iterator[Row]:
         row = recovery(store, tried)
     writes = [call for call in callers.writes if full < call.begun < freed - 1]
     rejected = [call for call in writes if call.answer.status == 503]
-    right = all(call.answer.headers["Retry-After"] == "30" for call in rejected) and rejected
-    yield Row(
-        "POST is 503 with `Retry-After: 30`", tried, statuses(writes), bool(right) and len(rejected) == len(writes)
-    )
+    right = {call.answer.headers["Retry-After"] for call in rejected} == {"30"}
+    others = {call.answer.status for call in writes} - {201, 503}  # an animal may still fit into a page of the table
+    yield Row("a POST that fails is 503 with `Retry-After: 30`", tried, statuses(writes), right and not others)
     reads = [call for call in callers.reads if full < call.begun < freed]
     yield Row("GET is 200 meanwhile", tried, statuses(reads), {call.answer.status for call in reads} == {200})
     yield row._replace(promise=f"{row.promise} by itself")
