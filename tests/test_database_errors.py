@@ -10,11 +10,12 @@ from typing import Any
 
 import psycopg
 import pytest
-from django.db import connection
+from django.db import DatabaseError, DataError, OperationalError, connection
 from django.test import Client
 
 from pets.models import Pet
 from petstore_site.apikeys.models import APIKey
+from rest.database_errors import rejected_data
 from rest.errors import ErrorCode
 from tests.conftest import ApiClient, error
 from tests.factories import CategoryFactory
@@ -82,6 +83,23 @@ def test_a_value_that_only_the_database_rejects_is_400_and_a_defect(
     assert answer.status_code == 400
     assert "hunter2" not in answer.content.decode()
     assert "our validation accepted" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("failure", "cause", "rejected"),
+    [
+        (DataError(), psycopg.DataError("PostgreSQL text fields cannot contain NUL (0x00) bytes"), True),
+        (DataError(), None, True),
+        (DataError(), sqlite3.DataError("string or blob too big"), False),
+        (OperationalError(), None, False),
+    ],
+    ids=["psycopg", "no cause", "SQLite", "another error"],
+)
+def test_a_value_that_was_never_sent_is_a_defect_too(
+    failure: DatabaseError, cause: Exception | None, *, rejected: bool
+) -> None:
+    failure.__cause__ = cause
+    assert rejected_data(failure) is rejected
 
 
 @postgresql_only

@@ -1,15 +1,18 @@
 """One query a second for each key and process, and never a result older than a second."""
 
+import asyncio
 import threading
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
+from asgiref.sync import async_to_sync, sync_to_async
 
 from petstore_site.apikeys import keys, lookup
 from petstore_site.apikeys.lookup import CachedKey, KeyCache
 from petstore_site.apikeys.models import APIKey
+from rest.statements import Row, Steps, run
 from tests.factories import APIKeyFactory
 
 KEY = CachedKey(pk=1, key_id="AbCd1234", name="Shop", scope="write", rate_limit="", expires_at=None, revoked_at=None)
@@ -181,3 +184,38 @@ class TestTable:
         key = APIKeyFactory()
         APIKey.objects.all().delete()
         assert lookup.find(key.digest) is None
+
+
+async def of_table(steps: Steps) -> list[Row]:
+    return await sync_to_async(run)(steps)
+
+
+def ask(digest: str, rows: Callable[[Steps], Awaitable[list[Row]]] = of_table) -> list[Any]:
+    """Return what three callers get who wait together in one event loop."""
+
+    @async_to_sync
+    async def together() -> list[Any]:
+        return await asyncio.gather(*(lookup.find_async(digest, rows) for _ in range(3)), return_exceptions=True)
+
+    return together()
+
+
+@pytest.mark.django_db
+class TestLoop:
+    """The same for callers that wait in an event loop."""
+
+    def test_a_key_and_an_unknown_digest_are_asked_for_once(self, django_assert_num_queries: Any) -> None:
+        key = APIKeyFactory(scope="read", rate_limit="5/s")
+        known = CachedKey(key.pk, key.key_id, key.name, "read", "5/s", None, None)
+        with django_assert_num_queries(2):
+            assert [ask(digest) for digest in (key.digest, "unknown") * 2] == [[known] * 3, [None] * 3] * 2
+
+    def test_an_error_goes_to_all_who_waited_and_is_forgotten(self) -> None:
+        async def broken(_steps: Steps) -> list[Row]:
+            await asyncio.sleep(0)
+            message = "the database is away"
+            raise OSError(message)
+
+        key = APIKeyFactory()
+        assert [str(error) for error in ask(key.digest, broken)] == ["the database is away"] * 3
+        assert [found.pk for found in ask(key.digest)] == [key.pk] * 3

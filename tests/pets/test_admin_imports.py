@@ -252,7 +252,11 @@ def test_a_file_is_imported_once(staff: Client, dogs: Category) -> None:
 
     same = send(staff, f"{HEADER}Rex,Dogs,,\n")
     assert f"This very file was imported already: import {run.pk} by staff keeper" in same.content.decode()
-    assert "already imported" in messages(confirm(staff, same))[0]
+    assert messages(confirm(staff, same)) == [
+        f"Nothing changed. This file was already imported: import {run.pk} by staff keeper, "
+        f'{run.started_at:%Y-%m-%d %H:%M} UTC, as "friday.csv". Importing it again would add its animals without an '
+        "external reference twice."
+    ]
     assert Pet.objects.count() == 1
     confirm(staff, same, again="on")
     assert Pet.objects.count() == 2

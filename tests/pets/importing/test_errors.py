@@ -1,9 +1,11 @@
 """What happens to rows with errors: nothing is written, or they are left out; and the file they are kept in."""
 
 import codecs
+import hashlib
 import io
 import json
 from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +13,9 @@ import openpyxl
 import pytest
 
 from categories.models import Category
+from history.accounts import account
 from pets.importing import staging
+from pets.importing.run import Options
 from pets.models import ImportRun
 from tests.factories import PetFactory
 from tests.pets.importing.conftest import Import, catalogue, command, counts, history
@@ -209,6 +213,8 @@ def test_more_errors_than_allowed_stop_the_import(
 def test_no_error_no_file(run_import: Import, dogs: Category, rejects: Path) -> None:
     run_import("name,category\nRex,Dogs\n", "--rejects", str(rejects))
     assert list(rejects.parent.glob("rejects*")) == []
+    run = ImportRun.objects.get()
+    assert (run.rejects, run.rejects_sha256) == ("", "")
 
 
 def test_a_file_of_rejects_is_never_overwritten(run_import: Import, dogs: Category, rejects: Path) -> None:
@@ -324,6 +330,36 @@ def test_a_machine_is_always_told_one_object(
     result = run_import(content, "--json", *options)
     assert (result.status, result.json["state"]) == told
     assert result.json["message"]
+
+
+def test_a_machine_is_told_all_that_is_recorded(run_import: Import, dogs: Category, rejects: Path) -> None:
+    told = run_import(SECOND, "--on-error", "skip", "--rejects", str(rejects), "--json").json
+    run = ImportRun.objects.get()
+    assert run.finished_at is not None
+    recorded = {
+        "import": run.pk,
+        "state": "done",
+        "who": account(),
+        "file": "animals.csv",
+        "sha256": hashlib.sha256(SECOND.encode()).hexdigest(),
+        "options": asdict(Options(skip_errors=True)) | {"rejects": str(rejects)},
+        "rows": 2,
+        "created": 1,
+        "updated": 0,
+        "unchanged": 0,
+        "matched_by_id": 0,
+        "matched_by_reference": 0,
+        "rejected": 1,
+        "new_categories": 0,
+        "rejects": str(rejects),
+        "outcome": "",
+        "started_at": run.started_at.isoformat(),
+        "seconds": round((run.finished_at - run.started_at).total_seconds(), 3),
+        "undone_at": None,
+    }
+    error = {"line": 3, "field": "name", "code": "validation_failed", "message": "name is required."}
+    assert told == recorded | {"new_category_names": [], "errors": [error]}
+    assert json.loads(command("list_imports", "--json").out) == [recorded]
 
 
 TIERE = 'Tier;Art;"Größe";external_reference\nGéant;Dogs;groß;A-1\n\'=1+1;Dogs;;A-1\n;Dogs;x;\nMimi;Cats;y;\n'

@@ -186,11 +186,11 @@ COLUMNS = "Columns: id, external_reference, name, category, categoryId, status."
         (b"x" * 11_000_000, "Line 1 is longer than 10,485,760 characters."),
         (
             b'name,category\n"' + b"x\n" * 6_000_000,
-            "The row that begins in line 2 is longer than 10,485,760 characters.",
+            "The row that begins in line 2 is longer than 10,485,760 characters. Is a quote in it never closed?",
         ),
         (
             b'name,category\n"' + b'","\n' * 3_000_000,
-            "The row that begins in line 2 is longer than 10,485,760 characters.",
+            "The row that begins in line 2 is longer than 10,485,760 characters. Is a quote in it never closed?",
         ),
         (
             b"name" + b",x" * 20 + b"," * 20,

@@ -71,6 +71,12 @@ def test_every_animal_is_read_once(form: str, pack: Callable[[bytes], bytes], co
     assert [cells for _, cells in rows_of(pack(write(animals(count))), how)] == expected
 
 
+@pytest.mark.parametrize("pack", [bytes, gzip.compress], ids=["plain", "gzip"])
+def test_the_size_is_that_of_the_file_as_it_is_stored(pack: Callable[[bytes], bytes]) -> None:
+    content = pack(as_csv(animals(10)))
+    assert Source("animals", io.BytesIO(content)).size == len(content)
+
+
 SIZES = [edge + more for edge in (4_096, 8_192, 65_536, 131_072, 2**20) for more in (-2, -1, 0, 1, 2)]
 
 
@@ -203,6 +209,7 @@ REX = {"name": "Rex", "category": "Dogs"}
         "\n\nname;category\n\nRex;Dogs\n\n",
         ";;\nname;category;\n;;\nRex;Dogs;\n",
         '"";""\nname;category\nRex;Dogs\n',
+        '""\nname;category\nRex;Dogs\n',
         "   \nname;category\nRex;Dogs\n",
     ],
 )
