@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import psycopg
 import pytest
 from django.contrib.auth.models import User
 from django.db import OperationalError, connection, connections
@@ -122,6 +123,23 @@ def undo_last(*options: str) -> Result:
 def lose_the_connection() -> None:
     message = "server closed the connection unexpectedly"
     raise OperationalError(message)
+
+
+@pytest.mark.parametrize(("lost", "left"), [(2, REX), (3, [])])
+def test_a_lost_race_is_tried_again_twice(
+    run_import: Import, dogs: Category, monkeypatch: pytest.MonkeyPatch, lost: int, left: list[Any]
+) -> None:
+    write, tries = staging.write, []
+
+    def write_or_lose(*given: Any, **options: Any) -> Any:
+        tries.append(1)
+        if len(tries) <= lost:
+            raise OperationalError from psycopg.errors.SerializationFailure()
+        return write(*given, **options)
+
+    monkeypatch.setattr(staging, "write", write_or_lose)
+    run_import(CONTENT, *SKIP)
+    assert (len(tries), catalogue(), counts()[0]) == (3, left, "done" if left else "rejected")
 
 
 def test_a_commit_whose_answer_is_lost_is_looked_up(run_import: Import, dogs: Category, rejects: Path) -> None:
