@@ -5,10 +5,11 @@ from http import HTTPStatus
 from typing import Any
 
 from django.db import DatabaseError, InterfaceError
-from rest_framework.exceptions import ParseError, ValidationError
+from rest_framework.exceptions import APIException, Throttled, ValidationError
 
 from history.acting import identify
 from pets.columns import SHOWN
+from pets.rules import NO_SUCH_CATEGORY
 from pets.serializers import adding, shown, values_of
 from petstore_site.apikeys.authentication import actor
 from petstore_site.apikeys.lookup import CachedKey
@@ -43,54 +44,47 @@ class PlainAdditions:
     async def respond(self, environ: Environ) -> Response | None:
         """Return the response to a plain addition, or None: it is none, or the database failed before it was done.
 
-        Raises `UnknownOutcomeError`. The body was read, and can be read again if there is no response.
+        Raises `UnknownOutcomeError`. The body, which was read, can be read again.
         """
-        return await self._respond(environ) if _may_be_plain(environ) else None
+        if not _may_be_plain(environ):
+            return None
+        try:
+            return await self._respond(environ)
+        except (APIException, DatabaseError, InterfaceError):  # the viewset says what is wrong, or tries again
+            environ["wsgi.input"].seek(0)
+            return None
 
     async def _respond(self, environ: Environ) -> Response | None:
         sent = Sent(environ, self._heads, "pet-list")
         header = environ.get("HTTP_AUTHORIZATION")
-        try:
-            key = None if header is None else await self._way.find_key(header)
-        except (DatabaseError, InterfaceError):
-            return None
+        key = None if header is None else await self._way.find_key(header)
         if key is None:
             return sent.unauthorized(header)
-        values = self._values(environ)
-        if not values or not is_usable(key) or key.scope != Scope.WRITE:
+        if not is_usable(key) or key.scope != Scope.WRITE:
             return None
+        values = values_of(self._parser.parse(environ["wsgi.input"]))
         if not await sent.is_within_limit(self._way, key):
-            return None
+            raise Throttled
         identify(actor(key))
         pk = await self._add(values, key)
-        if pk is None:
-            return None
         body = render_json(shown((pk, *(values[column.name] for column in SHOWN))))
         return sent.accepted(HTTPStatus.CREATED, {"Location": f"{sent.origin}{LIST}/{pk}"}, body, key)
 
-    def _values(self, environ: Environ) -> dict[str, Any] | None:
-        """Return the values of a valid NewPet's columns."""
-        body = environ["wsgi.input"]
-        try:
-            return values_of(self._parser.parse(body))
-        except (ParseError, ValidationError):
-            return None
-        finally:
-            body.seek(0)
-
-    async def _add(self, values: dict[str, Any], key: CachedKey) -> int | None:
-        """Return the ID of the animal, or None if it was not added."""
+    async def _add(self, values: dict[str, Any], key: CachedKey) -> int:
+        """Return the ID of the animal; raises `UnknownOutcomeError`, and whatever the viewset is to handle."""
         reset_commit_state()
         try:
             added = await self._way.run(adding(values))
         except (DatabaseError, InterfaceError) as error:
-            if not outcome_is_unknown():
-                return None
-            logger.exception("The connection broke while an animal was added. The response is 503.")
-            raise UnknownOutcomeError(key) from error
+            if outcome_is_unknown():
+                logger.exception("The connection broke while an animal was added. The response is 503.")
+                raise UnknownOutcomeError(key) from error
+            raise
         if outcome_is_unknown():
             raise UnknownOutcomeError(key)
-        return added[0][0] if added else None
+        if not added:
+            raise ValidationError(NO_SUCH_CATEGORY)
+        return int(added[0][0])
 
 
 def _may_be_plain(environ: Environ) -> bool:

@@ -12,9 +12,11 @@ from unittest import mock
 import pytest
 
 from petstore_site import metrics
+from petstore_site.apikeys.lookup import CachedKey
 from petstore_site.door import bodies, queue, threads
 from petstore_site.door.door import Door
 from petstore_site.door.environ import environ_of
+from petstore_site.plain.additions import UnknownOutcomeError
 from tests.conftest import error
 from tests.door.calling import Got, ask, scope
 
@@ -250,6 +252,29 @@ class TestThreads:
         send, leave = mock.AsyncMock(), mock.Mock()
         asyncio.run(give_up())
         assert (application.closed, send.call_count, leave.call_count) == (1, 0, 1)
+
+
+@pytest.mark.parametrize(("seconds", "given_up"), [(0, [mock.call("deadline")]), (60, [])], ids=["late", "broken"])
+def test_an_addition_that_may_be_done_is_for_no_thread(
+    application: Application, monkeypatch: pytest.MonkeyPatch, seconds: float, given_up: list[Any]
+) -> None:
+    key = CachedKey(1, "Ab3dE6gH", "Shop", "write", "", None, None)
+    counted, observed = mock.Mock(), mock.Mock()
+    monkeypatch.setattr("petstore_site.door.door.ADDITION_SECONDS", seconds)
+    monkeypatch.setattr(metrics, "count_given_up", counted)
+    monkeypatch.setattr("petstore_site.door.door.observe", observed)
+
+    async def addition() -> Got:
+        door = Door(application, 1)
+        door._plain_additions = mock.Mock(respond=mock.AsyncMock(side_effect=UnknownOutcomeError(key)))
+        return await ask(door, scope("/v1/pets", "POST", content_length="2"), [b"{}"])
+
+    got = asyncio.run(addition())
+    assert (got.status, json_of(got)) == (503, UNAVAILABLE)
+    assert (got.headers["Retry-After"], got.headers["Request-Outcome"]) == ("2", "unknown")
+    assert counted.call_args_list == given_up
+    seen = observed.call_args.args[0]
+    assert (seen.route, seen.status, seen.key, seen.known_key) == ("pet-list", 503, key, key)
 
 
 def test_livez_needs_no_thread(application: Application, monkeypatch: pytest.MonkeyPatch) -> None:
