@@ -84,6 +84,7 @@ max_requests_jitter = 25_000
 
 timeout = 30
 graceful_timeout = 10
+asgi_disconnect_grace_period = 8  # longer than any request: one whose caller is gone is ended and logged like others
 keepalive = 75  # longer than a proxy's (60 s by default): the proxy must be the one that closes
 
 limit_request_line = 4094

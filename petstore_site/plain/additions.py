@@ -77,7 +77,9 @@ class PlainAdditions:
             added = await self._way.run(adding(values))
         except (DatabaseError, InterfaceError) as error:
             if outcome_is_unknown():
-                logger.exception("The connection broke while an animal was added. The response is 503.")
+                logger.error(  # noqa: TRY400 - without a traceback, as other errors of the database
+                    "Database error while an animal was added, which may be done: %s", error.__cause__
+                )
                 raise UnknownOutcomeError(key) from error
             raise
         if outcome_is_unknown():

@@ -2,6 +2,8 @@
 
 import os
 import signal
+import socket
+import struct
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -145,6 +147,23 @@ def test_an_addition_that_may_be_done_is_sent_once(
         answer = addition.result().answer
     assert (answer.status, answer.json()) == (503, UNAVAILABLE)
     assert (answer.headers["Retry-After"], answer.headers["Request-Outcome"]) == ("2", "unknown")
+    assert_well(service, key)
+
+
+def test_what_a_caller_left_alone_is_ended_and_logged(service: Gunicorn, postgresql: Server, key: str) -> None:
+    assert_well(service, key)
+    body = b'{"name": "Rex", "categoryId": 1}'
+    head = (
+        f"POST /v1/pets HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer {key}\r\nX-Request-ID: left-alone\r\n"
+        f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
+    )
+    with standby_lost(postgresql):
+        time.sleep(0.5)
+        with socket.create_connection(("127.0.0.1", service.port)) as caller:
+            caller.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))  # closing resets it
+            caller.sendall(head.encode() + body)
+            time.sleep(0.5)
+        until(lambda: any(line.get("request_id") == "left-alone" and "status" in line for line in service.lines()))
     assert_well(service, key)
 
 
