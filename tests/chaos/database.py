@@ -189,14 +189,13 @@ def disk_full(*, long: bool) -> Iterator[Row]:
         postgresql = copied_server(disk)
         _move_log(disk / "data", elsewhere)
         with started(postgresql), running_service(postgresql.url, workers=1) as service:
-            for _ in range(5 if long else 1):
-                yield from _fill_and_free(Store(postgresql, service, key()), disk / "ballast")
+            for number in range(5 if long else 1):
+                yield from _fill_and_free(Store(postgresql, service, key()), disk / "ballast", Ledger(f"disk{number}"))
 
 
-def _fill_and_free(store: Store, ballast: Path) -> Iterator[Row]:
+def _fill_and_free(store: Store, ballast: Path, ledger: Ledger) -> Iterator[Row]:
     tried = f"a full disk of {DISK // 1024**2} MB"
     recovery(store, tried)
-    ledger = Ledger("disk")
     with ballast.open("wb") as file:
         try:
             while file.write(bytes(65536)):
