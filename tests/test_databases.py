@@ -9,6 +9,8 @@ from django.db import OperationalError
 from petstore_site.configuration.database import parse_database_url, parse_replica_url, sentence
 
 BASE = Path("/srv/petstore")
+REQUEST_DEADLINES = "-c statement_timeout=3s -c lock_timeout=1s -c idle_in_transaction_session_timeout=5s"
+KEEPALIVES = "-c tcp_keepalives_idle=10 -c tcp_keepalives_interval=5 -c tcp_keepalives_count=3"
 
 
 def parsed(url: str, **options: Any) -> dict[str, Any]:
@@ -57,7 +59,7 @@ def test_postgresql_for_requests(scheme: str) -> None:
             "target_session_attrs": "read-write",
             "application_name": "petstore",
             "sslmode": "verify-full",
-            "options": "-c statement_timeout=3s -c lock_timeout=1s -c idle_in_transaction_session_timeout=5s",
+            "options": f"{REQUEST_DEADLINES} {KEEPALIVES}",
             "prepare_threshold": 2,
         },
     }
@@ -66,7 +68,7 @@ def test_postgresql_for_requests(scheme: str) -> None:
 def test_commands_keep_no_connection_and_take_their_time() -> None:
     settings = parsed("postgres://u@h/shop", serving=False)
     assert settings["CONN_MAX_AGE"] == 0
-    assert settings["OPTIONS"]["options"] == "-c lock_timeout=5s"
+    assert settings["OPTIONS"]["options"] == f"-c lock_timeout=5s {KEEPALIVES}"
     assert "prepare_threshold" not in settings["OPTIONS"]
 
 
@@ -77,17 +79,11 @@ def test_behind_pgbouncer_the_role_carries_the_deadlines() -> None:
     assert settings["DISABLE_SERVER_SIDE_CURSORS"] is True
 
 
-@pytest.mark.parametrize(
-    ("serving", "deadlines"),
-    [
-        (True, "-c statement_timeout=3s -c lock_timeout=1s -c idle_in_transaction_session_timeout=5s"),
-        (False, "-c lock_timeout=5s"),
-    ],
-)
+@pytest.mark.parametrize(("serving", "deadlines"), [(True, REQUEST_DEADLINES), (False, "-c lock_timeout=5s")])
 def test_a_replica_is_only_read_and_does_not_trip_the_breaker_of_the_primary(serving: bool, deadlines: str) -> None:
     settings = parse_replica_url("postgres://u@h/shop", serving=serving, pgbouncer=False)
     assert (settings["ENGINE"], settings["CONN_MAX_AGE"]) == ("django.db.backends.postgresql", 0)
-    assert settings["OPTIONS"]["options"] == f"{deadlines} -c default_transaction_read_only=on"
+    assert settings["OPTIONS"]["options"] == f"{deadlines} {KEEPALIVES} -c default_transaction_read_only=on"
     assert settings["OPTIONS"]["target_session_attrs"] == "prefer-standby"
     assert settings["OPTIONS"]["connect_timeout"] == 2
 
