@@ -81,6 +81,8 @@ def _wire() -> Iterator[None]:
         _ip("-n", SPACE, "link", "set", THEIR_END, "up")
         yield
     finally:
+        # Sockets keep a deleted namespace for a while, and with it the wire.
+        subprocess.run(["ip", "link", "delete", OUR_END], check=False, capture_output=True)
         _ip("netns", "delete", SPACE)
 
 
