@@ -128,7 +128,7 @@ class Door:
             asked = time.perf_counter()
             whole = await read_body(environ, receive)
             environ[STARTED] += time.perf_counter() - asked  # a slow client takes its own time, none of ours
-            if self._plain_additions and (added := await self._plain_additions.respond(environ)):
+            if whole and self._plain_additions and (added := await self._plain_additions.respond(environ)):
                 await _send(send, added)
                 return
             await self._threads.respond(environ, send_part)

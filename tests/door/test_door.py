@@ -277,6 +277,22 @@ def test_an_addition_that_may_be_done_is_for_no_thread(
     assert (seen.route, seen.status, seen.key, seen.known_key) == ("pet-list", 503, key, key)
 
 
+@pytest.mark.parametrize(
+    "parts",
+    [[b'{"name": "Rex", "categoryId": 1}', None], [b'{"name": "Rex", "categoryId": 1}' + b" " * 65_536]],
+    ids=["cut short", "too long"],
+)
+def test_a_body_that_is_not_whole_adds_no_animal(application: Application, parts: list[bytes | None]) -> None:
+    """What came of it may be valid JSON."""
+
+    async def addition() -> Got:
+        door = Door(application, 1)
+        door._plain_additions = mock.Mock(respond=mock.AsyncMock(return_value=(201, {}, b"")))
+        return await ask(door, scope("/v1/pets", "POST", content_length="65600"), parts)
+
+    assert asyncio.run(addition()).status == 200, "the application behind did not get it"
+
+
 def test_livez_needs_no_thread(application: Application, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(threads, "MOST_WAITING", 0)
     got = asyncio.run(ask(Door(application, 1), scope("/livez")))
