@@ -2,8 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import nullcontext
 from typing import Any
 
 from django.db import OperationalError, connection
@@ -11,7 +10,7 @@ from psycopg import AsyncConnection, AsyncCursor, Error
 
 from petstore_site import metrics
 from petstore_site.door.queue import BusyError, Queue, within
-from rest.database_errors import breaker, has_ended, shut_down, watch
+from rest.database_errors import breaker, committing, has_ended, shut_down, watch
 from rest.statements import Row, Steps, run_async
 
 WAIT_SECONDS = 2.5
@@ -20,20 +19,21 @@ WAIT_SECONDS = 2.5
 SECONDS = 3
 """How long a read then waits for the database."""
 
-BY_INDEX = "-c enable_seqscan=off -c enable_bitmapscan=off"
-"""All statements here read by an index, in its order. For a small table PostgreSQL plans to read and sort all of it,
-and keeps that plan while the table grows, until its statistics are renewed: up to a minute, or more amid an import."""
+PLANS = "-c enable_seqscan=off -c enable_bitmapscan=off -c plan_cache_mode=force_generic_plan"
+"""All statements here read by an index, in its order, whatever their parameters, so each is planned once.
 
-Around = Callable[[], AbstractContextManager[None]]
+For a small table PostgreSQL plans to read and sort all of it, and keeps that plan while the table grows, until its
+statistics are renewed: up to a minute, or more amid an import. A list of 100 by status it plans each time again.
+"""
 
 
 class Connections:
     """At most `most` connections, opened when they are needed."""
 
-    def __init__(self, most: int, *, seconds: float = SECONDS, around: Around = nullcontext) -> None:
-        """Take how long the database may take, and what is entered around all that is sent to it."""
+    def __init__(self, most: int, *, seconds: float = SECONDS, commits: bool = False) -> None:
+        """Take how long the database may take, and whether what is sent to it is committed at once."""
         self._seconds = seconds
-        self._around = around
+        self._commits = commits
         self._room = asyncio.Semaphore(most)
         self._idle: list[AsyncCursor[Row]] = []
         self.queue = Queue(most)
@@ -59,9 +59,9 @@ class Connections:
     async def _run(self, steps: Steps) -> list[Row]:
         used = await self._cursor()
         # Not a timeout of the task: a canceled one would wait for the database to cancel the statement.
-        deadline = asyncio.get_running_loop().call_later(self._seconds, _cut_off, used.connection)
+        deadline = asyncio.get_running_loop().call_later(self._seconds, self._cut_off, used.connection)
         try:
-            with self._around():
+            with committing() if self._commits else nullcontext():
                 rows = await _rows(steps, used)
         except BaseException:
             await used.connection.close()
@@ -90,16 +90,17 @@ class Connections:
         return opened.cursor()
 
 
+    def _cut_off(self, used: AsyncConnection[Any]) -> None:
+        if not self._commits:  # a COMMIT may wait for a lost standby, while others read
+            _fail()
+        shut_down(used)
+
+
 async def _rows(steps: Steps, cursor: AsyncCursor[Row]) -> list[Row]:
     try:
         return await run_async(steps, cursor)
     except Error as error:
         raise OperationalError from error
-
-
-def _cut_off(used: AsyncConnection[Any]) -> None:
-    _fail()
-    shut_down(used)
 
 
 def _fail() -> None:
@@ -111,4 +112,4 @@ def _parameters() -> dict[str, Any]:
     """Return those of Django's connections, without its classes."""
     given = connection.get_connection_params()
     kept = {name: value for name, value in given.items() if name not in {"cursor_factory", "context"}}
-    return kept | ({"options": f"{kept['options']} {BY_INDEX}"} if "options" in kept else {})
+    return kept | ({"options": f"{kept['options']} {PLANS}"} if "options" in kept else {})

@@ -28,7 +28,7 @@ from petstore_site.plain.requests import Response
 from petstore_site.public import error_pages
 from petstore_site.public.health import livez, readyz
 from petstore_site.request import Request
-from rest.database_errors import BROKEN, committing
+from rest.database_errors import BROKEN
 from rest.errors import CODES, APIError, error_response
 from rest.limits import Counted, count, waits_for_cache
 from rest.statements import Row, Steps
@@ -202,7 +202,7 @@ def _plain_requests(connections: int) -> tuple[PlainReads, PlainAdditions]:
     from petstore_site.door.connections import Connections  # noqa: PLC0415 - with SQLite, psycopg is never loaded
 
     for_keys = Connections(CONNECTIONS_FOR_KEYS)
-    to_add = Connections(max(1, connections - 1), seconds=ADDITION_SECONDS, around=committing)
+    to_add = Connections(max(1, connections - 1), seconds=ADDITION_SECONDS, commits=True)
     return PlainReads(InLoop(Connections(connections), for_keys)), PlainAdditions(InLoop(to_add, for_keys))
 
 

@@ -78,14 +78,17 @@ class TestConnections:
 
         assert using(1, wrong) == [(1,)]
 
-    def test_one_that_does_not_respond_is_cut_off(self) -> None:
+    @pytest.mark.parametrize("commits", [False, True])
+    def test_one_that_does_not_respond_is_cut_off(self, commits: bool) -> None:
+        """If a COMMIT waits, that may be for a standby: others connect and read meanwhile."""
+
         async def slow(connections: Any) -> list[Row]:
             with pytest.raises(OperationalError):
                 await connections.run(asked("SELECT pg_sleep(2)"))
-            assert not breaker.allows()
+            assert breaker.allows() is commits
             return []
 
-        using(1, slow, seconds=0.2)
+        using(1, slow, seconds=0.2, commits=commits)
 
     def test_who_waits_too_long_for_one_gets_none(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr("petstore_site.door.connections.WAIT_SECONDS", 0.2)
@@ -139,6 +142,15 @@ class TestConnections:
         assert "Index Scan Backward" in plan
         assert "Seq Scan" not in plan
         assert "Sort" not in plan
+
+    @pytest.mark.parametrize("chosen", [{}, {"status": "available"}])
+    def test_a_statement_is_planned_once(self, chosen: dict[str, str]) -> None:
+        sql, values = next(statements.page("postgresql", chosen, INT64_MAX, 101))
+        with psycopg.connect(**_parameters()) as raw:
+            for _ in range(7):
+                raw.execute(sql, values, prepare=True)
+            planned = raw.execute("SELECT generic_plans, custom_plans FROM pg_prepared_statements").fetchall()
+        assert planned == [(7, 0)]
 
     def test_nothing_is_tried_a_moment_after_a_failure(self) -> None:
         breaker.fail()
