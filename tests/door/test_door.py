@@ -283,7 +283,7 @@ def test_an_addition_that_may_be_done_is_for_no_thread(
     ids=["cut short", "too long"],
 )
 def test_a_body_that_is_not_whole_adds_no_animal(application: Application, parts: list[bytes | None]) -> None:
-    """What came of it may be valid JSON."""
+    """The part that came may be valid JSON."""
 
     async def addition() -> Got:
         door = Door(application, 1)
