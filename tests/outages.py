@@ -38,7 +38,9 @@ def standby_lost(postgresql: Server) -> Iterator[None]:
     with closing(psycopg.connect(postgresql.url, user="postgres", autocommit=True)) as connection:
         for change in ("SET synchronous_commit = on", "RESET synchronous_commit"):
             connection.execute(f"ALTER ROLE petstore {change}")
-            connection.execute("SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE usename = 'petstore'")
+            connection.execute(
+                "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE usename = 'petstore'"
+            )
             if change.startswith("SET"):
                 yield
 

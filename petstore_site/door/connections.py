@@ -89,7 +89,6 @@ class Connections:
         watch(opened)
         return opened.cursor()
 
-
     def _cut_off(self, used: AsyncConnection[Any]) -> None:
         if not self._commits:  # a COMMIT may wait for a lost standby, while others read
             _fail()
