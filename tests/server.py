@@ -86,6 +86,12 @@ def bearer(key: str) -> dict[str, str]:
     return {"Authorization": f"Bearer {key}"}
 
 
+def head_of_post(key: str, *more: str) -> bytes:
+    """Return the head of a request that adds an animal, with more header lines, for a socket."""
+    lines = ["POST /v1/pets HTTP/1.1", "Host: 127.0.0.1", f"Authorization: Bearer {key}"]
+    return "\r\n".join([*lines, "Content-Type: application/json", *more, "", ""]).encode()
+
+
 class Gunicorn:
     """One gunicorn with two workers, and the database that it was given."""
 

@@ -24,6 +24,7 @@ from tests.server import (
     Answer,
     Gunicorn,
     bearer,
+    head_of_post,
     running_redis,
     running_server,
     send_on,
@@ -99,11 +100,6 @@ def exchange(server: Gunicorn, request: bytes) -> tuple[int, Any]:
     """Return status and JSON of the response."""
     with sent(server, request) as response:
         return response.status, json.load(response)
-
-
-def head_of_post(key: str, *more: str) -> bytes:
-    lines = ["POST /v1/pets HTTP/1.1", "Host: 127.0.0.1", f"Authorization: Bearer {key}"]
-    return "\r\n".join([*lines, "Content-Type: application/json", *more, "", ""]).encode()
 
 
 def chunked(key: str, body: bytes, *, size: int = 10) -> bytes:

@@ -13,7 +13,7 @@ import psycopg
 import pytest
 
 from tests.outages import frozen, locked, standby_lost
-from tests.server import Gunicorn, manage, running_server, until
+from tests.server import Gunicorn, head_of_post, manage, running_server, until
 from tests.timed import Timed, at_once, timed
 from tests.with_postgresql import Server
 
@@ -153,15 +153,12 @@ def test_an_addition_that_may_be_done_is_sent_once(
 def test_what_a_caller_left_alone_is_ended_and_logged(service: Gunicorn, postgresql: Server, key: str) -> None:
     assert_well(service, key)
     body = b'{"name": "Rex", "categoryId": 1}'
-    head = (
-        f"POST /v1/pets HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer {key}\r\nX-Request-ID: left-alone\r\n"
-        f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
-    )
+    head = head_of_post(key, "X-Request-ID: left-alone", f"Content-Length: {len(body)}")
     with standby_lost(postgresql):
         time.sleep(0.5)
         with socket.create_connection(("127.0.0.1", service.port)) as caller:
             caller.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))  # closing resets it
-            caller.sendall(head.encode() + body)
+            caller.sendall(head + body)
             time.sleep(0.5)
         until(lambda: any(line.get("request_id") == "left-alone" and "status" in line for line in service.lines()))
     assert_well(service, key)
