@@ -2,17 +2,16 @@
 
 import re
 from collections.abc import Callable, Mapping
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 from urllib.parse import urlencode
 
-from django.conf import settings
-from django.core.signing import BadSignature, Signer
+from django.core.signing import BadSignature
 from django.db import connection
 from rest_framework.pagination import BasePagination
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from rest.cursors import signer
 from rest.errors import APIError, ErrorCode
 from rest.ids import INT64_MAX
 from rest.parameters import Filters, Query, filter_parameters, filter_readers
@@ -48,8 +47,9 @@ class Asked(NamedTuple):
 
     def next_query(self, last_id: int) -> str:
         """Return the query of the page that follows this ID."""
-        cursor = _signer(self.path, self.chosen).sign_object(last_id)
-        return urlencode(self.given | self.chosen | {"cursor": cursor})
+        kept = urlencode(self.given | self.chosen)
+        cursor = signer(self.path, self.chosen).sign_id(last_id)
+        return f"{kept}&cursor={cursor}" if kept else f"cursor={cursor}"
 
 
 def asked(path: str, getlist: Callable[[str], list[str]], filters: Filters) -> Asked:
@@ -121,22 +121,13 @@ def _newest(query: Query, filters: Filters, path: str, chosen: Mapping[str, str]
     if "cursor" not in query.values or filters.keys() & query.errors.keys():
         return INT64_MAX
     try:
-        last: int = _signer(path, chosen).unsign_object(query.values["cursor"])
+        last = signer(path, chosen).unsign_id(query.values["cursor"])
     except BadSignature:
         if not query.errors:
             raise APIError(ErrorCode.INVALID_CURSOR) from None
         query.errors["cursor"] = "cursor is damaged or belongs to another list."
         return INT64_MAX
     return last - 1
-
-
-def _signer(path: str, chosen: Mapping[str, str]) -> Signer:
-    return _made(path, tuple(chosen.items()), settings.SECRET_KEY, tuple(settings.SECRET_KEY_FALLBACKS))
-
-
-@lru_cache(maxsize=64)
-def _made(path: str, chosen: tuple[tuple[str, str], ...], key: str, fallbacks: tuple[str, ...]) -> Signer:
-    return Signer(key=key, fallback_keys=list(fallbacks), sep=".", salt=f"{path}?{urlencode(chosen)}")
 
 
 def _limit(text: str) -> int:
