@@ -5,17 +5,15 @@ or the sign-in of the staff. A process that runs a command acts for the account 
 """
 
 from contextvars import ContextVar
-from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from history.accounts import account
 
 ENTRANCES = {"manage.py", "django-admin"}
 
 
-@dataclass(frozen=True)
-class Acting:
+class Acting(NamedTuple):
     """Who, in words that stay ("staff anna", "key Ab3dE6gH", "command shell by root"), and the X-Request-ID, if any."""
 
     actor: str = ""
@@ -39,7 +37,7 @@ def begin_request(request_id: str) -> None:
 
 def identify(actor: str) -> None:
     """Say who made the request."""
-    _acting.set(replace(acting(), actor=actor))
+    _acting.set(acting()._replace(actor=actor))
 
 
 def end_request(**_signal: Any) -> None:

@@ -15,3 +15,4 @@ application = Door(behind, settings.THREADS)
 # No formatter of ours shows these, and finding them takes long (Python's Logging HOWTO, Optimization).
 logging._srcfile = None  # noqa: SLF001
 logging.logThreads = logging.logProcesses = logging.logMultiprocessing = False
+logging.logAsyncioTasks = False  # type: ignore[attr-defined]  # Python 3.12 has it

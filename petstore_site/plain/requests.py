@@ -29,7 +29,6 @@ Heads = dict[tuple[str, bool], dict[str, str]]
 """The headers that every response has, by the name of its route and whether its scheme is `https`."""
 
 LIST, ONE = "/v1/pets", "/v1/pets/"
-UNUSUAL = ("HTTP_TRANSFER_ENCODING", "SCRIPT_NAME")
 
 
 class Way(Protocol):
@@ -104,8 +103,9 @@ class Sent:
 def is_usual(environ: Environ) -> bool:
     """Return whether nothing about the request is unusual, as far as its head shows."""
     return (
-        not any(environ.get(name) for name in UNUSUAL)
-        and not (settings.CORS_ALLOWED_ORIGINS and "HTTP_ORIGIN" in environ)
+        "HTTP_TRANSFER_ENCODING" not in environ
+        and not environ.get("SCRIPT_NAME")
+        and not ("HTTP_ORIGIN" in environ and settings.CORS_ALLOWED_ORIGINS)
         and _is_ours(environ.get("HTTP_HOST", ""), tuple(settings.ALLOWED_HOSTS))
     )
 
