@@ -9,6 +9,7 @@ from django.db import OperationalError, connection
 from psycopg import AsyncConnection, AsyncCursor, Error
 
 from petstore_site import metrics
+from petstore_site.door.listening import Listening
 from petstore_site.door.queue import BusyError, Queue, within
 from rest.database_errors import breaker, committing, has_ended, shut_down, watch
 from rest.statements import Row, Steps, run_async
@@ -81,7 +82,7 @@ class Connections:
         if not breaker.allows():
             raise OperationalError
         try:
-            opened = await AsyncConnection.connect(autocommit=True, **_parameters())
+            opened = await Listening.connect(autocommit=True, **_parameters())
         except Error as error:
             _fail()
             raise OperationalError from error

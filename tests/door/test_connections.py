@@ -1,6 +1,7 @@
 """The connections of the event loop, to a real PostgreSQL."""
 
 import asyncio
+import time
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -21,6 +22,10 @@ pytestmark = pytest.mark.skipif(connection.vendor != "postgresql", reason="plain
 
 def asked(sql: str) -> Steps:
     return (yield sql, {})
+
+
+def with_text(sql: str, text: str) -> Steps:
+    return (yield sql, (text,))
 
 
 def pid() -> Steps:
@@ -67,6 +72,41 @@ class TestConnections:
 
         before, after = using(1, ended)
         assert before != after
+
+    def test_one_that_ended_while_idle_takes_no_time(self) -> None:
+        """The end of a connection can be read for ever, and the loop listens."""
+
+        async def ended(connections: Any) -> list[Row]:
+            before = await connections.run(pid())
+            with psycopg.connect(**_parameters()) as other:
+                other.execute("SELECT pg_terminate_backend(%s, 5000)", before[0])
+            await asyncio.sleep(0.1)
+            began = time.process_time()
+            await asyncio.sleep(0.5)
+            assert time.process_time() - began < 0.1
+            return []
+
+        using(1, ended)
+
+    def test_one_that_is_closed_is_no_longer_listened_to(self) -> None:
+        """Its descriptor may soon be that of a client."""
+
+        async def closed(connections: Any) -> list[Row]:
+            rows: list[Row] = await connections.run(pid())
+            raw = connections._idle[0].connection
+            descriptor = raw.fileno()
+            await raw.close()
+            assert not asyncio.get_running_loop().remove_reader(descriptor)
+            return rows
+
+        using(1, closed)
+
+    def test_a_statement_that_the_socket_does_not_take_at_once(self) -> None:
+        async def long(connections: Any) -> list[Row]:
+            rows: list[Row] = await connections.run(with_text("SELECT length(%s::text)", "x" * 8_000_000))
+            return rows
+
+        assert using(1, long) == [(8_000_000,)]
 
     def test_an_error_is_djangos_and_its_connection_is_dropped(self) -> None:
         async def wrong(connections: Any) -> list[Row]:
