@@ -44,6 +44,9 @@ View = Callable[[HttpRequest], HttpResponse]
 ADDITION_SECONDS = 4
 """How long an addition waits for the database. It may be done after that, so it is not tried again."""
 
+CONNECTIONS_FOR_READS = 2
+"""For each thread. With one, reads that come together wait for each other, which takes more CPU than they do."""
+
 CONNECTIONS_FOR_KEYS = 2
 """Once a second all requests of a key wait until it is looked up, those in threads too: lists must not delay that."""
 
@@ -194,7 +197,7 @@ def _may_be_done(request: HttpRequest) -> HttpResponse:
     return error_pages.unavailable(request, BROKEN.retry_after, may_be_done=True)
 
 
-def _plain_requests(connections: int) -> tuple[PlainReads, PlainAdditions]:
+def _plain_requests(threads: int) -> tuple[PlainReads, PlainAdditions]:
     """Return what responds to plain requests in the event loop.
 
     Additions have connections of their own: a COMMIT that hangs takes none from the reads.
@@ -202,8 +205,9 @@ def _plain_requests(connections: int) -> tuple[PlainReads, PlainAdditions]:
     from petstore_site.door.connections import Connections  # noqa: PLC0415 - with SQLite, psycopg is never loaded
 
     for_keys = Connections(CONNECTIONS_FOR_KEYS)
-    to_add = Connections(max(1, connections - 1), seconds=ADDITION_SECONDS, commits=True)
-    return PlainReads(InLoop(Connections(connections), for_keys)), PlainAdditions(InLoop(to_add, for_keys))
+    to_read = Connections(CONNECTIONS_FOR_READS * threads)
+    to_add = Connections(max(1, threads - 1), seconds=ADDITION_SECONDS, commits=True)
+    return PlainReads(InLoop(to_read, for_keys)), PlainAdditions(InLoop(to_add, for_keys))
 
 
 async def _send(send: Send, response: Response) -> None:
