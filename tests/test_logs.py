@@ -1,5 +1,6 @@
 """One line a request, and never a secret."""
 
+import asyncio
 import json
 import logging
 import sys
@@ -10,6 +11,7 @@ import pytest
 from petstore_site import logs
 from petstore_site.apikeys import keys
 from petstore_site.apikeys.models import APIKey
+from petstore_site.observing import AFTER_SECONDS, Later, Seen
 from tests.conftest import ApiClient
 
 SECRET = "pets_test_abcd1234" + "S" * 38
@@ -76,6 +78,24 @@ def test_a_line_of_json_is_one_line(api: ApiClient, caplog: pytest.LogCaptureFix
     }
     made = next(line for line in caplog.records if line.name == "petstore.requests")
     assert "\n" not in logs.TextFormatter().format(made)
+
+
+def test_the_event_loop_logs_several_requests_later_each_with_its_id(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.handler.setFormatter(logs.JSONFormatter())
+    caplog.set_level(logging.INFO)
+
+    async def observe_three() -> None:
+        later = Later()
+        for name in "abc":
+            later.observe(Seen(name, "GET", "/livez", "livez", 200, 0.001))
+        assert caplog.records == []
+        await asyncio.sleep(20 * AFTER_SECONDS)
+        later.observe(Seen("d", "GET", "/livez", "livez", 200, 0.001))
+        await asyncio.sleep(20 * AFTER_SECONDS)
+
+    asyncio.run(observe_three())
+    lines = [json.loads(line) for line in caplog.text.splitlines()]
+    assert [line["request_id"] for line in lines if line["logger"] == "petstore.requests"] == ["a", "b", "c", "d"]
 
 
 def test_no_line_is_lost_for_what_it_holds() -> None:

@@ -21,7 +21,7 @@ from petstore_site.door.bodies import Receive, read_body
 from petstore_site.door.environ import Environ, Scope, environ_of
 from petstore_site.door.queue import BusyError
 from petstore_site.door.threads import Head, LateError, Threads
-from petstore_site.observing import STARTED, Seen, observe, request_id
+from petstore_site.observing import STARTED, Later, Seen, observe, request_id
 from petstore_site.plain.additions import PlainAdditions, UnknownOutcomeError
 from petstore_site.plain.reads import PlainReads
 from petstore_site.plain.requests import Response
@@ -64,6 +64,7 @@ class InLoop:
         self._run = for_rows.run
         self._admit = for_rows.queue.admit
         self._for_keys = for_keys
+        self.observe = Later().observe
 
     async def find_key(self, header: str) -> CachedKey | None:
         """Return the key that the header has; raises `BusyError` if the rows would take too long."""

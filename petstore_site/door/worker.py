@@ -134,6 +134,9 @@ def _error(code: Any, request_id: str) -> bytes:
 gasgi.ASGIProtocol = Protocol  # gunicorn has no setting for it
 
 
+LAST_SECONDS = 0.05
+"""How long a worker waits after its last response, which is logged and counted a moment later."""
+
 PLACE_SECONDS = 0.05
 """How often a worker looks for a free place."""
 
@@ -160,6 +163,7 @@ class Worker(gasgi.ASGIWorker):  # type: ignore[misc]
         self.places.leave()
         self.loop.call_later(IDLE_SECONDS, self._close_idle)
         await super()._shutdown()
+        await asyncio.sleep(LAST_SECONDS)
 
     def _close_idle(self) -> None:
         for protocol in list(self.protocols):

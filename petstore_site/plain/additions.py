@@ -55,7 +55,7 @@ class PlainAdditions:
             return None
 
     async def _respond(self, environ: Environ) -> Response | None:
-        sent = Sent(environ, self._heads, "pet-list")
+        sent = Sent(self._way, environ, self._heads, "pet-list")
         header = environ.get("HTTP_AUTHORIZATION")
         key = None if header is None else await self._way.find_key(header)
         if key is None:
@@ -63,7 +63,7 @@ class PlainAdditions:
         if not is_usable(key) or key.scope != Scope.WRITE:
             return None
         values = values_of(self._parser.parse(environ["wsgi.input"]))
-        if not await sent.is_within_limit(self._way, key):
+        if not await sent.is_within_limit(key):
             raise Throttled
         identify(actor(key))
         pk = await self._add(values, key)

@@ -39,7 +39,8 @@ class PlainReads:
             return None
 
     async def _respond(self, environ: Environ) -> Response | None:
-        sent = Sent(environ, self._heads, "pet-list" if environ["PATH_INFO"] == LIST else "pet-detail")
+        route = "pet-list" if environ["PATH_INFO"] == LIST else "pet-detail"
+        sent = Sent(self._way, environ, self._heads, route)
         header = environ.get("HTTP_AUTHORIZATION")
         key = None if header is None else await self._way.find_key(header)
         if key is None:
@@ -64,7 +65,7 @@ class PlainReads:
         if len(values) < len(pairs):
             return None
         wanted = asked(LIST, lambda name: values.get(name, []), PetPagination.filters)
-        if not await sent.is_within_limit(self._way, key):
+        if not await sent.is_within_limit(key):
             return None
         rows = await self._way.run(wanted.steps(statements, self._vendor))
         page, last_id = wanted.cut(rows, shown)
@@ -73,7 +74,7 @@ class PlainReads:
     async def _one(self, sent: Sent, key: CachedKey) -> tuple[dict[str, Any], str] | None:
         """Return the animal, which has no `Link` of its own."""
         pk = parse_id(sent.path.removeprefix(ONE))
-        found = await self._way.run(statements.one(pk)) if pk and await sent.is_within_limit(self._way, key) else []
+        found = await self._way.run(statements.one(pk)) if pk and await sent.is_within_limit(key) else []
         return (shown(found[0]), "") if found else None
 
 

@@ -14,7 +14,7 @@ from petstore_site.api import fixed_headers
 from petstore_site.apikeys.authentication import challenge, has_expired, no_key
 from petstore_site.apikeys.lookup import CachedKey
 from petstore_site.apikeys.notices import expiration_of
-from petstore_site.observing import STARTED, Seen, observe, request_id
+from petstore_site.observing import STARTED, Seen, request_id
 from rest.api import CACHE_CONTROL, VARY, deprecation_headers
 from rest.errors import CODES, error_body
 from rest.limits import COUNTED, Counted
@@ -43,12 +43,16 @@ class Way(Protocol):
     async def run(self, steps: Steps) -> list[Row]:
         """Run the statements and return the rows."""
 
+    def observe(self, seen: Seen) -> None:
+        """Say what became of the request."""
+
 
 class Sent:
     """A plain request, and what becomes of it."""
 
-    def __init__(self, environ: Environ, heads: Heads, route: str) -> None:
+    def __init__(self, way: Way, environ: Environ, heads: Heads, route: str) -> None:
         """Begin the request; `route` is the name of its route."""
+        self._way = way
         self.environ = environ
         self._heads = heads
         self.path: str = environ["PATH_INFO"]
@@ -62,9 +66,9 @@ class Sent:
         """Return scheme and host as the caller wrote them."""
         return f"{self.scheme}://{self.environ['HTTP_HOST']}"
 
-    async def is_within_limit(self, way: Way, key: CachedKey) -> bool:
+    async def is_within_limit(self, key: CachedKey) -> bool:
         """Count the request, once for this way and for the viewset's."""
-        self.environ[COUNTED] = counted = await way.count(key)
+        self.environ[COUNTED] = counted = await self._way.count(key)
         return counted.allowed
 
     def accepted(self, status: int, headers: dict[str, str], body: bytes, key: CachedKey, link: str = "") -> Response:
@@ -95,7 +99,7 @@ class Sent:
             headers["Content-Length"] = str(len(body))
         method: str = self.environ["REQUEST_METHOD"]
         seconds = time.perf_counter() - self.environ[STARTED]
-        observe(Seen(self.request_id, method, self.path, self.route, status, seconds, **more))
+        self._way.observe(Seen(self.request_id, method, self.path, self.route, status, seconds, **more))
         end_request()
         return status, headers, b"" if method == "HEAD" else body
 

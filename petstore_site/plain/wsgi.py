@@ -7,7 +7,7 @@ from typing import Any
 
 from petstore_site.apikeys.authentication import find_key
 from petstore_site.apikeys.lookup import CachedKey
-from petstore_site.observing import STARTED
+from petstore_site.observing import STARTED, Seen, observe
 from petstore_site.plain.reads import PlainReads
 from petstore_site.plain.requests import Environ, Response
 from rest.database_errors import drop_closed
@@ -30,6 +30,10 @@ class InThread:
     async def run(self, steps: Steps) -> list[Row]:
         """Return the rows."""
         return run(steps)
+
+    def observe(self, seen: Seen) -> None:
+        """Say what became of the request."""
+        observe(seen)
 
 
 def at_once(waiting: Coroutine[Any, Any, Response | None]) -> Response | None:
