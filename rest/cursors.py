@@ -29,7 +29,7 @@ class CursorSigner(Signer):
         return b64_encode(signature.digest()).decode()
 
 
-def signer(path: str, chosen: Mapping[str, str]) -> CursorSigner:
+def signer_for(path: str, chosen: Mapping[str, str]) -> CursorSigner:
     """Return what signs and checks the cursors of a list with these filters."""
     return _made(path, tuple(chosen.items()), settings.SECRET_KEY, tuple(settings.SECRET_KEY_FALLBACKS))
 

@@ -1,7 +1,7 @@
 """Keyset paging, newest first, with RFC 8288 links (docs/decisions/0002)."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 from urllib.parse import urlencode
 
@@ -11,7 +11,7 @@ from rest_framework.pagination import BasePagination
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from rest.cursors import signer
+from rest.cursors import CursorSigner, signer_for
 from rest.errors import APIError, ErrorCode
 from rest.ids import INT64_MAX
 from rest.parameters import Filters, Query, filter_parameters, filter_readers
@@ -27,7 +27,6 @@ MOST = 100
 class Asked(NamedTuple):
     """Which page of a list a request asks for."""
 
-    path: str
     chosen: dict[str, str]
     """Filter → value."""
     limit: int
@@ -35,6 +34,7 @@ class Asked(NamedTuple):
     """`limit` as it was sent, if it was."""
     newest: int
     """The highest ID that the page can have."""
+    signer: CursorSigner
 
     def steps(self, statements: Statements, vendor: str) -> Steps:
         """Return the statements of the page, which read one row more than it has."""
@@ -47,19 +47,20 @@ class Asked(NamedTuple):
 
     def next_query(self, last_id: int) -> str:
         """Return the query of the page that follows this ID."""
-        kept = urlencode(self.given | self.chosen)
-        cursor = signer(self.path, self.chosen).sign_id(last_id)
-        return f"{kept}&cursor={cursor}" if kept else f"cursor={cursor}"
+        kept = self.given | self.chosen
+        cursor = f"cursor={self.signer.sign_id(last_id)}"
+        return f"{urlencode(kept)}&{cursor}" if kept else cursor
 
 
 def asked(path: str, getlist: Callable[[str], list[str]], filters: Filters) -> Asked:
     """Read the parameters of a list; raises one `APIError` that names every wrong filter, `limit` and `cursor`."""
     query = Query(getlist, {"limit": _limit, **filter_readers(filters), "cursor": str})
     chosen = {name: value for name, value in query.values.items() if name in filters}
-    newest = _newest(query, filters, path, chosen)
+    signer = signer_for(path, chosen)
+    newest = _newest(query, filters, signer)
     query.check()
     given = {"limit": getlist("limit")[0]} if "limit" in query.values else {}
-    return Asked(path, chosen, query.values.get("limit", DEFAULT_LIMIT), given, newest)
+    return Asked(chosen, query.values.get("limit", DEFAULT_LIMIT), given, newest, signer)
 
 
 class KeysetPagination(BasePagination):
@@ -116,12 +117,12 @@ def link_to(address: str, query: str) -> str:
     return f'<{address}?{query}>; rel="next"'
 
 
-def _newest(query: Query, filters: Filters, path: str, chosen: Mapping[str, str]) -> int:
+def _newest(query: Query, filters: Filters, signer: CursorSigner) -> int:
     """Return the highest id of the page. A cursor belongs to its filters: a wrong filter leaves it unchecked."""
     if "cursor" not in query.values or filters.keys() & query.errors.keys():
         return INT64_MAX
     try:
-        last = signer(path, chosen).unsign_id(query.values["cursor"])
+        last = signer.unsign_id(query.values["cursor"])
     except BadSignature:
         if not query.errors:
             raise APIError(ErrorCode.INVALID_CURSOR) from None
