@@ -91,7 +91,9 @@ class Connections:
         return opened.cursor()
 
     def _cut_off(self, used: AsyncConnection[Any]) -> None:
-        if not self._commits:  # a COMMIT may wait for a lost standby, while others read
+        if self._commits:  # a COMMIT may wait for a lost standby, while others read
+            metrics.count_given_up("deadline")
+        else:
             _fail()
         shut_down(used)
 

@@ -145,8 +145,6 @@ class Door:
             environ["wsgi.input"].close()
             await _send(send, await self._busy(environ))
         except UnknownOutcomeError as error:
-            if time.perf_counter() - environ[STARTED] >= ADDITION_SECONDS:
-                metrics.count_given_up("deadline")
             await _send(send, self._make(environ, _may_be_done, route="pet-list", key=error.key))
         except LateError:
             metrics.count_given_up("deadline")

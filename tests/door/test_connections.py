@@ -4,12 +4,14 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable
 from typing import Any
+from unittest import mock
 
 import psycopg
 import pytest
 from django.db import OperationalError, connection
 
 from pets import statements
+from petstore_site import metrics
 from petstore_site.apikeys.keys import generate
 from petstore_site.door.door import InLoop
 from petstore_site.door.queue import MOST_SECONDS, BusyError
@@ -119,8 +121,10 @@ class TestConnections:
         assert using(1, wrong) == [(1,)]
 
     @pytest.mark.parametrize("commits", [False, True])
-    def test_one_that_does_not_respond_is_cut_off(self, commits: bool) -> None:
+    def test_one_that_does_not_respond_is_cut_off(self, monkeypatch: pytest.MonkeyPatch, commits: bool) -> None:
         """If a COMMIT waits, that may be for a standby: others connect and read meanwhile."""
+        counted = mock.Mock()
+        monkeypatch.setattr(metrics, "count_given_up", counted)
 
         async def slow(connections: Any) -> list[Row]:
             with pytest.raises(OperationalError):
@@ -129,6 +133,7 @@ class TestConnections:
             return []
 
         using(1, slow, seconds=0.2, commits=commits)
+        assert counted.call_args_list == ([mock.call("deadline")] if commits else [])  # a read is tried again
 
     def test_who_waits_too_long_for_one_gets_none(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr("petstore_site.door.connections.WAIT_SECONDS", 0.2)
