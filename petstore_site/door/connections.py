@@ -3,10 +3,10 @@
 import asyncio
 import time
 from contextlib import nullcontext
-from typing import Any
+from typing import Any, cast
 
 from django.db import OperationalError, connection
-from psycopg import AsyncConnection, AsyncCursor, Error
+from psycopg import AsyncCursor, Error
 
 from petstore_site import metrics
 from petstore_site.door.listening import Listening
@@ -59,13 +59,14 @@ class Connections:
 
     async def _run(self, steps: Steps) -> list[Row]:
         used = await self._cursor()
-        # Not a timeout of the task: a canceled one would wait for the database to cancel the statement.
-        deadline = asyncio.get_running_loop().call_later(self._seconds, self._cut_off, used.connection)
+        raw = cast("Listening", used.connection)
+        # Not a timeout of the task: the query is to fail like one whose connection breaks, which `committing` knows.
+        deadline = asyncio.get_running_loop().call_later(self._seconds, self._cut_off, raw)
         try:
             with committing() if self._commits else nullcontext():
                 rows = await _rows(steps, used)
         except BaseException:
-            await used.connection.close()
+            await raw.close()
             raise
         finally:
             deadline.cancel()
@@ -90,12 +91,13 @@ class Connections:
         watch(opened)
         return opened.cursor()
 
-    def _cut_off(self, used: AsyncConnection[Any]) -> None:
+    def _cut_off(self, used: Listening) -> None:
         if self._commits:  # a COMMIT may wait for a lost standby, while others read
             metrics.count_given_up("deadline")
         else:
             _fail()
         shut_down(used)
+        used.wake()
 
 
 async def _rows(steps: Steps, cursor: AsyncCursor[Row]) -> list[Row]:

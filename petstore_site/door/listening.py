@@ -27,13 +27,21 @@ class Listening(AsyncConnection[Row]):
     async def wait(self, gen: PQGen[T], *_: Any, **__: Any) -> T:
         """Let psycopg send and receive until it is done, and return what it returns."""
         try:
-            wanted = next(gen)
+            await self._until_ready(next(gen))
             while True:
-                await self._until_ready(wanted)
                 wanted = gen.send(Ready.RW)
+                self._stop()  # uvloop no longer listens to a socket that had an error, even if there is more to read
+                await self._until_ready(wanted)
         except StopIteration as done:
             returned: T = done.value
             return returned
+
+    def wake(self) -> None:
+        """Let the query look at the socket, whatever the event loop knows of it; without one, stop to listen."""
+        if self._woken is None:
+            self._stop()  # what can be read is the end of the connection: the next who wants to use it closes it
+        elif not self._woken.done():
+            self._woken.set_result(None)
 
     async def close(self) -> None:
         """Close the connection."""
@@ -44,22 +52,16 @@ class Listening(AsyncConnection[Row]):
         loop = asyncio.get_running_loop()
         if self._socket is None:
             self._socket = self.pgconn.socket
-            loop.add_reader(self._socket, self._wake)
+            loop.add_reader(self._socket, self.wake)
         self._woken = loop.create_future()
         try:
             if wanted & Wait.W:  # the statement is longer than what the socket takes at once
-                loop.add_writer(self._socket, self._wake)
+                loop.add_writer(self._socket, self.wake)
             await self._woken
         finally:
             self._woken = None
             if wanted & Wait.W:
                 loop.remove_writer(self._socket)
-
-    def _wake(self) -> None:
-        if self._woken is None:
-            self._stop()  # what can be read is the end of the connection: the next who wants to use it closes it
-        elif not self._woken.done():
-            self._woken.set_result(None)
 
     def _stop(self) -> None:
         if self._socket is not None:

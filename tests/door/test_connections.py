@@ -1,6 +1,7 @@
 """The connections of the event loop, to a real PostgreSQL."""
 
 import asyncio
+import os
 import time
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -8,6 +9,7 @@ from unittest import mock
 
 import psycopg
 import pytest
+import uvloop
 from django.db import OperationalError, connection
 
 from pets import statements
@@ -34,11 +36,13 @@ def pid() -> Steps:
     return asked("SELECT pg_backend_pid()")
 
 
-def using(most: int, work: Callable[[Any], Awaitable[list[Row] | list[list[Row]]]], **more: Any) -> Any:
-    """Return what `work` returns with new connections."""
+def using(
+    most: int, work: Callable[[Any], Awaitable[list[Row] | list[list[Row]]]], *, run: Any = uvloop.run, **more: Any
+) -> Any:
+    """Return what `work` returns with new connections, in the loop of the service unless another one is given."""
     from petstore_site.door.connections import Connections  # noqa: PLC0415 - it imports psycopg
 
-    async def run() -> Any:
+    async def work_and_close() -> Any:
         connections = Connections(most, **more)
         try:
             return await work(connections)
@@ -46,7 +50,7 @@ def using(most: int, work: Callable[[Any], Awaitable[list[Row] | list[list[Row]]
             for cursor in connections._idle:
                 await cursor.connection.close()
 
-    return asyncio.run(run())
+    return run(work_and_close())
 
 
 @pytest.mark.django_db
@@ -101,7 +105,37 @@ class TestConnections:
             assert not asyncio.get_running_loop().remove_reader(descriptor)
             return rows
 
-        using(1, closed)
+        using(1, closed, run=asyncio.run)  # whose `remove_reader` returns whether there was one
+
+    def test_one_that_breaks_amid_a_query_fails_at_once(self) -> None:
+        """The server ends with a request unread, so that its last message comes with an error of the socket."""
+
+        async def broken(connections: Any) -> list[Row]:
+            rows: list[Row] = await connections.run(pid())
+            raw = connections._idle[0].connection
+            running = asyncio.create_task(connections.run(asked("SELECT pg_sleep(30)")))
+            await asyncio.sleep(0.2)
+            os.write(raw.fileno(), b"x")
+            with psycopg.connect(**_parameters()) as other:
+                other.execute("SELECT pg_terminate_backend(%s, 5000)", rows[0])
+            with pytest.raises(OperationalError):
+                await asyncio.wait_for(running, 2)
+            return rows
+
+        using(1, broken)
+
+    def test_one_to_which_nobody_listens_is_cut_off_too(self) -> None:
+        async def unheard(connections: Any) -> list[Row]:
+            rows: list[Row] = await connections.run(pid())
+            raw = connections._idle[0].connection
+            running = asyncio.create_task(connections.run(asked("SELECT pg_sleep(30)")))
+            await asyncio.sleep(0.1)
+            asyncio.get_running_loop().remove_reader(raw.fileno())
+            with pytest.raises(OperationalError):
+                await asyncio.wait_for(running, 2)
+            return rows
+
+        using(1, unheard, seconds=0.3)
 
     def test_a_statement_that_the_socket_does_not_take_at_once(self) -> None:
         async def long(connections: Any) -> list[Row]:
