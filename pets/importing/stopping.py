@@ -13,10 +13,11 @@ class _Stop:
 
     def __init__(self) -> None:
         self.too_late = False
+        self.raised = False
 
     def __call__(self, *_signal: object) -> None:
         if not self.too_late:
-            self.too_late = True
+            self.too_late = self.raised = True
             raise KeyboardInterrupt
 
 
@@ -38,6 +39,12 @@ def stoppable() -> Iterator[None]:
         _stop.reset(token)
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+def stop_if_asked() -> None:
+    """Raise KeyboardInterrupt again if it was lost: psycopg drops what is raised while it passes on a notice."""
+    if (stop := _stop.get()) is not None and stop.raised:
+        raise KeyboardInterrupt
 
 
 def too_late() -> None:

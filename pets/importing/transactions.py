@@ -7,7 +7,7 @@ from typing import TypeVar
 from django.db import DatabaseError, IntegrityError, OperationalError, connection, transaction
 
 from pets.importing.errors import ImportRejectedError
-from pets.importing.stopping import too_late
+from pets.importing.stopping import stop_if_asked, too_late
 from rest.database_errors import LOCK_NOT_AVAILABLE, RETRYABLE, drop, sqlstate
 
 T = TypeVar("T")
@@ -37,6 +37,7 @@ def write_at_once(work: Callable[[], T], *, dry_run: bool) -> T:
                 result = work()
                 if dry_run:
                     transaction.set_rollback(True)
+                stop_if_asked()
         except DatabaseError as error:
             if attempt < ATTEMPTS and sqlstate(error) in TRY_AGAIN:
                 continue

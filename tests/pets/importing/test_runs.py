@@ -10,6 +10,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -232,6 +233,24 @@ def test_a_signal_while_the_database_writes_stops_it_too(
     def write(*_given: object, **_options: object) -> None:
         threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
         sql.execute(forever)
+
+    monkeypatch.setattr(staging, "write", write)
+    result = command("import_pets", str(many(tmp_path, 3)), "-v0")
+    assert (result.status, result.error) == (130, "Stopped. Nothing changed.")
+    assert counts() == ("stopped", 0, 0, 0, 0, 0)
+    assert catalogue() == []
+
+
+def test_a_signal_whose_exception_is_lost_stops_it_too(
+    dogs: Category, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Psycopg drops what is raised while it passes on a notice."""
+    real = staging.write
+
+    def write(*given: Any, **options: Any) -> object:
+        with suppress(KeyboardInterrupt):
+            os.kill(os.getpid(), signal.SIGINT)
+        return real(*given, **options)
 
     monkeypatch.setattr(staging, "write", write)
     result = command("import_pets", str(many(tmp_path, 3)), "-v0")
