@@ -1,16 +1,13 @@
 """Run the statements that are written once as text: prepared on PostgreSQL, rows as tuples."""
 
-from collections.abc import Callable, Generator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from collections.abc import Awaitable, Callable, Generator, Mapping
+from typing import Any, Protocol
 
 from django.db import connection
 
-if TYPE_CHECKING:
-    from psycopg import AsyncCursor
-
 Row = tuple[Any, ...]
-Statement = tuple[str, Mapping[str, Any] | Sequence[Any]]
-"""The text, and its parameters."""
+Statement = tuple[str, Mapping[str, Any]]
+"""The text, and its parameters by their names."""
 
 Shown = Callable[[Row], dict[str, Any]]
 """Returns a row as the API shows it."""
@@ -43,19 +40,18 @@ def run(steps: Steps) -> list[Row]:
         return returned
 
 
-async def run_async(steps: Steps, cursor: "AsyncCursor[Row]") -> list[Row]:
-    """Run the statements with an asynchronous cursor and return the rows."""
+async def run_async(steps: Steps, rows: Callable[[str, Mapping[str, Any]], Awaitable[list[Row]]]) -> list[Row]:
+    """Run the statements, each with `rows`, and return the rows."""
     try:
         statement = next(steps)
         while True:
-            await cursor.execute(*statement)
-            statement = steps.send(await cursor.fetchall())
+            statement = steps.send(await rows(*statement))
     except StopIteration as done:
         returned: list[Row] = done.value
         return returned
 
 
-def rows(sql: str, parameters: Mapping[str, Any] | Sequence[Any]) -> list[Row]:
+def rows(sql: str, parameters: Mapping[str, Any]) -> list[Row]:
     """Run one statement and return its rows."""
     if connection.vendor != "postgresql":
         with connection.cursor() as cursor:

@@ -114,12 +114,12 @@ def _rows(digest: str) -> QuerySet[APIKey, Any]:
 
 
 def _one(digest: str) -> Steps:
-    return (yield _statement(), (digest,))
+    return (yield _statement(), {"digest": digest})
 
 
 @cache
 def _statement() -> str:
-    return _rows("").query.sql_with_params()[0]
+    return _rows("").query.sql_with_params()[0] % "%(digest)s"
 
 
 _cache = KeyCache(_load)

@@ -3,10 +3,10 @@
 import asyncio
 import time
 from contextlib import nullcontext
-from typing import Any, cast
+from typing import Any
 
 from django.db import OperationalError, connection
-from psycopg import AsyncCursor, Error
+from psycopg import Error
 
 from petstore_site import metrics
 from petstore_site.door.listening import Listening
@@ -36,7 +36,7 @@ class Connections:
         self._seconds = seconds
         self._commits = commits
         self._room = asyncio.Semaphore(most)
-        self._idle: list[AsyncCursor[Row]] = []
+        self._idle: list[Listening] = []
         self.queue = Queue(most)
 
     async def run(self, steps: Steps) -> list[Row]:
@@ -58,28 +58,27 @@ class Connections:
             self._room.release()
 
     async def _run(self, steps: Steps) -> list[Row]:
-        used = await self._cursor()
-        raw = cast("Listening", used.connection)
+        used = await self._connection()
         # Not a timeout of the task: the query is to fail like one whose connection breaks, which `committing` knows.
-        deadline = asyncio.get_running_loop().call_later(self._seconds, self._cut_off, raw)
+        deadline = asyncio.get_running_loop().call_later(self._seconds, self._cut_off, used)
         try:
             with committing() if self._commits else nullcontext():
                 rows = await _rows(steps, used)
         except BaseException:
-            await raw.close()
+            await used.close()
             raise
         finally:
             deadline.cancel()
         self._idle.append(used)
         return rows
 
-    async def _cursor(self) -> AsyncCursor[Row]:
-        """Return the only cursor of a connection that no one else uses."""
+    async def _connection(self) -> Listening:
+        """Return one that no one else uses."""
         while self._idle:
             kept = self._idle.pop()
-            if not has_ended(kept.connection):
+            if not has_ended(kept):
                 return kept
-            await kept.connection.close()
+            await kept.close()
         if not breaker.allows():
             raise OperationalError
         try:
@@ -89,7 +88,7 @@ class Connections:
             raise OperationalError from error
         breaker.succeed()
         watch(opened)
-        return opened.cursor()
+        return opened
 
     def _cut_off(self, used: Listening) -> None:
         if self._commits:  # a COMMIT may wait for a lost standby, while others read
@@ -100,9 +99,9 @@ class Connections:
         used.wake()
 
 
-async def _rows(steps: Steps, cursor: AsyncCursor[Row]) -> list[Row]:
+async def _rows(steps: Steps, used: Listening) -> list[Row]:
     try:
-        return await run_async(steps, cursor)
+        return await run_async(steps, used.rows)
     except Error as error:
         raise OperationalError from error
 

@@ -24,12 +24,8 @@ from rest.statements import Row, Steps
 pytestmark = pytest.mark.skipif(connection.vendor != "postgresql", reason="plain reads of SQLite wait in a thread")
 
 
-def asked(sql: str) -> Steps:
-    return (yield sql, {})
-
-
-def with_text(sql: str, text: str) -> Steps:
-    return (yield sql, (text,))
+def asked(sql: str, **values: Any) -> Steps:
+    return (yield sql, values)
 
 
 def pid() -> Steps:
@@ -47,8 +43,8 @@ def using(
         try:
             return await work(connections)
         finally:
-            for cursor in connections._idle:
-                await cursor.connection.close()
+            for each in connections._idle:
+                await each.close()
 
     return run(work_and_close())
 
@@ -99,7 +95,7 @@ class TestConnections:
 
         async def closed(connections: Any) -> list[Row]:
             rows: list[Row] = await connections.run(pid())
-            raw = connections._idle[0].connection
+            raw = connections._idle[0]
             descriptor = raw.fileno()
             await raw.close()
             assert not asyncio.get_running_loop().remove_reader(descriptor)
@@ -112,7 +108,7 @@ class TestConnections:
 
         async def broken(connections: Any) -> list[Row]:
             rows: list[Row] = await connections.run(pid())
-            raw = connections._idle[0].connection
+            raw = connections._idle[0]
             running = asyncio.create_task(connections.run(asked("SELECT pg_sleep(30)")))
             await asyncio.sleep(0.2)
             os.write(raw.fileno(), b"x")
@@ -127,7 +123,7 @@ class TestConnections:
     def test_one_to_which_nobody_listens_is_cut_off_too(self) -> None:
         async def unheard(connections: Any) -> list[Row]:
             rows: list[Row] = await connections.run(pid())
-            raw = connections._idle[0].connection
+            raw = connections._idle[0]
             running = asyncio.create_task(connections.run(asked("SELECT pg_sleep(30)")))
             await asyncio.sleep(0.1)
             asyncio.get_running_loop().remove_reader(raw.fileno())
@@ -139,10 +135,57 @@ class TestConnections:
 
     def test_a_statement_that_the_socket_does_not_take_at_once(self) -> None:
         async def long(connections: Any) -> list[Row]:
-            rows: list[Row] = await connections.run(with_text("SELECT length(%s::text)", "x" * 8_000_000))
+            rows: list[Row] = await connections.run(asked("SELECT length(%(text)s::text)", text="x" * 8_000_000))
             return rows
 
         assert using(1, long) == [(8_000_000,)]
+
+    @pytest.mark.parametrize("prepared", [True, False])
+    def test_statements_are_prepared_unless_behind_pgbouncer(
+        self, monkeypatch: pytest.MonkeyPatch, prepared: bool
+    ) -> None:
+        _prepare(monkeypatch, prepared)
+        sql = "SELECT %(text)s::text, %(number)s %% 3, %(text)s = 'a' FROM generate_series(1, %(number)s)"
+        names = "SELECT count(*) FROM pg_prepared_statements WHERE statement LIKE 'SELECT $1%%'"
+
+        async def twice(connections: Any) -> list[list[Row]]:
+            values = [{"text": "a", "number": 2}, {"number": 1, "text": "b"}]
+            return [
+                *[await connections.run(asked(sql, **each)) for each in values],
+                await connections.run(asked(names)),
+            ]
+
+        assert using(1, twice) == [[("a", 2, True)] * 2, [("b", 1, False)], [(int(prepared),)]]
+
+    @pytest.mark.parametrize("prepared", [True, False])
+    def test_a_column_whose_type_a_migration_changes(self, monkeypatch: pytest.MonkeyPatch, prepared: bool) -> None:
+        _prepare(monkeypatch, prepared)
+
+        async def change(connections: Any) -> list[Row]:
+            await connections.run(asked("CREATE TEMPORARY TABLE changing AS SELECT 1 AS number"))
+            assert await connections.run(asked("SELECT number FROM changing")) == [(1,)]
+            await connections.run(asked("ALTER TABLE changing ALTER number TYPE text"))
+            rows: list[Row] = await connections.run(asked("SELECT number FROM changing"))
+            return rows
+
+        if prepared:
+            with pytest.raises(OperationalError):
+                using(1, change)
+        else:
+            assert using(1, change) == [("1",)]
+
+    def test_statements_beyond_the_most_that_stay_prepared(self) -> None:
+        """Each `limit` is a statement of its own."""
+
+        async def many(connections: Any) -> list[list[Row]]:
+            again = [*range(150), 149, 0, 149]
+            return [await connections.run(asked(f"SELECT {n}, %(text)s::text", text=f"{n}")) for n in again] + [
+                await connections.run(asked("SELECT count(*) FROM pg_prepared_statements"))
+            ]
+
+        *read, (counted,) = using(1, many)
+        assert read == [[(n, f"{n}")] for n in [*range(150), 149, 0, 149]]
+        assert counted == (52,)
 
     def test_an_error_is_djangos_and_its_connection_is_dropped(self) -> None:
         async def wrong(connections: Any) -> list[Row]:
@@ -207,7 +250,7 @@ class TestConnections:
             await asyncio.sleep(0)
             found = await InLoop(connections, for_keys).find_key(f"Bearer {generate('pets_test_').text}")
             assert (found, reading.done()) == (None, False)
-            await for_keys._idle[0].connection.close()
+            await for_keys._idle[0].close()
             rows: list[Row] = await reading
             return rows
 
@@ -252,6 +295,12 @@ class TestConnections:
             return []
 
         using(1, fails)
+
+
+def _prepare(monkeypatch: pytest.MonkeyPatch, prepared: bool) -> None:
+    """Have new connections prepare statements, or not, as behind PgBouncer."""
+    given = _parameters() | {"prepare_threshold": 2 if prepared else None}
+    monkeypatch.setattr("petstore_site.door.connections._parameters", lambda: given)
 
 
 def _parameters() -> dict[str, Any]:
