@@ -21,7 +21,6 @@ import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from functools import cache, partial
-from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
@@ -106,7 +105,7 @@ def main() -> None:
         if kept == "pages":
             figures = pages.measure(store, folder, rows=sizes[0].rows)
         elif kept == "sizes":
-            figures = _by_size([store, SQLite(folder)], folder, sizes)
+            figures = _by_size(store, folder, sizes)
         else:
             figures = _compare(store, folder, sizes[0], given.also)
     print("\n".join(tables(figures)))
@@ -157,18 +156,37 @@ def _compare(store: PostgreSQL, folder: Path, asked: Asked, also: Sequence[tuple
     return rounds
 
 
-def _by_size(stores: Sequence[Store], folder: Path, sizes: Sequence[Asked]) -> Rounds:
-    """Measure the reads of the service by the number of animals, the largest first."""
+def _by_size(postgresql: PostgreSQL, folder: Path, sizes: Sequence[Asked]) -> Rounds:
+    """Measure the reads of the service by the number of animals, the largest first, all sizes in turn."""
     rounds: Rounds = {}
-    for store, asked in product(stores, sorted(sizes, reverse=True)):
-        store.empty()
-        key = issue_key(store)
-        with running(service(store), folder) as server:
-            deep = _fill(store, ("pets_pet",), [server], key, asked.rows)
-            for operation in _operations(key, deep, asked.rows)[:4]:
-                found = [_measure(store, server, operation, asked) for _ in range(asked.rounds)]
-                rounds.setdefault(f"{operation.name}, {store.name}", {})[f"{asked.rows:,} animals"] = found
+    for make in (partial(_database, postgresql), partial(_file, folder)):
+        with ExitStack() as stack:
+            measured = []
+            for asked in sorted(sizes, reverse=True):
+                store = make(f"animals_{asked.rows}")
+                server = stack.enter_context(running(service(store, name=f"{asked.rows:,} animals"), folder))
+                key = issue_key(store)
+                deep = _fill(store, ("pets_pet",), [server], key, asked.rows)
+                measured.append((store, server, asked, _operations(key, deep, asked.rows)[:4]))
+            for _ in range(sizes[0].rounds):
+                for store, server, asked, operations in measured:
+                    for operation in operations:
+                        by_server = rounds.setdefault(f"{operation.name}, {store.name}", {})
+                        by_server.setdefault(server.name, []).append(_measure(store, server, operation, asked))
+                measured.append(measured.pop(0))  # each is first in turn
     return rounds
+
+
+def _database(postgresql: PostgreSQL, name: str) -> PostgreSQL:
+    postgresql.execute(f"CREATE DATABASE {name}")
+    return PostgreSQL(urlsplit(postgresql.url)._replace(path=f"/{name}").geturl())
+
+
+def _file(folder: Path, name: str) -> SQLite:
+    (folder / name).mkdir()
+    store = SQLite(folder / name)
+    store.empty()
+    return store
 
 
 def _fill(store: Store, tables: Sequence[str], servers: Sequence[Server], key: str, rows: int) -> Mapping[str, str]:
