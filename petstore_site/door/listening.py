@@ -4,9 +4,9 @@ import asyncio
 from collections.abc import Mapping
 from typing import Any, NamedTuple, TypeVar
 
-from psycopg import AsyncConnection
-from psycopg.abc import PQGen
-from psycopg.adapt import PyFormat, Transformer
+from psycopg import AsyncConnection, adapt
+from psycopg.abc import PQGen, Transformer
+from psycopg.adapt import PyFormat
 from psycopg.errors import error_from_result
 from psycopg.generators import execute
 from psycopg.pq import ExecStatus
@@ -96,7 +96,7 @@ class Listening(AsyncConnection[Row]):
     async def _learn(self, sql: str) -> Known:
         numbers = _Numbers()
         text = (sql % numbers).encode()
-        converter = Transformer(self)
+        converter: Transformer = adapt.Transformer(self)
         name = b"" if self.prepare_threshold is None else await self._prepare(text, converter)
         self._known[sql] = known = Known(name, text, list(numbers), [PyFormat.TEXT] * len(numbers), converter)
         return known
@@ -115,10 +115,11 @@ class Listening(AsyncConnection[Row]):
         return name
 
     async def _result(self) -> PGresult:
-        (result,) = await self.wait(execute(self.pgconn))
-        if result.status == ExecStatus.FATAL_ERROR:
-            raise error_from_result(result)
-        return result
+        results: list[PGresult] = await self.wait(execute(self.pgconn))
+        for result in results:  # the end of the connection comes after what it interrupts
+            if result.status == ExecStatus.FATAL_ERROR:
+                raise error_from_result(result)
+        return results[-1]
 
     async def _until_ready(self, wanted: Wait) -> None:
         loop = asyncio.get_running_loop()
