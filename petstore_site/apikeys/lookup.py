@@ -86,6 +86,7 @@ class KeyCache:
             is_fresh = entry is not None and now - entry.asked_at < LIFETIME
             if entry is None or not is_fresh:
                 entry = self._entries[digest] = Entry(now, Future())
+                entry.answer.set_running_or_notify_cancel()  # no caller that is canceled cancels it for the others
             self._entries.move_to_end(digest)
             if len(self._entries) > CAPACITY:
                 self._entries.popitem(last=False)

@@ -1,6 +1,7 @@
 """A few asynchronous connections to PostgreSQL for plain requests, with the deadlines of requests."""
 
 import asyncio
+import math
 import time
 from contextlib import nullcontext
 from typing import Any
@@ -18,7 +19,7 @@ WAIT_SECONDS = 2.5
 """How long a request waits for a connection."""
 
 SECONDS = 3
-"""How long a read then waits for the database."""
+"""How long a read then waits for the database, which may have to accept a connection first."""
 
 PLANS = "-c enable_seqscan=off -c enable_bitmapscan=off -c plan_cache_mode=force_generic_plan"
 """All statements here read by an index, in its order, whatever their parameters, so each is planned once.
@@ -39,28 +40,33 @@ class Connections:
         self._idle: list[Listening] = []
         self.queue = Queue(most)
 
-    async def run(self, steps: Steps) -> list[Row]:
-        """Run the statements and return the rows.
+    async def run(self, steps: Steps, left: float = math.inf) -> list[Row]:
+        """Run the statements and return the rows, in the seconds that are left.
 
         Raises `BusyError` if no connection becomes free in time, and Django's `OperationalError`, whatever fails.
         """
+        if left <= 0:
+            raise BusyError
+        asked = time.monotonic()
         try:
             with self.queue:
-                async with within(WAIT_SECONDS, self._room):
+                async with within(min(WAIT_SECONDS, left), self._room):
                     await self._room.acquire()
         except TimeoutError:
             raise BusyError from None
         begun = time.monotonic()
         try:
-            return await self._run(steps)
+            return await self._run(steps, min(self._seconds, left - (begun - asked)))
         finally:
             self.queue.learn(time.monotonic() - begun)
             self._room.release()
 
-    async def _run(self, steps: Steps) -> list[Row]:
-        used = await self._connection()
+    async def _run(self, steps: Steps, seconds: float) -> list[Row]:
+        loop = asyncio.get_running_loop()
+        latest = loop.time() + seconds
+        used = await self._connection(latest)
         # Not a timeout of the task: the query is to fail like one whose connection breaks, which `committing` knows.
-        deadline = asyncio.get_running_loop().call_later(self._seconds, self._cut_off, used)
+        deadline = loop.call_at(latest, self._cut_off, used)
         try:
             with committing() if self._commits else nullcontext():
                 rows = await _rows(steps, used)
@@ -72,8 +78,8 @@ class Connections:
         self._idle.append(used)
         return rows
 
-    async def _connection(self) -> Listening:
-        """Return one that no one else uses."""
+    async def _connection(self, latest: float) -> Listening:
+        """Return one that no one else uses, by the time `latest` of the event loop."""
         while self._idle:
             kept = self._idle.pop()
             if not has_ended(kept):
@@ -82,8 +88,9 @@ class Connections:
         if not breaker.allows():
             raise OperationalError
         try:
-            opened = await Listening.connect(autocommit=True, **_parameters())
-        except Error as error:
+            async with asyncio.timeout_at(latest):  # psycopg's has none for the name of the server
+                opened = await Listening.connect(autocommit=True, **_parameters())
+        except (Error, TimeoutError) as error:
             _fail()
             raise OperationalError from error
         breaker.succeed()

@@ -71,21 +71,21 @@ class Threads:
     async def respond(self, environ: Environ, send: Send) -> None:
         """Send the response of the application; raises `BusyError` or `LateError` if nothing was sent."""
         leave = await self._enter(environ)
-        left = _deadline(environ) - (time.perf_counter() - environ[STARTED])
-        job = Job(self._application, environ, send, leave, seconds=left)
+        job = Job(self._application, environ, send, leave, seconds=seconds_left(environ))
         self._pool.submit(job.run)
         await send(*await job.wait(), more=False)
 
     async def _enter(self, environ: Environ) -> Callable[[], None]:
         """Wait for a thread; return what is to be called when the request is done."""
-        if self._queue.waiting >= MOST_WAITING:
+        left = seconds_left(environ)
+        if left <= 0 or self._queue.waiting >= MOST_WAITING:
             raise BusyError
         self._queue.admit()
         self._observe_soon()
         rooms = [self._room] if environ["REQUEST_METHOD"] in SAFE_METHODS else [self._room_to_write, self._room]
         try:
             with self._queue:
-                async with within(QUEUE_SECONDS, *rooms), AsyncExitStack() as entered:
+                async with within(min(QUEUE_SECONDS, left), *rooms), AsyncExitStack() as entered:
                     for room in rooms:
                         await entered.enter_async_context(room)
                     entered.pop_all()
@@ -113,10 +113,12 @@ class Threads:
         metrics.observe_threads(in_use=self._running, waiting=self._queue.waiting)
 
 
-def _deadline(environ: Environ) -> float:
-    """Return the seconds that a request has from its arrival on."""
+def seconds_left(environ: Environ) -> float:
+    """Return how long a request may still take until its deadline, which is negative after it."""
     is_form = environ["PATH_INFO"].startswith("/admin/") and environ["REQUEST_METHOD"] == "POST"
-    return FORM_DEADLINE if is_form else DEADLINE
+    deadline = FORM_DEADLINE if is_form else DEADLINE
+    seconds: float = deadline - (time.perf_counter() - environ[STARTED])
+    return seconds
 
 
 class Job:

@@ -66,15 +66,15 @@ class PlainAdditions:
         if not await sent.is_within_limit(key):
             raise Throttled
         identify(actor(key))
-        pk = await self._add(values, key)
+        pk = await self._add(sent, values, key)
         body = render_json(shown((pk, *(values[column.name] for column in SHOWN))))
         return sent.accepted(HTTPStatus.CREATED, {"Location": f"{sent.origin}{LIST}/{pk}"}, body, key)
 
-    async def _add(self, values: dict[str, Any], key: CachedKey) -> int:
+    async def _add(self, sent: Sent, values: dict[str, Any], key: CachedKey) -> int:
         """Return the ID of the animal; raises `UnknownOutcomeError`, and whatever the viewset is to handle."""
         reset_commit_state()
         try:
-            added = await self._way.run(adding(values))
+            added = await self._way.run(adding(values), sent.environ)
         except (DatabaseError, InterfaceError) as error:
             if outcome_is_unknown():
                 logger.error(  # noqa: TRY400 - without a traceback, as other errors of the database

@@ -67,14 +67,16 @@ class PlainReads:
         wanted = asked(LIST, lambda name: values.get(name, []), PetPagination.filters)
         if not await sent.is_within_limit(key):
             return None
-        rows = await self._way.run(wanted.steps(statements, self._vendor))
+        rows = await self._way.run(wanted.steps(statements, self._vendor), sent.environ)
         page, last_id = wanted.cut(rows, shown)
         return page, link_to(f"{sent.origin}{LIST}", wanted.next_query(last_id)) if last_id else ""
 
     async def _one(self, sent: Sent, key: CachedKey) -> tuple[dict[str, Any], str] | None:
         """Return the animal, which has no `Link` of its own."""
         pk = parse_id(sent.path.removeprefix(ONE))
-        found = await self._way.run(statements.one(pk)) if pk and await sent.is_within_limit(key) else []
+        if not pk or not await sent.is_within_limit(key):
+            return None
+        found = await self._way.run(statements.one(pk), sent.environ)
         return (shown(found[0]), "") if found else None
 
 

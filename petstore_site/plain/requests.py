@@ -40,8 +40,8 @@ class Way(Protocol):
     async def count(self, key: CachedKey) -> Counted:
         """Count a request of the key by its limit."""
 
-    async def run(self, steps: Steps) -> list[Row]:
-        """Run the statements and return the rows."""
+    async def run(self, steps: Steps, environ: Environ, /) -> list[Row]:
+        """Run the statements of a request and return the rows."""
 
     def observe(self, seen: Seen) -> None:
         """Say what became of the request."""

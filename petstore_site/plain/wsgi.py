@@ -27,7 +27,7 @@ class InThread:
         """Count a request."""
         return count(key)
 
-    async def run(self, steps: Steps) -> list[Row]:
+    async def run(self, steps: Steps, _environ: Environ) -> list[Row]:
         """Return the rows."""
         return run(steps)
 

@@ -219,3 +219,24 @@ class TestLoop:
         key = APIKeyFactory()
         assert [str(error) for error in ask(key.digest, broken)] == ["the database is away"] * 3
         assert [found.pk for found in ask(key.digest)] == [key.pk] * 3
+
+    def test_one_who_waits_and_is_canceled_takes_it_from_nobody(self) -> None:
+        """As when a client has closed its connection a while ago."""
+        release = asyncio.Event()
+
+        async def slow(_steps: Steps) -> list[Row]:
+            await release.wait()
+            return [tuple(KEY)]
+
+        @async_to_sync
+        async def together() -> list[Any]:
+            waiting = [asyncio.create_task(lookup.find_async("slow", slow)) for _ in range(3)]
+            await asyncio.sleep(0)
+            waiting[1].cancel()
+            await asyncio.sleep(0)
+            release.set()
+            return await asyncio.gather(*waiting, return_exceptions=True)
+
+        first, canceled, last = together()
+        assert (first, last) == (KEY, KEY)
+        assert isinstance(canceled, asyncio.CancelledError)

@@ -3,7 +3,8 @@
 import asyncio
 import os
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 from unittest import mock
 
@@ -17,6 +18,8 @@ from petstore_site import metrics
 from petstore_site.apikeys.keys import generate
 from petstore_site.door.door import InLoop
 from petstore_site.door.queue import MOST_SECONDS, BusyError
+from petstore_site.door.threads import DEADLINE
+from petstore_site.observing import STARTED
 from rest.database_errors import BROKEN, breaker, failure_of
 from rest.ids import INT64_MAX
 from rest.statements import Row, Steps
@@ -226,6 +229,51 @@ class TestConnections:
 
         using(0, none)
 
+    def test_what_a_request_has_left_is_the_most_that_it_waits(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        async def late(connections: Any) -> list[Row]:
+            with _at_most(0.5):
+                with pytest.raises(BusyError):
+                    await connections.run(pid(), 0)
+                begun = {"REQUEST_METHOD": "GET", "PATH_INFO": "/v1/pets", STARTED: time.perf_counter() - DEADLINE}
+                with pytest.raises(BusyError):
+                    await InLoop(connections, connections).run(pid(), begun)
+                with pytest.raises(OperationalError):
+                    await connections.run(asked("SELECT pg_sleep(5)"), 0.2)
+            breaker.succeed()
+            reading = asyncio.create_task(connections.run(asked("SELECT 1 FROM pg_sleep(1)")))
+            await asyncio.sleep(0.1)
+            with _at_most(0.5), pytest.raises(BusyError):
+                await connections.run(pid(), 0.2)
+            with _at_most(1.5), pytest.raises(OperationalError):
+                await connections.run(asked("SELECT pg_sleep(5)"), 1.3)
+            await reading
+            breaker.succeed()
+            monkeypatch.setattr("petstore_site.door.listening.Listening.connect", _never)
+            with _at_most(0.5), pytest.raises(OperationalError):
+                await connections.run(pid(), 0.2)
+            assert not breaker.allows()
+            return []
+
+        using(1, late)
+
+    def test_the_time_to_connect_counts(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """The name of the server may be looked up for long."""
+        from petstore_site.door.listening import Listening  # noqa: PLC0415 - it imports psycopg
+
+        connect = Listening.connect
+
+        async def slowly(**parameters: Any) -> Any:
+            await asyncio.sleep(0.6)
+            return await connect(**parameters)
+
+        async def late(connections: Any) -> list[Row]:
+            monkeypatch.setattr(Listening, "connect", slowly)
+            with _at_most(1.3), pytest.raises(OperationalError):
+                await connections.run(asked("SELECT pg_sleep(5)"))
+            return []
+
+        using(1, late, seconds=1)
+
     def test_who_would_wait_too_long_is_rejected_at_once(self) -> None:
         async def waiting(connections: Any) -> list[Row]:
             connections.queue.admit()
@@ -295,6 +343,17 @@ class TestConnections:
             return []
 
         using(1, fails)
+
+
+@contextmanager
+def _at_most(seconds: float) -> Iterator[None]:
+    begun = time.monotonic()
+    yield
+    assert time.monotonic() - begun < seconds
+
+
+async def _never(**_parameters: Any) -> None:
+    await asyncio.sleep(60)
 
 
 def _prepare(monkeypatch: pytest.MonkeyPatch, prepared: bool) -> None:

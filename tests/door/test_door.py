@@ -16,6 +16,7 @@ from petstore_site.apikeys.lookup import CachedKey
 from petstore_site.door import bodies, queue, threads
 from petstore_site.door.door import Door
 from petstore_site.door.environ import environ_of
+from petstore_site.observing import STARTED
 from petstore_site.plain.additions import UnknownOutcomeError
 from tests.conftest import error
 from tests.door.calling import Got, ask, scope
@@ -177,6 +178,31 @@ class TestThreads:
         assert (rejected.headers["Retry-After"], rejected.headers["Request-Outcome"]) == ("1", "not-done")
         assert rejected.headers["Cache-Control"] == "private, no-cache"
 
+    @pytest.mark.parametrize("before", [0.4, 5], ids=["there is a little left", "there is none left"])
+    def test_nobody_waits_for_a_thread_beyond_the_deadline(
+        self, application: Application, monkeypatch: pytest.MonkeyPatch, before: float
+    ) -> None:
+        """As after a plain read that waited for the database in vain."""
+        monkeypatch.setattr(threads, "DEADLINE", 0.5)
+        called = mock.Mock(side_effect=application)
+
+        async def second() -> float:
+            behind = threads.Threads(called, 1)
+            first = asyncio.ensure_future(behind.respond(_environ(time.perf_counter() + 60), mock.AsyncMock()))
+            await asyncio.sleep(0.05)
+            begun = time.perf_counter()
+            with pytest.raises(queue.BusyError):
+                await behind.respond(_environ(begun - before), mock.AsyncMock())
+            seconds = time.perf_counter() - begun
+            application.go.set()
+            await first
+            with pytest.raises(queue.BusyError):
+                await behind.respond(_environ(begun - 5), mock.AsyncMock())
+            return seconds
+
+        assert asyncio.run(second()) < 0.3
+        assert called.call_count == 1, "what is late is not begun in a free thread either"
+
     def test_a_long_queue_rejects_soon_but_not_at_once(
         self, application: Application, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -252,6 +278,17 @@ class TestThreads:
         send, leave = mock.AsyncMock(), mock.Mock()
         asyncio.run(give_up())
         assert (application.closed, send.call_count, leave.call_count) == (1, 0, 1)
+
+
+def _environ(started: float) -> dict[str, Any]:
+    """Return a request that waits in the application, and began at this time."""
+    return {
+        "REQUEST_METHOD": "GET",
+        "PATH_INFO": "/v1/wait",
+        "QUERY_STRING": "",
+        "wsgi.input": BytesIO(),
+        STARTED: started,
+    }
 
 
 def test_an_addition_that_may_be_done_is_for_no_thread(

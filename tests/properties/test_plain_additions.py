@@ -58,9 +58,9 @@ SITES = st.tuples(st.booleans(), st.booleans())
 class Committing(InThread):
     """Wait in this thread, as the door waits in its event loop."""
 
-    async def run(self, steps: Any) -> Any:
+    async def run(self, steps: Any, environ: Any) -> Any:
         with committing():
-            return await super().run(steps)
+            return await super().run(steps, environ)
 
 
 class Service:
