@@ -7,10 +7,13 @@ import socket
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
+from itertools import cycle
 from pathlib import Path
 
 import pytest
 
+from benchmarks.load import request
+from tests.chaos.flood import flood
 from tests.server import ROOT, SECONDS, Gunicorn, free_port, send, until
 
 
@@ -135,6 +138,23 @@ def test_a_spare_worker_serves_while_the_one_before_still_ends(start: Start) -> 
         until(lambda: "Worker shutting down" in gunicorn.log.read_text())
         assert get(gunicorn.port, "/livez")[0] == 200
         assert "Worker exiting" not in gunicorn.log.read_text()
+
+
+@pytest.mark.parametrize("arguments", ["--max-requests=500 --max-requests-jitter=0", ""], ids=["recycled", "reloaded"])
+def test_no_connection_ends_unannounced(start: Start, arguments: str) -> None:
+    """A client that sent an addition on it must not send it again."""
+    gunicorn = start(GUNICORN_CMD_ARGS=arguments)
+    gunicorn.wait_until_ready()
+
+    def wait_until_ended(workers: int) -> None:
+        until(lambda: gunicorn.log.read_text().count("Worker exiting") >= workers)
+
+    with flood(gunicorn.port, cycle([request("GET", "/livez", "")]), connections=16) as calls:
+        for workers in (2, 4):
+            if not arguments:
+                gunicorn.process.send_signal(signal.SIGHUP)
+            wait_until_ended(workers)
+    assert {call.status for call in calls} == {200}
 
 
 def test_reload_starts_new_code_and_rejects_code_that_would_not_start(start: Start, tmp_path: Path) -> None:

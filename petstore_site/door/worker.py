@@ -5,6 +5,7 @@ gunicorn's master imports this file, so that it must not import ours: the worker
 
 import asyncio
 import os
+import sys
 from functools import partial
 from typing import Any
 from uuid import uuid4
@@ -95,6 +96,9 @@ class Protocol(ASGIProtocol):  # type: ignore[misc]  # gunicorn has no types
             receiver._body_wait_expired = True  # noqa: SLF001
             receiver._wake_waiter()  # noqa: SLF001
 
+    def _will_close(self, *response: Any) -> bool:
+        return self.worker.is_leaving() or bool(super()._will_close(*response))
+
     def _is_websocket_upgrade(self, _request: Any) -> bool:
         return False
 
@@ -137,6 +141,12 @@ gasgi.ASGIProtocol = Protocol  # gunicorn has no setting for it
 LAST_SECONDS = 0.05
 """How long a worker waits after its last response, which is logged and counted a moment later."""
 
+LEAVING_SECONDS = 0.1
+"""How long a worker that is to stop only announces with each response that the connection ends.
+
+gunicorn closes connections at once then, those too whose client was promised that it can send another request.
+"""
+
 PLACE_SECONDS = 0.05
 """How often a worker looks for a free place."""
 
@@ -149,6 +159,21 @@ class Worker(gasgi.ASGIWorker):  # type: ignore[misc]
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
         self.protocols: set[Protocol] = set()
+        self._most_requests: int = self.max_requests  # type: ignore[has-type]
+        self.max_requests = sys.maxsize
+        self._is_leaving = False
+
+    def is_leaving(self) -> bool:
+        """Return whether the worker is to stop, as it is after `max_requests`."""
+        if self.nr >= self._most_requests and not self._is_leaving:
+            self.log.info("Worker stops after %d requests.", self.nr)
+            self.handle_exit_signal()
+        return self._is_leaving
+
+    def handle_exit_signal(self) -> None:
+        """Stop in a moment."""
+        self._is_leaving = True
+        self.loop.call_later(LEAVING_SECONDS, super().handle_exit_signal)
 
     async def _serve(self) -> None:
         while not self.places.take():

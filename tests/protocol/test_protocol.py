@@ -467,10 +467,7 @@ class TestUpstream:
             server.wait_until_ready(workers=workers + 2)
             time.sleep(IDLE_SECONDS + 0.5)  # until the old workers have closed their connections
         assert len(answers) > 300
-        assert {answer.status for answer in answers} <= {200, 400, 503}
-        lost = [answer for answer in answers if answer.status == 503]
-        assert len(lost) <= 1, "an addition on a connection that an old worker closes at that moment"
-        assert [answer.headers["Retry-After"] for answer in lost] == ["2"] * len(lost)
+        assert {answer.status for answer in answers} <= {200, 400}
 
 
 def say_nothing(connection: socket.socket) -> None:
