@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from html import escape
+from pathlib import Path
 from typing import Any
 
 from benchmarks.load import Figures
@@ -22,15 +23,19 @@ LINE, BAR, WIDTH, LEFT, RIGHT = 18, 12, 860, 230, 90
 
 def main() -> None:
     """Write the page and the chart."""
-    lines: list[str] = []
-    for name in ("requests", "sizes", "pages"):
-        file = RESULTS / f"{name}.json"
-        if file.exists():
-            lines += section(json.loads(file.read_text(encoding="utf-8")))
-    text = "\n".join(lines) + "\n\n"
-    PAGE.write_text(FILLED.sub(lambda _: text, PAGE.read_text(encoding="utf-8")), encoding="utf-8")
-    rounds = _rounds(json.loads((RESULTS / "requests.json").read_text(encoding="utf-8")))
-    CHART.write_text("\n".join(chart(rounds)) + "\n", encoding="utf-8")
+    for file, text in filled().items():
+        file.write_text(text, encoding="utf-8")
+
+
+def filled() -> dict[Path, str]:
+    """Return the page and the chart with the figures, by their files."""
+    files = [RESULTS / f"{name}.json" for name in ("requests", "sizes", "pages")]
+    results = [json.loads(file.read_text(encoding="utf-8")) for file in files]
+    text = "\n".join(line for result in results for line in section(result)) + "\n\n"
+    return {
+        PAGE: FILLED.sub(lambda _: text, PAGE.read_text(encoding="utf-8")),
+        CHART: "\n".join(chart(_rounds(results[0]))) + "\n",
+    }
 
 
 def section(result: Mapping[str, Any]) -> Iterator[str]:

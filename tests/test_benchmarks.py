@@ -120,7 +120,12 @@ def test_the_report_shows_each_server_and_how_far_the_goal_is() -> None:
     assert ["plain DRF", *compared, "0.10 (0.10–0.10)", "0.13"] in rows  # noqa: RUF001
     assert ["plain DRF", *compared, "0.40 (0.40–0.40)", "0.3"] in rows  # noqa: RUF001
     assert ["floor: pgbench", "9,000", "50", "0", "50", "", "", "1", "2.00 (2.00–2.00)", ""] in rows  # noqa: RUF001
+
+
+def test_the_page_and_the_chart_show_the_last_results() -> None:
     assert report.FILLED.search(report.PAGE.read_text(encoding="utf-8"))
+    for file, text in report.filled().items():
+        assert file.read_text(encoding="utf-8") == text, f"{file.name} is older than the results: run make bench-report"
 
 
 def test_the_chart_has_a_bar_for_each_part_of_each_server() -> None:
