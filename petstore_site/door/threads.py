@@ -4,7 +4,7 @@ import asyncio
 import time
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AsyncExitStack, closing
+from contextlib import AsyncExitStack, ExitStack, closing
 from typing import Any, Protocol
 
 from django.db import connections
@@ -36,6 +36,12 @@ QUEUE_SECONDS = 4
 MOST_WAITING = 256
 """Requests."""
 
+PAGE_SECONDS = 1
+"""After this the next page of the back office begins, if the one before it is not done.
+
+They are made one by one: together they would take longer, and lists that need the interpreter would wait for each.
+"""
+
 DEADLINE = 6.5
 """Seconds after which a request that has not begun its response is given up."""
 
@@ -64,7 +70,9 @@ class Threads:
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix="django")
         self._room = asyncio.Semaphore(threads)
         self._room_to_write = asyncio.Semaphore(max(1, threads - 1))
+        self._room_for_page = asyncio.Semaphore(1)
         self._queue = Queue(threads)
+        self._queue_of_pages = Queue(1)
         self._running = 0
         self._will_observe = False
 
@@ -77,14 +85,18 @@ class Threads:
 
     async def _enter(self, environ: Environ) -> Callable[[], None]:
         """Wait for a thread; return what is to be called when the request is done."""
+        writes = environ["REQUEST_METHOD"] not in SAFE_METHODS
+        is_page = environ["PATH_INFO"].startswith("/admin/") and not writes
+        queue = self._queue_of_pages if is_page else self._queue
         left = seconds_left(environ)
-        if left <= 0 or self._queue.waiting >= MOST_WAITING:
+        if left <= 0 or queue.waiting >= MOST_WAITING:
             raise BusyError
-        self._queue.admit()
+        queue.admit()
         self._observe_soon()
-        rooms = [self._room] if environ["REQUEST_METHOD"] in SAFE_METHODS else [self._room_to_write, self._room]
+        before = [self._room_to_write] if writes else [self._room_for_page] if is_page else []
+        rooms = [*before, self._room]
         try:
-            with self._queue:
+            with queue:
                 async with within(min(QUEUE_SECONDS, left), *rooms), AsyncExitStack() as entered:
                     for room in rooms:
                         await entered.enter_async_context(room)
@@ -93,11 +105,16 @@ class Threads:
             raise BusyError from None
         self._running += 1
         begun = time.monotonic()
+        turn, stay = ExitStack(), ExitStack()
+        turn.callback(lambda: queue.learn(time.monotonic() - begun))
+        for room in rooms:
+            (turn if room is self._room_for_page else stay).callback(room.release)
+        if is_page:
+            asyncio.get_running_loop().call_later(PAGE_SECONDS, turn.close)
 
         def leave() -> None:
-            self._queue.learn(time.monotonic() - begun)
-            for room in rooms:
-                room.release()
+            turn.close()
+            stay.close()
             self._running -= 1
             self._observe_soon()
 
@@ -110,7 +127,7 @@ class Threads:
 
     def _observe(self) -> None:
         self._will_observe = False
-        metrics.observe_threads(in_use=self._running, waiting=self._queue.waiting)
+        metrics.observe_threads(in_use=self._running, waiting=self._queue.waiting + self._queue_of_pages.waiting)
 
 
 def seconds_left(environ: Environ) -> float:

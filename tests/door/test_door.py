@@ -245,17 +245,79 @@ class TestThreads:
 
         assert asyncio.run(three()) == [200, 503, 200]
 
-    def test_the_metrics_soon_say_how_many_run_and_wait(
+    def test_pages_of_the_back_office_are_made_one_by_one(
         self, application: Application, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """The next begins when one is done, or has run for a while."""
+        monkeypatch.setattr(threads, "PAGE_SECONDS", 0.4)
+        called = mock.Mock(side_effect=application)
+
+        async def all_begun() -> list[int]:
+            door = Door(called, 4)
+            await asyncio.gather(ask(door, scope("/admin/")), ask(door, scope("/admin/")))
+            await asyncio.sleep(0.5)  # what is done does not end its turn again
+            begun = [called.call_count]
+            pages = [
+                asyncio.ensure_future(ask(door, scope("/admin/wait", method))) for method in ("GET", "HEAD", "GET")
+            ]
+            await asyncio.sleep(0.2)
+            begun.append(called.call_count)
+            await ask(door, scope("/v1/pets"))
+            begun.append(called.call_count)
+            for _ in range(2):
+                await asyncio.sleep(0.4)
+                begun.append(called.call_count)
+            application.go.set()
+            assert [each.status for each in await asyncio.gather(*pages)] == [200, 200, 200]
+            return begun
+
+        assert asyncio.run(all_begun()) == [2, 3, 4, 5, 6]
+
+    @pytest.mark.parametrize("methods", [("GET", "POST"), ("POST", "GET")])
+    def test_a_form_and_a_page_do_not_wait_for_each_other(
+        self, application: Application, methods: tuple[str, str]
+    ) -> None:
+        """A form may take long, as an import and a sign-in do."""
+
+        async def both() -> Got:
+            door = Door(application, 2)
+            first = asyncio.ensure_future(ask(door, scope("/admin/wait", methods[0])))
+            await asyncio.sleep(0.05)
+            second = await asyncio.wait_for(ask(door, scope("/admin/", methods[1])), 0.5)
+            application.go.set()
+            await first
+            return second
+
+        assert asyncio.run(both()).status == 200
+
+    def test_pages_that_wait_are_no_queue_for_others(
+        self, application: Application, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(threads, "MOST_WAITING", 2)
+
+        async def all_asked() -> list[int]:
+            door = Door(application, 4)
+            pages = [asyncio.ensure_future(ask(door, scope("/admin/wait"))) for _ in range(3)]
+            await asyncio.sleep(0.05)
+            others = [(await ask(door, scope(path))).status for path in ("/v1/pets", "/admin/")]
+            application.go.set()
+            await asyncio.gather(*pages)
+            return others
+
+        assert asyncio.run(all_asked()) == [200, 503]
+
+    @pytest.mark.parametrize("path", ["/v1/wait", "/admin/wait"])
+    def test_the_metrics_soon_say_how_many_run_and_wait(
+        self, application: Application, monkeypatch: pytest.MonkeyPatch, path: str
     ) -> None:
         said: list[dict[str, int]] = []
         monkeypatch.setattr(metrics, "observe_threads", lambda **counts: said.append(counts))
 
         async def three_and_one_later() -> None:
             door = Door(application, 1)
-            asked = [asyncio.ensure_future(ask(door, scope("/v1/wait"))) for _ in range(3)]
+            asked = [asyncio.ensure_future(ask(door, scope(path))) for _ in range(3)]
             await asyncio.sleep(0.3)
-            asked.append(asyncio.ensure_future(ask(door, scope("/v1/wait"))))
+            asked.append(asyncio.ensure_future(ask(door, scope(path))))
             await asyncio.sleep(0.3)
             application.go.set()
             await asyncio.gather(*asked)

@@ -71,17 +71,12 @@ def program(name: str) -> str:
 
 
 @contextmanager
-def running_nginx(*upstreams: int, pages: int | None = None) -> Iterator[Nginx]:
-    """Run nginx before the gunicorns on these ports for the block; it must stop cleanly.
-
-    With `pages`, the gunicorn on that port makes the pages, as docs/scaling.md says.
-    """
+def running_nginx(*upstreams: int) -> Iterator[Nginx]:
+    """Run nginx before the gunicorns on these ports for the block; it must stop cleanly."""
     path = program("nginx")
     with tempfile.TemporaryDirectory(prefix="petstore-nginx-") as name:
         nginx = Nginx(free_port(), free_port(), free_port(), free_port(), Path(name))
         _write_files(nginx, upstreams)
-        if pages:
-            _set_apart(nginx.folder / "petstore", pages)
         command = [path, "-c", f"{name}/nginx.conf", "-e", f"{name}/error.log"]
         with (nginx.folder / "output").open("wb") as output:
             process = subprocess.Popen(command, stdout=output, stderr=output)
@@ -123,15 +118,6 @@ def _write_files(nginx: Nginx, upstreams: tuple[int, ...]) -> None:
         "client_body_timeout   10s": "client_body_timeout 1s",
     }
     (folder / "petstore" / "hasty.conf").write_text(_replaced("service.conf", hasty))
-
-
-def _set_apart(files: Path, port: int) -> None:
-    """Change the files as docs/scaling.md says."""
-    text = (ROOT / "docs" / "scaling.md").read_text()
-    more = text.partition("```nginx\n")[2].partition("```")[0].replace("127.0.0.1:8001", f"127.0.0.1:{port}")
-    (files / "petstore.conf").write_text((files / "petstore.conf").read_text() + more)
-    proxy = {"proxy_pass         http://petstore;": "proxy_pass http://$petstore_instances;"}
-    (files / "service.conf").write_text(_replaced("service.conf", proxy))
 
 
 def _replaced(name: str, replacements: dict[str, str]) -> str:

@@ -13,7 +13,6 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -413,16 +412,6 @@ class TestUpstream:
             assert (answer.error(), answer.headers["Retry-After"]) == (UNAVAILABLE, "2")
         until(lambda: exchange(nginx.plain, request("/livez"))[0].status == 200)
 
-    def test_pages_can_have_an_instance_of_their_own(self) -> None:
-        made_by = {
-            "api": ["/v1/pets?cursor=a%2Fb", "/%76%31/pets/1"],
-            "pages": ["/", "/admin/pets/pet/?q=a%20b", "/v1", "/v10/", "/livez"],
-        }
-        expected = [f"{name} {path}" for name, paths in made_by.items() for path in paths]
-        with echo("api") as api, echo("pages") as pages, running_nginx(api, pages=pages) as nginx:
-            seen = [exchange(nginx.plain, request(each.split()[1]))[0].body.decode() for each in expected]
-        assert seen == expected
-
     def test_an_answer_cut_short_is_503(self) -> None:
         with socket.create_server(("127.0.0.1", 0)) as broken, running_nginx_before(broken) as nginx:
             (answer,) = exchange(nginx.plain, request("/v1/pets", "Content-Length: 0", method="POST"))
@@ -473,28 +462,6 @@ class TestUpstream:
 def say_nothing(connection: socket.socket) -> None:
     """Read a request and send no response."""
     connection.recv(1000)
-
-
-@contextmanager
-def echo(name: str) -> Iterator[int]:
-    """Run a server that responds with its name and the address that was requested; yield its port."""
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            body = f"{name} {self.path}".encode()
-            self.send_response(200)
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-
-        def log_message(self, *_: object) -> None: ...
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        yield server.server_port
-        server.shutdown()
-        thread.join()
 
 
 def once(received: list[str]) -> Callable[[socket.socket], None]:
