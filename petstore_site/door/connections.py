@@ -40,33 +40,30 @@ class Connections:
         self._idle: list[Listening] = []
         self.queue = Queue(most)
 
-    async def run(self, steps: Steps, left: float = math.inf) -> list[Row]:
-        """Run the statements and return the rows, in the seconds that are left.
+    async def run(self, steps: Steps, latest: float = math.inf) -> list[Row]:
+        """Run the statements and return the rows, by the time `latest` of `time.perf_counter`.
 
         Raises `BusyError` if no connection becomes free in time, and Django's `OperationalError`, whatever fails.
         """
-        if left <= 0:
+        if latest <= time.perf_counter():
             raise BusyError
-        asked = time.monotonic()
         try:
             with self.queue:
-                async with within(min(WAIT_SECONDS, left), self._room):
+                async with within(WAIT_SECONDS, latest, self._room):
                     await self._room.acquire()
         except TimeoutError:
             raise BusyError from None
-        begun = time.monotonic()
+        begun = time.perf_counter()
         try:
-            return await self._run(steps, min(self._seconds, left - (begun - asked)))
+            return await self._run(steps, min(begun + self._seconds, latest))
         finally:
-            self.queue.learn(time.monotonic() - begun)
+            self.queue.learn(time.perf_counter() - begun)
             self._room.release()
 
-    async def _run(self, steps: Steps, seconds: float) -> list[Row]:
-        loop = asyncio.get_running_loop()
-        latest = loop.time() + seconds
+    async def _run(self, steps: Steps, latest: float) -> list[Row]:
         used = await self._connection(latest)
         # Not a timeout of the task: the query is to fail like one whose connection breaks, which `committing` knows.
-        deadline = loop.call_at(latest, self._cut_off, used)
+        deadline = asyncio.get_running_loop().call_later(latest - time.perf_counter(), self._cut_off, used)
         try:
             with committing() if self._commits else nullcontext():
                 rows = await _rows(steps, used)
@@ -79,7 +76,7 @@ class Connections:
         return rows
 
     async def _connection(self, latest: float) -> Listening:
-        """Return one that no one else uses, by the time `latest` of the event loop."""
+        """Return one that no one else uses."""
         while self._idle:
             kept = self._idle.pop()
             if not has_ended(kept):
@@ -88,7 +85,7 @@ class Connections:
         if not breaker.allows():
             raise OperationalError
         try:
-            async with asyncio.timeout_at(latest):  # psycopg's has none for the name of the server
+            async with asyncio.timeout(latest - time.perf_counter()):  # psycopg's has none for the name of the server
                 opened = await Listening.connect(autocommit=True, **_parameters())
         except (Error, TimeoutError) as error:
             _fail()

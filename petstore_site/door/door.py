@@ -20,7 +20,7 @@ from petstore_site.apikeys.lookup import CachedKey
 from petstore_site.door.bodies import Receive, read_body
 from petstore_site.door.environ import Environ, Scope, environ_of
 from petstore_site.door.queue import BusyError
-from petstore_site.door.threads import Head, LateError, Threads, seconds_left
+from petstore_site.door.threads import DEADLINE, Head, LateError, Threads
 from petstore_site.observing import STARTED, Later, Seen, observe, request_id
 from petstore_site.plain.additions import PlainAdditions, UnknownOutcomeError
 from petstore_site.plain.reads import PlainReads
@@ -84,7 +84,7 @@ class InLoop:
 
     async def run(self, steps: Steps, environ: Environ) -> list[Row]:
         """Return the rows."""
-        return await self._run(steps, seconds_left(environ))
+        return await self._run(steps, environ[STARTED] + DEADLINE)
 
 
 class Door:

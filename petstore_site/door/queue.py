@@ -1,6 +1,7 @@
 """The queue before a few places, threads or connections: who comes is rejected at once if the wait would be long."""
 
 import asyncio
+import time
 from contextlib import AbstractAsyncContextManager, nullcontext
 from typing import Any
 
@@ -40,6 +41,11 @@ class Queue:
         self._average_seconds += WEIGHT * (seconds - self._average_seconds)
 
 
-def within(seconds: float, *rooms: asyncio.Semaphore) -> AbstractAsyncContextManager[Any]:
-    """Return what raises `TimeoutError` after so many seconds; nothing if all rooms are free, since it takes time."""
-    return asyncio.timeout(seconds) if any(room.locked() for room in rooms) else nullcontext()
+def within(seconds: float, latest: float, *rooms: asyncio.Semaphore) -> AbstractAsyncContextManager[Any]:
+    """Return what raises `TimeoutError` after so many seconds, or at the time `latest` of `time.perf_counter`.
+
+    That takes time, so it does nothing if all rooms are free.
+    """
+    if any(room.locked() for room in rooms):
+        return asyncio.timeout(min(seconds, latest - time.perf_counter()))
+    return nullcontext()

@@ -79,7 +79,7 @@ class Threads:
     async def respond(self, environ: Environ, send: Send) -> None:
         """Send the response of the application; raises `BusyError` or `LateError` if nothing was sent."""
         leave = await self._enter(environ)
-        job = Job(self._application, environ, send, leave, seconds=seconds_left(environ))
+        job = Job(self._application, environ, send, leave, seconds=_latest(environ) - time.perf_counter())
         self._pool.submit(job.run)
         await send(*await job.wait(), more=False)
 
@@ -88,8 +88,8 @@ class Threads:
         writes = environ["REQUEST_METHOD"] not in SAFE_METHODS
         is_page = environ["PATH_INFO"].startswith("/admin/") and not writes
         queue = self._queue_of_pages if is_page else self._queue
-        left = seconds_left(environ)
-        if left <= 0 or queue.waiting >= MOST_WAITING:
+        latest = _latest(environ)
+        if latest <= time.perf_counter() or queue.waiting >= MOST_WAITING:
             raise BusyError
         queue.admit()
         self._observe_soon()
@@ -97,7 +97,7 @@ class Threads:
         rooms = [*before, self._room]
         try:
             with queue:
-                async with within(min(QUEUE_SECONDS, left), *rooms), AsyncExitStack() as entered:
+                async with within(QUEUE_SECONDS, latest, *rooms), AsyncExitStack() as entered:
                     for room in rooms:
                         await entered.enter_async_context(room)
                     entered.pop_all()
@@ -130,12 +130,11 @@ class Threads:
         metrics.observe_threads(in_use=self._running, waiting=self._queue.waiting + self._queue_of_pages.waiting)
 
 
-def seconds_left(environ: Environ) -> float:
-    """Return how long a request may still take until its deadline, which is negative after it."""
+def _latest(environ: Environ) -> float:
+    """Return the time of `time.perf_counter` at which a request is given up."""
     is_form = environ["PATH_INFO"].startswith("/admin/") and environ["REQUEST_METHOD"] == "POST"
-    deadline = FORM_DEADLINE if is_form else DEADLINE
-    seconds: float = deadline - (time.perf_counter() - environ[STARTED])
-    return seconds
+    latest: float = environ[STARTED] + (FORM_DEADLINE if is_form else DEADLINE)
+    return latest
 
 
 class Job:

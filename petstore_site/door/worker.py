@@ -96,9 +96,6 @@ class Protocol(ASGIProtocol):  # type: ignore[misc]  # gunicorn has no types
             receiver._body_wait_expired = True  # noqa: SLF001
             receiver._wake_waiter()  # noqa: SLF001
 
-    def _will_close(self, *response: Any) -> bool:
-        return self.worker.is_leaving() or bool(super()._will_close(*response))
-
     def _is_websocket_upgrade(self, _request: Any) -> bool:
         return False
 
@@ -135,6 +132,10 @@ def _error(code: Any, request_id: str) -> bytes:
     return "\r\n".join((*head, "", "")).encode() + body
 
 
+def _always(*_response: object) -> bool:
+    return True
+
+
 gasgi.ASGIProtocol = Protocol  # gunicorn has no setting for it
 
 
@@ -159,20 +160,21 @@ class Worker(gasgi.ASGIWorker):  # type: ignore[misc]
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
         self.protocols: set[Protocol] = set()
+        self._is_leaving = False
         self._most_requests: int = self.max_requests  # type: ignore[has-type]
         self.max_requests = sys.maxsize
-        self._is_leaving = False
 
-    def is_leaving(self) -> bool:
-        """Return whether the worker is to stop, as it is after `max_requests`."""
+    def notify(self) -> None:
+        """Say each second that the worker runs, and stop it after `max_requests`."""
+        super().notify()
         if self.nr >= self._most_requests and not self._is_leaving:
             self.log.info("Worker stops after %d requests.", self.nr)
             self.handle_exit_signal()
-        return self._is_leaving
 
     def handle_exit_signal(self) -> None:
-        """Stop in a moment."""
+        """Stop in a moment; until then, each response says that its connection ends."""
         self._is_leaving = True
+        Protocol._will_close = _always  # noqa: SLF001
         self.loop.call_later(LEAVING_SECONDS, super().handle_exit_signal)
 
     async def _serve(self) -> None:
