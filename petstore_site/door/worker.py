@@ -143,9 +143,9 @@ LAST_SECONDS = 0.05
 """How long a worker waits after its last response, which is logged and counted a moment later."""
 
 LEAVING_SECONDS = 0.1
-"""How long a worker that is to stop only announces with each response that the connection ends.
+"""How long a worker announces with each response that the connection ends, before it stops.
 
-gunicorn closes connections at once then, those too whose client was promised that it can send another request.
+When it stops, gunicorn closes connections at once, even if the last response said that they stay open.
 """
 
 PLACE_SECONDS = 0.05
