@@ -2,7 +2,7 @@
 
 import hmac
 from collections.abc import Mapping
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from hashlib import sha256
 from urllib.parse import urlencode
 
@@ -24,9 +24,16 @@ class CursorSigner(Signer):
 
     def signature(self, value: str | bytes, key: str | bytes | None = None) -> str:
         """Return the signature that Django's class returns."""
-        signature = _keyed(force_bytes(self.salt), force_bytes(key or self.key)).copy()
+        signature = (self._keyed_by(key) if key and key != self.key else self._keyed).copy()
         signature.update(force_bytes(value))
         return b64_encode(signature.digest()).decode()
+
+    @cached_property
+    def _keyed(self) -> hmac.HMAC:
+        return self._keyed_by(self.key)
+
+    def _keyed_by(self, key: str | bytes) -> hmac.HMAC:
+        return hmac.new(sha256(force_bytes(self.salt) + b"signer" + force_bytes(key)).digest(), digestmod=sha256)
 
 
 def signer_for(path: str, chosen: Mapping[str, str]) -> CursorSigner:
@@ -37,8 +44,3 @@ def signer_for(path: str, chosen: Mapping[str, str]) -> CursorSigner:
 @lru_cache(maxsize=64)
 def _made(path: str, chosen: tuple[tuple[str, str], ...], key: str, fallbacks: tuple[str, ...]) -> CursorSigner:
     return CursorSigner(key=key, fallback_keys=list(fallbacks), sep=".", salt=f"{path}?{urlencode(chosen)}")
-
-
-@lru_cache(maxsize=64)
-def _keyed(salt: bytes, secret: bytes) -> hmac.HMAC:
-    return hmac.new(sha256(salt + b"signer" + secret).digest(), digestmod=sha256)
