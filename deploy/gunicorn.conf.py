@@ -87,6 +87,7 @@ graceful_timeout = 10
 asgi_disconnect_grace_period = 8  # longer than any request: one whose caller is gone is ended and logged like others
 keepalive = 75  # longer than a proxy's (60 s by default): the proxy must be the one that closes
 
+http_parser = "python"  # even if gunicorn_h1c is installed, whose errors are others
 limit_request_line = 4094
 limit_request_fields = 50
 control_socket_disable = True
