@@ -120,7 +120,7 @@ class TestWhatIsRecorded:
 
     def test_nothing_of_header_query_or_body(self) -> None:
         key = APIKeyFactory()
-        guess = f"{key.secret[:-1]}x"
+        guess = key.secret[:-1] + ("y" if key.secret.endswith("x") else "x")
         api = ApiClient(key.secret)
         api.get(f"/v1/pets?limit=hidden-query&cursor={key.secret}")
         api.post("/v1/pets", {"name": "", "categoryId": "hidden-body", key.secret: "x"})
