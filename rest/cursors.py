@@ -12,7 +12,7 @@ from django.utils.encoding import force_bytes
 
 
 class CursorSigner(Signer):
-    """Django's `Signer`, which keeps the keys that it derives: signing took a tenth of a list."""
+    """Django's `Signer`, which keeps the key that it derives: signing took a tenth of a list."""
 
     def sign_id(self, pk: int) -> str:
         """Return what `sign_object` returns for a number."""

@@ -78,17 +78,17 @@ class Threads:
 
     async def respond(self, environ: Environ, send: Send) -> None:
         """Send the response of the application; raises `BusyError` or `LateError` if nothing was sent."""
-        leave = await self._enter(environ)
-        job = Job(self._application, environ, send, leave, seconds=_latest(environ) - time.perf_counter())
+        latest = _latest(environ)
+        leave = await self._enter(environ, latest)
+        job = Job(self._application, environ, send, leave, seconds=latest - time.perf_counter())
         self._pool.submit(job.run)
         await send(*await job.wait(), more=False)
 
-    async def _enter(self, environ: Environ) -> Callable[[], None]:
-        """Wait for a thread; return what is to be called when the request is done."""
+    async def _enter(self, environ: Environ, latest: float) -> Callable[[], None]:
+        """Wait for a thread until `latest`; return what is to be called when the request is done."""
         writes = environ["REQUEST_METHOD"] not in SAFE_METHODS
         is_page = environ["PATH_INFO"].startswith("/admin/") and not writes
         queue = self._queue_of_pages if is_page else self._queue
-        latest = _latest(environ)
         if latest <= time.perf_counter() or queue.waiting >= MOST_WAITING:
             raise BusyError
         queue.admit()
@@ -105,16 +105,17 @@ class Threads:
             raise BusyError from None
         self._running += 1
         begun = time.monotonic()
-        turn, stay = ExitStack(), ExitStack()
+        turn = ExitStack()
         turn.callback(lambda: queue.learn(time.monotonic() - begun))
-        for room in rooms:
-            (turn if room is self._room_for_page else stay).callback(room.release)
         if is_page:
+            rooms.remove(self._room_for_page)
+            turn.callback(self._room_for_page.release)
             asyncio.get_running_loop().call_later(PAGE_SECONDS, turn.close)
 
         def leave() -> None:
             turn.close()
-            stay.close()
+            for room in rooms:
+                room.release()
             self._running -= 1
             self._observe_soon()
 

@@ -160,20 +160,18 @@ class Worker(gasgi.ASGIWorker):  # type: ignore[misc]
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
         self.protocols: set[Protocol] = set()
-        self._is_leaving = False
         self._most_requests: int = self.max_requests  # type: ignore[has-type]
         self.max_requests = sys.maxsize
 
     def notify(self) -> None:
         """Say each second that the worker runs, and stop it after `max_requests`."""
         super().notify()
-        if self.nr >= self._most_requests and not self._is_leaving:
+        if self.nr >= self._most_requests:
             self.log.info("Worker stops after %d requests.", self.nr)
             self.handle_exit_signal()
 
     def handle_exit_signal(self) -> None:
         """Stop in a moment; until then, each response says that its connection ends."""
-        self._is_leaving = True
         Protocol._will_close = _always  # noqa: SLF001
         self.loop.call_later(LEAVING_SECONDS, super().handle_exit_signal)
 

@@ -124,7 +124,7 @@ class TestConnections:
         using(1, broken)
 
     def test_one_to_which_nobody_listens_is_cut_off_too(self) -> None:
-        async def unheard(connections: Any) -> list[Row]:
+        async def cut_off(connections: Any) -> list[Row]:
             rows: list[Row] = await connections.run(pid())
             raw = connections._idle[0]
             running = asyncio.create_task(connections.run(asked("SELECT pg_sleep(30)")))
@@ -134,7 +134,7 @@ class TestConnections:
                 await asyncio.wait_for(running, 2)
             return rows
 
-        using(1, unheard, seconds=0.3)
+        using(1, cut_off, seconds=0.3)
 
     def test_a_statement_that_the_socket_does_not_take_at_once(self) -> None:
         async def long(connections: Any) -> list[Row]:

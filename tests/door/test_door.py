@@ -344,13 +344,7 @@ class TestThreads:
 
 def _environ(started: float) -> dict[str, Any]:
     """Return a request that waits in the application, and began at this time."""
-    return {
-        "REQUEST_METHOD": "GET",
-        "PATH_INFO": "/v1/wait",
-        "QUERY_STRING": "",
-        "wsgi.input": BytesIO(),
-        STARTED: started,
-    }
+    return environ_of(scope("/v1/wait")) | {STARTED: started}
 
 
 def test_an_addition_that_may_be_done_is_for_no_thread(
