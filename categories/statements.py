@@ -1,18 +1,19 @@
 """The statements behind every read of categories, written once."""
 
 from collections.abc import Mapping
+from typing import Any
 
-from rest.statements import Steps
+from rest.statements import Row, Statement, Steps
 
 LIST = 'SELECT "id", "name" FROM "categories_category" WHERE "id" <= %(newest)s ORDER BY "id" DESC LIMIT '
 ONE = 'SELECT "id", "name" FROM "categories_category" WHERE "id" = %(id)s'
 
 
-def page(_vendor: str, _chosen: Mapping[str, str], newest: int, count: int) -> Steps:
+def page(_vendor: str, _chosen: Mapping[str, Any], newest: int, count: int) -> Steps[list[Row]]:
     """Return the first `count` categories with an ID of at most `newest`, newest first."""
-    return (yield f"{LIST}{count}", {"newest": newest})
+    return (yield Statement(f"{LIST}{count}", {"newest": newest}))  # type: ignore[no-any-return]
 
 
-def one(pk: int) -> Steps:
+def one(pk: int) -> Steps[list[Row]]:
     """Return the category with this ID, or nothing."""
-    return (yield ONE, {"id": pk})
+    return (yield Statement(ONE, {"id": pk}))  # type: ignore[no-any-return]

@@ -1,1 +1,1 @@
-"""Retrying a POST safely: the table of responses already given, and the view mixin that uses it."""
+"""Retrying a POST safely: the table of stored responses, and what makes an operation use it."""

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from pets.columns import CATEGORY, SHOWN, each
-from rest.statements import Steps
+from rest.statements import Row, Statement, Steps, Transaction
 
 SET = ", ".join(f'"{column.name}"' for column in SHOWN)
 COLUMNS = f'"id", {SET}'
@@ -58,36 +58,40 @@ ADD = f'WITH "animal" AS ({ADDED} *) {HISTORY} "animal" RETURNING "id"'
 """Adds an animal to a category, if there is one with this ID, and the first row of its history: in one round trip."""
 
 
-def add(vendor: str, values: Mapping[str, Any]) -> Steps:
+def add(vendor: str, values: Mapping[str, Any]) -> Steps[list[Row]]:
     """Add an animal with its history, and return its ID, or nothing if its category is missing.
 
     `values` are those of its columns, and `now`, `actor` and `request_id` for the history. SQLite needs two statements.
     """
     if vendor == "postgresql":
-        return (yield ADD, values)
-    added = yield f'{ADDED} "id"', values
+        return (yield Statement(ADD, values, commits=True))  # type: ignore[no-any-return]
+    return (yield Transaction(_add_in_two(values)))  # type: ignore[no-any-return]
+
+
+def _add_in_two(values: Mapping[str, Any]) -> Steps[list[Row]]:
+    added: list[Row] = yield Statement(f'{ADDED} "id"', values)
     for (pk,) in added:
-        yield f'{HISTORY} "pets_pet" WHERE "id" = %(id)s', {**values, "id": pk}
+        yield Statement(f'{HISTORY} "pets_pet" WHERE "id" = %(id)s', {**values, "id": pk})
     return added
 
 
-def page(vendor: str, chosen: Mapping[str, str], newest: int, count: int) -> Steps:
+def page(vendor: str, chosen: Mapping[str, Any], newest: int, count: int) -> Steps[list[Row]]:
     """Return the first `count` animals with an ID of at most `newest`, newest first, without those being written.
 
     On PostgreSQL a row may have one column more.
     """
     by_status = "status" in chosen
     values: dict[str, Any] = {"newest": newest, **chosen}
-    rows = yield f"{LISTS[vendor, by_status]}{count}", values
+    rows: list[Row] = yield Statement(f"{LISTS[vendor, by_status]}{count}", values)
     if vendor != "postgresql":
         return rows
-    last_hidden = rows[0][-1] if rows else (yield f"SELECT {LAST_HIDDEN}", {})[0][0]
+    last_hidden = rows[0][-1] if rows else (yield Statement(f"SELECT {LAST_HIDDEN}", {}))[0][0]
     if last_hidden is None or last_hidden >= newest:
         return rows
-    after = yield f"{BEHIND[by_status]}{count}", values | {"hidden": last_hidden}
+    after = yield Statement(f"{BEHIND[by_status]}{count}", values | {"hidden": last_hidden})
     return [*after, *rows][:count]
 
 
-def one(pk: int) -> Steps:
+def one(pk: int) -> Steps[list[Row]]:
     """Return the animal with this ID, or nothing."""
-    return (yield ONE, {"id": pk})
+    return (yield Statement(ONE, {"id": pk}))  # type: ignore[no-any-return]

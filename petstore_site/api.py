@@ -1,34 +1,23 @@
-"""The short way of a request under /v1: no session, no form, no page."""
+"""Django's way of a request under /v1: no session, no form, no page. The event loop's way is `door/adapter.py`."""
 
 import time
 from collections.abc import Callable
-from io import BytesIO
 from typing import Any
 
-from csp.middleware import CSPMiddleware
+from corsheaders.middleware import CorsMiddleware
 from django.conf import settings
 from django.core.handlers.exception import response_for_exception
-from django.core.handlers.wsgi import WSGIRequest
 from django.db import connection
 from django.http import HttpRequest, HttpResponse
-from django.http.response import HttpResponseBase
-from django.middleware.clickjacking import XFrameOptionsMiddleware
-from django.middleware.security import SecurityMiddleware
+from django.http.response import HttpResponseBase, ResponseHeaders
 from django.urls import ResolverMatch, resolve
 
-from petstore_site.apikeys.notices import expiration_headers
 from petstore_site.public import error_pages
 from rest import database_errors
-from rest.api import (
-    PreflightMiddleware,
-    deprecation_headers,
-    is_api,
-    make_private,
-    origin,
-    prepare,
-    respond_to_options,
-)
-from rest.limits import rate_limit_headers
+from rest.limits import what_is_left
+from rest.requests import Request, request_of
+from rest.responses import Finish
+from rest.routes import Route, is_api, route_of
 
 GetResponse = Callable[[HttpRequest], HttpResponse]
 
@@ -45,75 +34,60 @@ class APIMiddleware:
     def __init__(self, get_response: GetResponse) -> None:
         """Take the next layer, which is for pages."""
         self.pages = get_response
-        self.fixed = {secure: fixed_headers(secure=secure) for secure in (False, True)}
-        self.api: Any = PreflightMiddleware(_respond) if settings.CORS_ALLOWED_ORIGINS else _respond
+        finish = Finish()
+        self.respond = with_cors(lambda request: finished(finish, request_of(request.META), _respond(request)))
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         """Return a response with everything that one under /v1 has."""
         if not is_api(request.path_info):
             return self.pages(request)
-        response: HttpResponse = self.api(request)
-        for name, value in self.fixed[request.is_secure()].items():
-            response.headers[name] = value
-        if request.method == "HEAD":
-            response.content = b""
+        response: HttpResponse = self.respond(request)
         return response
 
 
-def fixed_headers(*, secure: bool) -> dict[str, str]:
-    """Return the headers that every response has, pages too: they depend on the scheme only."""
-    scheme = "https" if secure else "http"
-    request = WSGIRequest({"REQUEST_METHOD": "GET", "wsgi.url_scheme": scheme, "wsgi.input": BytesIO()})
-    response = HttpResponse()
-    del response.headers["Content-Type"]
-    layers: list[Any] = [XFrameOptionsMiddleware, CSPMiddleware, SecurityMiddleware]
-    for layer in layers:
-        layer(lambda _request: response).process_response(request, response)
-    return dict(response.headers)
+def with_cors(get_response: GetResponse) -> Any:
+    """Return what adds the CORS headers, if they are set."""
+    return Preflight(get_response) if settings.CORS_ALLOWED_ORIGINS else get_response
 
 
-def finish(request: HttpRequest, response: HttpResponse) -> HttpResponse:
-    """Give a response that was made before Django everything else that one has, but for the fixed headers."""
-    if is_api(request.path_info):
-        if settings.CORS_ALLOWED_ORIGINS:
-            PreflightMiddleware(lambda _request: response)(request)
-        make_private(request, response)
-    if request.method == "HEAD":
-        response.content = b""
+class Preflight(CorsMiddleware):
+    """Add the CORS headers, and leave a preflight to `_options` like every other OPTIONS."""
+
+    def check_preflight(self, _request: HttpRequest) -> None:
+        """Return None: no response yet."""
+
+
+def finished(finish: Finish, asked: Request, response: HttpResponse) -> HttpResponse:
+    """Return Django's response with everything that one under /v1 has."""
+    if asked.key and asked.counted is None:  # rejected before it was counted
+        asked.notices = {**asked.notices, **what_is_left(asked.key).headers}
+    status, headers, body = finish(asked, response.status_code, dict(response.headers), response.content)
+    response.status_code, response.content = status, body
+    response.headers = ResponseHeaders(headers)  # in one order
     return response
 
 
 def _respond(request: HttpRequest) -> HttpResponse:
-    database_errors.reset_commit_state()
-    response = _respond_or_fail(request)
-    if database_errors.commit_unconfirmed():
-        response = error_pages.unconfirmed(request)
-    make_private(request, response)
-    for name, value in _announcements(request, response).items():
-        response.headers[name] = value
-    if response.status_code != 304:
-        response.headers["Content-Length"] = str(len(response.content))
-    return response
-
-
-def _announcements(request: HttpRequest, response: HttpResponse) -> dict[str, str]:
-    """Return the headers about the key and the route."""
-    headers = expiration_headers(request) | rate_limit_headers(request)
-    if request.resolver_match:
-        link = response.headers.get("Link", "")
-        headers |= deprecation_headers(request.resolver_match.view_name, origin(request), link)
-    return headers
-
-
-def _respond_or_fail(request: HttpRequest) -> HttpResponse:
     """Return a response, whatever fails."""
+    database_errors.reset_commit_state()
     try:
         request.get_host()  # raises for a foreign one
-        prepare(request)
+        request.META.pop("HTTP_COOKIE", None)  # the API ignores cookies
         match = request.resolver_match = resolve(request.path_info)
-        return respond_to_options(request, match.func) or _call(request, match)
+        asked = request_of(request.META)
+        asked.route = route_of(match.func, match.view_name) or Route(match.view_name)
+        asked.argument = next(iter(match.kwargs.values()), "")
+        response = _options(request, asked.route) or _call(request, match)
     except Exception as error:  # noqa: BLE001 - Django's own handler takes the rest
-        return error_pages.for_database_error(request, error) or response_for_exception(request, error)
+        response = error_pages.for_database_error(request, error) or response_for_exception(request, error)
+    return error_pages.unconfirmed(request) if database_errors.commit_unconfirmed() else response
+
+
+def _options(request: HttpRequest, route: Route) -> HttpResponse | None:
+    """Return 204 for OPTIONS on a path with operations, which needs no key, and None for everything else."""
+    if request.method != "OPTIONS" or not route.operations:
+        return None
+    return HttpResponse(status=204)
 
 
 def _call(request: HttpRequest, match: ResolverMatch) -> HttpResponse:

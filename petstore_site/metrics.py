@@ -53,6 +53,12 @@ class Metrics:
         )
         for reason in GIVEN_UP:
             self.given_up.labels(reason)
+        self.declined = Counter(
+            "petstore_requests_declined_total",
+            "Requests under /v1 that the event loop left to Django in a thread.",
+            ["route", "reason"],
+            registry=self.registry,
+        )
         self.threads_in_use = Gauge(
             "petstore_threads_in_use", "Threads that run Django.", registry=self.registry, multiprocess_mode="livesum"
         )
@@ -118,6 +124,12 @@ def count_given_up(reason: str) -> None:
     """Count a request that the door gave up; `reason` is one of `GIVEN_UP`."""
     if metrics:
         metrics.given_up.labels(reason).inc()
+
+
+def count_declined(route: str, reason: str) -> None:
+    """Count a request that the event loop left to Django; `reason` is a word of `door/adapter.py`."""
+    if metrics:
+        metrics.declined.labels(route, reason).inc()
 
 
 def observe_threads(*, in_use: int, waiting: int) -> None:

@@ -1,16 +1,17 @@
-"""For every request, pages included: an ID, a record of what became of it, and a 503 when the database fails."""
+"""For every request, pages included: an ID, an access record, and a 503 when the database fails."""
 
 import logging
-import time
 from collections.abc import Callable
 
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 
 from history.acting import begin_request
-from petstore_site.observing import STARTED, Seen, observe, request_id
+from petstore_site.observing import observe, record_of
 from petstore_site.public import error_pages
 from rest import database_errors
+from rest.requests import request_of
+from rest.routes import Route
 
 GetResponse = Callable[[HttpRequest], HttpResponse]
 
@@ -18,35 +19,22 @@ logger = logging.getLogger(__name__)
 
 
 class ObservingMiddleware:
-    """Give the request its ID (`X-Request-ID`), measure it, and say what became of it."""
+    """Give the request its ID (`X-Request-ID`), measure it, and report it."""
 
     def __init__(self, get_response: GetResponse) -> None:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        """Set `X-Request-ID`, which later layers read, and observe the response."""
-        started = request.META.get(STARTED) or time.perf_counter()
-        name = request.META["HTTP_X_REQUEST_ID"] = request_id(request.META.get("HTTP_X_REQUEST_ID", ""))
-        begin_request(name)
+        """Read the request, which later layers do by `request_of`, and observe the response."""
+        asked = request_of(request.META, request.path_info)
+        begin_request(asked.id)
         response = self.get_response(request)
-        response.headers["X-Request-ID"] = name
-        observe(_seen(name, request, response, time.perf_counter() - started))
+        response.headers["X-Request-ID"] = asked.id
+        if not asked.route.name and request.resolver_match:
+            asked.route = Route(request.resolver_match.view_name)
+        code, message = getattr(response, "error_code", ""), getattr(response, "error_message", "")
+        observe(record_of(asked, response.status_code, code, message))
         return response
-
-
-def _seen(name: str, request: HttpRequest, response: HttpResponseBase, seconds: float) -> Seen:
-    return Seen(
-        request_id=name,
-        method=request.method or "",
-        path=request.path,
-        route=request.resolver_match.view_name if request.resolver_match else "",
-        status=response.status_code,
-        seconds=seconds,
-        code=getattr(response, "error_code", ""),
-        message=getattr(response, "error_message", ""),
-        key=getattr(request, "auth", None),
-        known_key=getattr(request, "known_key", None),
-    )
 
 
 class HeadMiddleware:

@@ -1,9 +1,8 @@
-"""What became of each request, said once: to the log, the metrics, the use of the key, and the request desk."""
+"""Report each request once: to the log, the metrics, the use of its key, and the request desk."""
 
 import asyncio
 import logging
-import re
-from random import getrandbits
+import time
 from typing import NamedTuple
 
 from django.utils import timezone
@@ -15,10 +14,8 @@ from petstore_site.apikeys import usage
 from petstore_site.apikeys.lookup import CachedKey
 from petstore_site.request_desk import records
 from petstore_site.request_desk.models import LONGEST_MESSAGE
-from rest.api import is_api
-
-STARTED = "petstore.started"
-"""In the environ: the reading of `time.perf_counter` when the request came, and later by the time its body took."""
+from rest.requests import STARTED, Request
+from rest.routes import is_api
 
 AFTER_SECONDS = 0.01
 """How long a request may wait until it is logged and counted. A worker that ends waits longer (`door/worker.py`)."""
@@ -28,39 +25,34 @@ requests_logger = logging.getLogger("petstore.requests")
 WRITING = {"POST", "PUT", "PATCH", "DELETE"}
 
 
-class Seen(NamedTuple):
+class AccessRecord(NamedTuple):
     """A request and its response."""
 
-    request_id: str
-    method: str
-    path: str
-    route: str
-    """The route's name, empty if no route was reached."""
+    request: Request
     status: int
     seconds: float
     code: str = ""
     message: str = ""
     """Of the Error."""
-    key: CachedKey | None = None
-    """The key that was accepted."""
-    known_key: CachedKey | None = None
-    """The key that was sent, expired and revoked ones too."""
 
 
-def request_id(given: str) -> str:
-    """Return the caller's `X-Request-ID` if it is one, else a new one."""
-    return given if given and re.fullmatch(r"[A-Za-z0-9._-]{1,128}", given) else f"{getrandbits(128):032x}"
+def record_of(request: Request, status: int, code: str = "", message: str = "") -> AccessRecord:
+    """Return the record of a request that was responded to just now."""
+    return AccessRecord(request, status, time.perf_counter() - request.environ[STARTED], code, message)
 
 
-def observe(seen: Seen) -> None:
+def observe(record: AccessRecord) -> None:
     """Log and count the request; count the use of its key, and record it if support may be asked about it."""
-    _log(seen)
-    metrics.observe_request(method=seen.method, route=seen.route or "none", status=seen.status, seconds=seen.seconds)
-    if seen.key:
-        usage.count(seen.key, route=_counted(seen), status=200 if seen.status == 304 else seen.status)
-    is_good_read = records.is_good_read(seen.method, seen.status)
-    if is_api(seen.path) and (not is_good_read or _is_recorded(seen.key)):
-        records.note(_record(seen))
+    request, status = record.request, record.status
+    _log(record)
+    metrics.observe_request(
+        method=request.method, route=request.route.name or "none", status=status, seconds=record.seconds
+    )
+    if request.key:
+        usage.count(request.key, route=_counted(request), status=200 if status == 304 else status)
+    is_good_read = records.is_good_read(request.method, status)
+    if is_api(request.path) and (not is_good_read or _is_recorded(request.key)):
+        records.note(_record(record))
 
 
 class Later:
@@ -71,19 +63,19 @@ class Later:
 
     def __init__(self) -> None:
         """Start with none."""
-        self._seen: list[Seen] = []
+        self._records: list[AccessRecord] = []
 
-    def observe(self, seen: Seen) -> None:
+    def observe(self, record: AccessRecord) -> None:
         """Observe the request within `AFTER_SECONDS`."""
-        if not self._seen:
+        if not self._records:
             asyncio.get_running_loop().call_later(AFTER_SECONDS, self._observe_all)
-        self._seen.append(seen)
+        self._records.append(record)
 
     def _observe_all(self) -> None:
-        all_seen, self._seen = self._seen, []
-        for seen in all_seen:
-            begin_request(seen.request_id)
-            observe(seen)
+        due, self._records = self._records, []
+        for record in due:
+            begin_request(record.request.id)
+            observe(record)
 
 
 def _is_recorded(key: CachedKey | None) -> bool:
@@ -91,41 +83,44 @@ def _is_recorded(key: CachedKey | None) -> bool:
     return key is not None and key.recorded_until is not None and key.recorded_until > timezone.now()
 
 
-def _log(seen: Seen) -> None:
+def _log(record: AccessRecord) -> None:
     if not requests_logger.isEnabledFor(logging.INFO):
         return
-    milliseconds = round(seen.seconds * 1000, 1)
-    words = f"{seen.method} {seen.path} {seen.status} {f'{seen.code} ' if seen.code else ''}{milliseconds} ms"
+    request = record.request
+    milliseconds = round(record.seconds * 1000, 1)
+    code = f"{record.code} " if record.code else ""
+    words = f"{request.method} {request.path} {record.status} {code}{milliseconds} ms"
     # Not by `info`, which takes as long as the rest of the line to find out who called it and what to add.
     line = logging.LogRecord(requests_logger.name, logging.INFO, "", 0, words, None, None)
     line.facts = {
-        "method": seen.method,
-        "path": seen.path,
-        "route": seen.route or "-",
-        "status": seen.status,
-        "code": seen.code or None,
-        "key_id": seen.key.key_id if seen.key else None,
+        "method": request.method,
+        "path": request.path,
+        "route": request.route.name or "-",
+        "status": record.status,
+        "code": record.code or None,
+        "key_id": request.key.key_id if request.key else None,
         "milliseconds": milliseconds,
     }
     requests_logger.handle(line)
 
 
-def _counted(seen: Seen) -> str:
+def _counted(request: Request) -> str:
     """Return the route's name, followed by a space and the method unless it reads: one path can have several."""
-    if seen.method in SAFE_METHODS:
-        return seen.route
-    return f"{seen.route} {seen.method if seen.method in WRITING else 'OTHER'}"
+    if request.method in SAFE_METHODS:
+        return request.route.name
+    return f"{request.route.name} {request.method if request.method in WRITING else 'OTHER'}"
 
 
-def _record(seen: Seen) -> records.Record:
+def _record(record: AccessRecord) -> records.Record:
+    request = record.request
     return records.Record(
-        request_id=seen.request_id,
-        key=seen.known_key and seen.known_key.pk,
+        request_id=request.id,
+        key=request.known_key and request.known_key.pk,
         at=timezone.now(),
-        method=seen.method,
-        route=seen.route,
-        status=seen.status,
-        code=seen.code,
-        message=seen.message[:LONGEST_MESSAGE],
-        milliseconds=round(seen.seconds * 1000),
+        method=request.method,
+        route=request.route.name,
+        status=record.status,
+        code=record.code,
+        message=record.message[:LONGEST_MESSAGE],
+        milliseconds=round(record.seconds * 1000),
     )

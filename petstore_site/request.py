@@ -2,12 +2,30 @@
 
 from typing import Any
 
+from django.core.exceptions import DisallowedHost
 from django.core.handlers.wsgi import WSGIRequest
 from django.utils.http import parse_header_parameters
 
+from rest.hosts import host_of, scheme_of
+
 
 class Request(WSGIRequest):
-    """A request whose Content-Type is only a header: it decides no charset, and a malformed one is none."""
+    """A request whose host and scheme are read as by the event loop (`rest/hosts.py`).
+
+    Its Content-Type is only a header: it decides no charset, and a malformed one is none.
+    """
+
+    @property
+    def scheme(self) -> str:
+        """Return `http` or `https`."""
+        return scheme_of(self.META)
+
+    def get_host(self) -> str:
+        """Return the host as the caller wrote it; raises `DisallowedHost` if it is not ours."""
+        host = host_of(self.META)
+        if host is None:
+            raise DisallowedHost
+        return host
 
     def _set_content_type_params(self, meta: dict[str, Any]) -> None:
         try:

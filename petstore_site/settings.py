@@ -301,8 +301,11 @@ env.parsed("RATE_LIMIT", parse_rate, None)
 API_BODY_LIMIT = 64 * 1024
 """Bytes a request body under /v1 may have."""
 
-PLAIN_READS = env.flag("PLAIN_READS", default=not TRACES_URL)
-"""Whether plain reads of animals are responded to before Django (docs/decisions/0040). Then they have no traces."""
+API_IN_EVENT_LOOP = env.flag("API_IN_EVENT_LOOP", default=env.flag("PLAIN_READS", default=not TRACES_URL))
+"""Whether requests under /v1 are responded to in the event loop (docs/decisions/0040). Then they have no traces.
+
+`PLAIN_READS` is its name before 1.1.0, which still works.
+"""
 
 IDEMPOTENCY_LIFETIME = timedelta(hours=24)
 
@@ -319,10 +322,9 @@ REST_FRAMEWORK: dict[str, Any] = {
     "DEFAULT_AUTHENTICATION_CLASSES": ["petstore_site.apikeys.authentication.BearerKeyAuthentication"],
     "DEFAULT_PERMISSION_CLASSES": [
         "petstore_site.apikeys.permissions.HasKey",
-        "rest.permissions.MethodIsKnown",
-        "petstore_site.apikeys.permissions.ScopeAllowsMethod",
+        "petstore_site.apikeys.permissions.MethodIsAllowed",
     ],
-    "DEFAULT_THROTTLE_CLASSES": ["rest.limits.KeyRateThrottle"],
+    "DEFAULT_THROTTLE_CLASSES": ["petstore_site.apikeys.throttling.KeyRateThrottle"],
     "DEFAULT_CONTENT_NEGOTIATION_CLASS": "rest.media_type.JSONOnlyNegotiation",
     "DEFAULT_PARSER_CLASSES": ["rest.media_type.StrictJSONParser"],
     "DEFAULT_RENDERER_CLASSES": ["rest.media_type.JSONRenderer"],

@@ -18,15 +18,11 @@ manifest = Path(settings.STATIC_ROOT or "", "staticfiles.json")
 if settings.HOSTED and not manifest.exists():
     sys.exit("The service cannot start without its static files. Run: manage.py collectstatic --no-input")
 
-django_application = get_wsgi_application()
+application = get_wsgi_application()
 
-from petstore_site.plain.wsgi import PlainReadsFirst  # noqa: E402 - it needs the models, which are loaded now
-from petstore_site.request import Request  # noqa: E402
+from petstore_site.request import Request  # noqa: E402 - it needs the models, which are loaded now
 
-django_application.request_class = Request
-
-
-application = PlainReadsFirst(django_application) if settings.PLAIN_READS else django_application
+application.request_class = Request
 
 for warning in run_checks(tags=[TAG]):
     logging.getLogger(__name__).warning("%s", warning)

@@ -10,7 +10,7 @@ from select import POLLIN, poll
 from socket import SHUT_RDWR, socket
 from typing import TYPE_CHECKING, Any
 
-from django.db import DatabaseError, DataError, InterfaceError, OperationalError, connection, transaction
+from django.db import DatabaseError, DataError, InterfaceError, OperationalError, connection
 from django.db.backends.base.base import BaseDatabaseWrapper
 
 from rest.breaker import Breaker
@@ -42,7 +42,8 @@ FAILURE_BY_SQLSTATE = {
     **dict.fromkeys(("53100", "58030"), DISK),
     "42P01": UNMIGRATED,
 }
-RETRYABLE = {"40001", "40P01"}
+RETRYABLE = {"40001", "40P01", "23503"}
+"""The request lost to another transaction: serialization failure, deadlock, a row that it refers to was deleted."""
 LOCK_NOT_AVAILABLE = "55P03"
 
 breaker = Breaker(seconds=1)
@@ -167,18 +168,6 @@ def committing() -> Iterator[None]:
         _committing.set(failure_of(error) is BROKEN)
         raise
     _committing.set(False)
-
-
-@contextmanager
-def saving() -> Iterator[None]:
-    """Save in the block all or nothing. One statement of PostgreSQL is its own transaction, and so its own COMMIT."""
-    if connection.in_atomic_block or connection.vendor != "postgresql":
-        with transaction.atomic():
-            yield
-    else:
-        connection.ensure_connection()
-        with committing():
-            yield
 
 
 def outcome_is_unknown() -> bool:

@@ -4,12 +4,13 @@ from enum import StrEnum
 from http import HTTPStatus
 from typing import Any, Self, TypeVar
 
-from django.http import HttpResponse, UnreadablePostError
+from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 from rest_framework.exceptions import APIException, ErrorDetail, MethodNotAllowed, Throttled, ValidationError
 from rest_framework.response import Response
 
 from rest.media_type import render_json
+from rest.results import Result
 
 R = TypeVar("R", bound=HttpResponseBase)
 
@@ -204,29 +205,34 @@ def error_response(code: ErrorCode, message: str = "", *, retry_after: int | Non
     response["Content-Length"] = str(len(body))  # CommonMiddleware does not see them all
     if retry_after is not None:
         response["Retry-After"] = str(retry_after)
+    response["Link"] = code.help_link
     return _labelled(response, code, message)
+
+
+def error_result(error: APIException) -> Result:
+    """Convert what an operation or a check raised into an Error."""
+    code = _code_of(error)
+    message = _message_of(error, code)
+    headers = {"Link": code.help_link}
+    if challenge := getattr(error, "auth_header", None):
+        headers["WWW-Authenticate"] = challenge
+    if wait := getattr(error, "wait", None):
+        headers["Retry-After"] = str(wait)
+    return Result(error_body(code, message), int(code.status), headers, code.value, message)
 
 
 def exception_handler(error: Exception, _context: dict[str, Any]) -> Response | None:
     """Convert an exception into an Error. Return None to leave it to Django (database errors, bugs)."""
-    if isinstance(error, UnreadablePostError):
-        error = APIError(ErrorCode.BAD_REQUEST, "The request body ended early.")
     if not isinstance(error, APIException):
         return None
-    code = _code_of(error)
-    message = _message_of(error, code)
-    response = Response(error_body(code, message), status=code.status)
-    if challenge := getattr(error, "auth_header", None):
-        response["WWW-Authenticate"] = challenge
-    if wait := getattr(error, "wait", None):
-        response["Retry-After"] = str(wait)
-    return _labelled(response, code, message)
+    result = error_result(error)
+    response = Response(result.data, result.status, headers=dict(result.headers))
+    return _labelled(response, CODES[result.code], result.message)
 
 
 def _labelled(response: R, code: ErrorCode, message: str) -> R:
     response.error_code = code.value  # type: ignore[attr-defined]  # for the log's line about this request
     response.error_message = message or code.meaning  # type: ignore[attr-defined]  # for the request desk
-    response["Link"] = code.help_link
     return response
 
 

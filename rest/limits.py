@@ -9,10 +9,9 @@ import time
 from collections.abc import Callable, Mapping
 from functools import cache, lru_cache
 from threading import Lock
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from django.conf import settings
-from django.http import HttpRequest
 from limits import (
     RateLimitItem,
     RateLimitItemPerDay,
@@ -23,15 +22,10 @@ from limits import (
 from limits.errors import StorageError
 from limits.storage import storage_from_string
 from limits.strategies import MovingWindowRateLimiter
-from rest_framework.request import Request
-from rest_framework.throttling import BaseThrottle
 
 from rest.breaker import Breaker
 from rest.rates import parse_rate
 from rest.signals import limiter_failed
-
-if TYPE_CHECKING:
-    from rest_framework.views import APIView  # it imports the classes that the settings name, this file's too
 
 logger = logging.getLogger(__name__)
 
@@ -105,10 +99,6 @@ class Counted(NamedTuple):
     """Until the next request is allowed."""
 
 
-COUNTED = "petstore.counted"
-"""In `request.META`: that the request was counted before it reached the view."""
-
-
 def count(key: Any) -> Counted:
     """Count a request of the key by its own limit, else `settings.RATE_LIMIT`, else none.
 
@@ -130,38 +120,11 @@ def waits_for_cache(key: Any) -> bool:
     return settings.CACHE_URL != "memory://" and _rate_of(key) is not None
 
 
-class KeyRateThrottle(BaseThrottle):
-    """Reject what is over the limit of its key."""
-
-    seconds = 0
-
-    def allow_request(self, request: Request, _view: "APIView") -> bool:
-        """Return whether the request is within the limit, and keep what is left for `rate_limit_headers`."""
-        counted: Counted = request.META.get(COUNTED) or count(request.auth)
-        inner: Any = request._request  # noqa: SLF001 - what follows the view sees the inner request
-        inner.rate_limit_headers = counted.headers
-        self.seconds = counted.seconds
-        return counted.allowed
-
-    def wait(self) -> float:
-        """Return the seconds until the next request is allowed."""
-        return self.seconds
-
-
-def rate_limit_headers(request: HttpRequest) -> dict[str, str]:
-    """Return how much of its limit the key has left, also for a request that was not counted."""
-    headers: Mapping[str, str] | None = getattr(request, "rate_limit_headers", None)
-    return _uncounted(request) if headers is None else dict(headers)
-
-
-def _uncounted(request: HttpRequest) -> dict[str, str]:
-    """Return the headers for a request that was rejected before it was counted."""
-    key = getattr(request, "auth", None)
-    rate = _rate_of(key) if key else None
-    if rate is None:
-        return {}
-    window = _unless_lost(lambda: _window(rate, _name_of(key)))
-    return _headers(rate, window) if window else {}
+def what_is_left(key: Any) -> Counted:
+    """Return how much of its limit the key has left, without counting."""
+    rate = _rate_of(key)
+    window = rate and _unless_lost(lambda: _window(rate, _name_of(key)))
+    return Counted(headers=_headers(rate, window)) if rate and window else Counted()
 
 
 def _unless_lost(ask: Callable[[], T]) -> T | None:

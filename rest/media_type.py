@@ -1,8 +1,9 @@
-"""`application/json`, the only media type: negotiation, parser and renderer."""
+"""`application/json`, the only media type: how a body is read and written, and what tells the framework so."""
 
 import json
 from collections.abc import Iterable, Mapping
 from decimal import Decimal, InvalidOperation
+from functools import lru_cache
 from typing import IO, Any
 
 import orjson
@@ -17,8 +18,6 @@ from rest_framework.request import Request
 MEDIA_TYPE = "application/json"
 DEEPEST_NESTING = 32
 INT64_DIGITS = 19
-BODY_ERROR = "petstore.body_error"
-"""In `request.META`: the exception for a body that could not be read, raised when the body is parsed."""
 
 
 def render_json(data: Any) -> bytes:
@@ -33,36 +32,62 @@ class BodyTooLargeError(ParseError):
     default_code = "body_too_large"
 
 
-class JSONOnlyNegotiation(BaseContentNegotiation):
-    """Respond with JSON, whatever `Accept` says (docs/decisions/0007). A request body must be JSON."""
+class LengthRequiredError(ParseError):
+    """The server can't tell where the body ends."""
 
-    def select_renderer(
-        self, _request: Request, renderers: Iterable[BaseRenderer], _format_suffix: str | None = None
-    ) -> tuple[BaseRenderer, str | None]:
-        """Return the view's one renderer."""
-        renderer = next(iter(renderers))
-        return renderer, renderer.media_type
-
-    def select_parser(self, request: Request, parsers: Iterable[BaseParser]) -> BaseParser:
-        """Return the JSON parser, before a byte of the body is read.
-
-        Raises `BodyTooLargeError`, then `UnsupportedMediaType`.
-        """
-        if error := request.META.get(BODY_ERROR):
-            raise error
-        if _content_length(request) > settings.API_BODY_LIMIT:
-            message = f"The request body must have at most {settings.API_BODY_LIMIT:,} bytes."
-            raise BodyTooLargeError(message)
-        if not _is_json_in_utf_8(request.content_type or ""):
-            message = f"Content-Type must be {MEDIA_TYPE}, in UTF-8."
-            raise UnsupportedMediaType(str(request.content_type), message)
-        return next(iter(parsers))
+    status_code = 411
+    default_code = "length_required"
 
 
-def _content_length(request: Request) -> int:
-    return int(request.META.get("CONTENT_LENGTH") or 0)
+def read_json(environ: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the body of a request, a JSON object; raises an `APIException` that says what is wrong with it.
+
+    Numbers keep their exact value: `int`, or `Decimal` for what has a fraction, an exponent or more digits than an
+    int64 can have.
+    """
+    length = int(environ.get("CONTENT_LENGTH") or 0)
+    if length > settings.API_BODY_LIMIT:
+        raise _too_large()
+    body = _read(environ["wsgi.input"], length) if length else _read_chunks(environ)
+    content_type = environ.get("CONTENT_TYPE") or ("" if body else MEDIA_TYPE)
+    if not _is_json_in_utf_8(content_type):
+        message = f"Content-Type must be {MEDIA_TYPE}, in UTF-8."
+        raise UnsupportedMediaType(content_type, message)
+    if len(body) < length:
+        message = "The request body ended early."
+        raise ParseError(message, "bad_request")
+    return _parse(body)
 
 
+def _too_large() -> BodyTooLargeError:
+    return BodyTooLargeError(f"The request body must have at most {settings.API_BODY_LIMIT:,} bytes.")
+
+
+def _read(stream: IO[bytes], length: int) -> bytes:
+    try:
+        return stream.read(length)
+    except OSError:  # the client is gone
+        return b""
+
+
+def _read_chunks(environ: Mapping[str, Any]) -> bytes:
+    """Return a body without `Content-Length`: one in chunks, or none."""
+    if "HTTP_TRANSFER_ENCODING" not in environ:
+        return b""
+    if not environ.get("wsgi.input_terminated"):
+        message = "The length of the request body is missing."
+        raise LengthRequiredError(message)
+    try:
+        body: bytes = environ["wsgi.input"].read(settings.API_BODY_LIMIT + 1)
+    except OSError:
+        message = "The chunks of the request body are malformed."
+        raise ParseError(message, "bad_request") from None
+    if len(body) > settings.API_BODY_LIMIT:
+        raise _too_large()
+    return body
+
+
+@lru_cache(maxsize=64)
 def _is_json_in_utf_8(content_type: str) -> bool:
     try:
         kind, parameters = parse_header_parameters(content_type)
@@ -71,34 +96,24 @@ def _is_json_in_utf_8(content_type: str) -> bool:
     return kind == MEDIA_TYPE and parameters.get("charset", "utf-8").lower() == "utf-8"
 
 
-class StrictJSONParser(JSONParser):
-    """A JSON object in UTF-8 (RFC 8259), nested at most 32 deep.
+def _parse(body: bytes) -> dict[str, Any]:
+    """Return the object.
 
-    Numbers keep their exact value: `int`, or `Decimal` for what has a fraction, an exponent or
-    more digits than an int64 can have. The standard library's reader rather than a faster one,
-    since only it distinguishes a number that is too large from text that is not JSON.
+    The standard library's reader rather than a faster one, since only it distinguishes a number that is too large
+    from text that is not JSON (RFC 8259).
     """
-
-    def parse(
-        self, stream: IO[Any], _media_type: str | None = None, parser_context: Mapping[str, Any] | None = None
-    ) -> dict[str, Any]:
-        """Return the object; raises `ParseError` with the code of what is wrong."""
-        body = stream.read()
-        if parser_context and len(body) < _content_length(parser_context["request"]):
-            message = "The request body ended early."
-            raise ParseError(message, "bad_request")
-        try:
-            data = json.loads(body.decode("utf-8"), parse_int=_integer, parse_float=Decimal, parse_constant=_reject)
-        except (ValueError, InvalidOperation, RecursionError):
-            message = "The request body must be valid JSON in UTF-8."
-            raise ParseError(message, "malformed_json") from None
-        if not isinstance(data, dict):
-            message = "The request body must be a JSON object."
-            raise ParseError(message, "validation_failed")
-        if _deeper_than(data, DEEPEST_NESTING):
-            message = f"The request body must be nested at most {DEEPEST_NESTING} levels deep."
-            raise ParseError(message, "malformed_json")
-        return data
+    try:
+        data = json.loads(body.decode("utf-8"), parse_int=_integer, parse_float=Decimal, parse_constant=_reject)
+    except (ValueError, InvalidOperation, RecursionError):
+        message = "The request body must be valid JSON in UTF-8."
+        raise ParseError(message, "malformed_json") from None
+    if not isinstance(data, dict):
+        message = "The request body must be a JSON object."
+        raise ParseError(message, "validation_failed")
+    if _deeper_than(data, DEEPEST_NESTING):
+        message = f"The request body must be nested at most {DEEPEST_NESTING} levels deep."
+        raise ParseError(message, "malformed_json")
+    return data
 
 
 def _integer(digits: str) -> int | Decimal:
@@ -114,6 +129,31 @@ def _deeper_than(data: object, levels: int) -> bool:
         return False
     inner = data.values() if isinstance(data, dict) else data
     return levels == 0 or any(_deeper_than(value, levels - 1) for value in inner)
+
+
+class JSONOnlyNegotiation(BaseContentNegotiation):
+    """Respond with JSON, whatever `Accept` says (docs/decisions/0007)."""
+
+    def select_renderer(
+        self, _request: Request, renderers: Iterable[BaseRenderer], _format_suffix: str | None = None
+    ) -> tuple[BaseRenderer, str | None]:
+        """Return the view's one renderer."""
+        renderer = next(iter(renderers))
+        return renderer, renderer.media_type
+
+    def select_parser(self, _request: Request, parsers: Iterable[BaseParser]) -> BaseParser:
+        """Return the view's one parser, which checks the media type itself."""
+        return next(iter(parsers))
+
+
+class StrictJSONParser(JSONParser):
+    """`read_json` for a view that reads `request.data`, and for the description."""
+
+    def parse(
+        self, _stream: IO[Any], _media_type: str | None = None, parser_context: Mapping[str, Any] | None = None
+    ) -> dict[str, Any]:
+        """Return the object; raises what `read_json` raises."""
+        return read_json((parser_context or {})["request"].META)
 
 
 class JSONRenderer(BaseRenderer):

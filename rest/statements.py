@@ -1,65 +1,116 @@
-"""Run the statements that are written once as text: prepared on PostgreSQL, rows as tuples."""
+"""What an operation asks of the database: statements that are written once as text, alone or in a transaction."""
 
-from collections.abc import Awaitable, Callable, Generator, Mapping
-from typing import Any, Protocol
+from collections.abc import Awaitable, Callable, Generator, Hashable, Mapping
+from functools import cache
+from typing import Any, NamedTuple, Protocol, TypeVar
 
-from django.db import connection
+from django.db import connection, transaction
+
+from rest.database_errors import committing
+
+T = TypeVar("T")
 
 Row = tuple[Any, ...]
-Statement = tuple[str, Mapping[str, Any]]
-"""The text, and its parameters by their names."""
 
 Shown = Callable[[Row], dict[str, Any]]
 """Returns a row as the API shows it."""
 
-Steps = Generator[Statement, list[Row], list[Row]]
-"""Yields statements, is sent the rows of each, and returns rows. So it is the caller who decides how to wait."""
+
+class Statement(NamedTuple):
+    """One statement; what runs it returns its rows."""
+
+    sql: str
+    parameters: Mapping[str, Any]
+    commits: bool = False
+    """Whether it writes. Outside a `Transaction` it is its own, so it may be done as soon as it was sent."""
+
+
+class Transaction(NamedTuple):
+    """Steps that are done all or not at all; what runs them returns what they return."""
+
+    steps: "Steps[Any]"
+    alone: Hashable = None
+    """In a worker, transactions with the same value wait for each other before they take a connection."""
+
+
+class HeldError(Exception):
+    """Another transaction with the same `alone` did not end in time: this one was not begun."""
+
+
+Steps = Generator[Statement | Transaction, Any, T]
+"""Yields what it asks of the database, is sent the outcome, and returns a result.
+
+So it is the caller who decides how to wait: `run` in a thread, `run_async` in an event loop.
+"""
 
 
 class Statements(Protocol):
     """The statements of one list: a module has them."""
 
-    def page(self, vendor: str, chosen: Mapping[str, str], newest: int, count: int, /) -> Steps:
+    def page(self, vendor: str, chosen: Mapping[str, Any], newest: int, count: int, /) -> Steps[list[Row]]:
         """Return the first `count` rows with an ID of at most `newest`, newest first, on this kind of database.
 
         The ID is the first column.
         """
 
-    def one(self, pk: int, /) -> Steps:
+    def one(self, pk: int, /) -> Steps[list[Row]]:
         """Return the row with this ID, or nothing."""
 
 
-def run(steps: Steps) -> list[Row]:
-    """Run the statements on this thread's connection and return the rows."""
+@cache
+def vendor() -> str:
+    """Return the kind of database: `postgresql` or `sqlite`."""
+    return connection.vendor
+
+
+def run(steps: Steps[T]) -> T:
+    """Run the steps on this thread's connection and return their result. Errors are raised in the steps."""
     try:
-        statement = next(steps)
+        step = next(steps)
         while True:
-            statement = steps.send(rows(*statement))
+            try:
+                outcome = _run_one(step)
+            except Exception as error:  # noqa: BLE001 - the steps decide
+                step = steps.throw(error)
+            else:
+                step = steps.send(outcome)
     except StopIteration as done:
-        returned: list[Row] = done.value
+        returned: T = done.value
         return returned
 
 
-async def run_async(steps: Steps, rows: Callable[[str, Mapping[str, Any]], Awaitable[list[Row]]]) -> list[Row]:
-    """Run the statements, each with `rows`, and return the rows."""
+async def run_async(steps: Steps[T], run_one: Callable[[Any], Awaitable[Any]]) -> T:
+    """Run the steps, each with `run_one`, and return their result. Errors are raised in the steps."""
     try:
-        statement = next(steps)
+        step = next(steps)
         while True:
-            statement = steps.send(await rows(*statement))
+            try:
+                outcome = await run_one(step)
+            except Exception as error:  # noqa: BLE001 - the steps decide
+                step = steps.throw(error)
+            else:
+                step = steps.send(outcome)
     except StopIteration as done:
-        returned: list[Row] = done.value
+        returned: T = done.value
         return returned
 
 
-def rows(sql: str, parameters: Mapping[str, Any]) -> list[Row]:
-    """Run one statement and return its rows."""
-    if connection.vendor != "postgresql":
-        with connection.cursor() as cursor:
-            cursor.execute(sql, parameters)
-            return list(cursor.fetchall())
-    with _preparing_cursor() as cursor:
-        cursor.execute(sql, parameters)
-        return list(cursor.fetchall())
+def _run_one(step: Statement | Transaction) -> Any:
+    if isinstance(step, Transaction):
+        with transaction.atomic():
+            return run(step.steps)
+    if step.commits and not connection.in_atomic_block:
+        connection.ensure_connection()  # before anything can be done
+        with committing():
+            return rows(step)
+    return rows(step)
+
+
+def rows(statement: Statement) -> list[Row]:
+    """Run one statement on this thread's connection and return its rows."""
+    with _preparing_cursor() if vendor() == "postgresql" else connection.cursor() as cursor:
+        cursor.execute(statement.sql, statement.parameters)
+        return list(cursor.fetchall()) if cursor.description else []
 
 
 def _preparing_cursor() -> Any:

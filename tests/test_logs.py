@@ -11,8 +11,11 @@ import pytest
 from petstore_site import logs
 from petstore_site.apikeys import keys
 from petstore_site.apikeys.models import APIKey
-from petstore_site.observing import AFTER_SECONDS, Later, Seen
+from petstore_site.door.environ import environ_of
+from petstore_site.observing import AFTER_SECONDS, AccessRecord, Later
+from rest.requests import Request
 from tests.conftest import ApiClient
+from tests.door.calling import scope
 
 SECRET = "pets_test_abcd1234" + "S" * 38
 LEAKS = [
@@ -80,6 +83,10 @@ def test_a_line_of_json_is_one_line(api: ApiClient, caplog: pytest.LogCaptureFix
     assert "\n" not in logs.TextFormatter().format(made)
 
 
+def asked(name: str) -> Request:
+    return Request(environ_of(scope("/livez", x_request_id=name)))
+
+
 def test_the_event_loop_logs_several_requests_later_each_with_its_id(caplog: pytest.LogCaptureFixture) -> None:
     caplog.handler.setFormatter(logs.JSONFormatter())
     caplog.set_level(logging.INFO)
@@ -87,10 +94,10 @@ def test_the_event_loop_logs_several_requests_later_each_with_its_id(caplog: pyt
     async def observe_three() -> None:
         later = Later()
         for name in "abc":
-            later.observe(Seen(name, "GET", "/livez", "livez", 200, 0.001))
+            later.observe(AccessRecord(asked(name), 200, 0.001))
         assert caplog.records == []
         await asyncio.sleep(20 * AFTER_SECONDS)
-        later.observe(Seen("d", "GET", "/livez", "livez", 200, 0.001))
+        later.observe(AccessRecord(asked("d"), 200, 0.001))
         await asyncio.sleep(20 * AFTER_SECONDS)
 
     asyncio.run(observe_three())

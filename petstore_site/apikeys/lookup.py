@@ -7,7 +7,7 @@ from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -15,13 +15,16 @@ from django.db import OperationalError
 from django.db.models import QuerySet
 
 from petstore_site.apikeys.models import APIKey
-from rest.statements import Row, Steps
+from rest.statements import Row, Statement, Steps
 
 LIFETIME = 1.0
 """Seconds; a revocation takes effect within this time (docs/api-keys.md)."""
 
 CAPACITY = 10_000
 """Digests; unknown ones are remembered too, so that guessing costs no more queries than knowing."""
+
+
+Run = Callable[[Steps[list[Row]]], Awaitable[list[Row]]]
 
 
 class CachedKey(NamedTuple):
@@ -65,13 +68,15 @@ class KeyCache:
                 entry.answer.set_result(self._load(digest))
         return entry.answer.result()
 
-    async def find_async(self, digest: str, run: Callable[[Steps], Awaitable[list[Row]]]) -> CachedKey | None:
+    async def find_async(
+        self, digest: str, run: Callable[[Steps[list[Row]]], Awaitable[list[Row]]]
+    ) -> CachedKey | None:
         """Return the same with the statement that `run` runs."""
         entry, is_new = self._entry(digest)
         if is_new:
             with self._filling(digest, entry):
                 found = await run(_one(digest))
-                entry.answer.set_result(CachedKey(*found[0]) if found else None)
+                entry.answer.set_result(_key_in(found[0]) if found else None)
         return entry.answer.result() if entry.answer.done() else await asyncio.wrap_future(entry.answer)
 
     def clear(self) -> None:
@@ -114,8 +119,13 @@ def _rows(digest: str) -> QuerySet[APIKey, Any]:
     return APIKey.objects.filter(digest=digest).values_list(*CachedKey._fields)
 
 
-def _one(digest: str) -> Steps:
-    return (yield _statement(), {"digest": digest})
+def _one(digest: str) -> Steps[list[Row]]:
+    return (yield Statement(_statement(), {"digest": digest}))  # type: ignore[no-any-return]
+
+
+def _key_in(row: Row) -> CachedKey:
+    """Return the key in a row that no model has read: SQLite's datetimes have no time zone."""
+    return CachedKey(*(each.replace(tzinfo=UTC) if isinstance(each, datetime) else each for each in row))
 
 
 @cache

@@ -1,13 +1,13 @@
-"""What a request needs besides a known path: a key, and a scope that allows the method."""
+"""What a request needs besides a known path, for Django REST framework: a key, a method, a scope that allows it."""
 
 from typing import TYPE_CHECKING
 
-from rest_framework.exceptions import NotAuthenticated, PermissionDenied
-from rest_framework.permissions import SAFE_METHODS, BasePermission
+from rest_framework.exceptions import NotAuthenticated
+from rest_framework.permissions import BasePermission
 from rest_framework.request import Request
 
-from petstore_site.apikeys.authentication import MISSING
-from petstore_site.apikeys.models import Scope
+from petstore_site.apikeys.admission import MISSING, allow_method, allow_scope
+from rest.requests import request_of
 
 if TYPE_CHECKING:
     from rest_framework.views import APIView  # it imports the classes that the settings name, this file's too
@@ -23,12 +23,12 @@ class HasKey(BasePermission):
         return True
 
 
-class ScopeAllowsMethod(BasePermission):
-    """403 for a read key that wants to do more than read."""
+class MethodIsAllowed(BasePermission):
+    """405 for a method that the path does not support, 403 for one that the scope of the key does not allow."""
 
-    def has_permission(self, request: Request, _view: "APIView") -> bool:
-        """Raise `PermissionDenied`, or return True."""
-        if request.method not in SAFE_METHODS and getattr(request.auth, "scope", None) != Scope.WRITE:
-            message = "This operation needs a key with the scope write. The scope of this key is read."
-            raise PermissionDenied(message, "insufficient_scope")
+    def has_permission(self, request: Request, view: "APIView") -> bool:
+        """Raise `MethodNotAllowed` or `PermissionDenied`, or return True."""
+        asked = request_of(request.META)
+        allow_method(asked, view.allowed_methods)
+        allow_scope(asked)
         return True

@@ -8,9 +8,9 @@ from typing import IO, Any
 
 from django.conf import settings
 
-from petstore_site.door.environ import Environ
-from rest.api import is_api
 from rest.errors import APIError, ErrorCode
+from rest.hosts import Environ
+from rest.routes import is_api
 
 Receive = Callable[[], Awaitable[dict[str, Any]]]
 

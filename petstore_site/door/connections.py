@@ -3,8 +3,8 @@
 import asyncio
 import math
 import time
-from contextlib import nullcontext
-from typing import Any
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeVar
 
 from django.db import OperationalError, connection
 from psycopg import Error
@@ -12,8 +12,9 @@ from psycopg import Error
 from petstore_site import metrics
 from petstore_site.door.listening import Listening
 from petstore_site.door.queue import BusyError, Queue, within
-from rest.database_errors import breaker, committing, has_ended, shut_down, watch
-from rest.statements import Row, Steps, run_async
+from rest.database_errors import breaker, has_ended, shut_down, watch
+
+T = TypeVar("T")
 
 WAIT_SECONDS = 2.5
 """How long a request waits for a connection."""
@@ -33,15 +34,15 @@ class Connections:
     """At most `most` connections, opened when they are needed."""
 
     def __init__(self, most: int, *, seconds: float = SECONDS, commits: bool = False) -> None:
-        """Take how long the database may take, and whether what is sent to it is committed at once."""
+        """Take how long the database may take, and whether what is sent to it can be a COMMIT."""
         self._seconds = seconds
         self._commits = commits
         self._room = asyncio.Semaphore(most)
         self._idle: list[Listening] = []
         self.queue = Queue(most)
 
-    async def run(self, steps: Steps, latest: float = math.inf) -> list[Row]:
-        """Run the statements and return the rows, by the time `latest` of `time.perf_counter`.
+    async def run(self, work: Callable[[Listening], Awaitable[T]], latest: float = math.inf) -> T:
+        """Return what `work` returns for a connection, by the time `latest` of `time.perf_counter`.
 
         Raises `BusyError` if no connection becomes free in time, and Django's `OperationalError`, whatever fails.
         """
@@ -55,25 +56,23 @@ class Connections:
             raise BusyError from None
         begun = time.perf_counter()
         try:
-            return await self._run(steps, min(begun + self._seconds, latest))
+            return await self._run(work, min(begun + self._seconds, latest))
         finally:
             self.queue.learn(time.perf_counter() - begun)
             self._room.release()
 
-    async def _run(self, steps: Steps, latest: float) -> list[Row]:
+    async def _run(self, work: Callable[[Listening], Awaitable[T]], latest: float) -> T:
         used = await self._connection(latest)
         # Not a timeout of the task: the query is to fail like one whose connection breaks, which `committing` knows.
         deadline = asyncio.get_running_loop().call_later(latest - time.perf_counter(), self._cut_off, used)
         try:
-            with committing() if self._commits else nullcontext():
-                rows = await _rows(steps, used)
-        except BaseException:
-            await used.close()
-            raise
+            return await work(used)
         finally:
             deadline.cancel()
-        self._idle.append(used)
-        return rows
+            if used.is_usable:
+                self._idle.append(used)
+            else:
+                await used.close()
 
     async def _connection(self, latest: float) -> Listening:
         """Return one that no one else uses."""
@@ -101,13 +100,6 @@ class Connections:
             _fail()
         shut_down(used)
         used.wake()
-
-
-async def _rows(steps: Steps, used: Listening) -> list[Row]:
-    try:
-        return await run_async(steps, used.rows)
-    except Error as error:
-        raise OperationalError from error
 
 
 def _fail() -> None:

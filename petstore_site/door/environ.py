@@ -7,7 +7,8 @@ from io import BytesIO
 from typing import Any
 from urllib.parse import unquote_to_bytes
 
-Environ = dict[str, Any]
+from rest.hosts import Environ
+
 Scope = Mapping[str, Any]
 
 UNREADABLE_KEY = "sent twice"

@@ -4,12 +4,13 @@ import asyncio
 from collections.abc import Mapping
 from typing import Any, NamedTuple, TypeVar
 
-from psycopg import AsyncConnection, adapt
+from django.db import OperationalError
+from psycopg import AsyncConnection, Error, adapt
 from psycopg.abc import PQGen, Transformer
 from psycopg.adapt import PyFormat
 from psycopg.errors import error_from_result
 from psycopg.generators import execute
-from psycopg.pq import ExecStatus
+from psycopg.pq import ExecStatus, TransactionStatus
 from psycopg.pq.abc import PGresult
 from psycopg.waiting import Ready, Wait
 
@@ -55,8 +56,19 @@ class Listening(AsyncConnection[Row]):
         super().__init__(*args, **kwargs)
         self._known: dict[str, Known] = {}
 
+    @property
+    def is_usable(self) -> bool:
+        """Return whether the connection is open, and neither in a statement nor in a transaction."""
+        return self.pgconn.transaction_status == TransactionStatus.IDLE
+
     async def rows(self, sql: str, parameters: Mapping[str, Any]) -> list[Row]:
-        """Run the statement and return its rows; raises psycopg's `Error`."""
+        """Run the statement and return its rows; raises Django's errors, with psycopg's as their causes."""
+        try:
+            return await self._rows(sql, parameters)
+        except Error as error:
+            raise OperationalError from error
+
+    async def _rows(self, sql: str, parameters: Mapping[str, Any]) -> list[Row]:
         known = self._known.get(sql) or await self._learn(sql)
         values = known.converter.dump_sequence([parameters[name] for name in known.names], known.formats)
         if known.name:

@@ -11,10 +11,11 @@ from django.db import connections
 from rest_framework.permissions import SAFE_METHODS
 
 from petstore_site import metrics
-from petstore_site.door.environ import Environ
+from petstore_site.door.adapter import DEADLINE
 from petstore_site.door.queue import BusyError, Queue, within
-from petstore_site.observing import STARTED
 from rest.database_errors import cut_off
+from rest.hosts import Environ
+from rest.requests import STARTED
 
 Head = tuple[int, list[tuple[str, str]]]
 """Status and headers."""
@@ -41,9 +42,6 @@ PAGE_SECONDS = 1
 
 They are made one by one: together they would take longer, and lists that need the interpreter would wait for each.
 """
-
-DEADLINE = 6.5
-"""Seconds after which a request that has not begun its response is given up."""
 
 FORM_DEADLINE = 30
 """The same for forms of the back office: an import takes longer."""

@@ -15,8 +15,8 @@ from petstore_site.portal import changelog, downloads, error_help, guide, landin
 from petstore_site.portal.code import SERVED_HOST, SERVED_URL
 from petstore_site.public.environment import environment
 from petstore_site.public.error_pages import read_only
-from rest.api import revalidate
 from rest.errors import CODES
+from rest.responses import revalidate
 
 HTML = "text/html; charset=utf-8"
 

@@ -7,8 +7,8 @@ from django.http import HttpRequest, HttpResponse
 from drf_spectacular.generators import SchemaGenerator
 
 from petstore_site.public.error_pages import open_to_every_origin, read_only
-from rest.api import revalidate
 from rest.media_type import render_json
+from rest.responses import revalidate
 
 _one_builds = Lock()  # drf-spectacular loads its extensions at the first use, which is not thread-safe
 

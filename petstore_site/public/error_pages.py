@@ -16,7 +16,6 @@ from rest_framework.permissions import SAFE_METHODS
 from history.acting import acting
 from petstore_site import metrics
 from rest import database_errors
-from rest.api import options_response
 from rest.errors import ErrorCode, error_response
 
 logger = logging.getLogger(__name__)
@@ -44,11 +43,12 @@ def read_only(view: View) -> View:
     def wrapper(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         if request.method in {"GET", "HEAD"}:
             return view(request, *args, **kwargs)
-        allowed = options_response({"GET", "HEAD", "OPTIONS"})
         if request.method == "OPTIONS":
-            return allowed
-        response = error_response(ErrorCode.METHOD_NOT_ALLOWED)
-        response["Allow"] = allowed["Allow"]
+            response = HttpResponse(status=204)
+            del response["Content-Type"]
+        else:
+            response = error_response(ErrorCode.METHOD_NOT_ALLOWED)
+        response["Allow"] = "GET, HEAD, OPTIONS"
         return response
 
     return cast("View", wrapper)

@@ -11,7 +11,7 @@ from tests.conftest import ApiClient, error
 from tests.factories import PetFactory
 
 KNOWN = {
-    "/v1/pets": "GET, HEAD, OPTIONS, POST",
+    "/v1/pets": "GET, POST, HEAD, OPTIONS",
     "/v1/pets/1": "GET, HEAD, OPTIONS",
     "/v1/pets/abc": "GET, HEAD, OPTIONS",
     "/v1/categories": "GET, HEAD, OPTIONS",
@@ -48,7 +48,7 @@ class TestOrderOfChecks:
         answer = api(method, path, b"{")
         message = "This path does not support this method."
         assert (answer.status_code, answer.json()) == (405, error("method_not_allowed", message, 405))
-        assert sorted(answer["Allow"].split(", ")) == KNOWN[path].split(", ")
+        assert answer["Allow"] == KNOWN[path]
 
     def test_405_before_429_before_413_before_415_before_400(self, api: ApiClient, settings: Any) -> None:
         def codes(limited: str) -> list[str]:

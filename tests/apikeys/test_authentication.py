@@ -18,7 +18,7 @@ from petstore_site.apikeys import keys, lookup
 from petstore_site.apikeys.authentication import BearerKeyAuthentication
 from petstore_site.apikeys.lookup import CachedKey
 from petstore_site.apikeys.models import APIKey
-from petstore_site.apikeys.permissions import HasKey, ScopeAllowsMethod
+from petstore_site.apikeys.permissions import HasKey
 from tests.conftest import ApiClient, error
 from tests.factories import APIKeyFactory, PetFactory
 from tests.properties.examples import Clock
@@ -225,15 +225,12 @@ class TestScope:
         )
         assert "WWW-Authenticate" not in answer
 
-    @pytest.mark.parametrize("method", ["GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE"])
-    def test_a_write_key_may_do_everything(self, method: str) -> None:
-        auth = CachedKey(1, "AbCd1234", "Shop", "write", "", None, None)
-        assert ScopeAllowsMethod().has_permission(request(method=method, auth=auth), APIView()) is True
-
-    @pytest.mark.parametrize("method", ["GET", "HEAD", "OPTIONS"])
-    def test_a_read_key_may_read(self, method: str) -> None:
-        auth = CachedKey(1, "AbCd1234", "Shop", "read", "", None, None)
-        assert ScopeAllowsMethod().has_permission(request(method=method, auth=auth), APIView()) is True
+    def test_a_read_key_may_read(self, reader: ApiClient) -> None:
+        assert [reader(method, "/v1/categories").status_code for method in ("GET", "HEAD", "OPTIONS")] == [
+            200,
+            200,
+            204,
+        ]
 
     def test_no_key(self) -> None:
         with pytest.raises(NotAuthenticated) as caught:

@@ -14,8 +14,11 @@ from django.utils import timezone
 from petstore_site.apikeys import usage
 from petstore_site.apikeys.lookup import CachedKey
 from petstore_site.apikeys.models import APIKey, KeyUsage
-from petstore_site.observing import Seen, observe
+from petstore_site.door.environ import environ_of
+from petstore_site.observing import AccessRecord, observe
+from rest.requests import Request
 from tests.conftest import ApiClient
+from tests.door.calling import scope
 from tests.factories import APIKeyFactory, PetFactory
 
 
@@ -75,7 +78,9 @@ class TestRequests:
     def test_that_fail_are_counted(self, caplog: pytest.LogCaptureFixture) -> None:
         key = APIKeyFactory()
 
-        observe(Seen(request_id="a", method="GET", path="/", route="", status=503, seconds=0, key=cached(key)))
+        asked = Request(environ_of(scope("/")))
+        asked.key = cached(key)
+        observe(AccessRecord(asked, 503, 0))
         usage.flush()
         assert written() == [(key.pk, "", 5, 1)]
         assert [record.name for record in caplog.records] == ["petstore.requests"]

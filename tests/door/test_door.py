@@ -10,6 +10,7 @@ from typing import Any
 from unittest import mock
 
 import pytest
+from petstore_site.plain.additions import UnknownOutcomeError
 
 from petstore_site import metrics
 from petstore_site.apikeys.lookup import CachedKey
@@ -17,7 +18,6 @@ from petstore_site.door import bodies, queue, threads
 from petstore_site.door.door import Door
 from petstore_site.door.environ import environ_of
 from petstore_site.observing import STARTED
-from petstore_site.plain.additions import UnknownOutcomeError
 from tests.conftest import error
 from tests.door.calling import Got, ask, scope
 

@@ -11,12 +11,12 @@ from django.utils import timezone
 
 from petstore_site.apikeys import lookup, models
 from petstore_site.apikeys.models import MOST_READS_RECORDED, RECORDED, APIKey
-from petstore_site.plain.wsgi import PlainReadsFirst
 from petstore_site.request_desk import records
 from petstore_site.request_desk.models import RecordGap, RequestRecord
 from petstore_site.wsgi import application
 from tests.conftest import ApiClient
 from tests.factories import APIKeyFactory
+from tests.in_loop import AdapterFirst
 from tests.pets.office import history_told, member, told
 from tests.recorded.wsgi import exchange
 
@@ -72,10 +72,10 @@ def test_each_request_with_the_key_is_recorded_and_no_other(manager: Client, key
     assert written() == []
 
 
-def test_plain_reads_too_and_none_writes_in_its_request(manager: Client, key: APIKey) -> None:
+def test_in_the_event_loop_too_and_none_writes_in_its_request(manager: Client, key: APIKey) -> None:
     switch(manager, key, "on")
     headers = {"Authorization": f"Bearer {key.secret}", "Host": "testserver"}
-    service = PlainReadsFirst(application)
+    service = AdapterFirst(application)
     assert exchange(service, "GET", "/v1/pets", headers)[0] == 200
     with CaptureQueriesContext(connection) as asked:
         assert exchange(service, "GET", "/v1/pets", headers)[0] == 200

@@ -1,10 +1,11 @@
-"""Plain additions respond exactly as the viewset does.
+"""The event loop adds animals exactly as Django REST framework does.
 
-api: the same request has the same status, headers and bytes, and leaves the same rows, whichever way it takes.
+api: the same request has the same status, headers and bytes, and leaves the same rows, through both adapters.
 """
 
 import json
 import re
+from contextlib import nullcontext
 from typing import Any
 from unittest import mock
 
@@ -17,12 +18,11 @@ from hypothesis import strategies as st
 from categories.models import Category
 from pets.models import Pet
 from petstore_site.apikeys.models import APIKey, Scope
-from petstore_site.plain.additions import PlainAdditions, UnknownOutcomeError
-from petstore_site.plain.wsgi import InThread, at_once
+from petstore_site.door.adapter import UnknownOutcomeError
+from petstore_site.request import Request
 from rest import database_errors
-from rest.database_errors import committing
 from rest.limits import build_limiter
-from rest.statements import run
+from tests.in_loop import AdapterFirst, InThisThread
 from tests.properties.examples import rolled_back
 from tests.recorded.wsgi import exchange
 
@@ -55,16 +55,8 @@ SITES = st.tuples(st.booleans(), st.booleans())
 """Behind a proxy that ends TLS; open to the scripts of a shop."""
 
 
-class Committing(InThread):
-    """Wait in this thread, as the door waits in its event loop."""
-
-    async def run(self, steps: Any, environ: Any) -> Any:
-        with committing():
-            return await super().run(steps, environ)
-
-
 class Service:
-    """Plain additions before Django, and Django alone."""
+    """The service with both adapters, and with Django's only."""
 
     def __init__(self, category: Category) -> None:
         self.words = {"CATEGORY": str(category.pk)}
@@ -72,24 +64,13 @@ class Service:
             key, self.words[word] = APIKey.objects.issue(name=word, scope=scope, rate_limit="100/day")
             if word == "OLD":
                 key.revoke()
-        self.plainly = 0
-        """How many requests took the shorter way to its end."""
-
         self.renew()
 
-    def renew(self) -> None:
+    def renew(self, driver: Any = None) -> None:
         """Read the settings again."""
         self.django = WSGIHandler()
-        self.plain = PlainAdditions(Committing())
-
-    def first_plain(self, environ: Any, start_response: Any) -> Any:
-        environ["petstore.started"] = 0.0
-        response = at_once(self.plain.respond(environ))
-        if response is None:
-            return self.django(environ, start_response)
-        self.plainly += 1
-        start_response(f"{response[0]} x", list(response[1].items()))
-        return [response[2]]
+        self.django.request_class = Request
+        self.loop = AdapterFirst(self.django, driver)
 
     def both(self, target: str, headers: dict[str, str], body: bytes, method: str = "POST") -> list[Any]:
         """Return what each responds and stores, with ID for the number of a new animal."""
@@ -98,14 +79,14 @@ class Service:
         for word, meant in self.words.items():
             body = body.replace(f'"{word}"'.encode(), meant.encode())
             sent = {name: value.replace(word, meant) for name, value in sent.items()}
-        ways = (self.first_plain, self.django)
+        ways = (self.loop, self.django)
         return [self._exchange(application, method, target, sent, body) for application in ways]
 
     def add(self, body: bytes = NEW_PET) -> int:
-        """Return the status of an addition, plain if it can be."""
+        """Return the status of an addition."""
         headers = {"Host": "localhost", "Authorization": f"Bearer {self.words['KEY']}"}
         body = body.replace(b'"CATEGORY"', self.words["CATEGORY"].encode())
-        return exchange(self.first_plain, "POST", "/v1/pets", headers | {"Content-Type": "application/json"}, body)[0]
+        return exchange(self.loop, "POST", "/v1/pets", headers | {"Content-Type": "application/json"}, body)[0]
 
     def _exchange(self, application: Any, method: str, target: str, headers: dict[str, str], body: bytes) -> Any:
         build_limiter.cache_clear()
@@ -146,28 +127,28 @@ def test_the_same_response_and_rows_for_any_request(service: Service, settings: 
         assert got == wanted
 
     same()
-    assert service.plainly >= 1
 
 
 @pytest.mark.parametrize(
-    ("method", "target", "headers"),
+    ("target", "headers", "declined"),
     [
-        ("POST", "/v1/pets", {"Idempotency-Key": "one"}),
-        ("POST", "/v1/pets", {"Content-Type": "text/plain"}),
-        ("POST", "/v1/pets", {"Host": "evil.example"}),
-        ("POST", "/v1/pets", {"Origin": "https://shop.example"}),
-        ("POST", "/v1/pets", {"Transfer-Encoding": "chunked"}),
-        ("POST", "/v1/pets?limit=1", {}),
-        ("PUT", "/v1/pets", {}),
+        ("POST /v1/pets", {}, 0),
+        ("POST /v1/pets", {"Idempotency-Key": "one"}, 0),
+        ("POST /v1/pets", {"Content-Type": "text/plain"}, 0),
+        ("POST /v1/pets", {"Transfer-Encoding": "chunked"}, 0),
+        ("POST /v1/pets?limit=1", {}, 0),
+        ("PUT /v1/pets", {}, 0),
+        ("POST /v1/pets", {"Host": "evil.example"}, 1),
+        ("POST /v1/pets", {"Origin": "https://shop.example"}, 1),
+        ("OPTIONS /v1/pets", {}, 1),
     ],
 )
-def test_what_is_unusual_goes_on_to_the_viewset(
-    service: Service, settings: Any, method: str, target: str, headers: dict[str, str]
-) -> None:
+def test_what_is_declined(service: Service, settings: Any, target: str, headers: dict[str, str], declined: int) -> None:
     settings.CORS_ALLOWED_ORIGINS = ["https://shop.example"]
     service.renew()
-    got, wanted = service.both(target, headers, NEW_PET, method)
-    assert (got, service.plainly) == (wanted, 0)
+    method, _, path = target.partition(" ")
+    got, wanted = service.both(path, headers, NEW_PET, method)
+    assert (got, service.loop.behind) == (wanted, declined)
 
 
 def test_an_exhausted_limit_is_counted_once(service: Service) -> None:
@@ -182,29 +163,54 @@ def failure(sqlstate: str | None) -> OperationalError:
     return error
 
 
-def test_what_failed_is_tried_again(service: Service) -> None:
-    with mock.patch("petstore_site.plain.wsgi.run", side_effect=failure("40001")):
-        assert (service.add(), service.plainly) == (201, 0)
+class Failing(InThisThread):
+    """A driver that fails with this error, after a COMMIT was sent if `commits`."""
+
+    def __init__(self, error: OperationalError, *, commits: bool) -> None:
+        self.error = error
+        self.commits = commits
+
+    async def run(self, _steps: Any, _latest: float) -> Any:
+        with database_errors.committing() if self.commits else nullcontext():
+            raise self.error
+
+
+@pytest.mark.parametrize(
+    ("sqlstate", "commits"),
+    [("40001", True), ("23503", True), (None, False)],
+    ids=["lost to another transaction", "its category was deleted", "the connection broke before"],
+)
+def test_what_failed_is_tried_again(service: Service, sqlstate: str | None, commits: bool) -> None:
+    service.renew(Failing(failure(sqlstate), commits=commits))
+    assert (service.add(), service.loop.behind) == (201, 1)
+
+
+def test_what_the_database_has_no_time_for_is_not_tried_again(service: Service) -> None:
+    service.renew(Failing(failure("57014"), commits=True))
+    with pytest.raises(OperationalError):
+        service.add()
 
 
 @pytest.mark.parametrize("sqlstate", [None, "57P01"], ids=["the connection broke", "the server ended the connection"])
 def test_what_may_be_done_is_not_tried_again(service: Service, sqlstate: str | None) -> None:
-    with (
-        mock.patch("petstore_site.plain.wsgi.run", side_effect=failure(sqlstate)),
-        pytest.raises(UnknownOutcomeError),
-    ):
+    service.renew(Failing(failure(sqlstate), commits=True))
+    with pytest.raises(UnknownOutcomeError):
         service.add()
     assert Pet.objects.count() == 0
 
 
+class Unconfirmed(InThisThread):
+    """A driver whose COMMITs no standby confirms."""
+
+    async def run(self, steps: Any, latest: float) -> Any:
+        database_errors._notice(mock.Mock(message_primary="canceling wait for synchronous replication due to user"))
+        return await super().run(steps, latest)
+
+
 def test_what_no_standby_confirmed_may_be_done(service: Service) -> None:
-    canceled = mock.Mock(message_primary="canceling wait for synchronous replication due to user request")
-
-    def add_unconfirmed(steps: Any) -> Any:
-        database_errors._notice(canceled)
-        return run(steps)
-
-    with mock.patch("petstore_site.plain.wsgi.run", add_unconfirmed), pytest.raises(UnknownOutcomeError):
+    service.renew(Unconfirmed())
+    with pytest.raises(UnknownOutcomeError):
         service.add()
+    service.renew()
     assert service.add() == 201
     assert Pet.objects.count() == 2

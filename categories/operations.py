@@ -1,0 +1,22 @@
+"""The two operations of categories, an addition to the interface document."""
+
+from categories import statements
+from categories.serializers import shown
+from rest.errors import ErrorCode
+from rest.operations import one, page
+from rest.paging import Listing
+from rest.requests import Request
+from rest.results import Result
+from rest.statements import Steps
+
+CATEGORIES = Listing(statements, shown)
+
+
+def list_categories(request: Request) -> Steps[Result]:
+    """Return a page of categories, newest first."""
+    return page(request, CATEGORIES)
+
+
+def get_category(request: Request) -> Steps[Result]:
+    """Return the category that the path names."""
+    return one(request, CATEGORIES, missing=ErrorCode.CATEGORY_NOT_FOUND)

@@ -1,0 +1,106 @@
+"""Make an operation that creates something safe to retry with an `Idempotency-Key` header (docs/decisions/0012)."""
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from hashlib import sha256
+from typing import Any
+
+import orjson
+from django.conf import settings
+from django.db import OperationalError, connection
+from django.utils import timezone
+
+from idempotency import statements
+from rest.database_errors import LOCK_NOT_AVAILABLE, sqlstate
+from rest.errors import APIError, ErrorCode
+from rest.media_type import render_json
+from rest.requests import Request
+from rest.results import Result
+from rest.statements import HeldError, Row, Steps, Transaction
+
+IDEMPOTENCY_ERRORS = [ErrorCode.IDEMPOTENCY_IN_PROGRESS, ErrorCode.IDEMPOTENCY_KEY_REUSED]
+
+RETRY_AFTER = 1
+"""Seconds to wait while the first request with the key is still running."""
+
+KEY = re.compile(r'"([\x21\x23-\x7e]{1,255})"|(?!""\Z)([\x21-\x7e]{1,255})')
+
+
+def once(request: Request, meaning: Callable[[], Mapping[str, Any]], creating: Steps[Result]) -> Steps[Result]:
+    """Create once per key, in the transaction that stores the response; without the header, create.
+
+    The same key and meaning return the first response with `Idempotency-Replayed: true`. Another meaning
+    is 422, a first request that is still running 409. An error raises and so stores nothing.
+    """
+    key = _key_of(request)
+    if key is None:
+        return (yield from creating)
+    now = timezone.now()
+    values = {
+        "api_key_id": request.key.pk,
+        "key": key,
+        "fingerprint": _fingerprint(request.path, meaning()),
+        "created_at": connection.ops.adapt_datetimefield_value(now),
+        "expired_at": connection.ops.adapt_datetimefield_value(now - settings.IDEMPOTENCY_LIFETIME),
+    }
+    if earlier := (yield from statements.stored(values)):
+        return _replay(earlier, values)
+    try:
+        result: Result = yield Transaction(_create(values, creating), alone=(request.key.pk, key))
+    except HeldError:
+        raise _in_progress() from None
+    return result
+
+
+def _create(values: Mapping[str, Any], creating: Steps[Result]) -> Steps[Result]:
+    if not (yield from _claim(values)):  # someone else had it, and has committed
+        earlier = yield from statements.stored(values)
+        if earlier is None:
+            raise _in_progress()
+        return _replay(earlier, values)
+    result = yield from creating
+    response = {
+        "status": int(result.status),
+        "body": render_json(result.data).decode(),
+        "location": result.headers.get("Location", ""),
+    }
+    yield from statements.store({**values, **response})
+    return result
+
+
+def _claim(values: Mapping[str, Any]) -> Steps[bool]:
+    try:
+        return (yield from statements.claim(values))
+    except OperationalError as error:
+        if sqlstate(error) == LOCK_NOT_AVAILABLE:
+            raise _in_progress() from None
+        raise
+
+
+def _in_progress() -> APIError:
+    return APIError(ErrorCode.IDEMPOTENCY_IN_PROGRESS, wait=RETRY_AFTER)
+
+
+def _key_of(request: Request) -> str | None:
+    header = request.environ.get("HTTP_IDEMPOTENCY_KEY")
+    if header is None:
+        return None
+    match = KEY.fullmatch(header.strip(" \t"))
+    if match is None:
+        message = "Idempotency-Key must be sent once and have 1 to 255 visible ASCII characters."
+        raise APIError(ErrorCode.BAD_REQUEST, message)
+    return match[1] or match[2]
+
+
+def _fingerprint(path: str, meaning: Mapping[str, Any]) -> str:
+    written = json.dumps(meaning, sort_keys=True, default=repr)
+    return sha256(f"{path}\n{written}".encode()).hexdigest()
+
+
+def _replay(earlier: Row, values: Mapping[str, Any]) -> Result:
+    fingerprint, status, body, location = earlier
+    if fingerprint != values["fingerprint"]:
+        raise APIError(ErrorCode.IDEMPOTENCY_KEY_REUSED)
+    headers = {"Location": location, "Idempotency-Replayed": "true"}
+    return Result(orjson.Fragment(body), status, headers)

@@ -1,0 +1,65 @@
+"""The three operations of the interface document (section 4)."""
+
+from django.db import connection
+from django.utils import timezone
+from rest_framework.exceptions import ValidationError
+
+from categories import statements as categories
+from history.acting import acting
+from idempotency.operations import once
+from pets import statements
+from pets.columns import SHOWN
+from pets.models import PetStatus
+from pets.rules import NO_SUCH_CATEGORY
+from pets.serializers import NewPet, shown
+from rest.errors import ErrorCode
+from rest.operations import created, one, page
+from rest.paging import Listing
+from rest.parameters import choice
+from rest.requests import Request
+from rest.results import Result
+from rest.statements import Steps, vendor
+
+PETS = Listing(
+    statements,
+    shown,
+    {"status": choice(PetStatus, "List only those with this status. Without it, list all.")},
+)
+
+
+def list_pets(request: Request) -> Steps[Result]:
+    """Return a page of animals, newest first."""
+    return page(request, PETS)
+
+
+def get_pet(request: Request) -> Steps[Result]:
+    """Return the animal that the path names."""
+    return one(request, PETS, missing=ErrorCode.PET_NOT_FOUND)
+
+
+def create_pet(request: Request) -> Steps[Result]:
+    """Add an animal, with an `Idempotency-Key` only once."""
+    sent = NewPet(request.json())
+    return once(request, lambda: sent.meaning, _add(request, sent))
+
+
+def _add(request: Request, sent: NewPet) -> Steps[Result]:
+    """Add the animal with its history; raises `ValidationError` with all that is wrong."""
+    if sent.errors:
+        raise ValidationError((yield from _with_category(sent)))
+    by = acting()
+    now = connection.ops.adapt_datetimefield_value(timezone.now())
+    history = {"now": now, "actor": by.actor, "request_id": by.request_id}
+    added = yield from statements.add(vendor(), {**sent.values, **history})
+    if not added:
+        raise ValidationError({"categoryId": [NO_SUCH_CATEGORY]})
+    pk = added[0][0]
+    return created(request, pk, shown((pk, *(sent.values[column.name] for column in SHOWN))))
+
+
+def _with_category(sent: NewPet) -> Steps[dict[str, list[str]]]:
+    """Return the errors, with one about a category that does not exist: adding would have looked for it."""
+    errors = sent.errors
+    if "category_id" in sent.values and not (yield from categories.one(sent.values["category_id"])):
+        errors = {**errors, "categoryId": [NO_SUCH_CATEGORY]}
+    return {column.field: errors[column.field] for column in SHOWN if column.field in errors}

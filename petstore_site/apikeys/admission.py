@@ -1,0 +1,104 @@
+"""What a request needs to be admitted: a good key, a scope that allows the method, room in its limit.
+
+Both adapters ask here: Django REST framework through `authentication.py`, `permissions.py` and `throttling.py`, the
+event loop directly.
+"""
+
+from collections.abc import Container, Mapping
+
+from django.conf import settings
+from django.utils import timezone
+from django.utils.http import http_date
+from rest_framework.exceptions import AuthenticationFailed, MethodNotAllowed, PermissionDenied, Throttled
+from rest_framework.permissions import SAFE_METHODS
+
+from history.acting import identify
+from petstore_site.apikeys import keys
+from petstore_site.apikeys.lookup import CachedKey
+from petstore_site.apikeys.models import Scope
+from rest.limits import Counted
+from rest.requests import Request
+
+MISSING = "No API key was provided. Send it as Authorization: Bearer <key>."
+INVALID = "The API key is not valid. Check that you copied all of it and that it belongs to this environment."
+EXPIRED = "The API key has expired. Use the key that replaced it, or ask the store for a new one."
+REVOKED = "The API key was revoked. Ask the store for a new one."
+READ_ONLY = "This operation needs a key with the scope write. The scope of this key is read."
+
+
+def accept_key(request: Request, key: CachedKey | None) -> None:
+    """Accept the request with the key that its `Authorization` has; raises `AuthenticationFailed`.
+
+    The error has one of the four `api_key_…` codes, and in `auth_header` the challenge (RFC 6750, section 3).
+    """
+    request.known_key = key
+    if error := _error(request, key):
+        error.auth_header = challenge(request)  # type: ignore[attr-defined]  # as Django REST framework adds it
+        raise error
+    request.key = key
+    if key:
+        request.notices = notices(key)
+        identify(f"key {key.key_id}")
+
+
+def _error(request: Request, key: CachedKey | None) -> AuthenticationFailed | None:
+    if key is None:
+        is_missing = "HTTP_AUTHORIZATION" not in request.environ
+        return AuthenticationFailed(*((MISSING, "api_key_missing") if is_missing else (INVALID, "api_key_invalid")))
+    if key.revoked_at is not None:
+        return AuthenticationFailed(REVOKED, "api_key_revoked")
+    if key.expires_at is not None and key.expires_at <= timezone.now():
+        return AuthenticationFailed(EXPIRED, "api_key_expired")
+    return None
+
+
+def allow_method(request: Request, methods: Container[str]) -> None:
+    """Raise `MethodNotAllowed` for a method that the path does not support."""
+    if request.method not in methods:
+        raise MethodNotAllowed(request.method)
+
+
+def allow_scope(request: Request) -> None:
+    """Raise `PermissionDenied` for a read key that wants to do more than read."""
+    if request.method not in SAFE_METHODS and request.key.scope != Scope.WRITE:
+        raise PermissionDenied(READ_ONLY, "insufficient_scope")
+
+
+def allow_one_more(request: Request, counted: Counted) -> None:
+    """Keep what the rate limit says of the request; raises `Throttled` if it is over the limit."""
+    request.counted = counted
+    if counted.headers:
+        request.notices = {**request.notices, **counted.headers}
+    if not counted.allowed:
+        raise Throttled(counted.seconds)
+
+
+def notices(key: CachedKey) -> Mapping[str, str]:
+    """Return `API-Key-Expiration`, an HTTP-date (RFC 9110, section 5.6.7), if the key expires soon.
+
+    docs/decisions/0031 has the reasons.
+    """
+    if key.expires_at and key.expires_at - timezone.now() <= settings.API_KEY_EXPIRATION_NOTICE:
+        return {"API-Key-Expiration": http_date(key.expires_at.timestamp())}
+    return {}
+
+
+def challenge(request: Request) -> str:
+    """Return the challenge of a 401 (RFC 6750, section 3)."""
+    scheme, token = _split(request.environ.get("HTTP_AUTHORIZATION", ""))
+    error = ', error="invalid_token"' if scheme == "bearer" and token else ""
+    return f'Bearer realm="petstore"{error}'
+
+
+def digest_of(request: Request) -> str | None:
+    """Return the digest of the key that the request has, or None if it has no well-formed one."""
+    scheme, token = _split(request.environ.get("HTTP_AUTHORIZATION", ""))
+    # A well-formed key is narrower than RFC 6750's b64token, and than its limit of 256 characters.
+    if scheme != "bearer" or not keys.is_well_formed(token, prefix=settings.API_KEY_PREFIX):
+        return None
+    return keys.digest(token)
+
+
+def _split(header: str) -> tuple[str, str]:
+    scheme, _, token = header.partition(" ")
+    return scheme.lower(), token.lstrip(" ")

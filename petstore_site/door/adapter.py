@@ -1,0 +1,133 @@
+"""Respond to requests under /v1 in the event loop: the operations that the views declare, without Django around them.
+
+What is unusual goes on to Django, whose viewsets have the same operations (docs/decisions/0040).
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Protocol, TypeVar
+
+from django.conf import settings
+from django.core.exceptions import SuspiciousOperation
+from django.db import DatabaseError, InterfaceError
+from rest_framework.exceptions import APIException
+
+from history.acting import begin_request, end_request
+from petstore_site import metrics
+from petstore_site.apikeys import lookup
+from petstore_site.apikeys.admission import accept_key, allow_method, allow_one_more, allow_scope, digest_of
+from petstore_site.apikeys.lookup import CachedKey
+from petstore_site.observing import Later, record_of
+from rest.database_errors import BROKEN, RETRYABLE, failure_of, outcome_is_unknown, reset_commit_state, sqlstate
+from rest.errors import error_result
+from rest.hosts import Environ, host_of
+from rest.limits import Counted, count, waits_for_cache, what_is_left
+from rest.media_type import render_json
+from rest.requests import STARTED, Request
+from rest.responses import Finish, Response
+from rest.results import Result
+from rest.routes import Routes, is_api
+from rest.statements import Row, Steps
+
+T = TypeVar("T")
+
+DEADLINE = 6.5
+"""Seconds after which a request that has not begun its response is given up."""
+
+
+class Driver(Protocol):
+    """Runs the steps of requests, without holding up the event loop."""
+
+    def admit(self, *, reads: bool) -> None:
+        """Raise `BusyError` if a request that comes now would wait too long."""
+
+    async def run(self, steps: Steps[T], latest: float) -> T:
+        """Run the steps of a request by the time `latest` of `time.perf_counter`; raises `BusyError`."""
+
+    async def run_for_key(self, steps: Steps[list[Row]]) -> list[Row]:
+        """Run the steps that look up a key."""
+
+
+class UnknownOutcomeError(Exception):
+    """The connection broke after a COMMIT was sent, or no standby confirmed it: what the request asks may be done."""
+
+
+class Adapter:
+    """Responds to requests whose routes have operations."""
+
+    def __init__(self, driver: Driver) -> None:
+        """Take what runs the statements."""
+        self._driver = driver
+        self._routes = Routes()
+        self._finish = Finish()
+        self._observe = Later().observe
+
+    async def respond(self, environ: Environ, read_body: Callable[[], Awaitable[object]]) -> Response | None:
+        """Return the response, or None: Django is to respond. `read_body` puts the body into the environ.
+
+        Raises `BusyError`, `UnknownOutcomeError`, and `DatabaseError` if trying again would not help.
+        """
+        found = self._routes.find(environ["PATH_INFO"])
+        if found is None:
+            return _decline("none", "route") if is_api(environ["PATH_INFO"]) else None
+        if reason := _unusual(environ):
+            return _decline(found[0].name, reason)
+        request = Request(environ)
+        request.route, request.argument = found
+        begin_request(request.id)
+        try:
+            return await self._respond(request, read_body)
+        except (DatabaseError, InterfaceError) as error:
+            if outcome_is_unknown():
+                raise UnknownOutcomeError from error
+            if failure_of(error) is not BROKEN and sqlstate(error) not in RETRYABLE:
+                raise
+            return _decline(request.route.name, "database")
+        except SuspiciousOperation:
+            return _decline(request.route.name, "suspicious")
+
+    async def _respond(self, request: Request, read_body: Callable[[], Awaitable[object]]) -> Response:
+        reset_commit_state()
+        try:
+            result = await self._result(request, read_body)
+        except APIException as error:
+            result = error_result(error)
+            if request.key and request.counted is None:  # rejected before it was counted
+                left = await _ask_cache(what_is_left, request.key)
+                request.notices = {**request.notices, **left.headers}
+        if outcome_is_unknown():
+            raise UnknownOutcomeError
+        response = self._finish(request, result.status, result.headers, render_json(result.data))
+        self._observe(record_of(request, response.status, result.code, result.message))
+        end_request()
+        return response
+
+    async def _result(self, request: Request, read_body: Callable[[], Awaitable[object]]) -> Result:
+        self._driver.admit(reads=request.reads)
+        digest = digest_of(request)
+        accept_key(request, await lookup.find_async(digest, self._driver.run_for_key) if digest else None)
+        allow_method(request, request.route.operations)
+        allow_scope(request)
+        allow_one_more(request, await _ask_cache(count, request.key))
+        if not request.reads:
+            await read_body()
+        operation = request.route.operations[request.method]
+        return await self._driver.run(operation(request), request.environ[STARTED] + DEADLINE)
+
+
+def _unusual(environ: Environ) -> str:
+    """Return why a request is for Django, or nothing."""
+    if environ["REQUEST_METHOD"] == "OPTIONS":
+        return "options"
+    if "HTTP_ORIGIN" in environ and settings.CORS_ALLOWED_ORIGINS:
+        return "origin"
+    return "" if host_of(environ) else "host"
+
+
+def _decline(route: str, reason: str) -> None:
+    metrics.count_declined(route, reason)
+
+
+async def _ask_cache(ask: Callable[[CachedKey], Counted], key: CachedKey) -> Counted:
+    """Ask how much of its limit a key has left, in a thread if that is a question to another process."""
+    return await asyncio.to_thread(ask, key) if waits_for_cache(key) else ask(key)

@@ -1,0 +1,46 @@
+"""Operations as Django REST framework's actions: it checks the request, describes it and renders the result."""
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from django.db.models import Model
+from rest_framework.request import Request as FrameworkRequest
+from rest_framework.response import Response
+from rest_framework.viewsets import GenericViewSet
+
+from rest.errors import ErrorCode
+from rest.operations import Operation
+from rest.paging import KeysetPagination, Listing
+from rest.requests import request_of
+from rest.statements import run
+
+
+class OperationViewSet(GenericViewSet[Model]):
+    """A viewset whose actions are operations."""
+
+    operations: ClassVar[Mapping[str, Operation]]
+    """Action → operation."""
+
+    errors: ClassVar[Mapping[str, list[ErrorCode]]]
+    """Action → its errors besides those of every operation, for the description."""
+
+    listing: ClassVar[Listing]
+    """What the action `list` lists, for the description."""
+
+    pagination_class = KeysetPagination
+
+    def list(self, request: FrameworkRequest) -> Response:
+        """Return a page."""
+        return self._respond(request)
+
+    def create(self, request: FrameworkRequest) -> Response:
+        """Create an object."""
+        return self._respond(request)
+
+    def retrieve(self, request: FrameworkRequest, **_arguments: Any) -> Response:
+        """Return the object that the path names."""
+        return self._respond(request)
+
+    def _respond(self, request: FrameworkRequest) -> Response:
+        result = run(self.operations[str(self.action)](request_of(request.META)))
+        return Response(result.data, result.status, headers=dict(result.headers))
