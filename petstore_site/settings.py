@@ -195,7 +195,7 @@ MIDDLEWARE = [
     "petstore_site.api.APIMiddleware",  # what follows is for pages
     "petstore_site.middleware.HeadMiddleware",
     "django.middleware.security.SecurityMiddleware",
-    "csp.middleware.CSPMiddleware",
+    "rest.policy.PolicyMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "petstore_site.middleware.DatabaseErrorMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",

@@ -8,7 +8,6 @@ from http import HTTPStatus
 from io import BytesIO
 from typing import Any, NamedTuple
 
-from csp.middleware import CSPMiddleware
 from django.conf import settings
 from django.core.handlers.wsgi import WSGIRequest
 from django.http import HttpRequest, HttpResponse
@@ -18,6 +17,7 @@ from django.urls import reverse
 from django.utils.http import http_date, parse_etags
 
 from rest.media_type import MEDIA_TYPE
+from rest.policy import PolicyMiddleware
 from rest.requests import Request
 from rest.routes import Route
 
@@ -85,7 +85,7 @@ def fixed_headers(*, secure: bool) -> dict[str, str]:
     request = WSGIRequest({"REQUEST_METHOD": "GET", "wsgi.url_scheme": scheme, "wsgi.input": BytesIO()})
     response = HttpResponse()
     del response.headers["Content-Type"]
-    layers: list[Any] = [XFrameOptionsMiddleware, CSPMiddleware, SecurityMiddleware]
+    layers: list[Any] = [XFrameOptionsMiddleware, PolicyMiddleware, SecurityMiddleware]
     for layer in layers:
         layer(lambda _request: response).process_response(request, response)
     return dict(response.headers)

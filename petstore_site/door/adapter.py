@@ -80,7 +80,7 @@ class Adapter:
         except (DatabaseError, InterfaceError) as error:
             if outcome_is_unknown():
                 raise UnknownOutcomeError from error
-            if failure_of(error) is not BROKEN and sqlstate(error) not in RETRYABLE:
+            if not _may_help_to_repeat(error):
                 raise
             return _decline(request.route.name, "database")
         except SuspiciousOperation:
@@ -122,6 +122,11 @@ def _unusual(environ: Environ) -> str:
     if "HTTP_ORIGIN" in environ and settings.CORS_ALLOWED_ORIGINS:
         return "origin"
     return "" if host_of(environ) else "host"
+
+
+def _may_help_to_repeat(error: Exception) -> bool:
+    """Return whether Django may do better: on another connection, after another transaction, or with another plan."""
+    return sqlstate(error) in RETRYABLE or failure_of(error) in {BROKEN, None}
 
 
 def _decline(route: str, reason: str) -> None:

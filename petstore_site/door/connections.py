@@ -67,6 +67,9 @@ class Connections:
         deadline = asyncio.get_running_loop().call_later(latest - time.perf_counter(), self._cut_off, used)
         try:
             return await work(used)
+        except OperationalError:  # whatever failed: a plan that a migration made wrong stays wrong
+            await used.close()
+            raise
         finally:
             deadline.cancel()
             if used.is_usable:

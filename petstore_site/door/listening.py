@@ -59,7 +59,7 @@ class Listening(AsyncConnection[Row]):
     @property
     def is_usable(self) -> bool:
         """Return whether the connection is open, and neither in a statement nor in a transaction."""
-        return self.pgconn.transaction_status == TransactionStatus.IDLE
+        return not self.closed and self.pgconn.transaction_status == TransactionStatus.IDLE
 
     async def rows(self, sql: str, parameters: Mapping[str, Any]) -> list[Row]:
         """Run the statement and return its rows; raises Django's errors, with psycopg's as their causes."""

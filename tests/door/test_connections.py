@@ -15,24 +15,27 @@ from django.db import OperationalError, connection
 
 from pets import statements
 from petstore_site import metrics
-from petstore_site.apikeys.keys import generate
-from petstore_site.door.door import InLoop
+from petstore_site.door.drivers import OnPostgreSQL
 from petstore_site.door.queue import MOST_SECONDS, BusyError
-from petstore_site.door.threads import DEADLINE
-from petstore_site.observing import STARTED
 from rest.database_errors import BROKEN, breaker, failure_of
 from rest.ids import INT64_MAX
-from rest.statements import Row, Steps
+from rest.statements import Row, Statement, Steps
 
-pytestmark = pytest.mark.skipif(connection.vendor != "postgresql", reason="plain reads of SQLite wait in a thread")
+pytestmark = pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite has no such connections")
 
-
-def asked(sql: str, **values: Any) -> Steps:
-    return (yield sql, values)
+Work = Callable[[Any], Awaitable[list[Row]]]
 
 
-def pid() -> Steps:
+def asked(sql: str, **values: Any) -> Work:
+    return lambda used: used.rows(sql, values)
+
+
+def pid() -> Work:
     return asked("SELECT pg_backend_pid()")
+
+
+def one() -> Steps[list[Row]]:
+    return (yield Statement("SELECT 1", {}))  # type: ignore[no-any-return]
 
 
 def using(
@@ -221,10 +224,10 @@ class TestConnections:
         async def none(connections: Any) -> list[Row]:
             with pytest.raises(BusyError):
                 await connections.run(pid())
-            from petstore_site.door.connections import Connections  # noqa: PLC0415 - it imports psycopg
-
+            driver = OnPostgreSQL(1)
+            driver._for_keys = connections
             with pytest.raises(OperationalError):  # for threads, which may wait for the same key
-                await InLoop(Connections(1), connections).find_key(f"Bearer {generate('pets_test_').text}")
+                await driver.run_for_key(one())
             return []
 
         using(0, none)
@@ -234,9 +237,8 @@ class TestConnections:
             with _at_most(0.5):
                 with pytest.raises(BusyError):
                     await connections.run(pid(), _in(0))
-                begun = {STARTED: _in(-DEADLINE)}
                 with pytest.raises(BusyError):
-                    await InLoop(connections, connections).run(pid(), begun)
+                    await OnPostgreSQL(1).run(one(), _in(0))
                 with pytest.raises(OperationalError):
                     await connections.run(asked("SELECT pg_sleep(5)"), _in(0.2))
             breaker.succeed()
@@ -293,12 +295,12 @@ class TestConnections:
         async def busy(connections: Any) -> list[Row]:
             from petstore_site.door.connections import Connections  # noqa: PLC0415 - it imports psycopg
 
-            for_keys = Connections(1)
+            driver = OnPostgreSQL(1)
+            driver._to_read, driver._for_keys = connections, Connections(1)
             reading = asyncio.create_task(connections.run(asked("SELECT 1 FROM pg_sleep(1)")))
             await asyncio.sleep(0)
-            found = await InLoop(connections, for_keys).find_key(f"Bearer {generate('pets_test_').text}")
-            assert (found, reading.done()) == (None, False)
-            await for_keys._idle[0].close()
+            assert (await driver.run_for_key(one()), reading.done()) == ([(1,)], False)
+            await driver._for_keys._idle[0].close()
             rows: list[Row] = await reading
             return rows
 
@@ -306,7 +308,7 @@ class TestConnections:
 
     @pytest.mark.parametrize("chosen", [{}, {"status": "available"}])
     def test_a_small_table_is_read_by_its_index_too(self, chosen: dict[str, str]) -> None:
-        sql, values = next(statements.page("postgresql", chosen, INT64_MAX, 21))
+        sql, values, _ = next(statements.page("postgresql", chosen, INT64_MAX, 21))
         with psycopg.connect(**_parameters()) as raw:
             plan = "".join(line for (line,) in raw.execute(f"EXPLAIN (COSTS OFF) {sql}", values))
         assert "Index Scan Backward" in plan
@@ -315,7 +317,7 @@ class TestConnections:
 
     @pytest.mark.parametrize("chosen", [{}, {"status": "available"}])
     def test_a_statement_is_planned_once(self, chosen: dict[str, str]) -> None:
-        sql, values = next(statements.page("postgresql", chosen, INT64_MAX, 101))
+        sql, values, _ = next(statements.page("postgresql", chosen, INT64_MAX, 101))
         with psycopg.connect(**_parameters()) as raw:
             for _ in range(7):
                 raw.execute(sql, values, prepare=True)

@@ -10,14 +10,16 @@ from typing import Any
 from unittest import mock
 
 import pytest
-from petstore_site.plain.additions import UnknownOutcomeError
 
 from petstore_site import metrics
+from petstore_site.apikeys.keys import generate
 from petstore_site.apikeys.lookup import CachedKey
 from petstore_site.door import bodies, queue, threads
+from petstore_site.door.adapter import Adapter, UnknownOutcomeError
 from petstore_site.door.door import Door
 from petstore_site.door.environ import environ_of
-from petstore_site.observing import STARTED
+from rest.requests import STARTED, Request
+from rest.routes import Route
 from tests.conftest import error
 from tests.door.calling import Got, ask, scope
 
@@ -59,7 +61,7 @@ class Parts:
 @pytest.fixture
 def application(settings: Any) -> Iterator[Application]:
     settings.ALLOWED_HOSTS = ["localhost"]
-    settings.PLAIN_READS = False
+    settings.API_IN_EVENT_LOOP = False
     application = Application()
     yield application
     application.go.set()
@@ -347,39 +349,57 @@ def _environ(started: float) -> dict[str, Any]:
     return environ_of(scope("/v1/wait")) | {STARTED: started}
 
 
-def test_an_addition_that_may_be_done_is_for_no_thread(
-    application: Application, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_request_that_may_be_done_is_for_no_thread(application: Application, monkeypatch: pytest.MonkeyPatch) -> None:
     key = CachedKey(1, "Ab3dE6gH", "Shop", "write", "", None, None)
     observed = mock.Mock()
     monkeypatch.setattr("petstore_site.door.door.observe", observed)
 
+    async def respond(environ: Any, _read_body: Any) -> None:
+        asked = Request(environ)
+        asked.route, asked.key, asked.known_key = Route("pet-list"), key, key
+        raise UnknownOutcomeError
+
     async def addition() -> Got:
         door = Door(application, 1)
-        door._plain_additions = mock.Mock(respond=mock.AsyncMock(side_effect=UnknownOutcomeError(key)))
+        door._adapter = mock.Mock(respond=respond)
         return await ask(door, scope("/v1/pets", "POST", content_length="2"), [b"{}"])
 
     got = asyncio.run(addition())
     assert (got.status, json_of(got)) == (503, UNAVAILABLE)
     assert (got.headers["Retry-After"], got.headers["Request-Outcome"]) == ("2", "unknown")
-    seen = observed.call_args.args[0]
-    assert (seen.route, seen.status, seen.key, seen.known_key) == ("pet-list", 503, key, key)
+    record = observed.call_args.args[0]
+    asked = record.request
+    assert (asked.route.name, record.status, asked.key, asked.known_key) == ("pet-list", 503, key, key)
 
 
 @pytest.mark.parametrize(
-    "parts",
-    [[b'{"name": "Rex", "categoryId": 1}', None], [b'{"name": "Rex", "categoryId": 1}' + b" " * 65_536]],
+    ("parts", "wanted"),
+    [
+        ([b'{"name": "Rex", "categoryId": 1}', None], ("bad_request", "The request body ended early.", 400)),
+        (
+            [b'{"name": "Rex", "categoryId": 1}' + b" " * 65_536],
+            ("body_too_large", "The request body must have at most 65,536 bytes.", 413),
+        ),
+    ],
     ids=["cut short", "too long"],
 )
-def test_a_body_that_is_not_whole_adds_no_animal(application: Application, parts: list[bytes | None]) -> None:
+def test_a_body_that_is_not_whole_adds_no_animal(
+    application: Application, parts: list[bytes | None], wanted: tuple[str, str, int]
+) -> None:
     """The part that came may be valid JSON."""
+    length = "65600" if len(parts) == 1 else "60000"
+    sent = {"authorization": f"Bearer {generate('pets_test_').text}", "content_type": "application/json"}
+    driver = mock.Mock(run_for_key=mock.AsyncMock(return_value=[(1, "Ab3dE6gH", "Shop", "write", "", None, None)]))
 
     async def addition() -> Got:
         door = Door(application, 1)
-        door._plain_additions = mock.Mock(respond=mock.AsyncMock(return_value=(201, {}, b"")))
-        return await ask(door, scope("/v1/pets", "POST", content_length="65600"), parts)
+        door._adapter = Adapter(driver)
+        return await ask(door, scope("/v1/pets", "POST", content_length=length, **sent), parts)
 
-    assert asyncio.run(addition()).status == 200, "the application behind did not get it"
+    got = asyncio.run(addition())
+    assert (got.status, json_of(got)) == (wanted[2], error(*wanted))
+    assert got.headers["Connection"] == "close"
+    assert not driver.run.called
 
 
 def test_livez_needs_no_thread(application: Application, monkeypatch: pytest.MonkeyPatch) -> None:
