@@ -124,6 +124,21 @@ def test_a_lost_race_is_tried_again_twice(api: ApiClient, sqlstate: str) -> None
 
 
 @postgresql_only
+@pytest.mark.parametrize("headers", [{}, {"Idempotency_Key": "order-1"}], ids=["POST", "POST with a key"])
+def test_a_write_whose_connection_breaks_is_sent_once(api: ApiClient, headers: dict[str, str]) -> None:
+    """It may be done. A read is repeated."""
+    category = CategoryFactory()
+    ended = "SELECT pg_terminate_backend(pg_backend_pid())"
+    with instead_of('FROM "pets_pet"', ended, times=1) as reads:
+        assert api.get("/v1/pets").status_code == 200
+    with instead_of("INSERT INTO", ended, times=1) as writes:
+        answer = api.post("/v1/pets", {"name": "x", "categoryId": category.pk}, **headers)
+    assert (answer.status_code, answer.json(), answer["Retry-After"]) == (503, UNAVAILABLE, "2")
+    assert (len(reads), len(writes)) == (1, 1)
+    assert not Pet.objects.exists()
+
+
+@postgresql_only
 def test_the_back_office_repeats_nothing(admin_client: Client) -> None:
     category = CategoryFactory()
     new = {"name": "Rex", "category": category.pk, "status": "available", "external_reference": ""}
