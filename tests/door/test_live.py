@@ -1,6 +1,7 @@
 """The asynchronous door: what it does itself is what Django would do, and it admits no more than it can serve."""
 
 import http.client
+import json
 import os
 import random
 import signal
@@ -13,7 +14,8 @@ from collections.abc import Iterator
 import pytest
 
 from tests.meanwhile import meanwhile
-from tests.server import Answer, Gunicorn, bearer, running_server, send_on
+from tests.protocol.wire import exchange, request
+from tests.server import Answer, Gunicorn, bearer, head_of_post, running_server, send_on
 
 DIFFERENT = {"date", "x-request-id"}
 QUERIES = [
@@ -72,6 +74,37 @@ def test_the_responses_of_the_event_loop_are_those_of_django(database: str, serv
         through.close()
         around.close()
     assert set(statuses) >= {200, 304, 400, 401, 404}
+
+
+@pytest.mark.parametrize(
+    ("sent", "scheme"),
+    [
+        (["https, http"], "https"),
+        (["http, https"], "http"),
+        (["https", "http"], "https"),
+        (["http", "https"], "http"),
+        ([" https ,http"], "https"),
+    ],
+)
+def test_the_first_proxy_says_which_scheme_the_caller_used(
+    behind_proxies: Gunicorn, key: str, sent: list[str], scheme: str
+) -> None:
+    """Each proxy on the way adds its own, in the same line or in another one."""
+    lines = [f"X-Forwarded-Proto: {each}" for each in sent]
+    body = b'{"name":"Rex","categoryId":1}'
+    new = head_of_post(key, *lines, f"Content-Length: {len(body)}") + body
+    [listed] = exchange(behind_proxies.port, request("/v1/pets?limit=1", f"Authorization: Bearer {key}", *lines))
+    [added] = exchange(behind_proxies.port, new)
+    origin = f"{scheme}://127.0.0.1/v1/pets"
+    assert (listed.status, listed.headers["Link"].startswith(f"<{origin}?limit=1&cursor=")) == (200, True)
+    assert (added.status, added.headers["Location"]) == (201, f"{origin}/{json.loads(added.body)['id']}")
+
+
+@pytest.fixture(scope="module")
+def behind_proxies(database: str, server: Gunicorn) -> Iterator[Gunicorn]:
+    """A service with the animals of `server` that trusts its proxies."""
+    with running_server(database=database, workers=1, ALLOWED_HOSTS="127.0.0.1", BEHIND_TLS_PROXY="true") as service:
+        yield service
 
 
 @pytest.mark.parametrize("method", ["GET", "HEAD", "OPTIONS", "POST"])
