@@ -60,6 +60,15 @@ class TestRequests:
         assert last_used_at is not None
         assert before <= last_used_at <= timezone.now()
 
+    def test_with_an_unchanged_response_are_counted_as_good(self) -> None:
+        key, animal = APIKeyFactory(scope="read"), PetFactory()
+        api = ApiClient(key.secret)
+        for path in (f"/v1/pets/{animal.pk}", "/v1/pets", "/v1/categories"):
+            tag = api.get(path)["ETag"]
+            assert api.get(path, If_None_Match=tag).status_code == 304
+        usage.flush()
+        assert written() == [(key.pk, route, 2, 2) for route in ("category-list", "pet-detail", "pet-list")]
+
     def test_without_an_accepted_key_are_not(self) -> None:
         revoked = APIKeyFactory(revoked_at=timezone.now())
         for key in (None, "nonsense", revoked.secret):
