@@ -15,6 +15,7 @@ from django.db import OperationalError, connection
 
 from pets import statements
 from petstore_site import metrics
+from petstore_site.door import queue
 from petstore_site.door.drivers import OnPostgreSQL
 from petstore_site.door.queue import MOST_SECONDS, BusyError
 from rest.database_errors import BROKEN, breaker, failure_of
@@ -290,6 +291,20 @@ class TestConnections:
             return []
 
         using(1, waiting)
+
+    def test_how_long_connections_are_kept_is_learned_from_requests(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(queue, "MOST_SECONDS", 0.01)
+
+        async def waiting(connections: Any) -> list[Row]:
+            rows: list[Row] = await connections.run(asked("SELECT 1 FROM pg_sleep(0.5)"))
+            asking = [asyncio.create_task(connections.run(pid())) for _ in range(3)]
+            await asyncio.sleep(0)
+            with pytest.raises(BusyError):
+                connections.queue.admit()
+            await asyncio.gather(*asking)
+            return rows
+
+        assert using(1, waiting) == [(1,)]
 
     def test_a_key_is_looked_up_while_all_read(self) -> None:
         async def busy(connections: Any) -> list[Row]:
