@@ -234,6 +234,24 @@ class TestThreads:
         assert (rejected.status, rejected.headers["Retry-After"], others) == (503, "1", [200, 200])
         assert seconds < 1
 
+    def test_with_many_threads_a_queue_is_short(
+        self, application: Application, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """What is foreseen is how long each thread is kept, shared among all of them."""
+        monkeypatch.setattr(queue, "MOST_SECONDS", 0.05)
+
+        async def eleven_wait() -> list[int]:
+            door = Door(application, 20)
+            asyncio.get_running_loop().call_later(0.2, application.go.set)
+            await ask(door, scope("/v1/wait"))  # the forecast for eleven is now about 5 ms, and 110 ms for one thread
+            application.go.clear()
+            asked = [asyncio.ensure_future(ask(door, scope("/v1/wait"))) for _ in range(31)]
+            await asyncio.sleep(0.3)
+            application.go.set()
+            return [each.status for each in await asyncio.gather(*asked)]
+
+        assert asyncio.run(eleven_wait()) == [200] * 31
+
     def test_writers_leave_a_thread_to_readers(self, application: Application, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(threads, "QUEUE_SECONDS", 0.2)
 
