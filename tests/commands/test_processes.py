@@ -141,6 +141,28 @@ def test_a_terminal_is_asked(
     assert json.loads(shell(f"manage show_api_key {key} --json").out)["state"] == state
 
 
+def test_a_key_that_is_replaced_while_the_terminal_is_asked(shell: Shell, environment: dict[str, str]) -> None:
+    """The others are rotated all the same."""
+    replaced, other = (
+        json.loads(shell(f"manage issue_api_key {name} --expires-in 1h --json").out)["key_id"]
+        for name in ("Replaced", "Other")
+    )
+    terminal, end = pty.openpty()
+    process = subprocess.Popen(
+        [*shlex.split(MANAGE), "rotate_api_keys", "--expiring-within", "2h", "--json"], cwd=ROOT, env=environment,
+        stdin=end, stdout=subprocess.PIPE, stderr=end, text=True,
+    )  # fmt: skip
+    os.close(end)  # reading fails when the process has ended
+    question = ""
+    while not question.endswith("Replace 2 keys? [y/N] "):
+        question += os.read(terminal, 1000).decode()
+    assert shell(f"manage rotate_api_key {replaced} --json").status == 0
+    os.write(terminal, b"y\n")
+    out, _ = process.communicate(timeout=SECONDS)
+    os.close(terminal)
+    assert (process.returncode, [each["replaces"]["key_id"] for each in json.loads(out)]) == (0, [other])
+
+
 @pytest.mark.usefixtures("due")
 @pytest.mark.parametrize(
     ("line", "status", "state", "message"),
