@@ -16,6 +16,7 @@ import pytest
 from tests.meanwhile import meanwhile
 from tests.protocol.wire import exchange, request
 from tests.server import Answer, Gunicorn, bearer, head_of_post, running_server, send_on
+from tests.timed import at_once, timed
 
 DIFFERENT = {"date", "x-request-id"}
 QUERIES = [
@@ -194,3 +195,17 @@ def test_overload_is_rejected_early_and_what_is_accepted_ends_soon(server: Gunic
     assert {(status, after) for status, _, after in taken} <= {(201, None), (503, "1"), (503, "2")}
     assert accepted[int(len(accepted) * 0.99)] < 4
     assert server.post("/v1/pets", key, {"name": "Rex", "categoryId": 1}).status == 201
+
+
+def test_a_form_may_take_longer_than_other_requests(database: str) -> None:
+    """It may be an import. An addition that takes as long may be done."""
+    with running_server(database=database, workers=1, DJANGO_SETTINGS_MODULE="tests.door.slow_settings") as slow:
+        form, page, added = at_once(
+            lambda: timed(lambda: slow.send("POST", "/admin/slow/")),
+            lambda: timed(lambda: slow.send("GET", "/admin/slow/")),
+            lambda: timed(lambda: slow.send("POST", "/v1/slow")),
+        )
+    assert (form.answer.status, form.answer.body) == (200, b"POST")
+    assert [(each.answer.status, each.answer.headers["Retry-After"]) for each in (page, added)] == [(503, "2")] * 2
+    assert added.answer.headers["Request-Outcome"] == "unknown"
+    assert 6.5 <= added.seconds < form.seconds

@@ -1,0 +1,5 @@
+"""The service's settings, with what takes longer than a request may."""
+
+from petstore_site.settings import *  # noqa: F403
+
+ROOT_URLCONF = "tests.door.slow_addresses"
