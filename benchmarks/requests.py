@@ -18,12 +18,13 @@ import re
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from functools import cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
+from uuid import uuid4
 
 import psycopg
 
@@ -32,6 +33,9 @@ from benchmarks.circumstances import circumstances
 from benchmarks.load import Figures, fetch, measure, request
 from benchmarks.processes import cpu_seconds, parent
 from benchmarks.servers import (
+    FASTIFY,
+    LEAN,
+    OTHER_PEERS,
     PLAIN_READS_OFF,
     SERVICE,
     Server,
@@ -64,6 +68,7 @@ PGBENCH = {
     "get one": f"\\set id random(1, {{rows}})\nSELECT {COLUMNS} FROM pets_pet WHERE id = :id;",
 }
 """The statements that the reads need at least."""
+PEERS = (*OTHER_PEERS, FASTIFY, LEAN)
 PROGRAM = find_binaries() / "pgbench"
 
 Rounds = dict[str, dict[str, list[Figures]]]
@@ -86,9 +91,11 @@ class Operation(NamedTuple):
     """What is requested, and the status that must come back."""
 
     name: str
-    requests: Callable[[Server], list[bytes]]
+    requests: Callable[[Server], Iterable[bytes]]
     status: int = 200
     connections: int | None = None
+    left_out: Collection[str] = ()
+    """The servers that lack the operation, or respond with another status."""
 
 
 def main() -> None:
@@ -107,7 +114,7 @@ def main() -> None:
         elif kept == "sizes":
             figures = _by_size(store, folder, sizes)
         else:
-            figures = _compare(store, folder, sizes[0], given.also)
+            figures = _compare(store, folder, sizes[0], given.also, given.peers)
     print("\n".join(tables(figures)))
     text = json.dumps({"title": TITLES[kept]} | result | {"figures": figures}, indent=1)
     text = re.sub(r"\[[^\[\]]+\]", lambda each: " ".join(each[0].split()), text)  # a round on a line
@@ -122,6 +129,7 @@ def _arguments() -> argparse.Namespace:
     add("--seconds", type=float, default=2.0, help="Set how long each measurement takes (default: 2).")
     add("--connections", type=int, default=16, help="Set the number of clients (default: 16).")
     add("--pages", action="store_true", help="Measure lists while pages of the back office are made.")
+    add("--peers", default="", metavar="WORD", help="Leave out the peers whose name does not contain the word.")
     also = "Measure another checkout of the service too. It must work with this one's tables."
     add("--also", type=lambda text: text.split("=", 1), action="append", default=[], metavar="NAME=FOLDER", help=also)
     return parser.parse_args()
@@ -130,24 +138,26 @@ def _arguments() -> argparse.Namespace:
 # --- What is measured ------------------------------------------------------------------------------------------------
 
 
-def _compare(store: PostgreSQL, folder: Path, asked: Asked, also: Sequence[tuple[str, str]]) -> Rounds:
-    """Measure each operation on each server, in rounds."""
-    key = issue_key(store)
+def _compare(store: PostgreSQL, folder: Path, asked: Asked, also: Sequence[tuple[str, str]], word: str) -> Rounds:
+    """Measure each operation on each server that has it, in rounds."""
+    key, limited = issue_key(store), issue_key(store, "--rate-limit", "1/day")
     create_shop(store, key)
     ours = [service(store), service(store, name=PLAIN_READS_OFF, PLAIN_READS="false")]
     ours += [service(store, name=name, root=Path(root)) for name, root in also]
+    others = [each for each in peers(store) if word in each.name]
     with ExitStack() as stack:
-        servers = [stack.enter_context(running(each, folder)) for each in (*ours, *peers(store))]
+        servers = [stack.enter_context(running(each, folder)) for each in (*ours, *others)]
         floor = stack.enter_context(running(constant(store), folder))
         deep = _fill(store, ("pets_pet", "shop_pet"), servers, key, asked.rows)
-        operations = _operations(key, deep, asked.rows)
-        _check(operations[:4], servers)
-        rounds: Rounds = {each.name: {server.name: [] for server in servers} for each in operations}
+        reads = _operations(key, deep, asked.rows)
+        _check(reads[:4], servers)
+        operations = [*reads, *_more_operations(key, limited)]
+        rounds: Rounds = {each.name: {server.name: [] for server in _having(each, servers)} for each in operations}
         for number in range(asked.rounds):
             servers.append(servers.pop(0))  # each is first in turn
             for operation in operations:
                 by_server = rounds[operation.name]
-                for server in [*servers, floor] if operation.name == "list" else servers:
+                for server in [*servers, floor] if operation.name == "list" else _having(operation, servers):
                     by_server.setdefault(server.name, []).append(_measure(store, server, operation, asked))
                 if operation.name in PGBENCH and PROGRAM.exists():
                     by_server.setdefault("floor: pgbench", []).append(_pgbench(store, folder, operation.name, asked))
@@ -215,26 +225,56 @@ def _operations(key: str, deep: Mapping[str, str], rows: int) -> list[Operation]
     return [
         Operation("list", lambda _: [newest]),
         Operation("list by status", lambda _: [read("/v1/pets?status=available&limit=100", key)]),
-        Operation("deep page", lambda server: [read(deep[server.name], key)]),
+        Operation("deep page", lambda server: [read(deep[server.name], key)], left_out=(LEAN,)),
         Operation("get one", lambda _: [read(f"/v1/pets/{each}", key) for each in ids]),
         Operation("list, 64 connections", lambda _: [newest], connections=64),
         Operation("401", lambda _: [unknown], 401),
-        Operation("304", unchanged, 304),
+        Operation("304", unchanged, 304, left_out=(LEAN,)),
         Operation("POST", lambda _: [post], 201),
     ]
+
+
+def _more_operations(key: str, limited: str) -> list[Operation]:
+    """Return the operations that not all peers have. `limited` is a key whose limit is used up at once."""
+    read = partial(request, "GET")
+
+    def new(name: str) -> bytes:
+        headers = ("Content-Type: application/json", f"Idempotency-Key: {name}")
+        return request("POST", "/v1/pets", key, *headers, body=NEW_PET)
+
+    def sent_before(server: Server) -> list[bytes]:
+        sent = [new(f"sent-before-{number}") for number in range(64)]
+        for each in sent:
+            fetch(server.port, each)
+        return sent
+
+    return [
+        Operation("POST with a key", lambda _: iter(lambda: new(uuid4().hex), None), 201, left_out=PEERS),
+        Operation("replay", sent_before, 201, left_out=PEERS),
+        Operation("list categories", lambda _: [read("/v1/categories", key)], left_out=PEERS),
+        Operation(
+            "get one category", lambda _: [read(f"/v1/categories/{each}", key) for each in (1, 2)], left_out=PEERS
+        ),
+        Operation("400", lambda _: [read("/v1/pets?limit=0", key)], 400, left_out=OTHER_PEERS),
+        Operation("429", lambda _: [read("/v1/pets", limited)], 429, left_out=PEERS),
+    ]
+
+
+def _having(operation: Operation, servers: Sequence[Server]) -> list[Server]:
+    return [server for server in servers if server.name not in operation.left_out]
 
 
 def _check(operations: Sequence[Operation], servers: Sequence[Server]) -> None:
     """Exit unless all servers return the same animals."""
     for operation in operations:
         ours = _animals(servers[0], operation)
-        for server in servers[1:]:
+        for server in _having(operation, servers[1:]):
             if (theirs := _animals(server, operation)) != ours:
                 sys.exit(f"{operation.name}: {server.name} returns {theirs}, {SERVICE} {ours}.")
 
 
 def _animals(server: Server, operation: Operation) -> Any:
-    head, body = fetch(server.port, operation.requests(server)[0])
+    head, body = fetch(server.port, next(iter(operation.requests(server))))
     if not head.startswith(b"HTTP/1.1 200"):
         sys.exit(f"{operation.name}: {server.name} returns {head.decode()}")
     return json.loads(body)

@@ -25,6 +25,9 @@ ENVIRONMENT = ROOT / ".venv-benchmarks"
 READY_SECONDS = 60
 SERVICE = "this service"
 PLAIN_READS_OFF = f"{SERVICE}, plain reads off"
+FASTIFY = "Fastify + pg"
+LEAN = f"{FASTIFY}, no ETag or Link"
+OTHER_PEERS = ("plain DRF", "django-ninja", "FastAPI + asyncpg")
 SECRET_KEY = "benchmark" * 8
 LIBPQ = {"host": "PGHOST", "port": "PGPORT", "user": "PGUSER", "password": "PGPASSWORD", "dbname": "PGDATABASE"}
 
@@ -95,7 +98,9 @@ def peers(store: PostgreSQL) -> Iterator[Competitor]:
         sys.stderr.write("Left out: the peers in Python. make bench installs them.\n")
     if shutil.which("node") and (PEERS / "fastify" / "node_modules").exists():
         server = ("node", str(PEERS / "fastify" / "server.js"))
-        yield Competitor("Fastify + pg", server, database | {"NODE_ENV": "production"})
+        environment = database | {"NODE_ENV": "production"}
+        yield Competitor(FASTIFY, server, environment)
+        yield Competitor(LEAN, server, environment | {"LEAN": "true"})
     else:
         sys.stderr.write("Left out: Fastify. It needs Node, and make bench to install it.\n")
 
@@ -140,9 +145,10 @@ def _free_port() -> int:
 # --- The catalogue ---------------------------------------------------------------------------------------------------
 
 
-def issue_key(store: Store) -> str:
+def issue_key(store: Store, *options: str) -> str:
     """Issue a key of the service."""
-    return run(*manage("issue_api_key", "Benchmark", "--secret-only"), environment=store.environment).output.strip()
+    command = manage("issue_api_key", "Benchmark", "--secret-only", *options)
+    return run(*command, environment=store.environment).output.strip()
 
 
 def create_shop(store: PostgreSQL, key: str) -> None:

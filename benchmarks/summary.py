@@ -4,20 +4,27 @@ import statistics
 from collections.abc import Iterator, Mapping, Sequence
 
 from benchmarks.load import Figures
-from benchmarks.servers import PLAIN_READS_OFF, SERVICE
+from benchmarks.servers import FASTIFY, LEAN, PLAIN_READS_OFF, SERVICE
 
-READS = {"plain DRF": 0.13, "FastAPI + asyncpg": 0.6, "Fastify + pg": 1.3}
-REJECTED = {"plain DRF": 0.1, "FastAPI + asyncpg": 0.5, "Fastify + pg": 1.2}
+READS = {"plain DRF": 0.13, "FastAPI + asyncpg": 0.6, FASTIFY: 1.3}
+REJECTED = {"plain DRF": 0.1, "FastAPI + asyncpg": 0.5, FASTIFY: 1.2}
 GOALS = {
-    "list": READS,
+    "list": READS | {FASTIFY: 0.85, LEAN: 1.2},
     "list by status": READS,
     "deep page": READS,
-    "get one": READS | {"plain DRF": 0.15},
+    "get one": READS | {"plain DRF": 0.15, FASTIFY: 1.15},
     "401": REJECTED,
     "304": REJECTED,
-    "POST": {"plain DRF": 0.6, "FastAPI + asyncpg": 1.5},
+    "POST": {"plain DRF": 0.6, "FastAPI + asyncpg": 1.5, LEAN: 1.7},
 }
 """What our CPU per request should be at most, of theirs."""
+OPERATION_GOALS = {
+    ("POST with a key", "POST"): 1.6,
+    ("replay", "POST"): 1.6,
+    ("list categories", "get one"): 1.3,
+    ("get one category", "get one"): 1.3,
+}
+"""What our CPU per request should be at most, of that of another operation."""
 PLAIN_READS_OFF_GOALS = {"list": {"plain DRF": 0.3}}
 
 HEAD = ("req/s", "CPU µs", "server", "database", "p50 ms", "p99 ms", "errors", "CPU, first ÷ this", "goal")
@@ -49,6 +56,16 @@ def tables(rounds: Rounds) -> Iterator[str]:
         if name in PLAIN_READS_OFF_GOALS and PLAIN_READS_OFF in by_server:
             others = {who: found for who, found in by_server.items() if who != SERVICE}
             yield from _table(f"{name}, plain reads off", others, PLAIN_READS_OFF_GOALS[name])
+    yield from _operations({name: by[SERVICE] for name, by in rounds.items() if SERVICE in by})
+
+
+def _operations(ours: Mapping[str, Sequence[Figures]]) -> Iterator[str]:
+    """Yield the lines of a table that compares our operations with each other."""
+    compared = {pair: goal for pair, goal in OPERATION_GOALS.items() if ours.keys() >= set(pair)}
+    if compared:
+        yield from ("", f"| {'CPU, first ÷ second':<29} | {'ratio':>18} | {'goal':>5} |", "| --- | ---: | ---: |")
+    for (first, second), goal in compared.items():
+        yield f"| {f'{first} ÷ {second}':<29} | {ratios(ours[first], ours[second]):>18} | {goal:>5} |"
 
 
 def _table(name: str, by_server: Mapping[str, Sequence[Figures]], goals: Mapping[str, float]) -> Iterator[str]:

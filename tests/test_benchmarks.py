@@ -14,7 +14,7 @@ import pytest
 from benchmarks import report
 from benchmarks.load import Figures, fetch, measure, request
 from benchmarks.processes import cpu_seconds, parent
-from benchmarks.summary import ratios
+from benchmarks.summary import ratios, tables
 
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n"
 LINUX = pytest.mark.skipif(sys.platform != "linux", reason="the CPU of another process is read as on Linux")
@@ -120,6 +120,16 @@ def test_the_report_shows_each_server_and_how_far_the_goal_is() -> None:
     assert ["plain DRF", *compared, "0.10 (0.10–0.10)", "0.13"] in rows  # noqa: RUF001
     assert ["plain DRF", *compared, "0.40 (0.40–0.40)", "0.3"] in rows  # noqa: RUF001
     assert ["floor: pgbench", "9,000", "50", "0", "50", "", "", "1", "2.00 (2.00–2.00)", ""] in rows  # noqa: RUF001
+
+
+def test_operations_of_the_service_are_compared_with_each_other() -> None:
+    measured = {"get one": [figures(80, 20), figures(100, 0)], "list categories": [figures(150, 50), figures(180, 0)]}
+    rounds = {name: {"this service": found, "plain DRF": [figures(1, 1)] * 2} for name, found in measured.items()}
+    assert [*tables(rounds)][-3:] == [
+        "| CPU, first ÷ second           |              ratio |  goal |",
+        "| --- | ---: | ---: |",
+        "| list categories ÷ get one     |   1.90 (1.80–2.00) |   1.3 |",  # noqa: RUF001
+    ]
 
 
 def test_the_page_and_the_chart_show_the_last_results() -> None:

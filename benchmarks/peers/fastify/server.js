@@ -1,4 +1,4 @@
-// Peer: Fastify with pg, in a cluster of WEB_CONCURRENCY processes on PORT.
+// Peer: Fastify with pg, in a cluster of WEB_CONCURRENCY processes on PORT. With LEAN, it sends neither ETag nor Link.
 
 import cluster from "node:cluster";
 import { createHash } from "node:crypto";
@@ -6,7 +6,7 @@ import etag from "@fastify/etag";
 import Fastify from "fastify";
 import pg from "pg";
 
-const { PORT, WEB_CONCURRENCY } = process.env;
+const { LEAN, PORT, WEB_CONCURRENCY } = process.env;
 const KEY = "SELECT id FROM shop_key WHERE digest = $1 AND revoked_at IS NULL";
 const COLUMNS = 'id, name, category_id AS "categoryId", status';
 const GET = `SELECT ${COLUMNS} FROM shop_pet WHERE id = $1`;
@@ -35,7 +35,7 @@ async function serve() {
   const pool = new pg.Pool();
   const query = async (label, text, values) => (await pool.query({ name: label, text, values })).rows;
   const app = Fastify({ logger: false });
-  await app.register(etag);
+  if (!LEAN) await app.register(etag);
 
   app.addHook("onRequest", async (request, reply) => {
     const [scheme, token] = (request.headers.authorization ?? "").split(" ");
@@ -51,7 +51,7 @@ async function serve() {
       const { limit, status, before } = request.query;
       const page = [limit + 1, before ?? NEWEST];
       const rows = await (status ? query("status", BY_STATUS, [...page, status]) : query("all", ALL, page));
-      if (rows.length > limit) {
+      if (!LEAN && rows.length > limit) {
         const parameters = new URLSearchParams({ ...request.query, before: rows[limit - 1].id });
         reply.header("Link", `<${request.protocol}://${request.host}/v1/pets?${parameters}>; rel="next"`);
       }
