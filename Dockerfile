@@ -18,12 +18,13 @@ COPY idempotency idempotency
 COPY pets pets
 COPY petstore_site petstore_site
 COPY rest rest
+COPY server server
 COPY templates templates
 # None of these values serves a request: static files are the same everywhere.
 RUN PETSTORE_ENVIRONMENT=production ALLOWED_HOSTS=build.invalid DATABASE_URL=sqlite:////tmp/build.sqlite3 \
     SECRET_KEY=$(.venv/bin/python -c 'import secrets; print(secrets.token_urlsafe(64))') \
     .venv/bin/python manage.py collectstatic --no-input --verbosity 0 \
-    && .venv/bin/python -m compileall -q -j 0 categories commands history idempotency pets petstore_site rest .venv/lib
+    && .venv/bin/python -m compileall -q -j 0 categories commands history idempotency pets petstore_site rest server .venv/lib
 
 FROM python:3.13-slim-bookworm
 RUN useradd --system --uid 10001 --home-dir /nonexistent --no-create-home --shell /usr/sbin/nologin petstore

@@ -28,17 +28,21 @@ print(json.dumps({"logging": settings.LOGGING}))
 """
 
 
+OURS = {"petstore_site", "server"}
+"""The packages that the master imports something of."""
+
+
 def _forget_our_modules() -> None:
-    for name in [name for name in sys.modules if name.partition(".")[0] == "petstore_site"]:
+    for name in [name for name in sys.modules if name.partition(".")[0] in OURS]:
         del sys.modules[name]
 
 
 _forget_our_modules()  # the code from before a SIGHUP
 sys.path.insert(0, str(ROOT))
 from petstore_site.configuration.env import Env, exit_with  # noqa: E402 - needs the path above
-from petstore_site.door.places import Places  # noqa: E402
-from petstore_site.door.reloading import Reloading, say_ready  # noqa: E402
-from petstore_site.door.worker import Worker  # noqa: E402
+from server.reloading import Reloading, say_ready  # noqa: E402
+from server.slots import WorkerSlots  # noqa: E402
+from server.worker import Worker  # noqa: E402
 
 # --- Environment variables: a mistake must stop the start here, not in workers that restart forever -----------------
 
@@ -121,8 +125,8 @@ env.exit_on_mistakes()
 
 
 def on_starting(server: Arbiter) -> None:
-    """Make places for the workers. Stop if the address of the metrics is not available."""
-    server.places = Places(workers)
+    """Make slots for the workers. Stop if the address of the metrics is not available."""
+    server.slots = WorkerSlots(workers)
     if not METRICS_PORT or "GUNICORN_PID" in os.environ:  # a binary upgrade waits until the old master frees it
         return
     try:
@@ -138,12 +142,12 @@ def when_ready(server: Arbiter) -> None:
     if METRICS_PORT:
         os.environ["PROMETHEUS_MULTIPROC_DIR"] = tempfile.mkdtemp(prefix="petstore-metrics-", dir=worker_tmp_dir)
         _serve_metrics(server)
-    Reloading(server, with_spare=SPARE_WORKER)
+    Reloading(server, [sys.executable, "manage.py", "check"], with_spare=SPARE_WORKER)
 
 
 def on_reload(server: Arbiter) -> None:
-    """Make places for the new workers. Serve the metrics again if their process ended."""
-    server.places = Places(workers)
+    """Make slots for the new workers. Serve the metrics again if their process ended."""
+    server.slots = WorkerSlots(workers)
     if METRICS_PORT and server.metrics_process.poll() is not None:
         _serve_metrics(server)
 
@@ -158,8 +162,8 @@ def _serve_metrics(server: Arbiter) -> None:
 
 
 def pre_fork(server: Arbiter, worker: Worker) -> None:
-    """Give the worker its places, and the lowest free number, which names its files of metrics."""
-    worker.places = server.places
+    """Give the worker its slots, and the lowest free number, which names its files of metrics."""
+    worker.slots = server.slots
     taken = {other.slot for other in server.WORKERS.values()}
     worker.slot = next(slot for slot in itertools.count(1) if slot not in taken)
 
@@ -177,6 +181,9 @@ def post_worker_init(worker: Worker) -> None:
     from django.urls import get_resolver  # noqa: PLC0415 - the master must not keep it
 
     from petstore_site.public.health import known_migrations  # noqa: PLC0415
+    from petstore_site.public.rejections import reject  # noqa: PLC0415
+
+    worker.reject = reject
 
     get_resolver().url_patterns  # noqa: B018 - reading it loads them
     known_migrations()

@@ -18,7 +18,7 @@ from rest.requests import STARTED, Request
 from rest.routes import is_api
 
 AFTER_SECONDS = 0.01
-"""How long a request may wait until it is logged and counted. A worker that ends waits longer (`door/worker.py`)."""
+"""How long a request may wait until it is logged and counted. A worker that ends waits longer (`server/worker.py`)."""
 
 requests_logger = logging.getLogger("petstore.requests")
 

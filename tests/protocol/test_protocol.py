@@ -21,8 +21,8 @@ import pytest
 from django.conf import settings
 
 from petstore_site.apikeys import keys
-from petstore_site.door.worker import IDLE_SECONDS
 from rest.errors import CODES, error_body
+from server.worker import IDLE_SECONDS
 from tests.conftest import ApiClient, error
 from tests.meanwhile import meanwhile
 from tests.protocol.corpus import CASES, LEGAL, REJECTED, written

@@ -1,22 +1,17 @@
-"""Reload on SIGHUP: gunicorn's master would stop the old workers before the new ones respond. Keep a spare worker.
-
-gunicorn's master imports this file, so that it must not import ours.
-"""
+"""Reload on SIGHUP: gunicorn's master would stop the old workers before the new ones respond. Keep a spare worker."""
 
 import os
 import signal
 import subprocess
-import sys
 import time
+from collections.abc import Sequence
 from contextlib import suppress
-from pathlib import Path
 from tempfile import TemporaryFile
 from typing import IO
 
 from gunicorn.arbiter import Arbiter
 from gunicorn.workers.base import Worker
 
-ROOT = Path(__file__).resolve().parent.parent.parent
 CHECK_SECONDS = 60
 
 
@@ -26,16 +21,18 @@ class Reloading:
     The master goes on meanwhile. Signals that come while the code is checked lead to one more reload.
     """
 
-    def __init__(self, server: Arbiter, *, with_spare: bool) -> None:
+    def __init__(self, server: Arbiter, check: Sequence[str], *, with_spare: bool) -> None:
         """Take over the signal, and how the master keeps the number of workers.
 
-        With a spare, one worker more is started when the others are ready. It waits for a place.
+        New code is loaded if the command `check` succeeds. With a spare, one worker more is started when the others are
+        ready. It waits for a slot.
         """
         self._server = server
         self._with_spare = with_spare
         self._spares = 0
         self._keep_number = server.manage_workers
         self._is_asked = False
+        self._command = check
         self._check: Check | None = None
         self._old: dict[int, Worker] = {}
         server.handle_hup = self.ask
@@ -54,7 +51,7 @@ class Reloading:
         if self._check and self._check.is_done():
             self._end_check(self._check.mistakes())
         if self._is_asked and not self._check:
-            self._is_asked, self._check = False, Check()
+            self._is_asked, self._check = False, Check(self._command, self._server.cfg.chdir)
         workers = self._server.WORKERS.values()
         are_ready = all(map(is_ready, workers))
         if self._with_spare and are_ready and len(workers) == self._server.cfg.workers:
@@ -77,16 +74,18 @@ class Reloading:
 
 
 class Check:
-    """`manage.py check` of the code and settings as they are now."""
+    """A command that looks whether the application would start as it is now."""
 
-    def __init__(self) -> None:
+    def __init__(self, command: Sequence[str], folder: str) -> None:
+        """Start it in the folder."""
+        self._name = " ".join(command[1:])
         self._began = time.monotonic()
         self._said: IO[str] = TemporaryFile("w+", encoding="utf-8")  # noqa: SIM115 - it lasts as long as the check
         # The master reaps it, so that it must write its exit status.
-        command = 'trap "" HUP; "$0" manage.py check 2>&1; echo "exit $?"'
+        script = 'trap "" HUP; "$0" "$@" 2>&1; echo "exit $?"'
         self._process = subprocess.Popen(  # noqa: S603
-            ["/bin/sh", "-c", command, sys.executable],
-            cwd=ROOT,
+            ["/bin/sh", "-c", script, *command],
+            cwd=folder,
             stdin=subprocess.DEVNULL,
             stdout=self._said,
             start_new_session=True,
@@ -106,8 +105,8 @@ class Check:
         with self._said:
             lines = self._lines()
         if late:
-            return [f"Not reloaded: manage.py check took more than {CHECK_SECONDS} s."]
-        return [] if lines[-1] == "exit 0" else [*lines[:-1], "Not reloaded: manage.py check failed."]
+            return [f"Not reloaded: {self._name} took more than {CHECK_SECONDS} s."]
+        return [] if lines[-1] == "exit 0" else [*lines[:-1], f"Not reloaded: {self._name} failed."]
 
     def _is_late(self) -> bool:
         return time.monotonic() - self._began > CHECK_SECONDS

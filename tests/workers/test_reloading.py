@@ -1,6 +1,7 @@
 """Reloading, with a master that only counts. tests/test_gunicorn.py has the real one."""
 
 import os
+import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from itertools import count
@@ -10,9 +11,11 @@ from unittest import mock
 
 import pytest
 
-from petstore_site.door import reloading
-from petstore_site.door.reloading import Reloading, is_ready, say_ready
-from tests.server import until
+from server import reloading
+from server.reloading import Reloading, is_ready, say_ready
+from tests.server import ROOT, until
+
+CHECK = [sys.executable, "manage.py", "check"]
 
 
 class Master:
@@ -20,7 +23,7 @@ class Master:
 
     def __init__(self, workers: int) -> None:
         self.num_workers = workers
-        self.cfg = SimpleNamespace(workers=workers)
+        self.cfg = SimpleNamespace(workers=workers, chdir=str(ROOT))
         self.numbers = count()
         self.WORKERS: dict[int, Any] = {}
         self.start(workers)
@@ -48,7 +51,7 @@ class Master:
 @pytest.fixture
 def master() -> Iterator[Master]:
     master = Master(2)
-    Reloading(master, with_spare=False)
+    Reloading(master, CHECK, with_spare=False)
     get_ready(master)
     yield master
     for each in master.WORKERS.values():
@@ -118,7 +121,7 @@ def test_several_signals_lead_to_one_reload_more(master: Master, is_done: mock.M
 def test_a_spare_is_started_when_the_others_are_ready(master: Master) -> None:
     """Also after a reload, which first ends all old workers with their spare."""
     del master.manage_workers, master.handle_hup
-    Reloading(master, with_spare=True)
+    Reloading(master, CHECK, with_spare=True)
     master.manage_workers()
     assert master.num_workers == 3
     master.start(1)

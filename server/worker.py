@@ -1,0 +1,90 @@
+"""gunicorn's asynchronous worker, with a slot to serve in and a stop that announces itself.
+
+gunicorn's master imports this package, so that it must import nothing of the application: the workers after a reload
+load the new one.
+"""
+
+import asyncio
+import os
+import sys
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from gunicorn.workers import gasgi
+
+from server.protocol import Protocol
+from server.slots import WorkerSlots
+
+IDLE_SECONDS = 3
+"""How long idle connections stay open when the worker stops: longer than in a proxy (deploy/nginx/petstore.conf).
+
+Who sends a request on a connection that is just being closed gets no response.
+"""
+
+LAST_SECONDS = 0.05
+"""How long a worker waits after its last response, which is logged and counted a moment later."""
+
+LEAVING_SECONDS = 0.1
+"""How long a worker announces with each response that the connection ends, before it stops.
+
+When it stops, gunicorn closes connections at once, even if the last response said that they stay open.
+"""
+
+SLOT_SECONDS = 0.05
+"""How often a worker looks for a free slot."""
+
+
+gasgi.ASGIProtocol = Protocol  # gunicorn has no setting for it
+
+
+def _always(*_response: object) -> bool:
+    return True
+
+
+class Worker(gasgi.ASGIWorker):  # type: ignore[misc]  # gunicorn has no types
+    """A worker that waits for a slot to serve in, and stops without waiting long for idle connections.
+
+    The configuration gives it its `slots` before it is forked, and `reject` when it has loaded the application.
+    """
+
+    slots: WorkerSlots
+    reject: Callable[[int, str], bytes]
+    """Return the whole response to a request that cannot be served, by its status and the reason for the log."""
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self.protocols: set[Protocol] = set()
+        self._most_requests: int = self.max_requests  # type: ignore[has-type]
+        self.max_requests = sys.maxsize
+
+    def notify(self) -> None:
+        """Say each second that the worker runs, and stop it after `max_requests`."""
+        super().notify()
+        if self.nr >= self._most_requests:
+            self.log.info("Worker stops after %d requests.", self.nr)
+            self.handle_exit_signal()
+
+    def handle_exit_signal(self) -> None:
+        """Stop in a moment; until then, each response says that its connection ends."""
+        Protocol._will_close = _always  # noqa: SLF001
+        self.loop.call_later(LEAVING_SECONDS, super().handle_exit_signal)
+
+    async def _serve(self) -> None:
+        while not self.slots.take():
+            if not self.alive or self.ppid != os.getppid():
+                return
+            self.notify()
+            await asyncio.sleep(SLOT_SECONDS)
+        self.loop.create_server = partial(self.loop.create_server, backlog=self.cfg.backlog)  # its default is 100
+        await super()._serve()
+
+    async def _shutdown(self) -> None:
+        self.slots.leave()
+        self.loop.call_later(IDLE_SECONDS, self._close_idle)
+        await super()._shutdown()
+        await asyncio.sleep(LAST_SECONDS)
+
+    def _close_idle(self) -> None:
+        for protocol in list(self.protocols):
+            protocol.close_if_idle()
