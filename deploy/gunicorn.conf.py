@@ -24,7 +24,7 @@ ROOT = Path(__file__).resolve().parent.parent
 READ_SETTINGS = """\
 import json
 from petstore_site import settings
-print(json.dumps({"logging": settings.LOGGING}))
+print(json.dumps({"logging": settings.LOGGING, "behind_proxy": settings.BEHIND_TLS_PROXY}))
 """
 
 
@@ -184,6 +184,8 @@ def post_worker_init(worker: Worker) -> None:
     from petstore_site.public.rejections import reject  # noqa: PLC0415
 
     worker.reject = reject
+    worker.always_served = {b"/livez"}
+    worker.client_header = b"x-forwarded-for" if settings["behind_proxy"] else b""
 
     get_resolver().url_patterns  # noqa: B018 - reading it loads them
     known_migrations()

@@ -162,6 +162,12 @@ class ErrorCode(StrEnum):
         "Something went wrong on our side.",
         "Retry once. If it fails again, contact support with the X-Request-ID.",
     )
+    NOT_IMPLEMENTED = (
+        "not_implemented",
+        501,
+        "The transfer coding is not supported.",
+        "Send the body as it is, with Content-Length or with Transfer-Encoding: chunked.",
+    )
     UNAVAILABLE = (
         "unavailable",
         503,

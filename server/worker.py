@@ -7,12 +7,13 @@ load the new one.
 import asyncio
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from functools import partial
 from typing import Any
 
 from gunicorn.workers import gasgi
 
+from server.limits import Limits
 from server.protocol import Protocol
 from server.slots import WorkerSlots
 
@@ -38,23 +39,26 @@ SLOT_SECONDS = 0.05
 gasgi.ASGIProtocol = Protocol  # gunicorn has no setting for it
 
 
-def _always(*_response: object) -> bool:
-    return True
-
-
 class Worker(gasgi.ASGIWorker):  # type: ignore[misc]  # gunicorn has no types
     """A worker that waits for a slot to serve in, and stops without waiting long for idle connections.
 
-    The configuration gives it its `slots` before it is forked, and `reject` when it has loaded the application.
+    The configuration gives it its `slots` before it is forked, and the rest when it has loaded the application.
     """
 
     slots: WorkerSlots
     reject: Callable[[int, str], bytes]
     """Return the whole response to a request that cannot be served, by its status and the reason for the log."""
+    always_served: Container[bytes]
+    """The paths of probes, which find room in any case."""
+    client_header: bytes
+    """The header in which a proxy names the client, in lower case; empty if clients connect themselves."""
+    is_leaving = False
+    """Whether each response says that its connection ends."""
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
         self.protocols: set[Protocol] = set()
+        self.limits = Limits(self.worker_connections)
         self._most_requests: int = self.max_requests  # type: ignore[has-type]
         self.max_requests = sys.maxsize
 
@@ -67,7 +71,7 @@ class Worker(gasgi.ASGIWorker):  # type: ignore[misc]  # gunicorn has no types
 
     def handle_exit_signal(self) -> None:
         """Stop in a moment; until then, each response says that its connection ends."""
-        Protocol._will_close = _always  # noqa: SLF001
+        self.is_leaving = True
         self.loop.call_later(LEAVING_SECONDS, super().handle_exit_signal)
 
     async def _serve(self) -> None:

@@ -17,6 +17,9 @@ Receive = Callable[[], Awaitable[dict[str, Any]]]
 SECONDS = 10
 """How long the door waits for the next part of a body."""
 
+TOTAL_SECONDS = 30
+"""How long it waits for all of a body. Behind a proxy that keeps bodies until they are whole, it comes at once."""
+
 LARGEST_FORM = 16 * 1024 * 1024
 """Bytes that a form may have, with its files. The import of files has a lower limit of its own."""
 
@@ -72,15 +75,22 @@ async def _read_form(environ: Environ, receive: Receive, length: int) -> None:
 
 async def _copy(receive: Receive, body: IO[bytes], *, most: int) -> bool:
     """Copy the body until it has more than `most` bytes; return whether that is all of it."""
+    latest = asyncio.get_running_loop().time() + TOTAL_SECONDS
     more = True
     while more and body.tell() <= most:
-        try:
-            async with asyncio.timeout(SECONDS):
-                message = await receive()
-        except TimeoutError:
-            return False
+        message = await _next_part(receive, latest)
         if message["type"] == "http.disconnect":
             return False
         body.write(message["body"])
         more = message["more_body"]
     return not more
+
+
+async def _next_part(receive: Receive, latest: float) -> dict[str, Any]:
+    """Return the next message; a client that is too slow is gone."""
+    loop = asyncio.get_running_loop()
+    try:
+        async with asyncio.timeout_at(min(loop.time() + SECONDS, latest)):
+            return await receive()
+    except TimeoutError:
+        return {"type": "http.disconnect"}

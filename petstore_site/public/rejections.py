@@ -1,7 +1,9 @@
 """The Error for a request that the server rejects before it is one of ours (docs/decisions/0032)."""
 
 import logging
+from collections.abc import Mapping
 from email.utils import formatdate
+from http import HTTPStatus
 from uuid import uuid4
 
 from history.acting import begin_request, end_request
@@ -11,27 +13,32 @@ from rest.media_type import render_json
 logger = logging.getLogger("gunicorn.error")
 
 
+ERRORS = {
+    400: (ErrorCode.BAD_REQUEST, {}),
+    500: (ErrorCode.INTERNAL_ERROR, {}),
+    501: (ErrorCode.NOT_IMPLEMENTED, {}),
+    503: (ErrorCode.UNAVAILABLE, {"Retry-After": "1"}),
+}
+
+
 def reject(status: int, reason: str) -> bytes:
-    """Return the response, and log why: a request that is not HTTP is 400, whatever the server says; a bug is 500."""
+    """Return the response and log why. 204 is the response to `OPTIONS *`, and what has no Error of its own is 400."""
     request_id = uuid4().hex
-    begin_request(request_id)
-    code = ErrorCode.INTERNAL_ERROR if status == 500 else ErrorCode.BAD_REQUEST
-    if code is ErrorCode.BAD_REQUEST:
+    if status == 204:
+        return _written(HTTPStatus.NO_CONTENT, request_id, {"Allow": "GET, HEAD, OPTIONS, POST"})
+    code, more = ERRORS.get(status, ERRORS[400])
+    if code is not ErrorCode.INTERNAL_ERROR:  # the server has logged a bug
+        begin_request(request_id)
         logger.warning("Rejected a request from %s", reason)
-    end_request()
-    return _written(code, request_id)
-
-
-def _written(code: ErrorCode, request_id: str) -> bytes:
+        end_request()
     body = render_json(error_body(code))
-    head = (
-        f"HTTP/1.1 {code.status.value} {code.status.phrase}",
-        f"Date: {formatdate(usegmt=True)}",
-        "Content-Type: application/json",
-        f"Content-Length: {len(body)}",
-        "Cache-Control: private, no-cache",
-        f"X-Request-ID: {request_id}",
-        f"Link: {code.help_link}",
-        "Connection: close",
-    )
-    return "\r\n".join((*head, "", "")).encode() + body
+    about_body = {"Content-Type": "application/json", "Content-Length": str(len(body))}
+    return _written(code.status, request_id, {**about_body, **more, "Link": code.help_link}) + body
+
+
+def _written(status: HTTPStatus, request_id: str, headers: Mapping[str, str]) -> bytes:
+    """Return the head of a response."""
+    last = {"Cache-Control": "private, no-cache", "X-Request-ID": request_id, "Connection": "close"}
+    fields = {"Date": formatdate(usegmt=True), **headers, **last}
+    lines = [f"{name}: {value}" for name, value in fields.items()]
+    return "\r\n".join([f"HTTP/1.1 {status.value} {status.phrase}", *lines, "", ""]).encode()

@@ -125,6 +125,18 @@ class TestBodies:
         got = body_of(application, "/admin/", content_length="5")
         assert json_of(got) == error("bad_request", "The request body ended early.", 400)
 
+    @pytest.mark.parametrize(("path", "status"), [("/admin/", 400), ("/v1/pets", 200)])
+    def test_a_body_that_comes_in_drops(
+        self, application: Application, monkeypatch: pytest.MonkeyPatch, path: str, status: int
+    ) -> None:
+        """Each part in time, and all of them not."""
+        monkeypatch.setattr(bodies, "TOTAL_SECONDS", 0.5)
+        drops = scope(path, "POST", content_length="60")
+        begun = time.monotonic()
+        got = asyncio.run(ask(Door(application, 1), drops, [b"x"] * 60, every=0.05))
+        assert time.monotonic() - begun < 2
+        assert (got.status, got.headers["Connection"]) == (status, "close")
+
 
 class TestThreads:
     """What runs in them, and what they do not do."""

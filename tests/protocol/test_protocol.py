@@ -56,7 +56,7 @@ class TestFiles:
 
     def test_errors_are_those_of_the_service(self) -> None:
         lines = re.findall(r"return (\d+) '(.*)';", (FILES / "errors.conf").read_text())
-        assert len(lines) == 6
+        assert len(lines) == 7
         for status, text in lines:
             body = json.loads(text)
             assert list(body.items()) == list(error_body(CODES[body["code"]]).items())
@@ -66,7 +66,7 @@ class TestFiles:
         places = re.findall(
             r"^location = /\.petstore/(\w+) {(.*?)^}", (FILES / "errors.conf").read_text(), re.MULTILINE | re.DOTALL
         )
-        assert len(places) == 6
+        assert len(places) == 7
         for code, text in places:
             assert f"add_header   Link          '{CODES[code].help_link}' always;" in text
 
@@ -146,7 +146,10 @@ REJECTIONS: dict[str, bytes] = {
     "DEL in a field": request("/livez", "Idempotency-Key: a\x7fb"),
     "NUL in a field": request("/livez", "X-A: a\x00b"),
     "two Hosts": request("/livez", "Host: 127.0.0.1"),
-    "unknown transfer coding": request("/livez", "Transfer-Encoding: x"),
+    "Host with port 99999": b"GET /livez HTTP/1.1\r\nHost: 127.0.0.1:99999\r\n\r\n",
+    "Host with port 65536": b"GET /livez HTTP/1.1\r\nHost: 127.0.0.1:65536\r\n\r\n",
+    "Content-Length of 5000 digits": request("/livez", f"Content-Length: {'9' * 5000}", method="POST"),
+    "no Host": b"GET /livez HTTP/1.1\r\n\r\n",
     "bytes in the address": b"GET /\xff HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n",
 }  # fmt: skip
 """What gunicorn and nginx reject by themselves."""
@@ -156,11 +159,17 @@ UNLIKE: dict[str, tuple[bytes, int, int]] = {
     "two Content-Types": (request("/v1/pets", "Content-Type: a/b", "Content-Type: a/b"), 400, 401),
     "foreign Expect": (request("/v1/pets", "Expect: x"), 401, 401),
     "two keys": (request("/v1/pets", "Authorization: Bearer a", "Authorization: Bearer b"), 401, 400),
-    "no Host": (b"GET /v1/pets HTTP/1.1\r\n\r\n", 401, 400),
+    "absolute-form of another host": (request("http://evil.example/v1/pets"), 400, 400),
+    "absolute-form without a path": (request("HTTP://127.0.0.1?a"), 200, 200),
+    "absolute-form of another host, HTTP/1.0": (b"GET http://evil.example/v1/pets HTTP/1.0\r\n\r\n", 400, 400),
+    "Content-Length of 3500 digits": (request("/v1/pets", f"Content-Length: {'9' * 3500}", method="POST"), 401, 400),
+    "Host with port 65535": (b"GET /v1/pets HTTP/1.1\r\nHost: 127.0.0.1:65535\r\n\r\n", 401, 401),
+    "transfer coding x": (request("/v1/pets", "Transfer-Encoding: x"), 501, 501),
+    "transfer coding gzip, chunked": (request("/v1/pets", "Transfer-Encoding: gzip, chunked"), 501, 501),
     "NUL in the path": (request("/v1/%00"), 401, 400),
     "above the root": (request("/v1/../../livez"), 401, 400),
     "TRACE": (request("/v1/pets", method="TRACE"), 401, 405),
-    "OPTIONS *": (request("*", method="OPTIONS"), 404, 400),
+    "OPTIONS *": (request("*", method="OPTIONS"), 204, 204),
     "absolute-form, other Host": (request("http://127.0.0.1/v1/pets"), 401, 401),
     "request line of 4094": (request("/v1/" + big(4094 - 17)), 401, 401),
     "field of 7900": (request("/v1/pets", f"Cookie: {big(7900)}"), 401, 401),
@@ -201,9 +210,34 @@ class TestRejections:
     @pytest.mark.parametrize("name", UNLIKE)
     def test_seen_differently(self, layer: str, port: int, name: str) -> None:
         sent, directly, through_nginx = UNLIKE[name]
-        (answer,) = exchange(port, sent)
+        answer = exchange(port, sent)[0]
         assert answer.status == (directly if layer == "gunicorn" else through_nginx)
         assert_readable([answer])
+
+    def test_two_idempotency_keys(self, server: Gunicorn, port: int) -> None:
+        """Also if the first one is empty: nginx 1.22 sees only that one by its name."""
+        key = f"Authorization: Bearer {server.issue_key()}"
+        for first in ("one", ""):
+            fields = [key, "Content-Type: application/json", "Content-Length: 2", f"Idempotency-Key: {first}"]
+            (answer,) = exchange(port, request("/v1/pets", *fields, "Idempotency-Key: two", method="POST") + b"{}")
+            assert answer.error()["code"] == "bad_request"
+
+    def test_options_of_the_server(self, port: int) -> None:
+        (answer,) = exchange(port, request("*", method="OPTIONS"))
+        assert (answer.status, answer.body, answer.headers["Allow"]) == (204, b"", "GET, HEAD, OPTIONS, POST")
+        assert len(answer.headers["X-Request-ID"]) == 32
+
+    def test_a_long_body_that_is_not_read_hides_no_response(self, server: Gunicorn, port: int) -> None:
+        """If a connection with bytes that no one read is closed at once, the client gets a reset."""
+        body = b"x" * 3_000_000
+        key = f"Authorization: Bearer {server.issue_key()}"
+        fields = [key, "Content-Type: application/json", f"Content-Length: {len(body)}"]
+        with connected(port) as (connection, reader):
+            connection.sendall(request("/v1/pets", *fields, method="POST") + body)
+            answer = read_answer(reader)
+        assert answer is not None
+        message = "The request body must have at most 65,536 bytes."
+        assert answer.error() == error("body_too_large", message, 413)
 
     def test_http_0_9_gets_an_error_without_a_head(self, nginx: Nginx) -> None:
         with connected(nginx.plain) as (connection, reader):

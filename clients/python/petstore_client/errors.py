@@ -124,5 +124,9 @@ class InternalError(PetStoreError, code="internal_error"):
     """Something went wrong on our side."""
 
 
+class UnsupportedCodingError(PetStoreError, code="not_implemented"):
+    """The transfer coding is not supported."""
+
+
 class UnavailableError(PetStoreError, code="unavailable"):
     """The service is temporarily unavailable."""

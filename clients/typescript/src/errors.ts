@@ -23,6 +23,7 @@ export const ERROR_CODES = [
   "idempotency_key_reused",
   "rate_limited",
   "internal_error",
+  "not_implemented",
   "unavailable",
 ] as const;
 

@@ -1,0 +1,76 @@
+"""Who has the connections of a worker: a client a quarter of them, and probes always find room."""
+
+from collections import Counter
+from ipaddress import IPv6Address, ip_address
+from typing import Protocol as Interface
+
+SHARE = 4
+"""A client has at most one connection in so many."""
+
+SPARE = 8
+"""One connection in so many is for what comes when there is no room: it gets 503, or what is served always."""
+
+
+class Closable(Interface):
+    """A connection."""
+
+    def abort(self) -> None:
+        """End it at once."""
+
+
+class Limits:
+    """The connections of a worker, at most `most`."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most - most // SPARE
+        self._spare = most // SPARE
+        self._each = max(1, most // SHARE)
+        self._held: Counter[str] = Counter()
+        self._admitted = 0
+        self._extra: dict[Closable, None] = {}
+
+    def admit(self, connection: Closable, client: str) -> bool:
+        """Return whether there is room. If not, the connection is one of the few that get a response and end.
+
+        Of these few the oldest is ended when there are too many. `client` is empty if it is not known yet.
+        """
+        if self._admitted < self._most and (not client or self.hold(client)):
+            self._admitted += 1
+            return True
+        self._extra[connection] = None
+        if len(self._extra) > self._spare:
+            oldest = next(iter(self._extra))
+            del self._extra[oldest]
+            oldest.abort()
+        return False
+
+    def leave(self, connection: Closable, *, admitted: bool) -> None:
+        """Forget a connection that has ended."""
+        self._admitted -= admitted
+        self._extra.pop(connection, None)
+
+    def hold(self, client: str) -> bool:
+        """Count a connection of the client, if it has not too many."""
+        if self._held[client] >= self._each:
+            return False
+        self._held[client] += 1
+        return True
+
+    def release(self, client: str) -> None:
+        """Count one less."""
+        self._held[client] -= 1
+        if not self._held[client]:
+            del self._held[client]
+
+
+def client_of(address: str) -> str:
+    """Return who has the address: with IPv6, a client has 2^64 of them."""
+    if ":" not in address:
+        return address
+    try:
+        ip = ip_address(address)
+    except ValueError:
+        return address
+    if not isinstance(ip, IPv6Address):
+        return address
+    return str(ip.ipv4_mapped or ip.exploded[:19])
