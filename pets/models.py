@@ -240,13 +240,13 @@ class Pet(models.Model):
     )
 
     class Meta:
-        """One index per shape of the list: the primary key, and status or category with it."""
+        """One index per shape of the list: the primary key, and status, or category and status, before it."""
 
         verbose_name = "animal"
         permissions: ClassVar = [("export_pet", "Can export animals"), ("restore_pet", "Can restore deleted animals")]
         indexes: ClassVar = [
             models.Index(fields=["status", "id"], name="pet_status_id"),
-            models.Index(fields=["category", "id"], name="pet_category_id"),
+            models.Index(fields=["category", "status", "id"], name="pet_category_status_id"),
         ]
         constraints: ClassVar = [
             models.UniqueConstraint(

@@ -15,7 +15,7 @@ from pets.serializers import NewPet, shown
 from rest.errors import ErrorCode
 from rest.operations import created, one, page
 from rest.paging import Listing
-from rest.parameters import choice
+from rest.parameters import choice, identifier
 from rest.requests import Request
 from rest.results import Result
 from rest.statements import Steps, vendor
@@ -23,7 +23,10 @@ from rest.statements import Steps, vendor
 PETS = Listing(
     statements,
     shown,
-    {"status": choice(PetStatus, "List only those with this status. Without it, list all.")},
+    {
+        "status": choice(PetStatus, "List only those with this status. Without it, list all."),
+        "categoryId": identifier("List only those of this category, an addition to version 1.0.0."),
+    },
 )
 
 

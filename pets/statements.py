@@ -2,9 +2,11 @@
 # ruff: noqa: S608 - put together from constants and a number
 
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 from pets.columns import CATEGORY, SHOWN, each
+from pets.models import PetStatus
 from rest.statements import Row, Statement, Steps, Transaction
 
 SET = ", ".join(f'"{column.name}"' for column in SHOWN)
@@ -15,33 +17,57 @@ COLUMNS = f'"id", {SET}'
 HIDDEN = """(SELECT "{}" FROM "pets_importrun" WHERE "state" = 'running' LIMIT 1)"""
 FIRST_HIDDEN, LAST_HIDDEN = HIDDEN.format("first_id"), HIDDEN.format("last_id")
 
-# On PostgreSQL the status is compared as a range and leads the order: it forgets an equality in ORDER BY, and then
-# walks the primary key past every row with another status, which the planner takes for cheap.
-LISTS = {
-    ("postgresql", False): f"""
-        SELECT {COLUMNS}, {LAST_HIDDEN} FROM "pets_pet"
-        WHERE "id" <= LEAST(%(newest)s, {FIRST_HIDDEN} - 1)
-        ORDER BY "id" DESC LIMIT """,
-    ("postgresql", True): f"""
-        SELECT {COLUMNS}, {LAST_HIDDEN} FROM "pets_pet"
-        WHERE "status" >= %(status)s AND ("status", "id") <= (%(status)s, LEAST(%(newest)s, {FIRST_HIDDEN} - 1))
-        ORDER BY "status" DESC, "id" DESC LIMIT """,
-    ("sqlite", False): f"""
-        SELECT {COLUMNS} FROM "pets_pet" WHERE "id" <= %(newest)s ORDER BY "id" DESC LIMIT """,
-    ("sqlite", True): f"""
-        SELECT {COLUMNS} FROM "pets_pet" WHERE "status" = %(status)s AND "id" <= %(newest)s
-        ORDER BY "id" DESC LIMIT """,
-}
-"""By database, and whether a status is chosen. The limit is a part of the text, so that a prepared plan knows it."""
+FILTERS = {"categoryId": "category_id", "status": "status"}
+"""Query parameter → column, in the order of the index of both."""
 
-BEHIND = {
-    False: f"""
-        SELECT {COLUMNS} FROM "pets_pet" WHERE "id" > %(hidden)s AND "id" <= %(newest)s ORDER BY "id" DESC LIMIT """,
-    True: f"""
-        SELECT {COLUMNS} FROM "pets_pet" WHERE "status" = %(status)s AND "id" > %(hidden)s AND "id" <= %(newest)s
-        ORDER BY "id" DESC LIMIT """,
-}
-"""The animals that were added after those that are being written, by whether a status is chosen."""
+STATUSES = [f"'{status}'" for status in PetStatus.values]
+
+
+def _walk(vendor: str, equal: Mapping[str, str]) -> str:
+    """Return the list of the animals whose columns have these values (as SQL), as a walk along one index.
+
+    PostgreSQL forgets an equality in ORDER BY, and then walks the primary key past every row with another value, which
+    the planner takes for cheap. So there the columns are compared as a range and lead the order. SQLite takes the primary
+    key for cheap too if most animals are of one category.
+    """
+    columns, values = [f'"{column}"' for column in equal], [*equal.values()]
+    if vendor == "sqlite":
+        alike = "".join(f"{column} = {value} AND " for column, value in zip(columns, values, strict=True))
+        index = 'INDEXED BY "pet_category_status_id"' if "category_id" in equal else ""
+        return f'SELECT {COLUMNS} FROM "pets_pet" {index} WHERE {alike}"id" <= %(newest)s ORDER BY "id" DESC LIMIT '
+    newest = f"LEAST(%(newest)s, {FIRST_HIDDEN} - 1)"
+    least = f"({', '.join(columns)}) >= ({', '.join(values)}) AND " if columns else ""
+    columns.append('"id"')
+    values.append(newest)
+    order = ", ".join(f"{column} DESC" for column in columns)
+    return (
+        f'SELECT {COLUMNS}, {LAST_HIDDEN} FROM "pets_pet" '
+        f"WHERE {least}({', '.join(columns)}) <= ({', '.join(values)}) ORDER BY {order} LIMIT "
+    )
+
+
+def _list(vendor: str, filters: frozenset[str], count: int) -> str:
+    """Return the list by these filters. That of a category alone is made of its lists by status: one index for both."""
+    equal = {column: f"%({name})s" for name, column in FILTERS.items() if name in filters}
+    if filters != {"categoryId"}:
+        return f"{_walk(vendor, equal)}{count}"
+    walks = " UNION ALL ".join(
+        f"SELECT * FROM ({_walk(vendor, equal | {'status': each})}{count}) AS a" for each in STATUSES
+    )
+    return f'{walks} ORDER BY "id" DESC LIMIT {count}'
+
+
+def _behind(filters: frozenset[str], count: int) -> str:
+    """Return the animals that were added after those that are being written."""
+    equal = "".join(f'"{column}" = %({name})s AND ' for name, column in FILTERS.items() if name in filters)
+    return (
+        f'SELECT {COLUMNS} FROM "pets_pet" WHERE {equal}"id" > %(hidden)s AND "id" <= %(newest)s '
+        f'ORDER BY "id" DESC LIMIT {count}'
+    )
+
+
+list_of = lru_cache(maxsize=2048)(_list)
+"""The limit is a part of the text, so that a prepared plan knows it."""
 
 ONE = f'SELECT {COLUMNS} FROM "pets_pet" WHERE "id" = %(id)s'
 
@@ -80,15 +106,15 @@ def page(vendor: str, chosen: Mapping[str, Any], newest: int, count: int) -> Ste
 
     On PostgreSQL a row may have one column more.
     """
-    by_status = "status" in chosen
+    filters = frozenset(chosen)
     values: dict[str, Any] = {"newest": newest, **chosen}
-    rows: list[Row] = yield Statement(f"{LISTS[vendor, by_status]}{count}", values)
+    rows: list[Row] = yield Statement(list_of(vendor, filters, count), values)
     if vendor != "postgresql":
         return rows
     last_hidden = rows[0][-1] if rows else (yield Statement(f"SELECT {LAST_HIDDEN}", {}))[0][0]
     if last_hidden is None or last_hidden >= newest:
         return rows
-    after = yield Statement(f"{BEHIND[by_status]}{count}", values | {"hidden": last_hidden})
+    after = yield Statement(_behind(filters, count), values | {"hidden": last_hidden})
     return [*after, *rows][:count]
 
 

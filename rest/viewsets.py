@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from django.db.models import Model
 from rest_framework.request import Request as FrameworkRequest
 from rest_framework.response import Response
 from rest_framework.viewsets import GenericViewSet
@@ -15,7 +14,7 @@ from rest.requests import request_of
 from rest.statements import run
 
 
-class OperationViewSet(GenericViewSet[Model]):
+class OperationViewSet(GenericViewSet[Any]):
     """A viewset whose actions are operations."""
 
     operations: ClassVar[Mapping[str, Operation]]

@@ -125,7 +125,7 @@ def _one(digest: str) -> Steps[list[Row]]:
 
 def _key_in(row: Row) -> CachedKey:
     """Return the key in a row that no model has read: SQLite's datetimes have no time zone."""
-    return CachedKey(*(each.replace(tzinfo=UTC) if isinstance(each, datetime) else each for each in row))
+    return CachedKey._make(each.replace(tzinfo=UTC) if isinstance(each, datetime) else each for each in row)
 
 
 @cache

@@ -129,8 +129,10 @@ def _may_help_to_repeat(error: Exception) -> bool:
     return sqlstate(error) in RETRYABLE or failure_of(error) in {BROKEN, None}
 
 
-def _decline(route: str, reason: str) -> None:
+def _decline(route: str, reason: str) -> Response | None:
+    """Leave a request to Django, and count why."""
     metrics.count_declined(route, reason)
+    return None
 
 
 async def _ask_cache(ask: Callable[[CachedKey], Counted], key: CachedKey) -> Counted:

@@ -13,11 +13,12 @@ from categories.models import Category
 from pets.models import ImportRun, Pet, PetStatus
 from rest import paging
 from tests.conftest import ApiClient, error
-from tests.factories import PetFactory
+from tests.factories import CategoryFactory, PetFactory
 
 LIMIT = "limit must be a whole number from 1 to 100."
 ONCE = "must be given only once."
 STATUS = "status must be one of available, pending, sold."
+CATEGORY_ID = "categoryId must be a whole number from 1 to 9223372036854775807."
 CURSOR = "The cursor is damaged or belongs to another list."
 
 
@@ -75,6 +76,27 @@ def test_status_filters(api: ApiClient, category: Category, status: str) -> None
     assert [pet["id"] for pet in api.get(f"/v1/pets?status={status}").json()] == [pets[status]]
 
 
+@pytest.mark.parametrize("status", [None, *PetStatus.values])
+def test_category_filters_alone_and_with_a_status(api: ApiClient, status: str | None) -> None:
+    one, other, empty = CategoryFactory.create_batch(3)
+    pets = [PetFactory(category=one if n % 3 else other, status=PetStatus.values[n % 2]) for n in range(12)]
+    query = f"limit=2&status={status}" if status else "limit=2"
+    for category in (one, other, empty):
+        wanted = [pet.pk for pet in reversed(pets) if pet.category == category and status in {None, pet.status}]
+        assert walk(api, f"/v1/pets?{query}&categoryId={category.pk}") == wanted
+    assert api.get("/v1/pets?categoryId=9223372036854775807").json() == []
+
+
+def test_a_cursor_belongs_to_its_category(api: ApiClient) -> None:
+    one, other = CategoryFactory.create_batch(2)
+    PetFactory.create_batch(2, category=one)
+    path = next_path(api.get(f"/v1/pets?limit=1&categoryId={one.pk}")) or ""
+    assert path.startswith(f"/v1/pets?limit=1&categoryId={one.pk}&cursor=")
+    for foreign in (f"categoryId={other.pk}", f"categoryId={one.pk}&status=sold", ""):
+        answer = api.get(f"/v1/pets?{foreign}&cursor={path.partition('cursor=')[2]}")
+        assert (answer.status_code, answer.json()) == (400, error("invalid_cursor", CURSOR, 400))
+
+
 @pytest.mark.parametrize(
     ("query", "code", "message"),
     [
@@ -103,6 +125,12 @@ def test_status_filters(api: ApiClient, category: Category, status: str) -> None
             (f"status={value}", "invalid_parameter", STATUS)
             for value in ("", "Sold", "foo", "available,sold", "%FF", "sold%00", "sold%20")
         ],
+        *[
+            (f"categoryId={value}", "invalid_parameter", CATEGORY_ID)
+            for value in ("", "0", "01", "-1", "1.0", "abc", "9223372036854775808", "%D9%A1", "1%00", "9" * 300)
+        ],
+        ("categoryId=1&categoryId=1", "invalid_parameter", "categoryId must be given only once."),
+        ("categoryId=x&cursor=abc", "invalid_parameter", CATEGORY_ID),
         ("status=sold&status=sold", "invalid_parameter", "status must be given only once."),
         *[(f"cursor={value}", "invalid_cursor", CURSOR) for value in ("", "abc", "1", "%00", "WzFd.abc", "a.b.c")],
         ("cursor=a&cursor=a", "invalid_parameter", "cursor must be given only once."),
@@ -221,6 +249,13 @@ PLANS = [
             "sqlite": "SEARCH pets_pet USING INDEX pet_status_id (status=? AND id<?)",
         },
     ),
+    (
+        "limit=5&status=sold&categoryId=CATEGORY",
+        {
+            "postgresql": f"{RUNNING} | ->  Index Scan Backward using pet_category_status_id on pets_pet",
+            "sqlite": "SEARCH pets_pet USING INDEX pet_category_status_id (category_id=? AND status=? AND id<?)",
+        },
+    ),
 ]
 
 
@@ -249,13 +284,26 @@ class TestQueries:
             if connection.vendor == "postgresql":
                 cursor.execute("SET LOCAL lock_timeout = 0")  # an autovacuum gives way after a second
             cursor.execute("ANALYZE pets_pet")
-        path: str | None = f"/v1/pets?{query}"
+        path: str | None = f"/v1/pets?{query}".replace("CATEGORY", str(category.pk))
         seen = []
         for _page in range(2):
             with CaptureQueriesContext(connection) as captured:
                 path = next_path(api.get(path or ""))
             seen.append(plan_of(captured.captured_queries[-1]["sql"]))
         assert seen == [plans[connection.vendor]] * 2
+
+    def test_a_list_by_category_is_three_index_scans(self, api: ApiClient, category: Category) -> None:
+        """One for each status, none of which reads more than a page."""
+        Pet.objects.bulk_create(Pet(name="x", category=category) for _ in range(6000))
+        with connection.cursor() as cursor:
+            if connection.vendor == "postgresql":
+                cursor.execute("SET LOCAL lock_timeout = 0")
+            cursor.execute("ANALYZE pets_pet")
+        with CaptureQueriesContext(connection) as captured:
+            assert len(api.get(f"/v1/pets?categoryId={category.pk}&limit=5").json()) == 5
+        plan = plan_of(captured.captured_queries[-1]["sql"])
+        assert plan.count("pet_category_status_id") == len(PetStatus.values)
+        assert ("Seq Scan" in plan, "SCAN pets_pet" in plan, "pets_pet_pkey" in plan) == (False, False, False)
 
     def test_no_count_and_no_offset(self, api: ApiClient, category: Category) -> None:
         PetFactory.create_batch(3, category=category)
@@ -305,10 +353,13 @@ class TestWhileAnImportWrites:
             ("limit=1&status=sold", [203, 201, 3, 1]),
             ("status=pending", [202, 2]),
             ("status=available", []),
+            ("categoryId=CATEGORY&limit=2", [203, 202, 201, 3, 2, 1]),
+            ("categoryId=CATEGORY&status=sold&limit=1", [203, 201, 3, 1]),
+            ("categoryId=999999", []),
         ],
     )
-    def test_a_walk_meets_all_others_once(self, api: ApiClient, query: str, ids: list[int]) -> None:
-        assert walk(api, f"/v1/pets?{query}") == ids
+    def test_a_walk_meets_all_others_once(self, api: ApiClient, category: Category, query: str, ids: list[int]) -> None:
+        assert walk(api, f"/v1/pets?{query}".replace("CATEGORY", str(category.pk))) == ids
 
     def test_all_of_it_shows_when_it_is_done(self, api: ApiClient) -> None:
         ImportRun.objects.update(state="done")

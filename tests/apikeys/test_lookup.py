@@ -186,11 +186,11 @@ class TestTable:
         assert lookup.find(key.digest) is None
 
 
-async def of_table(steps: Steps) -> list[Row]:
+async def of_table(steps: Steps[Any]) -> list[Row]:
     return await sync_to_async(run)(steps)
 
 
-def ask(digest: str, rows: Callable[[Steps], Awaitable[list[Row]]] = of_table) -> list[Any]:
+def ask(digest: str, rows: Callable[[Steps[Any]], Awaitable[list[Row]]] = of_table) -> list[Any]:
     """Return what three callers get who wait together in one event loop."""
 
     @async_to_sync
@@ -211,7 +211,7 @@ class TestLoop:
             assert [ask(digest) for digest in (key.digest, "unknown") * 2] == [[known] * 3, [None] * 3] * 2
 
     def test_an_error_goes_to_all_who_waited_and_is_forgotten(self) -> None:
-        async def broken(_steps: Steps) -> list[Row]:
+        async def broken(_steps: Steps[Any]) -> list[Row]:
             await asyncio.sleep(0)
             message = "the database is away"
             raise OSError(message)
@@ -224,7 +224,7 @@ class TestLoop:
         """As when a client has closed its connection a while ago."""
         release = asyncio.Event()
 
-        async def slow(_steps: Steps) -> list[Row]:
+        async def slow(_steps: Steps[Any]) -> list[Row]:
             await release.wait()
             return [tuple(KEY)]
 

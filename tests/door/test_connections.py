@@ -323,19 +323,19 @@ class TestConnections:
 
     @pytest.mark.parametrize("chosen", [{}, {"status": "available"}])
     def test_a_small_table_is_read_by_its_index_too(self, chosen: dict[str, str]) -> None:
-        sql, values, _ = next(statements.page("postgresql", chosen, INT64_MAX, 21))
+        read: Any = next(statements.page("postgresql", chosen, INT64_MAX, 21))
         with psycopg.connect(**_parameters()) as raw:
-            plan = "".join(line for (line,) in raw.execute(f"EXPLAIN (COSTS OFF) {sql}", values))
+            plan = "".join(line for (line,) in raw.execute(f"EXPLAIN (COSTS OFF) {read.sql}", read.parameters))
         assert "Index Scan Backward" in plan
         assert "Seq Scan" not in plan
         assert "Sort" not in plan
 
     @pytest.mark.parametrize("chosen", [{}, {"status": "available"}])
     def test_a_statement_is_planned_once(self, chosen: dict[str, str]) -> None:
-        sql, values, _ = next(statements.page("postgresql", chosen, INT64_MAX, 101))
+        read: Any = next(statements.page("postgresql", chosen, INT64_MAX, 101))
         with psycopg.connect(**_parameters()) as raw:
             for _ in range(7):
-                raw.execute(sql, values, prepare=True)
+                raw.execute(read.sql, read.parameters, prepare=True)
             planned = raw.execute("SELECT generic_plans, custom_plans FROM pg_prepared_statements").fetchall()
         assert planned == [(7, 0)]
 
