@@ -27,8 +27,8 @@ def _walk(vendor: str, equal: Mapping[str, str]) -> str:
     """Return the list of the animals whose columns have these values (as SQL), as a walk along one index.
 
     PostgreSQL forgets an equality in ORDER BY, and then walks the primary key past every row with another value, which
-    the planner takes for cheap. So there the columns are compared as a range and lead the order. SQLite takes the primary
-    key for cheap too if most animals are of one category.
+    the planner takes for cheap. So there the columns are compared as a range and lead the order. SQLite takes the
+    primary key for cheap too if most animals are of one category.
     """
     columns, values = [f'"{column}"' for column in equal], [*equal.values()]
     if vendor == "sqlite":

@@ -12,7 +12,7 @@ ANY_OPERATION = [ErrorCode.BAD_REQUEST, *(code for code in ErrorCode if code.sta
 """The errors of every operation. A view's `errors` adds those of each action."""
 
 LIST_ERRORS = [ErrorCode.INVALID_PARAMETER, ErrorCode.INVALID_CURSOR]
-"""What `KeysetPagination` raises."""
+"""What a `Listing` raises."""
 
 BODY_ERRORS = [
     ErrorCode.MALFORMED_JSON,

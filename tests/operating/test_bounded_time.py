@@ -6,8 +6,9 @@ import socket
 import struct
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from uuid import uuid4
 
 import psycopg
 import pytest
@@ -44,8 +45,19 @@ def get(service: Gunicorn, key: str, path: str = "/v1/pets") -> Timed:
     return timed(lambda: service.get(path, key))
 
 
-def post(service: Gunicorn, key: str) -> Timed:
-    return timed(lambda: service.post("/v1/pets", key, {"name": "Rex", "categoryId": 1}))
+def post(service: Gunicorn, key: str, once: str = "") -> Timed:
+    """Add an animal, with an `Idempotency-Key` if one is given."""
+    more = {"Idempotency_Key": once} if once else {}
+    return timed(lambda: service.post("/v1/pets", key, {"name": f"Rex {once}", "categoryId": 1}, **more))
+
+
+def stored(service: Gunicorn, key: str, once: str) -> int:
+    """Return how many animals were added with this `Idempotency-Key`."""
+    return [pet["name"] for pet in service.get("/v1/pets?limit=100", key).json()].count(f"Rex {once}")
+
+
+def keyed(service: Gunicorn, key: str) -> Timed:
+    return post(service, key, uuid4().hex)
 
 
 def livez(service: Gunicorn) -> Timed:
@@ -70,7 +82,9 @@ def assert_well(service: Gunicorn, key: str) -> None:
     begun = time.monotonic()
     until(lambda: post(service, key).answer.status == 201)
     assert time.monotonic() - begun < 2 + SLACK
-    answers = at_once(*[lambda: post(service, key)] * 6, *[lambda: get(service, key)] * 6)
+    answers = at_once(
+        *[lambda: post(service, key)] * 3, *[lambda: keyed(service, key)] * 3, *[lambda: get(service, key)] * 6
+    )
     assert Counter(each.answer.status for each in answers) == {201: 6, 200: 6}
 
 
@@ -78,7 +92,9 @@ def test_a_stopped_database_fails_soon_and_then_at_once(service: Gunicorn, postg
     assert_well(service, key)
     postgresql.stop()
     try:
-        first = at_once(*[lambda: get(service, key)] * 24, *[lambda: post(service, key)] * 8)
+        first = at_once(
+            *[lambda: get(service, key)] * 24, *[lambda: post(service, key), lambda: keyed(service, key)] * 4
+        )
         assert {each.answer.status for each in first} == {503}
         assert max(each.seconds for each in first) < 2.5 + SLACK
         assert_alive(service)
@@ -95,7 +111,9 @@ def test_a_frozen_database_holds_no_request_longer_than_the_limit(
 ) -> None:
     assert_well(service, key)
     with frozen(postgresql), ThreadPoolExecutor(1) as pool:
-        callers = pool.submit(at_once, *[lambda: get(service, key)] * 20, *[lambda: post(service, key)] * 10)
+        callers = pool.submit(
+            at_once, *[lambda: get(service, key)] * 20, *[lambda: post(service, key), lambda: keyed(service, key)] * 5
+        )
         for _ in range(3):
             time.sleep(0.5)
             assert_alive(service)
@@ -106,10 +124,13 @@ def test_a_frozen_database_holds_no_request_longer_than_the_limit(
     assert_well(service, key)
 
 
-def test_a_commit_that_waits_for_a_lost_standby(service: Gunicorn, postgresql: Server, key: str) -> None:
+@pytest.mark.parametrize("add", [post, keyed])
+def test_a_commit_that_waits_for_a_lost_standby(
+    service: Gunicorn, postgresql: Server, key: str, add: Callable[[Gunicorn, str], Timed]
+) -> None:
     assert_well(service, key)
     with standby_lost(postgresql), ThreadPoolExecutor(1) as pool:
-        writers = pool.submit(at_once, *[lambda: post(service, key)] * 8)
+        writers = pool.submit(at_once, *[lambda: add(service, key)] * 8)
         for path in ("/v1/pets", "/v1/pets/1", "/v1/categories", "/readyz") * 2:
             time.sleep(0.3)
             read = get(service, key, path)
@@ -147,6 +168,60 @@ def test_an_addition_that_may_be_done_is_sent_once(
         answer = addition.result().answer
     assert (answer.status, answer.json()) == (503, UNAVAILABLE)
     assert (answer.headers["Retry-After"], answer.headers["Request-Outcome"]) == ("2", "unknown")
+    assert_well(service, key)
+
+
+@pytest.mark.parametrize(
+    ("waits_for", "end"),
+    [
+        pytest.param("relation", "pg_terminate_backend", id="the connection breaks before the COMMIT"),
+        pytest.param("SyncRep", "pg_terminate_backend", id="the connection breaks in the COMMIT"),
+        pytest.param("SyncRep", "pg_cancel_backend", id="an operator ends the wait for the standby"),
+    ],
+)
+def test_a_key_adds_one_animal_whatever_broke(
+    service: Gunicorn, postgresql: Server, key: str, waits_for: str, end: str
+) -> None:
+    assert_well(service, key)
+    once = uuid4().hex
+    ending = f"SELECT {end}(pid) FROM pg_stat_activity WHERE wait_event = '{waits_for}'"
+    with (
+        psycopg.connect(postgresql.url, user="postgres", autocommit=True) as operator,
+        locked(postgresql) if waits_for == "relation" else standby_lost(postgresql),
+        ThreadPoolExecutor(1) as pool,
+    ):
+        addition = pool.submit(post, service, key, once)
+        until(lambda: operator.execute(ending).fetchone())
+        answer = addition.result().answer
+    outcome = "not-done" if waits_for == "relation" else "unknown"
+    assert (answer.status, answer.json(), answer.headers["Request-Outcome"]) == (503, UNAVAILABLE, outcome)
+    assert_well(service, key)
+    first, second = (post(service, key, once).answer for _ in range(2))
+    assert (first.status, second.status, second.headers["Idempotency-Replayed"]) == (201, 201, "true")
+    assert (first.json(), first.headers["Location"]) == (second.json(), second.headers["Location"])
+    assert stored(service, key, once) == 1
+
+
+def test_a_key_that_many_requests_share_starves_no_others(service: Gunicorn, postgresql: Server, key: str) -> None:
+    """The first one waits for a row; the others wait for it without a connection."""
+    assert_well(service, key)
+    once = uuid4().hex
+    with (
+        psycopg.connect(postgresql.url) as other,
+        ThreadPoolExecutor(1) as pool,
+    ):
+        other.execute(
+            "INSERT INTO idempotency_idempotentrequest (api_key_id, key, fingerprint, status, body, location, created_at)"
+            " SELECT id, %s, 'x', 0, '', '', now() FROM apikeys_apikey",
+            [once],
+        )
+        hot = pool.submit(at_once, *[lambda: post(service, key, once)] * 12)
+        others = [post(service, key) for _ in range(10)]
+        answers = hot.result()
+        other.rollback()
+    assert {each.answer.status for each in others} == {201}
+    assert max(each.seconds for each in others) < 0.5 + SLACK
+    assert {(each.answer.status, each.answer.headers["Retry-After"]) for each in answers} == {(409, "1")}
     assert_well(service, key)
 
 
