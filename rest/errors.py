@@ -162,8 +162,8 @@ class ErrorCode(StrEnum):
         "Something went wrong on our side.",
         "Retry once. If it fails again, contact support with the X-Request-ID.",
     )
-    NOT_IMPLEMENTED = (
-        "not_implemented",
+    UNSUPPORTED_TRANSFER_CODING = (
+        "unsupported_transfer_coding",
         501,
         "The transfer coding is not supported.",
         "Send the body as it is, with Content-Length or with Transfer-Encoding: chunked.",

@@ -16,7 +16,7 @@ logger = logging.getLogger("gunicorn.error")
 ERRORS = {
     400: (ErrorCode.BAD_REQUEST, {}),
     500: (ErrorCode.INTERNAL_ERROR, {}),
-    501: (ErrorCode.NOT_IMPLEMENTED, {}),
+    501: (ErrorCode.UNSUPPORTED_TRANSFER_CODING, {}),
     503: (ErrorCode.UNAVAILABLE, {"Retry-After": "1"}),
 }
 

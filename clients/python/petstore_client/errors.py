@@ -124,7 +124,7 @@ class InternalError(PetStoreError, code="internal_error"):
     """Something went wrong on our side."""
 
 
-class UnsupportedCodingError(PetStoreError, code="not_implemented"):
+class UnsupportedTransferCodingError(PetStoreError, code="unsupported_transfer_coding"):
     """The transfer coding is not supported."""
 
 

@@ -23,7 +23,7 @@ export const ERROR_CODES = [
   "idempotency_key_reused",
   "rate_limited",
   "internal_error",
-  "not_implemented",
+  "unsupported_transfer_coding",
   "unavailable",
 ] as const;
 
