@@ -142,7 +142,7 @@ def test_a_terminal_is_asked(
 
 
 def test_a_key_that_is_replaced_while_the_terminal_is_asked(shell: Shell, environment: dict[str, str]) -> None:
-    """The others are rotated all the same."""
+    """The others are still rotated."""
     replaced, other = (
         json.loads(shell(f"manage issue_api_key {name} --expires-in 1h --json").out)["key_id"]
         for name in ("Replaced", "Other")
