@@ -26,6 +26,7 @@ NOT_OURS = {
     "application/json",
     "v1.1.0",
     "Rats",
+    "NUM_PROXIES",
     "WatchedFileHandler",
     "pg_last_wal_receive_lsn",
     "urllib.parse.urljoin",

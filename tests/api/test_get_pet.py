@@ -7,6 +7,7 @@ import pytest
 from categories.models import Category
 from tests.conftest import ApiClient, error
 from tests.factories import PetFactory
+from tests.whole import shown
 
 NOT_FOUND = error("pet_not_found", "No animal has this ID.", 404)
 
@@ -15,7 +16,7 @@ def test_the_animal(api: ApiClient, category: Category) -> None:
     pet = PetFactory(name="Rex", category=category, status="pending")
     answer = api.get(f"/v1/pets/{pet.pk}")
     assert (answer.status_code, answer["Content-Type"]) == (200, "application/json")
-    assert answer.json() == {"id": pet.pk, "name": "Rex", "categoryId": category.pk, "status": "pending"}
+    assert answer.json() == shown(id=pet.pk, name="Rex", categoryId=category.pk, status="pending")
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ from pets.models import Pet
 from petstore_site.apikeys.models import APIKey
 from tests.conftest import ApiClient
 from tests.factories import CategoryFactory, PetFactory
+from tests.whole import shown
 
 # --- Section 2: resources and their fields ---------------------------------------------------------------------------
 
@@ -211,7 +212,7 @@ class TestListPets:
     def test_a_json_array_of_pet(self, api: ApiClient, pet: Pet, category: Category) -> None:
         answer = api.get("/v1/pets")
         assert (answer.status_code, answer["Content-Type"]) == (200, "application/json")
-        assert answer.json() == [{"id": pet.pk, "name": "Rex", "categoryId": category.pk, "status": "sold"}]
+        assert answer.json() == [shown(id=pet.pk, name="Rex", categoryId=category.pk, status="sold")]
 
     @pytest.mark.parametrize(("query", "number"), [("", 20), ("?limit=1", 1), ("?limit=99", 99), ("?limit=100", 100)])
     def test_limit_is_the_maximum(self, api: ApiClient, category: Category, query: str, number: int) -> None:
@@ -257,7 +258,7 @@ class TestCreatePet:
         answer = api.post("/v1/pets", sent)
         made = Pet.objects.get()
         assert (answer.status_code, answer["Content-Type"]) == (201, "application/json")
-        assert answer.json() == {"status": "available"} | sent | {"id": made.pk}
+        assert answer.json() == shown(**sent, id=made.pk)
 
     @pytest.mark.parametrize("body", BAD_BODIES, ids=json.dumps)
     def test_missing_or_invalid_values_are_a_400(self, api: ApiClient, body: Any) -> None:
@@ -278,7 +279,7 @@ class TestGetPet:
     def test_the_animal(self, api: ApiClient, pet: Pet, category: Category) -> None:
         answer = api.get(f"/v1/pets/{pet.pk}")
         assert (answer.status_code, answer["Content-Type"]) == (200, "application/json")
-        assert answer.json() == {"id": pet.pk, "name": "Rex", "categoryId": category.pk, "status": "sold"}
+        assert answer.json() == shown(id=pet.pk, name="Rex", categoryId=category.pk, status="sold")
 
     def test_pet_ids_are_int64(self, api: ApiClient, category: Category) -> None:
         PetFactory(pk=2**63 - 1, category=category)

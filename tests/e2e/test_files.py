@@ -9,10 +9,10 @@ from playwright.sync_api import Locator, Page, expect
 
 from tests.e2e.test_animals import HOSTILE
 from tests.server import Gunicorn
+from tests.whole import HEADER
 
 PETS = "/admin/pets/pet/"
 IMPORTS = "/admin/pets/importrun/"
-HEADER = ["external_reference", "name", "category", "status"]
 
 
 def text_of(rows: list[list[str]]) -> str:

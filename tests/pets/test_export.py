@@ -31,31 +31,29 @@ from pets.models import Pet
 from pets.spreadsheets import unescape
 from tests.factories import CategoryFactory, PetFactory
 from tests.test_manage import manage
+from tests.whole import HEADER, Row, row
 
-Row = tuple[str | None, str, str, str]
-
-HEADER = ("external_reference", "name", "category", "status")
 ROWS: list[Row] = [
-    ("A-1", "Rex", "Dogs", "available"),
-    (None, "Señor Bigotes 🐶", 'Cats, and "others"', "sold"),
-    ("=1+1", "=cmd|' /C calc'!A0", "+Fish", "pending"),
-    ("'-1", "'quoted'", "Dogs", "available"),
-    ("-12", "-1", "Dogs", "sold"),
-    ("@x", "@SUM(A1)", "Dogs", "sold"),
-    ("007", "1e5", "Dogs", "sold"),
-    (None, 'Mr. "Whiskers", the 3rd', "Dogs", "available"),
-    (None, '"', "Dogs", "available"),
-    (None, "\\.", "Dogs", "available"),
-    ("\\N", "NULL", "Dogs", "available"),
-    (None, "\u202eכלב\u202c ფუმფულა 犬", "Dogs", "available"),
-    (None, "\ufeffno mark\u2028two lines", "Dogs", "available"),
-    ("\uffff!", "U\ufffe\uffff", "Dogs", "available"),
-    ("_x0041_", "_x005F_x0041_x0042\uffff", "Dogs", "available"),
-    (" 5", " between  spaces ", "Dogs", "available"),
-    (None, "#N/A", "Dogs", "available"),
-    (None, "<b>&amp;]]></t>", "Dogs", "available"),
-    (None, "100% %s {0}", "Dogs", "available"),
-    (None, "\U0010fffd🐶", "Dogs", "available"),
+    row("A-1", "Rex", "Dogs", "available"),
+    row(None, "Señor Bigotes 🐶", 'Cats, and "others"', "sold"),
+    row("=1+1", "=cmd|' /C calc'!A0", "+Fish", "pending"),
+    row("'-1", "'quoted'", "Dogs", "available"),
+    row("-12", "-1", "Dogs", "sold"),
+    row("@x", "@SUM(A1)", "Dogs", "sold"),
+    row("007", "1e5", "Dogs", "sold"),
+    row(None, 'Mr. "Whiskers", the 3rd', "Dogs", "available"),
+    row(None, '"', "Dogs", "available"),
+    row(None, "\\.", "Dogs", "available"),
+    row("\\N", "NULL", "Dogs", "available"),
+    row(None, "\u202eכלב\u202c ფუმფულა 犬", "Dogs", "available"),
+    row(None, "\ufeffno mark\u2028two lines", "Dogs", "available"),
+    row("\uffff!", "U\ufffe\uffff", "Dogs", "available"),
+    row("_x0041_", "_x005F_x0041_x0042\uffff", "Dogs", "available"),
+    row(" 5", " between  spaces ", "Dogs", "available"),
+    row(None, "#N/A", "Dogs", "available"),
+    row(None, "<b>&amp;]]></t>", "Dogs", "available"),
+    row(None, "100% %s {0}", "Dogs", "available"),
+    row(None, "\U0010fffd🐶", "Dogs", "available"),
 ]  # fmt: skip
 FORMS = [
     Form(ids=False, file_format=FileFormat.CSV),
@@ -68,7 +66,7 @@ NAMES = [f"pets.{form}" for form in FORMS]
 
 
 def store(rows: list[Row]) -> None:
-    for reference, name, category, status in rows:
+    for reference, name, category, status, *_ in rows:
         PetFactory(
             external_reference=reference,
             name=name,
@@ -88,7 +86,7 @@ def many(transactional_db: None) -> list[Row]:
     """More animals than are written at a time, and committed, so that other connections see them."""
     dogs = CategoryFactory(name="Dogs")
     Pet.objects.bulk_create([Pet(name=f"Pet {number}", category=dogs) for number in range(BATCH + 1)])
-    return [(None, f"Pet {number}", "Dogs", "available") for number in range(BATCH + 1)]
+    return [row(None, f"Pet {number}", "Dogs", "available") for number in range(BATCH + 1)]
 
 
 def export(file: Path, *arguments: str) -> bytes:
@@ -151,8 +149,8 @@ def read(name: str, content: bytes) -> list[Row]:
     assert lines.pop() == ""
     if ".csv" in name:
         assert lines.pop(0) == ",".join(HEADER)
-        return [tuple(text or None for text in line.split(",")) for line in lines]  # type: ignore[misc]
-    return [(row.get("external_reference"), *(row[key] for key in HEADER[1:])) for row in map(json.loads, lines)]
+        return [tuple(text or None for text in line.split(",")) for line in lines]
+    return [tuple(each.get(key) for key in HEADER) for each in map(json.loads, lines)]
 
 
 class TestForms:
@@ -328,13 +326,13 @@ def terminal() -> Iterator[tuple[Any, Callable[[], bytes]]]:
 def three(db: None) -> None:
     """Animals of three days."""
     rows: list[Row] = [
-        (None, "Old", "Dogs", "available"),
-        (None, "Middle", "Cats", "sold"),
-        (None, "New", "Dogs", "pending"),
+        row(None, "Old", "Dogs", "available"),
+        row(None, "Middle", "Cats", "sold"),
+        row(None, "New", "Dogs", "pending"),
     ]
     store(rows)
-    for day, row in enumerate(rows, 1):
-        Pet.objects.filter(name=row[1]).update(updated_at=datetime(2026, 11, day, 12, tzinfo=UTC))
+    for day, each in enumerate(rows, 1):
+        Pet.objects.filter(name=each[1]).update(updated_at=datetime(2026, 11, day, 12, tzinfo=UTC))
 
 
 @pytest.mark.usefixtures("three")

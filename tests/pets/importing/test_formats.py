@@ -17,6 +17,7 @@ from categories.models import Category
 from pets.importing.source import UNMARKED
 from pets.models import ImportRun
 from tests.pets.importing.conftest import Import, catalogue, command
+from tests.whole import COLUMNS
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -134,9 +135,6 @@ def test_a_quoted_line_end_is_a_part_of_the_name_and_so_an_error(run_import: Imp
         "line 5: name is required.",
         f"2 of 3 rows have errors. Nothing changed. ({ImportRun.objects.get()})",
     ]
-
-
-COLUMNS = "Columns: id, external_reference, name, category, categoryId, status."
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ from pets.columns import COLUMNS, Checked
 from pets.models import ImportRun, Pet
 from tests.factories import CategoryFactory, PetFactory
 from tests.pets.importing.conftest import Import, catalogue, command, counts, history
+from tests.whole import CSV_HEADER
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -202,7 +203,7 @@ def test_a_value_is_shown_shortened_and_printable(run_import: Import, dogs: Cate
 def test_a_template_is_a_file_to_fill_in(tmp_path: Path, run_import: Import, rex: Pet) -> None:
     file = tmp_path / "template.csv"
     assert command("export_pets", str(file), "--template").out == f"Wrote a template to {file}.\n"
-    assert file.read_text() == "external_reference,name,category,status\n"
+    assert file.read_text() == f"{CSV_HEADER}\n"
     assert command("export_pets", str(tmp_path / "t.jsonl"), "--template").error == (
         "A template is CSV or XLSX: JSON lines have no header."
     )

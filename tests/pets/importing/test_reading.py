@@ -15,6 +15,7 @@ from pets.importing.errors import FileError
 from pets.importing.readers import read
 from pets.importing.readers.rows import Damaged, Reading, Row
 from pets.importing.source import CHANGED, UNMARKED, Source, open_source
+from tests.whole import COLUMNS
 
 HEADER = ["name", "category", "status", "external_reference"]
 
@@ -237,7 +238,6 @@ def test_a_cell_too_many_is_an_error_if_the_header_has_none() -> None:
     assert isinstance(cells, Damaged)
 
 
-COLUMNS = "Columns: id, external_reference, name, category, categoryId, status."
 TIERS = "Tier;Art;Farbe\nRex;Dogs;braun\n"
 NAMES = {"Tier": "name", "Art": "category"}
 

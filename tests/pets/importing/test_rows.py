@@ -16,6 +16,7 @@ from pets.models import ImportRun, Pet
 from tests.conftest import ApiClient
 from tests.factories import PetFactory
 from tests.pets.importing.conftest import Import, Result, catalogue, command, counts, history
+from tests.whole import COLUMNS
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -197,9 +198,6 @@ def test_a_reference_has_rules_too(run_import: Import, dogs: Category, reference
 
 def told(result: Result) -> list[tuple[int, str, str, str]]:
     return [(each["line"], each["field"], each["code"], each["message"]) for each in result.json["errors"]]
-
-
-COLUMNS = "Columns: id, external_reference, name, category, categoryId, status."
 
 
 def test_rows_that_are_no_rows_are_errors(run_import: Import, dogs: Category) -> None:

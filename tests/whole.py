@@ -1,0 +1,44 @@
+"""The whole of an animal, as the API and files show it: the one place in tests for a new column of Pet.
+
+Tests name the columns that they are about. Those in `LATER` come with the value that an animal has without them.
+"""
+
+from collections.abc import Iterable
+from typing import Any
+
+LATER: dict[str, str | None] = {}
+"""Columns of Pet by their names in the API and in files, and what they are unless a test names them."""
+
+FIELDS = ("id", "name", "categoryId", "status", *LATER)
+"""Of a Pet; a NewPet has no `id`."""
+
+HEADER = ("external_reference", "name", "category", "status", *LATER)
+"""Of an exported file without IDs."""
+
+CSV_HEADER = ",".join(HEADER)
+COLUMNS = f"Columns: {', '.join(['id', *HEADER[:3], 'categoryId', *HEADER[3:]])}."
+"""What an import says of the columns that a file can have."""
+
+Row = tuple[str | None, ...]
+"""Of a file, in the order of `HEADER`."""
+
+
+def shown(**fields: Any) -> dict[str, Any]:
+    """Return a Pet: the whole body. Its `id`, `name` and `categoryId` must be given."""
+    assert fields.keys() >= {"id", "name", "categoryId"}
+    return {"status": "available"} | LATER | fields
+
+
+def row(reference: str | None, name: str, category: str, status: str) -> Row:
+    """Return the row of an animal."""
+    return (reference, name, category, status, *LATER.values())
+
+
+def line(text: str) -> str:
+    """Return a line of CSV; `text` is the row up to the status."""
+    return ",".join([text, *(value or "" for value in LATER.values())])
+
+
+def lines(texts: Iterable[str]) -> list[str]:
+    """Return several."""
+    return [line(text) for text in texts]
