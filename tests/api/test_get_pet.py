@@ -6,6 +6,7 @@ import pytest
 
 from categories.models import Category
 from tests.conftest import ApiClient, error
+from tests.defects import defect
 from tests.factories import PetFactory
 from tests.whole import shown
 
@@ -33,9 +34,7 @@ def test_what_names_no_animal(api: ApiClient, category: Category, pet_id: str) -
     assert answer["Sunset"] == "Thu, 05 Dec 2030 00:00:00 GMT"
 
 
-def test_deprecated_on_every_answer(
-    api: ApiClient, stranger: ApiClient, category: Category, settings: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_deprecated_on_every_answer(api: ApiClient, stranger: ApiClient, category: Category, settings: Any) -> None:
     pet = PetFactory(category=category)
     path = f"/v1/pets/{pet.pk}"
     fresh = api.get(path)
@@ -50,9 +49,9 @@ def test_deprecated_on_every_answer(
     settings.RATE_LIMIT = "1/day"
     api.get(path)
     answers[429] = api.get(path)
-    monkeypatch.setattr("pets.statements.one", lambda _pk: 1 / 0)
     settings.RATE_LIMIT = ""
-    answers[500] = api.get(path)
+    with defect():
+        answers[500] = api.get(path)
     assert [answer.status_code for answer in answers.values()] == list(answers)
     for answer in answers.values():
         assert answer["Deprecation"] == "@1795219200"

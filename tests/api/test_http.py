@@ -8,6 +8,7 @@ import pytest
 from categories.models import Category
 from rest.errors import ErrorCode
 from tests.conftest import ApiClient, error
+from tests.defects import defect
 from tests.factories import PetFactory
 
 KNOWN = {
@@ -195,15 +196,9 @@ class TestErrorsOfDjango:
         answer = api.get("/v1/pets?" + "&".join(f"a{number}=1" for number in range(1001)))
         assert (answer.status_code, answer.json()["code"]) == (400, "bad_request")
 
-    def test_a_defect_tells_the_caller_nothing(
-        self, api: ApiClient, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-    ) -> None:
-        def defect(*_given: object) -> None:
-            message = "secret detail"
-            raise RuntimeError(message)
-
-        monkeypatch.setattr("pets.statements.page", defect)
-        answer = api.get("/v1/pets")
+    def test_a_defect_tells_the_caller_nothing(self, api: ApiClient, caplog: pytest.LogCaptureFixture) -> None:
+        with defect("secret detail"):
+            answer = api.get("/v1/pets")
         assert (answer.status_code, answer.json()) == (
             500,
             error("internal_error", ErrorCode.INTERNAL_ERROR.meaning, 500),
@@ -236,9 +231,10 @@ class TestHelpLinks:
     def test_without_a_valid_host(self, api: ApiClient) -> None:
         assert api.get("/v1/pets", Host="evil.example")["Link"] == '</docs/errors/bad_request>; rel="help"'
 
-    def test_after_a_bug(self, api: ApiClient, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("pets.statements.page", lambda *_given: 1 / 0)
-        assert api.get("/v1/pets")["Link"] == '</docs/errors/internal_error>; rel="help"'
+    def test_after_a_bug(self, api: ApiClient) -> None:
+        with defect():
+            answer = api.get("/v1/pets")
+        assert answer["Link"] == '</docs/errors/internal_error>; rel="help"'
 
     def test_a_list_links_to_its_next_page_only(self, api: ApiClient, category: Category) -> None:
         PetFactory.create_batch(2, category=category)
