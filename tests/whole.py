@@ -26,7 +26,8 @@ Row = tuple[str | None, ...]
 def shown(**fields: Any) -> dict[str, Any]:
     """Return a Pet: the whole body. Its `id`, `name` and `categoryId` must be given."""
     assert fields.keys() >= {"id", "name", "categoryId"}
-    return {"status": "available"} | LATER | fields
+    values = {"status": "available"} | LATER | fields
+    return {name: values[name] for name in FIELDS} | fields
 
 
 def row(reference: str | None, name: str, category: str, status: str) -> Row:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from io import BytesIO, StringIO
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -135,9 +136,11 @@ def read_sheet(content: bytes) -> list[Row]:
     cells = [tuple(row) for row in workbook["Animals"].rows]
     workbook.close()
     assert {cell.data_type for row in cells for cell in row if cell.value is not None} == {"s"}
-    header, *rows = [tuple(cell.value and unescape(str(cell.value)) for cell in row) for row in cells]
-    assert header == HEADER
-    return rows  # type: ignore[return-value]
+    header, *rows = [[cell.value and unescape(str(cell.value)) for cell in row] for row in cells]
+    assert header == [*HEADER]
+    return [
+        tuple(str(text) if text else None for text, _ in zip_longest(each, HEADER)) for each in rows
+    ]  # none at its end is read
 
 
 def read(name: str, content: bytes) -> list[Row]:

@@ -1,5 +1,6 @@
 """The page of an animal: its status by one click, its facts and story, and the animals beside it in the list."""
 
+import json
 import re
 from collections.abc import Callable
 from datetime import timedelta
@@ -18,6 +19,7 @@ from pets.admin import listing
 from pets.models import BulkChange, ImportRun, Pet, Sale
 from tests.factories import CategoryFactory, PetFactory
 from tests.pets.office import PETS, form_of, member, seen, told
+from tests.whole import shown
 
 
 @pytest.fixture
@@ -150,7 +152,7 @@ def test_what_is_beside_the_form_is_what_is_saved_not_what_was_typed(staff: Clie
     assert list(buttons(answer)) == [f"available:{seen(rex)}", f"sold:{seen(rex)}"]
     page = answer.content.decode()
     assert '<h1 class="clamped" title="Rex">Rex</h1>' in page
-    assert f'{{"id": {rex.pk}, "name": "Rex", "categoryId": {rex.category_id}, "status": "pending"}}' in unescape(page)
+    assert json.dumps(shown(id=rex.pk, name="Rex", categoryId=rex.category_id, status="pending")) in unescape(page)
 
 
 # --- Beside it in the list -------------------------------------------------------------------------------------------
