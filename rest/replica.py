@@ -16,6 +16,7 @@ from django.db import Error as AnyDatabaseError
 
 from rest.breaker import Breaker
 from rest.signals import replica_left_out
+from rest.standby import FOLLOWS, POSITION, Position
 
 logger = logging.getLogger(__name__)
 
@@ -34,9 +35,7 @@ SECONDS_WITHOUT = 5
 
 breaker = Breaker(SECONDS_WITHOUT)
 
-# Positions, no times: the clocks may differ, and on an idle primary the last replayed transaction gets old.
-COMMITTED = "SELECT pg_current_wal_flush_lsn()"
-REPLAYED = "SELECT pg_last_wal_replay_lsn() >= %s"
+BEHIND = "It is behind, or does not follow this primary."
 
 
 def read(reading: Callable[[str], T]) -> T:
@@ -64,7 +63,7 @@ def _is_usable() -> bool:
         if is_current():
             breaker.succeed()
             return True
-        _leave_out("It is behind.")
+        _leave_out(BEHIND)
     except (AnyDatabaseError, TimeoutError) as error:
         _leave_out(str(error) or "It does not respond.")
     return False
@@ -84,13 +83,14 @@ def _settle(future: Future[bool]) -> None:
 
 
 def _catches_up() -> bool:
+    # Positions, no times: the clocks may differ, and on an idle primary the last replayed transaction gets old.
     with _cursor(DEFAULT_DB_ALIAS) as primary:
-        primary.execute(COMMITTED)
-        committed = primary.fetchone()
+        primary.execute(POSITION)
+        position = Position(*primary.fetchone())
     with _cursor(REPLICA) as replica:
         deadline = time.monotonic() + SECONDS_BEHIND
         while time.monotonic() < deadline:
-            replica.execute(REPLAYED, committed)
+            replica.execute(f"SELECT {FOLLOWS}", position)
             if replica.fetchone() == (True,):
                 return True
             time.sleep(0.01)

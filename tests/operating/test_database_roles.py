@@ -129,6 +129,11 @@ def test_strangers_cannot_connect(database: Server) -> None:
         connect(database, "stranger")
 
 
+def test_the_service_can_ask_a_replica_for_its_timeline(database: Server) -> None:
+    assert not denied(database, "petstore_service", "SELECT name FROM pg_ls_waldir()")
+    assert denied(database, "petstore_reader", "SELECT name FROM pg_ls_waldir()")
+
+
 def test_the_backup_role_dumps_everything(database: Server) -> None:
     command = [str(database.binaries / "pg_dump"), "--dbname", url(database, "petstore_backup")]
     dump = subprocess.run(command, capture_output=True, text=True, check=True).stdout

@@ -1,11 +1,9 @@
 """Reports and exports with a real replica: read from it while it is current, and from the primary when it is not."""
 
 import os
-import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -16,6 +14,7 @@ from typing import Any
 import psycopg
 import pytest
 
+from tests.operating.standbys import ask, let_the_service_ask, standby_of
 from tests.server import ROOT, Answer, Gunicorn, manage, running_server, until
 from tests.with_postgresql import Server
 
@@ -45,18 +44,9 @@ def replica(postgresql: Server) -> Iterator[Server]:
     manage({"PATH": os.environ["PATH"], "DATABASE_URL": postgresql.url}, "migrate", "--verbosity=0")
     ask(postgresql, "ALTER SYSTEM SET log_statement = 'all'", "SELECT pg_reload_conf()")
     ask(postgresql, "ALTER ROLE petstore SET synchronous_commit = local")  # tests do not wait for the disk otherwise
-    folder = Path(tempfile.mkdtemp(prefix="petstore-pg-", dir="/tmp"))
-    standby = Server(folder)
-    try:
-        if standby.account:
-            os.chown(folder, standby.account.pw_uid, standby.account.pw_gid)
-        source = f"host={postgresql.folder} port=5432 user=postgres"
-        standby._run("pg_basebackup", "-D", str(folder / "data"), "-d", source, "-R", "--checkpoint=fast", "--no-sync")
-        standby.start()
+    let_the_service_ask(postgresql)
+    with standby_of(postgresql) as standby:
         yield standby
-    finally:
-        standby.stop()
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 @pytest.fixture(scope="module")
@@ -77,22 +67,14 @@ def session(service: Gunicorn, key: str) -> str:
     return service.manage("shell", "-v0", "-c", SIGN_IN).strip()
 
 
-def ask(server: Server, *statements: str) -> Any:
-    """Run the statements as the administrator and return the last one's first value."""
-    with closing(psycopg.connect(server.url, user="postgres", autocommit=True)) as connection:
-        for statement in statements:
-            cursor = connection.execute(statement)
-        row = cursor.fetchone() if cursor.description else None
-        return row and row[0]
-
-
 def page(service: Gunicorn, session: str, path: str = "/admin/") -> Answer:
     return service.send("GET", path, headers={"Cookie": session})
 
 
-def export(service: Gunicorn, file: Path | str, *options: str) -> subprocess.CompletedProcess[str]:
+def export(service: Gunicorn, file: Path | str, *options: str, **variables: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, str(ROOT / "manage.py"), "export_pets", str(file), *options]
-    return subprocess.run(command, cwd=ROOT, env=service.environment, capture_output=True, text=True, check=False)
+    environment = service.environment | variables
+    return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
 
 
 def statements(server: Server, words: str) -> int:
@@ -288,3 +270,46 @@ def test_a_thread_is_freed_from_a_replica_that_freezes_amid_a_report(
             assert page(small, session).status == 200
         finally:
             os.kill(process, signal.SIGCONT)
+
+
+@contextmanager
+def promoted(postgresql: Server, replica: Server) -> Iterator[Server]:
+    """Promote a second standby, let it write on, and end it as a crash does: its position is past the primary's."""
+    with standby_of(postgresql) as other:
+        ask(other, "SELECT pg_promote()", "CREATE TABLE written_on AS SELECT generate_series(1, 100000) AS number")
+        other.stop(signal.SIGQUIT)
+        other.start()
+        yield other
+
+
+@contextmanager
+def follower_of_the_promoted(postgresql: Server, replica: Server) -> Iterator[Server]:
+    """Run a standby of it: in recovery, and past the primary's position too."""
+    with standby_of(postgresql) as other, standby_of(postgresql, behind=other) as follower:
+        ask(other, "SELECT pg_promote()", "CREATE TABLE written_on AS SELECT generate_series(1, 100000) AS number")
+        until(lambda: ask(follower, "SELECT to_regclass('written_on')"))
+        yield follower
+
+
+@contextmanager
+def replica_that_does_not_say(postgresql: Server, replica: Server) -> Iterator[Server]:
+    """Take from the service's role what it needs to ask for the timeline."""
+    ask(postgresql, "REVOKE EXECUTE ON FUNCTION pg_ls_waldir() FROM petstore")
+    try:
+        yield replica
+    finally:
+        let_the_service_ask(postgresql)
+
+
+@pytest.mark.parametrize("strange", [promoted, follower_of_the_promoted, replica_that_does_not_say])
+def test_only_a_standby_of_the_primary_is_read(
+    service: Gunicorn, key: str, postgresql: Server, replica: Server, strange: Any
+) -> None:
+    """Its position alone would say that it has everything."""
+    with strange(postgresql, replica) as other:
+        name = strange.__name__
+        assert service.post("/v1/pets", key, {"name": name, "categoryId": 1}).status == 201
+        position = ask(postgresql, "SELECT pg_current_wal_flush_lsn()")
+        assert ask(other, f"SELECT pg_last_wal_replay_lsn() >= '{position}'") or other is replica
+        done = export(service, "-", DATABASE_REPLICA_URL=other.url)
+    assert (done.returncode, name in done.stdout, LEFT_OUT in done.stderr) == (0, True, True), done.stderr

@@ -1,0 +1,47 @@
+"""Streaming standbys of a PostgreSQL of our own."""
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any
+
+import psycopg
+
+from tests.with_postgresql import Server
+
+
+@contextmanager
+def standby_of(primary: Server, *, behind: Server | None = None) -> Iterator[Server]:
+    """Run a standby that follows the primary, or another standby wherever that goes."""
+    folder = Path(tempfile.mkdtemp(prefix="petstore-pg-", dir="/tmp"))
+    standby = Server(folder, primary.binaries)
+    try:
+        if standby.account:
+            os.chown(folder, standby.account.pw_uid, standby.account.pw_gid)
+        address = f"host={primary.folder} port=5432 user=postgres"
+        standby._run("pg_basebackup", "-D", str(folder / "data"), "-d", address, "-R", "--checkpoint=fast", "--no-sync")
+        if behind:
+            with (folder / "data" / "postgresql.auto.conf").open("a") as settings:
+                settings.write(f"primary_conninfo = 'host={behind.folder} port=5432 user=postgres'\n")
+        standby.start()
+        yield standby
+    finally:
+        standby.stop()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def ask(server: Server, *statements: str) -> Any:
+    """Run the statements as the administrator and return the last one's first value."""
+    with closing(psycopg.connect(server.url, user="postgres", autocommit=True)) as connection:
+        for statement in statements:
+            cursor = connection.execute(statement)
+        row = cursor.fetchone() if cursor.description else None
+        return row and row[0]
+
+
+def let_the_service_ask(primary: Server) -> None:
+    """Grant what deploy/postgresql/roles.sql grants to the role that asks for the timeline."""
+    ask(primary, "GRANT EXECUTE ON FUNCTION pg_ls_waldir() TO petstore")
