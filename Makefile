@@ -322,7 +322,8 @@ lint: $(DEV)
 	@$(IN_FOLDER) && $(DEVELOPMENT) $(PY) $(SPECTACULAR) "$$tmp/openapi.yaml" && \
 		{ diff -u docs/openapi.yaml "$$tmp/openapi.yaml" || { echo 'docs/openapi.yaml is out of date. Run: make openapi' >&2; exit 1; }; }
 	@echo '== production settings'
-	@SECRET_KEY=$$($(PY) -c 'import secrets; print(secrets.token_urlsafe(64))') \
+	@$(IN_FOLDER) && export STATIC_ROOT="$$tmp" SECRET_KEY=$$($(PY) -c 'import secrets; print(secrets.token_urlsafe(64))') && \
+		$(PRODUCTION) $(PY) manage.py collectstatic --no-input --verbosity 0 && \
 		$(PRODUCTION) $(PY) manage.py check --deploy --fail-level WARNING
 
 words: $(DEV)

@@ -24,6 +24,9 @@ ROOT = Path(__file__).resolve().parent.parent
 READ_SETTINGS = """\
 import json
 from petstore_site import settings
+from petstore_site.configuration import static_files
+if static_files.are_missing(settings):
+    raise SystemExit(static_files.MISSING)
 print(json.dumps({"logging": settings.LOGGING, "behind_proxy": settings.BEHIND_TLS_PROXY}))
 """
 
@@ -40,6 +43,7 @@ def _forget_our_modules() -> None:
 _forget_our_modules()  # the code from before a SIGHUP
 sys.path.insert(0, str(ROOT))
 from petstore_site.configuration.env import Env, exit_with  # noqa: E402 - needs the path above
+from server.loading import Loading  # noqa: E402
 from server.reloading import Reloading, say_ready  # noqa: E402
 from server.slots import WorkerSlots  # noqa: E402
 from server.worker import Worker  # noqa: E402
@@ -126,7 +130,7 @@ env.exit_on_mistakes()
 
 def on_starting(server: Arbiter) -> None:
     """Make slots for the workers. Stop if the address of the metrics is not available."""
-    server.slots = WorkerSlots(workers)
+    server.slots, server.loading = WorkerSlots(workers), Loading()
     if not METRICS_PORT or "GUNICORN_PID" in os.environ:  # a binary upgrade waits until the old master frees it
         return
     try:
@@ -164,6 +168,7 @@ def _serve_metrics(server: Arbiter) -> None:
 def pre_fork(server: Arbiter, worker: Worker) -> None:
     """Give the worker its slots, and the lowest free number, which names its files of metrics."""
     worker.slots = server.slots
+    server.loading.prepare(server, worker)
     taken = {other.slot for other in server.WORKERS.values()}
     worker.slot = next(slot for slot in itertools.count(1) if slot not in taken)
 
@@ -193,6 +198,16 @@ def post_worker_init(worker: Worker) -> None:
     gc.freeze()  # what is loaded stays: looking at it again takes a tenth of the time of an addition
     say_ready(worker)
     worker.log.info("Worker ready (pid: %s)", worker.pid)
+
+
+def worker_exit(server: Arbiter, worker: Worker) -> None:
+    """Leave the reason of a worker that could not load."""
+    server.loading.report(worker)
+
+
+def child_exit(server: Arbiter, worker: Worker) -> None:
+    """End the service with the reason if no worker loads."""
+    server.loading.ended(server, worker)
 
 
 def on_exit(server: Arbiter) -> None:

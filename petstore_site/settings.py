@@ -398,7 +398,7 @@ LOGIN_URL = "account_login"
 LOGIN_REDIRECT_URL = "admin:index"
 
 STATIC_URL = "static/"
-STATIC_ROOT = BASE_DIR / "staticfiles" if HOSTED else None
+STATIC_ROOT = Path(env.text("STATIC_ROOT", str(BASE_DIR / "staticfiles"))) if HOSTED else None
 STATICFILES_DIRS = [BASE_DIR / "petstore_site" / "static"]
 WHITENOISE_USE_FINDERS = not HOSTED  # no collectstatic needed in development
 STORAGES = {

@@ -3,20 +3,19 @@
 import logging
 import os
 import sys
-from pathlib import Path
 
 from django.conf import settings
 from django.core.checks import run_checks
 from django.core.wsgi import get_wsgi_application
 
+from petstore_site.configuration import static_files
 from petstore_site.configuration.checks import TAG
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "petstore_site.settings")
 os.environ["PETSTORE_SERVING"] = "true"
 
-manifest = Path(settings.STATIC_ROOT or "", "staticfiles.json")
-if settings.HOSTED and not manifest.exists():
-    sys.exit("The service cannot start without its static files. Run: manage.py collectstatic --no-input")
+if static_files.are_missing(settings):
+    sys.exit(static_files.MISSING)
 
 application = get_wsgi_application()
 

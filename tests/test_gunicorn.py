@@ -1,6 +1,7 @@
 """A real gunicorn with the configuration that ships: start, reload, metrics, stop."""
 
 import os
+import re
 import shutil
 import signal
 import socket
@@ -157,12 +158,59 @@ def test_no_connection_ends_unannounced(start: Start, arguments: str) -> None:
     assert {call.status for call in calls} == {200}
 
 
-def test_reload_starts_new_code_and_rejects_code_that_would_not_start(start: Start, tmp_path: Path) -> None:
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """A copy of the code, to be changed."""
     root = tmp_path / "code"
     packages = {file.parent.name for file in ROOT.glob("*/__init__.py")} - {"tests", "benchmarks"}
     for name in (*packages, "deploy", "templates"):
         shutil.copytree(ROOT / name, root / name, ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copy(ROOT / "manage.py", root)
+    return root
+
+
+def append(root: Path, code: str) -> None:
+    """Add code to a module that every worker loads."""
+    with (root / "petstore_site" / "public" / "health.py").open("a") as file:
+        file.write(f"\n\n{code}\n")
+
+
+def booted(gunicorn: Gunicorn) -> list[int]:
+    """Return the processes of the workers so far; what a failed one prints is no JSON."""
+    return [int(pid) for pid in re.findall(r"Booting worker with pid: ([0-9]+)", gunicorn.log.read_text())]
+
+
+def test_workers_that_cannot_load_end_the_service_with_their_reason(start: Start, root: Path) -> None:
+    append(root, "raise RuntimeError('a mistake')")
+    gunicorn = start(root=root)
+    assert gunicorn.process.wait(SECONDS) == 1
+    assert "Reason: 3 workers in a row could not load. RuntimeError: a mistake" in gunicorn.log.read_text()
+    assert 3 <= len(booted(gunicorn)) <= 4
+
+
+def test_a_worker_that_loads_begins_the_count_again(start: Start, root: Path, tmp_path: Path) -> None:
+    """Each time two do not load; a service that runs is not ended by them."""
+    left = tmp_path / "left"
+    left.write_text("")
+    append(
+        root,
+        f"""from pathlib import Path
+left = Path({str(left)!r})
+if left.read_text():
+    left.write_text(left.read_text()[1:])
+    raise SystemExit('not now')""",
+    )
+    gunicorn = start(root=root, WEB_CONCURRENCY="1")
+    gunicorn.wait_until_ready(workers=1)
+    for times in (1, 2, 3):
+        left.write_text("xx")
+        os.kill(booted(gunicorn)[-1], signal.SIGKILL)
+        gunicorn.wait_until_ready(workers=1 + times)
+    assert gunicorn.log.read_text().count("not now") == 6
+    assert get(gunicorn.port, "/livez")[0] == 200
+
+
+def test_reload_starts_new_code_and_rejects_code_that_would_not_start(start: Start, root: Path) -> None:
     gunicorn = start(root=root)
     gunicorn.wait_until_ready()
 

@@ -257,9 +257,24 @@ def test_the_host_to_listen_on_is_allowed_in_development() -> None:
     assert "pets.local" in start({"HOST": "pets.local"}, "settings.ALLOWED_HOSTS").stdout
 
 
-def test_production_does_not_start_without_its_static_files() -> None:
-    code = "import petstore_site.wsgi"
-    env = {"PATH": os.environ["PATH"]} | PRODUCTION
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=env, capture_output=True, text=True, check=False)
-    sentence = "The service cannot start without its static files. Run: manage.py collectstatic --no-input\n"
-    assert (done.returncode, done.stderr) == (1, sentence)
+STATIC_FILES = "The service cannot start without its static files. Run: manage.py collectstatic --no-input"
+
+
+@pytest.mark.parametrize(
+    ("command", "printed"),
+    [
+        (["-c", "import petstore_site.wsgi"], [STATIC_FILES]),
+        (["-m", "gunicorn", "--config", "deploy/gunicorn.conf.py"], [STATIC_FILES]),
+        (
+            ["manage.py", "check"],
+            ["SystemCheckError: System check identified some issues:", f"?: (petstore.E001) {STATIC_FILES}"],
+        ),
+    ],
+)
+def test_production_does_not_start_without_its_static_files(
+    tmp_path: Path, command: list[str], printed: list[str]
+) -> None:
+    env = {"PATH": os.environ["PATH"], "STATIC_ROOT": str(tmp_path)} | PRODUCTION
+    done = subprocess.run([sys.executable, *command], cwd=ROOT, env=env, capture_output=True, text=True, check=False)
+    assert (done.returncode, [line for line in done.stderr.splitlines() if line in printed]) == (1, printed)
+    assert "Booting worker" not in done.stderr

@@ -4,8 +4,10 @@ import os
 from typing import Any
 
 from django.conf import settings
-from django.core.checks import CheckMessage, register
+from django.core.checks import CheckMessage, Error, register
 from django.core.checks import Warning as CheckWarning
+
+from petstore_site.configuration import static_files
 
 TAG = "petstore"
 
@@ -35,3 +37,10 @@ def no_old_names(**_options: Any) -> list[CheckMessage]:
             "PLAIN_READS is now called API_IN_EVENT_LOOP.", hint="Rename it. Its value is used.", id="petstore.W002"
         )
     ]
+
+
+def static_files_are_collected(*, databases: Any = None, **_options: Any) -> list[CheckMessage]:
+    """Say (E001) that the service would not start; not to `migrate`, which names databases and can run before."""
+    if databases or not static_files.are_missing(settings):
+        return []
+    return [Error(static_files.MISSING, id="petstore.E001")]

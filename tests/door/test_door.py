@@ -419,7 +419,9 @@ def test_a_body_that_is_not_whole_adds_no_animal(
     """The part that came may be valid JSON."""
     length = "65600" if len(parts) == 1 else "60000"
     sent = {"authorization": f"Bearer {generate('pets_test_').text}", "content_type": "application/json"}
-    driver = mock.Mock(run_for_key=mock.AsyncMock(return_value=[(1, "Ab3dE6gH", "Shop", "write", "", None, None, None)]))
+    driver = mock.Mock(
+        run_for_key=mock.AsyncMock(return_value=[(1, "Ab3dE6gH", "Shop", "write", "", None, None, None)])
+    )
 
     async def addition() -> Got:
         door = Door(application, 1)

@@ -137,5 +137,10 @@ class TestDownloads:
         assert {name: (one["method"], one["url"]["raw"]) for name, one in requests.items()} == expected
         assert requests["Get an animal"]["url"]["variable"] == [{"key": "petId", "value": "360"}]
         assert json.loads(requests["Add an animal"]["body"]["raw"]) == {"name": "Biscuit", "categoryId": 5}
-        assert [one["key"] for one in requests["List animals"]["url"]["query"]] == ["categoryId", "cursor", "limit", "status"]
+        assert [one["key"] for one in requests["List animals"]["url"]["query"]] == [
+            "categoryId",
+            "cursor",
+            "limit",
+            "status",
+        ]
         assert all(one["disabled"] for one in requests["List animals"]["url"]["query"])
