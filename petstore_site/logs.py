@@ -4,6 +4,7 @@ import json
 import logging
 import re
 from datetime import UTC, datetime
+from threading import Timer
 from typing import Any
 
 import orjson
@@ -36,6 +37,8 @@ class JSONFormatter(logging.Formatter):
             "message": record.getMessage(),
         }
         line |= getattr(record, "facts", {})
+        if repeated := getattr(record, "repeated", 0):
+            line |= {"request_id": "-", "repeated": repeated}
         if record.exc_info:
             line["traceback"] = self.formatException(record.exc_info)
         written = _dumps(line)
@@ -62,6 +65,8 @@ class TextFormatter(logging.Formatter):
         """Return the line, and the traceback below it if there is one."""
         clock = datetime.fromtimestamp(record.created, UTC).strftime("%H:%M:%S")
         line = f"{clock} {record.levelname:<7} {acting().request_id or '-'} {on_one_line(record.getMessage())}"
+        if repeated := getattr(record, "repeated", 0):
+            line += f" (repeated {repeated} times)"
         if record.exc_info:
             line += "\n" + self.formatException(record.exc_info)
         return redact(line)
@@ -70,3 +75,69 @@ class TextFormatter(logging.Formatter):
 def on_one_line(text: str) -> str:
     """Return `text` with U+FFFD for each character that breaks a line, is invisible or cannot be encoded."""
     return "".join(character if character.isprintable() else "\N{REPLACEMENT CHARACTER}" for character in text)
+
+
+class RepeatsHandler(logging.StreamHandler[Any]):
+    """Writes a warning or an error at once, and its repetitions together: one line a second, which counts them.
+
+    What differs only in numbers is the same. Lines of requests are below a warning, so all of them are written, and so
+    are gunicorn's: each is about another worker, or another request that has no line.
+    """
+
+    SECONDS = 1.0
+
+    def __init__(self) -> None:
+        """Write to standard error."""
+        super().__init__()
+        self._repeated: dict[tuple[Any, ...], logging.LogRecord | None] = {}
+        """What was written in the last second, with the last repetition since, which has their number."""
+        self._timer = Timer(0, self._write_counts)
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Write the record, or count it. The handler's lock is held."""
+        if record.levelno < logging.WARNING or record.name == "gunicorn.error":
+            super().emit(record)
+            return
+        kind = _kind(record)
+        if kind in self._repeated:
+            record.repeated = getattr(self._repeated[kind], "repeated", 0) + 1
+            self._repeated[kind] = record
+        else:
+            self._repeated[kind] = None
+            super().emit(record)
+        if not self._timer.is_alive():  # nor is it in a process that was forked since
+            self._start_timer()
+
+    def close(self) -> None:
+        """Write what was counted: the process ends."""
+        self._timer.cancel()
+        self._write_counts(last=True)
+        super().close()
+
+    def _start_timer(self) -> None:
+        self._timer = Timer(self.SECONDS, self._write_counts)
+        self._timer.daemon = True
+        self._timer.start()
+
+    def _write_counts(self, *, last: bool = False) -> None:
+        """Write one line for each kind that was repeated, and forget the others."""
+        self.acquire()
+        try:
+            repeated = {kind: record for kind, record in self._repeated.items() if record}
+            for record in repeated.values():
+                super().emit(record)
+            self._repeated = dict.fromkeys(repeated)
+            if repeated and not last:
+                self._start_timer()
+        finally:
+            self.release()
+
+
+def _kind(record: logging.LogRecord) -> tuple[Any, ...]:
+    """Return what records have in common that are about the same: an error is known by where it was raised."""
+    error = record.exc_info[1] if record.exc_info else None
+    raised = error and error.__traceback__
+    while raised and raised.tb_next:
+        raised = raised.tb_next
+    place = raised and (raised.tb_frame.f_code.co_filename, raised.tb_lineno)
+    return record.name, record.levelno, re.sub(r"[0-9]+", "0", record.getMessage()), type(error), place

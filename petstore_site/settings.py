@@ -494,7 +494,7 @@ LOGGING: dict[str, Any] = {
         "json": {"()": "petstore_site.logs.JSONFormatter"},
         "text": {"()": "petstore_site.logs.TextFormatter"},
     },
-    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": LOG_FORMAT}},
+    "handlers": {"stderr": {"class": "petstore_site.logs.RepeatsHandler", "formatter": LOG_FORMAT}},
     "root": {"handlers": ["stderr"], "level": LOG_LEVEL},
     "loggers": {
         # petstore.requests logs one line per request; these would repeat it.
