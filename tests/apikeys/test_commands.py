@@ -1,8 +1,10 @@
 """The commands for API keys: what they print, change and reject."""
 
 import json
+import stat
 from datetime import datetime, timedelta
 from io import StringIO
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,6 +18,7 @@ from tests.factories import APIKeyFactory
 pytestmark = pytest.mark.django_db
 
 DAY = timedelta(days=1)
+HOUR = timedelta(hours=1)
 DURATION = "must be such as 30min, 24h, 90d or 2w, and at most 36500d."
 KEY_ID = "must be the 8-character key ID that list_api_keys shows, never the whole key."
 MONTH = "1m may be minutes or months. Write 1min, or months in days or weeks, such as 30d."
@@ -284,12 +287,85 @@ class TestRotateMany:
     @pytest.mark.parametrize(
         ("arguments", "sentence"),
         [
-            ([], "Error: the following arguments are required: --expiring-within"),
+            ([], "Error: one of the arguments --expiring-within --all is required"),
+            (["--all"], "argument --all: needs --secrets-file, for so many secrets."),
+            (
+                ["--all", "--expiring-within", "1d"],
+                "Error: argument --expiring-within: not allowed with argument --all",
+            ),
             (["--expiring-within", "soon"], f"Error: argument --expiring-within: {DURATION}"),
         ],
     )
     def test_rejects(self, arguments: list[str], sentence: str) -> None:
         assert rejection("rotate_api_keys", *arguments) == sentence
+
+
+class TestRotateAll:
+    """`rotate_api_keys --all`, after a leak."""
+
+    @pytest.fixture
+    def keys_of_all_kinds(self) -> dict[str, APIKey]:
+        now = timezone.now()
+        new = APIKeyFactory(name="new", expires_at=now + 90 * DAY)
+        return {
+            "endless": APIKeyFactory(name="endless"),
+            "new": new,
+            "in its grace": APIKeyFactory(name="new", expires_at=now + 5 * DAY, replaced_by=new),
+            "revoked": APIKeyFactory(revoked_at=now),
+            "expired": APIKeyFactory(expires_at=now),
+        }
+
+    def test_every_key_that_works_is_replaced_or_ends(
+        self, keys_of_all_kinds: dict[str, APIKey], tmp_path: Path
+    ) -> None:
+        file = tmp_path / "new-keys"
+        before = timezone.now()
+        out = run("rotate_api_keys", "--all", "--grace", "2h", "--secrets-file", str(file))
+        assert out == f"Rotated 2 keys. The new keys are in {file}. Send them out, then delete it.\n"
+        assert stat.S_IMODE(file.stat().st_mode) == 0o600
+        lines = [json.loads(line) for line in file.read_text().splitlines()]
+        for each, name in zip(lines, ("new", "endless"), strict=True):
+            old = keys_of_all_kinds[name]
+            old.refresh_from_db()
+            assert old.replaced_by is not None
+            assert each == shown(old.replaced_by, key=each["key"], replaces=shown(old))
+            assert keys.digest(each["key"]) == old.replaced_by.digest
+            assert each["key"] not in out
+        for name in ("endless", "new", "in its grace"):
+            key = keys_of_all_kinds[name]
+            key.refresh_from_db()
+            assert key.expires_at is not None
+            assert before + 2 * HOUR <= key.expires_at <= timezone.now() + 2 * HOUR
+
+    def test_preview(self, keys_of_all_kinds: dict[str, APIKey]) -> None:
+        lines = run("rotate_api_keys", "--all", "--dry-run").splitlines()
+        listed = [keys_of_all_kinds[name].key_id for name in ("new", "endless", "in its grace")]
+        assert [line.split()[0] for line in lines] == ["KEY", *listed, "Dry"]
+        assert lines[-1] == (
+            "Dry run: 2 keys would be rotated. The grace period of 1 key that was replaced before would be shortened."
+        )
+        assert APIKey.objects.count() == 5
+
+    def test_json_has_no_secrets_if_there_is_a_file(self, tmp_path: Path) -> None:
+        old = APIKeyFactory()
+        out = run_json("rotate_api_keys", "--all", "--secrets-file", str(tmp_path / "new-keys"))
+        old.refresh_from_db()
+        assert old.replaced_by is not None
+        assert out == [shown(old.replaced_by, replaces=shown(old))]
+
+    def test_a_file_that_exists_is_not_touched(self, tmp_path: Path) -> None:
+        APIKeyFactory()
+        file = tmp_path / "new-keys"
+        file.write_text("the last ones")
+        sentence = f"Nothing changed. {file} exists. Name a new file."
+        assert rejection("rotate_api_keys", "--all", "--secrets-file", str(file)) == sentence
+        assert file.read_text() == "the last ones"
+
+    def test_a_file_that_cannot_be_written(self, tmp_path: Path) -> None:
+        APIKeyFactory()
+        file = tmp_path / "missing" / "new-keys"
+        sentence = f"Nothing changed. {file} cannot be written: No such file or directory."
+        assert rejection("rotate_api_keys", "--all", "--secrets-file", str(file)) == sentence
 
 
 class TestRevoke:

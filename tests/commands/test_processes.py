@@ -7,6 +7,7 @@ import shlex
 import subprocess
 from collections.abc import Iterator
 from contextlib import suppress
+from pathlib import Path
 
 import pytest
 
@@ -43,16 +44,18 @@ def due(database: Database) -> str:
         "issue_api_key Shop --secret-only",
         "rotate_api_key {due}",
         "rotate_api_keys --expiring-within 14d --json",
+        "rotate_api_keys --all --secrets-file {file}",
         "create_admin ada",
         "create_admin clerk --reset --password-only",
     ],
 )
 def test_no_secret_is_kept_that_nobody_could_read(
-    shell: Shell, database: Database, due: str, *, command: str, line: str, ended: Ended
+    shell: Shell, database: Database, due: str, tmp_path: Path, *, command: str, line: str, ended: Ended
 ) -> None:
-    before = database.secrets()
-    assert shell(line.format(f"manage {command.format(due=due)}")) == ended
+    before, file = database.secrets(), tmp_path / "new-keys"
+    assert shell(line.format(f"manage {command.format(due=due, file=file)}")) == ended
     assert database.secrets() == before
+    assert not file.exists()
 
 
 @pytest.mark.parametrize(("line", "ended"), UNREADABLE[:1])
@@ -92,6 +95,18 @@ def test_a_key_whose_commit_fails_is_said_to_be_void(shell: Shell, database: Dat
     status, out, err = shell("manage issue_api_key Shop --secret-only")
     assert (status, out.startswith("pets_test_")) == (1, True)
     assert err.startswith("The commit failed. No key printed above works, unless show_api_key finds it.\n")
+    assert database.secrets() == before
+
+
+@pytest.mark.usefixtures("_commits_fail")
+def test_a_file_of_keys_whose_commit_fails_stays_and_is_said_to_be_void(
+    shell: Shell, database: Database, due: str, tmp_path: Path
+) -> None:
+    """The outcome of a COMMIT may be unknown: then the file has the only copy of keys that work."""
+    before, file = database.secrets(), tmp_path / "new-keys"
+    status, out, err = shell(f"manage rotate_api_keys --all --secrets-file {file}")
+    assert (status, out.startswith("Rotated "), file.read_text() != "") == (1, True, True)
+    assert err.startswith(f"The commit failed. No key in {file} works, unless show_api_key finds it.\n")
     assert database.secrets() == before
 
 
