@@ -52,6 +52,7 @@ SLOW_ON_EACH_DATABASE = (
     "test_live.py",
     "test_manage.py",
     "test_release_before.py",
+    "test_upgrades.py",
 )
 """Tests that take long and depend on transactions and locks: `make test-all` runs them on each database."""
 

@@ -12,6 +12,7 @@ from django.core.management.base import CommandParser
 from django.core.management.commands import migrate
 from django.db import OperationalError, connections
 from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.migrations.recorder import MigrationRecorder
 
 from rest.database_errors import LOCK_NOT_AVAILABLE, sqlstate
 
@@ -22,6 +23,10 @@ STATEMENT_TIMED_OUT = "57014"
 NOT_THROUGH_PGBOUNCER = (
     "migrate holds a lock for as long as it runs, which PgBouncer in transaction mode cannot give it. "
     "Run it with a DATABASE_URL that leads to PostgreSQL itself, and without DATABASE_BEHIND_PGBOUNCER."
+)
+BEFORE_1_1 = (
+    "This database was created before 1.1.0 and cannot be migrated. Nothing changed. "
+    "Export its animals with the code that created it, and import them into a new database (docs/install.md)."
 )
 STOPPED = {
     LOCK_NOT_AVAILABLE: (
@@ -59,6 +64,8 @@ class Command(migrate.Command):
     def handle(self, *args: Any, **options: Any) -> None:
         """Wait for our turn, then migrate."""
         database = connections[options["database"]]
+        if _is_before_1_1(database):
+            raise CommandError(BEFORE_1_1)
         if database.vendor != "postgresql":
             super().handle(*args, **options)
             return
@@ -90,6 +97,13 @@ class Command(migrate.Command):
             yield
         finally:
             holder.close()
+
+
+def _is_before_1_1(database: BaseDatabaseWrapper) -> bool:
+    """Return whether the schema is from before the squash. Some migrations have the names of other ones since then."""
+    applied = MigrationRecorder(database).applied_migrations()
+    is_of_1_0 = ("pets", "0001_pets") in applied and "pets_stockmovement" not in database.introspection.table_names()
+    return is_of_1_0 or ("pets", "0002_check_category_at_once") in applied
 
 
 def _duration(text: str) -> str:
