@@ -1,0 +1,61 @@
+"""How much room the service needs, by its settings: arithmetic, with the figures that we measured."""
+
+from typing import NamedTuple
+
+WORKER_MB = 130
+"""Of a worker: 102 after a million requests (docs/performance.md), and room for an export or an upload."""
+MASTER_MB = 60
+"""Of gunicorn's master and the process of the metrics."""
+SPARE_MB = 100
+RESERVED = 20
+"""Connections for commands, backups, monitoring and standbys."""
+CONNECTION_MB = 8
+"""Of the database for each connection: an estimate for its process, its plans and a sort."""
+SHARED_MB = 1024
+"""Of the database beside connections: an estimate for `shared_buffers` and the system, with a million animals."""
+
+
+class Sizes(NamedTuple):
+    """What so many instances need together, but for the first three: those are what was asked about."""
+
+    instances: int
+    workers: int
+    threads: int
+    connections: int
+    """To PostgreSQL, while everything is in use."""
+    max_connections: int
+    """Of PostgreSQL: one instance after the other is reloaded, with twice as many workers meanwhile."""
+    service_mb: int
+    """Memory of each instance, while it is reloaded."""
+    service_cores: int
+    database_mb: int
+    database_cores: int
+
+
+def pools(threads: int) -> dict[str, int]:
+    """Return the most connections to PostgreSQL of each pool of a worker."""
+    return {
+        "threads": threads,
+        "plain reads": 2 * threads,
+        "plain additions": max(1, threads - 1),
+        "keys": 2,
+        "background": 1,  # what saves the use of keys and the records of requests
+    }
+
+
+def sizes(instances: int, workers: int, threads: int, *, spare: bool) -> Sizes:
+    """Return what so many instances need."""
+    of_worker = sum(pools(threads).values())
+    connections = instances * workers * of_worker
+    most = connections + workers * of_worker + RESERVED
+    return Sizes(
+        instances=instances,
+        workers=workers,
+        threads=threads,
+        connections=connections,
+        max_connections=most,
+        service_mb=MASTER_MB + 2 * workers * WORKER_MB + (SPARE_MB if spare else 0),
+        service_cores=instances * workers,
+        database_mb=SHARED_MB + most * CONNECTION_MB,
+        database_cores=max(1, -(-instances * workers // 2)),
+    )

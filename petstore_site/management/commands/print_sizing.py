@@ -1,0 +1,67 @@
+"""`manage.py print_sizing`: pools, connections, memory and cores for several numbers of instances."""
+
+import os
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import CommandParser
+
+from commands.base import StoreCommand
+from commands.exits import Exit, ExitError
+from petstore_site.configuration.env import Env
+from petstore_site.configuration.sizing import Sizes, pools, sizes
+
+HEADINGS = {
+    "instances": "instances",
+    "connections": "connections to PostgreSQL",
+    "max_connections": "`max_connections`",
+    "service_cores": "cores of the service",
+    "service_mb": "memory per instance",
+    "database_cores": "cores of the database",
+    "database_mb": "memory of the database",
+}
+
+
+class Command(StoreCommand):
+    """Prints a table in Markdown, or JSON."""
+
+    help = "Print what the service needs with these settings, for 1, 3 and 10 instances."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        """Add how many instances."""
+        parser.add_argument(
+            "--instances", type=int, nargs="+", default=[1, 3, 10], metavar="N", help="How many; default: 1 3 10."
+        )
+
+    def handle(self, **options: Any) -> None:
+        """Print."""
+        if min(options["instances"]) < 1:
+            message = "argument --instances: must be 1 or more."
+            raise ExitError(message, status=Exit.USAGE)
+        env = Env(os.environ)
+        workers = env.integer("WEB_CONCURRENCY", os.cpu_count() or 1, least=1, most=256)
+        spare = env.flag("SPARE_WORKER", default=True)
+        env.exit_on_mistakes()
+        table = [sizes(number, workers, settings.THREADS, spare=spare) for number in options["instances"]]
+        self.show(_markdown(table), [each._asdict() | {"pools": pools(each.threads)} for each in table])
+
+
+def _markdown(table: list[Sizes]) -> str:
+    first = table[0]
+    shares = ", ".join(f"{name} {number}" for name, number in pools(first.threads).items())
+    rows = [
+        list(HEADINGS.values()),
+        ["---:"] * len(HEADINGS),
+        *([_cell(each, name) for name in HEADINGS] for each in table),
+    ]
+    lines = "\n".join(f"| {' | '.join(row)} |" for row in rows)
+    return (
+        f"Each instance has {first.workers} workers with {first.threads} threads. "
+        f"Each worker opens up to {sum(pools(first.threads).values())} connections: {shares}.\n\n{lines}\n\n"
+        "Memory and cores of the database are estimates. `max_connections` has room for a reload and for commands."
+    )
+
+
+def _cell(each: Sizes, name: str) -> str:
+    value: int = getattr(each, name)
+    return f"{value / 1024:.1f} GB" if name.endswith("_mb") else f"{value:,}"
