@@ -1,4 +1,4 @@
-"""What a standby must be before its rows count: statement parts in SQL, and where the primary stood.
+"""What a standby must be before its rows count: statement parts in SQL, and how far the primary is.
 
 A server is read instead of the primary only if it is in recovery, belongs to the same cluster, knows no newer timeline,
 and has replayed a position that the primary had flushed. A promoted server fails the first of these, a standby of one
@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 
 class Position(NamedTuple):
-    """Where a primary stood: the parameters of `FOLLOWS` and `IS_COMPLETE`, in their order."""
+    """How far a primary is: the parameters of `FOLLOWS` and `IS_COMPLETE`, in their order."""
 
     system: int
     """The identifier of the cluster. All standbys of a primary have the same."""

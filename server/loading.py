@@ -57,7 +57,7 @@ class Loading:
 
 
 def _is_loaded(left: bytes) -> bool:
-    return left == b"\0"  # as `say_ready` leaves it; others that could not load may not have been reaped yet
+    return left == b"\0"  # as `say_ready` leaves it; others that could not load are perhaps not reaped yet
 
 
 def _reason(error: BaseException | None) -> str:
