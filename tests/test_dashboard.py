@@ -17,6 +17,7 @@ from petstore_site.apikeys.models import APIKey, KeyUsage, Use
 from petstore_site.back_office.dashboard import animals, keys
 from tests.days import today
 from tests.factories import APIKeyFactory, CategoryFactory, PetFactory
+from tests.pets.office import text_of
 
 HOSTILE = '<script>alert("stock")</script>'
 FIGURE = re.compile(r'<a href="([^"]+)">([0-9,]+)</a>')
@@ -241,15 +242,45 @@ def test_many_categories_and_keys_are_cut_short(keeper: Client) -> None:
     assert len(shown["use"]["keys"]) == keys.MOST
 
 
-def test_an_empty_shop_is_told_what_to_do(keeper: Client) -> None:
-    page = " ".join(keeper.get("/admin/").content.decode().split())
-    for words in (
-        'No animals yet. <a href="/admin/pets/pet/add/">Add one</a>.',
-        "No key was used in the last 30 days.",
-        "Nothing needs attention now.",
-        "Nothing was changed yet.",
-    ):
-        assert words in page
+def words_of(page: Any) -> str:
+    """Return what is read below the heading of a page."""
+    return text_of(page.content.decode().split('<div class="page-head">')[1])
+
+
+FIRST_STEPS = (
+    "No animals yet Import a list you already have, or add them by hand. You can undo it. Import a file Add animal "
+    "Add a category Cats, dogs, fish: animals are sorted by it. Add a category "
+    "Add the animals One by one, or all at once from a spreadsheet. Import a file "
+)
+CONNECT = "Connect your web shop An API key lets a program read the animals. Issue a key "
+
+
+def test_the_overview_of_an_empty_store_is_an_invitation(keeper: Client) -> None:
+    page = keeper.get("/admin/")
+    assert words_of(page).startswith(
+        f"Welcome, keeper The store is empty. {FIRST_STEPS}{CONNECT}"
+        "Recent activity Nothing happened yet Each change appears here with a name and a time."
+    )
+    links = re.findall('<a class="btn[^"]*" href="([^"]+)"', page.content.decode())
+    assert links == ["/admin/pets/importrun/add/", "/admin/pets/pet/add/"]
+
+
+def test_the_invitation_has_only_steps_that_its_reader_can_take(db: None) -> None:
+    clerk = somebody("pets.view_pet", "pets.add_pet", "pets.add_importrun", "categories.add_category")
+    assert words_of(clerk.get("/admin/")).startswith(f"Welcome, someone The store is empty. {FIRST_STEPS}")
+    assert "web shop" not in words_of(clerk.get("/admin/"))
+
+
+def test_a_store_with_animals_shows_its_figures(keeper: Client) -> None:
+    PetFactory()
+    page = words_of(keeper.get("/admin/"))
+    assert page.startswith("Hello, keeper")
+    assert "No animals yet" not in page
+
+
+@pytest.mark.parametrize("page", ["", "pets/pet/", "pets/importrun/"])
+def test_no_empty_page_shows_a_command_line(keeper: Client, page: str) -> None:
+    assert "manage.py" not in keeper.get(f"/admin/{page}").content.decode()
 
 
 def test_who_may_not_add_is_not_sent_to_add(db: None) -> None:
@@ -259,24 +290,30 @@ def test_who_may_not_add_is_not_sent_to_add(db: None) -> None:
     client.force_login(user)
     for path in ("/admin/", "/admin/pets/pet/"):
         page = client.get(path).content.decode()
-        assert "No animals yet." in page
+        assert "<h2>No animals yet</h2>" in page
+        assert "Animals appear here when someone adds them." in page
         assert "/add/" not in page
 
 
 @pytest.mark.parametrize(
     ("path", "words"),
     [
-        ("/admin/pets/pet/", "No animals yet."),
-        ("/admin/pets/importrun/", "No imports yet."),
-        ("/admin/apikeys/apikey/", 'No API keys yet. <a href="/admin/apikeys/apikey/add/">Add one</a>.'),
-        ("/admin/categories/category/", "No categories yet."),
-        ("/admin/apikeys/keyusage/", "No key usage yet. </p>"),
-        ("/admin/pets/pet/?q=nobody", 'Nothing was found. <a href="?">Show all animals</a>. </p>'),
+        ("pets/pet/", f"{FIRST_STEPS}{CONNECT}".strip()),
         (
-            "/admin/pets/pet/?q=nobody&status__exact=sold",
-            'Nothing was found. <a href="?">Show all animals</a>, or <a href="?q=nobody">search without the filters</a>.',
+            "pets/importrun/",
+            "No imports yet Import a spreadsheet. You see what will change before anything is saved. Import a file",
+        ),
+        ("apikeys/apikey/", "No API keys yet Issue an API key"),
+        ("categories/category/", "No categories yet Add category"),
+        ("apikeys/keyusage/", "No key usage yet"),
+        ("pets/pet/?q=nobody", "Nothing matches “nobody” Check the spelling, or try fewer letters. Show all animals"),
+        (
+            "pets/pet/?q=nobody&status__exact=sold",
+            "Nothing matches “nobody” Try fewer letters, or search without the filters. "
+            "Search without the filters Show all animals",
         ),
     ],
 )
 def test_an_empty_list_says_what_to_do(keeper: Client, path: str, words: str) -> None:
-    assert words in " ".join(keeper.get(path).content.decode().split())
+    [empty] = re.findall('(?s)<div class="empty">.*?</form>', keeper.get(f"/admin/{path}").content.decode())
+    assert text_of(empty) == words

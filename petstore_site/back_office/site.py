@@ -36,4 +36,6 @@ class BackOffice(AdminSite):
         """Show the work, the figures and who did what."""
         from petstore_site.back_office.dashboard.panels import parts_for  # noqa: PLC0415 - it needs the models
 
-        return super().index(request, parts_for(request.user) | (extra_context or {}))
+        parts = parts_for(request.user)
+        is_first_run = parts["stock"] is not None and not parts["stock"]["all"].value
+        return super().index(request, parts | {"is_first_run": is_first_run} | (extra_context or {}))
