@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 from django import forms
 from django.contrib import admin, messages
 from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
+from django.contrib.admin.widgets import RelatedFieldWidgetWrapper
 from django.core.exceptions import SuspiciousOperation
 from django.db import IntegrityError
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
@@ -18,8 +19,6 @@ from history.conflicts import SeenForm
 
 MEANWHILE = "Not saved. Someone else just used a value that must be unique, or deleted what this belongs to. Try again."
 
-
-SLUGS = re.compile(r"(xregexp|urlify|prepopulate)[a-z.]*js$")
 
 LOOKUPS = "(__id)?(__(exact|gte|lte|lt|gt|isnull))?"
 """What Django's filters put behind the name of a field."""
@@ -47,9 +46,15 @@ class OfficeAdmin:
 
     @property
     def media(self) -> forms.Media:
-        """Return the scripts of the forms, without those that make slugs: they weigh more than all others."""
-        media = super().media  # type: ignore[misc]  # of the ModelAdmin
-        return forms.Media(css=media._css, js=[js for js in media._js if not SLUGS.search(str(js))])  # noqa: SLF001 - it has no other name
+        """Return none of Django's scripts: no form needs them. A form's widgets and `class Media` bring their own."""
+        return forms.Media()
+
+    def formfield_for_dbfield(self, *given: Any, **options: Any) -> Any:
+        """Return the field without the buttons that open another form in a window of its own."""
+        field = super().formfield_for_dbfield(*given, **options)  # type: ignore[misc]  # of the ModelAdmin
+        if field is not None and isinstance(field.widget, RelatedFieldWidgetWrapper):
+            field.widget = field.widget.widget
+        return field
 
     def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
         """Show the list with the one script that it needs."""

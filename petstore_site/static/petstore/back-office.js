@@ -4,6 +4,7 @@
 
 {
   const root = document.documentElement;
+  root.dataset.script = "";
   const all = (selector, within = document) => [...within.querySelectorAll(selector)];
 
   const chosen = () => { try { return localStorage.getItem("theme"); } catch { return null; } };
@@ -127,6 +128,12 @@
         select.value = chosen?.value ?? "";
         field.setCustomValidity(chosen || !typed ? "" : "Choose one of the suggestions.");
       });
+      field.addEventListener("focus", () => field.select()); // so that typing replaces it, and all are suggested
+      select.form?.addEventListener("submit", (event) => {
+        if (field.reportValidity()) return;
+        event.preventDefault();
+        event.stopImmediatePropagation();
+      }, true);
       for (const label of [...select.labels]) label.htmlFor = field.id;
       select.hidden = true;
       select.after(field, list);
