@@ -80,9 +80,8 @@ def _action(becomes: str, description: str) -> Any:
     def ask(model_admin: admin.ModelAdmin, request: HttpRequest, queryset: Any) -> HttpResponse | None:
         selected = queryset.order_by().annotate(latest=latest_change_of_each(Pet.history))
         pairs = list(selected.values_list("pk", "latest")[: AT_MOST + 1])
-        if len(pairs) > AT_MOST:
-            model_admin.message_user(request, too_many(), messages.ERROR)
-            return None
+        if len(pairs) > AT_MOST:  # the first of the list, as the button that selected them says
+            pairs = list(selected.order_by(*queryset.query.order_by).values_list("pk", "latest")[:AT_MOST])
         if not pairs:  # someone else deleted them, or changed what the list is filtered by
             model_admin.message_user(request, NONE_LEFT, messages.WARNING)
             return None

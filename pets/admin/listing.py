@@ -9,10 +9,12 @@ from django.contrib.admin.views.main import ORDER_VAR, PAGE_VAR, ChangeList
 from django.db.models import F, Func, Q, QuerySet, TextField, Value
 from django.db.models.functions import Coalesce
 from django.http import HttpRequest
+from django.utils.functional import cached_property
 
 from history.conflicts import latest_change_of_each
 from pets import stock
 from pets.admin.filters import SCATTERING
+from pets.bulk import AT_MOST
 from pets.models import Pet, PetStatus
 from rest.ids import INT64_MAX
 
@@ -115,6 +117,25 @@ class PetChangeList(ChangeList):
         filters = {name for spec in self.filter_specs for name in spec.expected_parameters()}
         return [(name, value) for name, value in self.params.items() if name not in filters]
 
+    @cached_property
+    def _stock(self) -> dict[str, int]:
+        """Return how many animals of each status there are; nothing if more than the status filters the list."""
+        others = [name for name in self.params if name not in {STATUS, ORDER_VAR}]
+        return {} if others else stock.by_status()
+
+    def select_all(self) -> str:
+        """Return what a click selects beyond the page: no more than can be changed at once."""
+        which = f"{'oldest' if self._oldest_first else 'newest'} {AT_MOST:,}"
+        if not self._stock:
+            return f"Select all that match, at most the {which}"
+        status = self.params.get(STATUS)
+        count = self._stock.get(status, 0) if status else sum(self._stock.values())
+        return f"Select all {count:,}" if count <= AT_MOST else f"Select the {which} of {count:,}"
+
+    def all_are_selected(self) -> str:
+        """Return the same once it is done."""
+        return f"{self.select_all().removeprefix('Select ').capitalize()} selected"
+
     def may_change(self) -> bool:
         """Return whether its user can change animals."""
         return bool(self.model_admin.has_change_permission(self.request))
@@ -133,8 +154,7 @@ class PetChangeList(ChangeList):
 
     def tabs(self) -> list[dict[str, Any]]:
         """Return a tab for all animals and each status, with the count of the kept stock if nothing else filters."""
-        others = [name for name in self.params if name not in {STATUS, ORDER_VAR}]
-        counts = {} if others else stock.by_status()
+        counts = self._stock
         here = self.params.get(STATUS, "")
         return [
             {
@@ -143,7 +163,7 @@ class PetChangeList(ChangeList):
                 "query": self.get_query_string(
                     {STATUS: value} if value else {}, [PAGE_VAR, *([] if value else [STATUS])]
                 ),
-                "count": None if others else counts.get(value, 0) if value else sum(counts.values()),
+                "count": (counts.get(value, 0) if value else sum(counts.values())) if counts else None,
             }
             for value, label in [("", "All"), *self.statuses()]
         ]

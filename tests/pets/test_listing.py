@@ -313,3 +313,22 @@ def test_what_is_common_is_found_among_the_newest(staff: Client, needle: str) ->
             made = plans(search)
             assert len(made) == 1
             assert "Seq Scan" not in made[0]
+
+
+@pytest.mark.parametrize(
+    ("query", "offered"),
+    [
+        ("", "Select the newest 2 of 4"),
+        ("?o=2", "Select the oldest 2 of 4"),
+        ("?status__exact=sold", "Select all 1"),
+        ("?q=rex", "Select all that match, at most the newest 2"),
+        ("?q=rex&status__exact=sold", "Select all that match, at most the newest 2"),
+    ],
+)
+def test_what_selects_all_says_how_many(
+    staff: Client, category: Category, monkeypatch: pytest.MonkeyPatch, query: str, offered: str
+) -> None:
+    monkeypatch.setattr(listing, "AT_MOST", 2)
+    for status in ("available", "available", "pending", "sold"):
+        PetFactory(category=category, status=status)
+    assert staff.get(f"{PETS}{query}").context["cl"].select_all() == offered
