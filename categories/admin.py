@@ -33,6 +33,7 @@ class CategoryAdmin(ChangesAdmin):
     list_filter = ["created_at"]
     fields = ["name", "icon", "created_at", "updated_at"]
     readonly_fields = ["created_at", "updated_at"]
+    undoable: ClassVar = ["name", "icon"]
 
     @admin.display(description="icon")
     def picture(self, category: Category) -> str:

@@ -10,12 +10,17 @@ from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
 from django.contrib.admin.widgets import RelatedFieldWidgetWrapper
 from django.core.exceptions import SuspiciousOperation
 from django.db import IntegrityError
+from django.db.models import CharField, OuterRef, Subquery, Value
+from django.db.models.functions import Cast, Concat
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
-from django.utils.decorators import method_decorator
-from django.views.decorators.http import require_safe
+from django.urls import URLPattern, path
+from django.utils.html import format_html
+from django.utils.text import capfirst
 from simple_history.admin import SimpleHistoryAdmin
 
 from history.conflicts import SeenForm
+from history.pages import EditPages
+from history.undoing import REASON, labels
 
 MEANWHILE = "Not saved. Someone else just used a value that must be unique, or deleted what this belongs to. Try again."
 
@@ -62,6 +67,35 @@ class OfficeAdmin:
         answer: HttpResponse = super().changelist_view(request, scripts | (extra_context or {}))  # type: ignore[misc]  # as above
         return answer
 
+    def response_add(self, request: Any, obj: Any, *given: Any) -> HttpResponse:
+        """Say what was added, and go on."""
+        request.said = format_html("“{}” was added.", obj), ""
+        answer: HttpResponse = super().response_add(request, obj, *given)  # type: ignore[misc]  # as above
+        return answer
+
+    def response_change(self, request: Any, obj: Any) -> HttpResponse:
+        """Say what was saved, and go on."""
+        request.said = self.said_of_change(obj)
+        answer: HttpResponse = super().response_change(request, obj)  # type: ignore[misc]  # as above
+        return answer
+
+    def said_of_change(self, obj: Any) -> tuple[str, str]:
+        """Return what is said of a form that was saved, and the tags of the message."""
+        return format_html("“{}” was saved.", obj), ""
+
+    def response_delete(self, request: Any, obj_display: str, obj_id: Any) -> HttpResponse:
+        """Say what was deleted, and go on."""
+        request.said = format_html("“{}” was deleted.", obj_display), ""
+        answer: HttpResponse = super().response_delete(request, obj_display, obj_id)  # type: ignore[misc]  # as above
+        return answer
+
+    def message_user(self, request: Any, message: Any, level: Any = messages.INFO, *given: Any, **more: Any) -> None:
+        """Say it, in our words if Django's are about the thing that was saved."""
+        said = getattr(request, "said", None)
+        if level == messages.SUCCESS and said:
+            message, more["extra_tags"] = said
+        super().message_user(request, message, level, *given, **more)  # type: ignore[misc]  # as above
+
     def lookup_allowed(self, lookup: str, value: Any, request: Any = None) -> bool:  # noqa: ARG002 - Django's signature
         """Return whether this parameter of the query belongs to a filter."""
         return any(re.fullmatch(f"{field}{LOOKUPS}", lookup) for field in self._declared())
@@ -88,7 +122,7 @@ def _parameters(filter_class: Any) -> Sequence[str]:
     return getattr(filter_class, "parameters", None) or [filter_class.parameter_name]
 
 
-class HistoryAdmin(OfficeAdmin, SimpleHistoryAdmin):  # type: ignore[misc]  # the library has no types
+class HistoryAdmin(OfficeAdmin, EditPages, SimpleHistoryAdmin):  # type: ignore[misc]  # the library has no types
     """Shows who did what, and every former state, for reading only."""
 
     object_history_template = "admin/history.html"
@@ -100,15 +134,38 @@ class HistoryAdmin(OfficeAdmin, SimpleHistoryAdmin):  # type: ignore[misc]  # th
     def history_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> HttpResponse:
         """Show the changes; the library's view fails for an address without a number."""
         _number(object_id)
-        response: HttpResponse = super().history_view(request, object_id, extra_context)
+        thing = self.model.objects.filter(pk=object_id).first()
+        may_undo = thing is not None and self.has_change_permission(request, thing)
+        context = {"may_undo": may_undo} | (extra_context or {})
+        response: HttpResponse = super().history_view(request, object_id, context)
         return response
 
-    @method_decorator(require_safe)
-    def history_form_view(self, request: HttpRequest, object_id: str, version_id: str, **kwargs: Any) -> HttpResponse:
-        """Show the thing as it was; the library's view would also write it, without the permission to change it."""
-        _number(object_id)
-        response: HttpResponse = super().history_form_view(request, object_id, version_id, **kwargs)
-        return response
+    def set_history_delta_changes(self, request: HttpRequest, page: Sequence[Any], **kwargs: Any) -> None:
+        """Let each change on the page know whether it changed only fields whose edits can be undone."""
+        super().set_history_delta_changes(request, page, **kwargs)
+        can_be = {capfirst(label) for label in labels(self.model, self.undoable)}
+        for change in page:
+            fields = {capfirst(str(delta["field"])) for delta in getattr(change, "history_delta_changes", [])}
+            change.is_edit = bool(fields) and change.history_type == "~" and fields <= can_be
+
+    def said_of_change(self, obj: Any) -> tuple[str, str]:
+        """Return what is said of a form that was saved, with a button that undoes it if it changed something."""
+        address = self.undo_address(obj)
+        return format_html("“{}” was saved.", obj), f"undo {address}" if address else ""
+
+    def get_history_queryset(self, request: HttpRequest, *given: Any) -> Any:
+        """Return the changes, newest first, each with who undid it, if anyone, and whether `request` can undo it."""
+        rows = super().get_history_queryset(request, *given).order_by("-history_id")
+        same = rows.model.objects.filter(id=OuterRef("id"), history_id__gt=OuterRef("history_id"))
+        text = Cast(OuterRef("history_id"), CharField())
+        undoing = same.filter(history_change_reason=Concat(Value(REASON.format("")), text, output_field=CharField()))
+        return rows.annotate(undone_by=Subquery(undoing.order_by("history_id").values("actor")[:1]))
+
+    def get_urls(self) -> list[URLPattern]:
+        """Add the address that undoes one edit."""
+        name = f"{self.opts.app_label}_{self.opts.model_name}_undo_edit"
+        view = self.admin_site.admin_view(self.undo_edit_view)
+        return [path("<object_id>/undo/<version_id>/", view, name=name), *super().get_urls()]
 
 
 def _number(object_id: str) -> None:
@@ -139,10 +196,6 @@ class ChangesAdmin(HistoryAdmin):
         """Save what was changed, if anything was."""
         if not change or form.changed_data:
             super().save_model(request, obj, form, change)
-
-    def get_history_queryset(self, *args: Any) -> Any:
-        """Return the changes in the order in which they were made, newest first."""
-        return super().get_history_queryset(*args).order_by("-history_id")
 
     def set_history_delta_changes(self, request: HttpRequest, page: Sequence[Any], **kwargs: Any) -> None:
         """Let each change on the page know what was before it, the oldest one too."""

@@ -1,5 +1,6 @@
 """Animals that were deleted, and bringing one of them back."""
 
+from datetime import datetime
 from typing import Any
 
 from django.db import IntegrityError, transaction
@@ -77,6 +78,13 @@ def _restore_sale(number: int) -> None:
     sale = EndedSale.objects.filter(pet=number).order_by("-pk").first()
     if sale is not None:
         Sale.objects.create(pet_id=number, day=sale.day)
+
+
+def restore_sale(pet: Pet, since: datetime, until: datetime) -> None:
+    """Let the animal be sold on the day that a change between two times ended; today's sale stays if none is known."""
+    ended = EndedSale.objects.filter(pet=pet, ended_at__gt=since, ended_at__lte=until).order_by("-pk").first()
+    if ended is not None:
+        Sale.objects.filter(pet=pet).update(day=ended.day)
 
 
 def _category_gone(name: str, category: int) -> str:

@@ -24,6 +24,7 @@ from pets.admin.beside import Beside, neighbours
 from pets.admin.downloads import TooManyError, download
 from pets.exporting import FileFormat
 from pets.models import BulkChange, Pet, PetStatus, Sale
+from pets.restoring import restore_sale
 from pets.serializers import PetSerializer
 
 DELETED_AT_ONCE = 500
@@ -53,6 +54,8 @@ class PetAdmin(ChangesAdmin):
     ordering = ["-id"]
     fields = ["name", "status", ("category", "external_reference")]
     radio_fields: ClassVar = {"status": admin.HORIZONTAL}
+    undoable: ClassVar = ["name", "status", "category", "external_reference"]
+    states: ClassVar = ["status"]
     actions: ClassVar = [*bulk.ACTIONS, "delete_selected"]
 
     def formfield_for_foreignkey(self, db_field: Any, request: HttpRequest, **options: Any) -> Any:
@@ -145,6 +148,11 @@ class PetAdmin(ChangesAdmin):
                 "shown": PetSerializer(pet).data,
             }
         return super().render_change_form(request, context, *args, **kwargs)
+
+    def undone(self, row: Any, former: Any, thing: Any) -> None:
+        """Let an animal that is sold again be sold on the day that the edit ended, not today."""
+        if former.status == PetStatus.SOLD != row.status:
+            restore_sale(thing, former.history_date, row.history_date)
 
     def _gone(self, request: HttpRequest, last: Any) -> HttpResponse:
         typed = {name: request.POST.get(name, "") for name in flatten_fieldsets(self.get_fieldsets(request))}

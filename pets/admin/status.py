@@ -31,7 +31,8 @@ def change(request: HttpRequest, number: int) -> HttpResponse:
     done = make({number: seen}, Target("status", status, status), user=request.user)  # type: ignore[arg-type]  # signed in
     if done.changed:
         name = Pet.objects.values_list("name", flat=True).get(pk=number)
-        messages.success(request, f"“{name}” is {status} now.", extra_tags=f"undo {done.pk}")
+        undo = reverse("admin:pets_bulkchange_undo", args=[done.pk])
+        messages.success(request, f"“{name}” is {status} now.", extra_tags=f"undo {undo}")
     elif done.left:
         messages.error(request, _why_not(number, seen, "page" if "page" in request.POST else "list"))
     else:

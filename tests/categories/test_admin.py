@@ -29,7 +29,7 @@ def test_add_rename_delete_and_the_history_of_it(staff: Client) -> None:
     data = {"name": "Hounds", "seen": seen(dogs)}
     staff.post(f"{CATEGORIES}{number}/change/", data, headers={"X-Request-ID": "call-9"})
     [[renamed, added]] = history_told(staff, f"{CATEGORIES}{number}/").values()
-    assert renamed == ["KE keeper", "Name Dogs becomes Hounds", "Back office", "call-9"]
+    assert renamed == ["KE keeper", "Name Dogs becomes Hounds", "Back office Undo this change", "call-9"]
     assert added[:3] == ["KE keeper", "Added", "Back office"]
     staff.post(f"{CATEGORIES}{number}/delete/", {"post": "yes"})
     rows = Category.history.order_by("history_id").values_list("history_type", "name", "actor")

@@ -77,7 +77,7 @@ def test_an_animal_is_added_with_a_category_that_is_searched(office: Page, serve
     office.get_by_label("Category").fill(category["name"].upper())
     office.get_by_role("radio", name="Pending").check()
     office.get_by_role("button", name="Save", exact=True).click()
-    expect(office.locator(".messagelist")).to_contain_text("was added successfully")
+    expect(office.locator(".messagelist")).to_contain_text("was added.")
     newest = server.get("/v1/pets?limit=1", key).json()[0]
     assert newest == {"id": newest["id"], "name": "Added by hand", "categoryId": category["id"], "status": "pending"}
 
@@ -152,7 +152,7 @@ def test_the_history_of_an_animal_can_be_read(office: Page, server: Gunicorn, tm
     office.locator("#result_list .field-name a").click()
     office.get_by_role("radio", name="Sold").check()
     office.get_by_role("button", name="Save and continue editing").click()
-    expect(office.locator(".messagelist")).to_contain_text("was changed successfully")
+    expect(office.locator(".messagelist")).to_contain_text("was saved.")
     office.get_by_role("link", name="History").click()
     expect(office.locator("#change-history .a-change")).to_have_count(2)
     expect(office.locator("#change-history .change")).to_have_text("Available becomes Sold")

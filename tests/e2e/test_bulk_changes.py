@@ -92,7 +92,7 @@ def test_the_second_of_two_browsers_is_told(office: Page, second: Page, three: s
     second.goto(address)
     second.get_by_role("radio", name="Sold").check()
     second.get_by_role("button", name="Save", exact=True).click()
-    expect(second.locator(".messagelist")).to_contain_text("was changed successfully")
+    expect(second.locator(".messagelist")).to_contain_text("was saved.")
     office.get_by_label("Name:").fill("Mine")
     office.get_by_role("button", name="Save", exact=True).click()
     expect(office.locator(".errorlist")).to_contain_text("Someone else changed this after you opened it")
@@ -113,7 +113,7 @@ def test_what_was_typed_is_saved_anyway(office: Page, second: Page, three: str) 
     office.get_by_label("Name:").fill("Mine")
     office.get_by_role("button", name="Save", exact=True).click()
     office.get_by_role("button", name="Save mine anyway").click()
-    expect(office.locator(".messagelist")).to_contain_text("was changed successfully")
+    expect(office.locator(".messagelist")).to_contain_text("was saved.")
 
 
 def mark(page: Page, name: str, status: str) -> None:
@@ -150,7 +150,7 @@ def test_a_deleted_animal_is_restored(office: Page, three: str) -> None:
     assert number
     office.get_by_role("link", name="Delete", exact=True).click()
     office.get_by_role("button", name="Delete", exact=True).click()
-    expect(office.locator(".messagelist")).to_contain_text("was deleted successfully")
+    expect(office.locator(".messagelist")).to_contain_text("was deleted.")
     office.goto(PETS)
     office.get_by_role("link", name="Deleted", exact=True).click()
     office.wait_for_url("**/deleted/")

@@ -106,7 +106,7 @@ def test_the_history_page_tells_who_when_what_and_from_where(staff: Client, cate
             [
                 "KE keeper",
                 f"Category {category.name} becomes <b>Dogs</b> Status Available becomes Sold",
-                "Back office",
+                "Back office Undo this change",
                 "call-9",
             ]
         ],

@@ -143,7 +143,7 @@ SILENT = re.compile(
 
 KNOWN = {
     "pets/bulk.py": 2,  # above as "bulk change" and its undo; the day of a sale
-    "pets/restoring.py": 1,  # `created_at`, which history does not hold
+    "pets/restoring.py": 2,  # `created_at`, which history does not hold; the day of a sale
     "pets/importing/lock.py": 1,  # the record of an import
     "pets/importing/run.py": 1,  # the record of an import
     "pets/importing/staging.py": 2,  # above as "import"

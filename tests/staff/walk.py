@@ -90,7 +90,7 @@ FORMS: dict[str, Callable[[], dict[str, Any]]] = {
     "mfa_edit_webauthn": lambda: {"name": "Key"},
     "pets_pet_add": _pet,
     "pets_pet_change": lambda: _pet(seen=_seen(Pet).history_id),
-    "pets_pet_simple_history": lambda: _pet(seen=_seen(Pet).history_id),
+    "pets_pet_simple_history": lambda: {"seen": _seen(Pet).history_id},
     "pets_pet_delete": lambda: DELETE,
     "pets_pet_changelist": lambda: _delete_all(Pet),
     "pets_pet_status": lambda: {"becomes": f"sold:{_seen(Pet).history_id}"},
@@ -107,12 +107,12 @@ FORMS: dict[str, Callable[[], dict[str, Any]]] = {
     "pets_importrun_changelist": lambda: _delete_all(ImportRun),
     "categories_category_add": lambda: {"name": "Forged"},
     "categories_category_change": lambda: {"name": "Forged", "seen": _seen(Category).history_id},
-    "categories_category_simple_history": lambda: {"name": "Forged", "seen": _seen(Category).history_id},
+    "categories_category_simple_history": lambda: {"seen": _seen(Category).history_id},
     "categories_category_delete": lambda: DELETE,
     "categories_category_changelist": lambda: _delete_all(Category),
     "apikeys_apikey_add": lambda: {"name": "Forged", "scope": "write"},
     "apikeys_apikey_change": lambda: {"name": "Forged"},
-    "apikeys_apikey_simple_history": lambda: {"name": "Forged"},
+    "apikeys_apikey_simple_history": lambda: {"seen": _seen(APIKey).history_id},
     "apikeys_apikey_rotate": lambda: {"grace_hours": 1},
     "apikeys_apikey_record": lambda: {"record": "on"},
     "apikeys_apikey_delete": lambda: DELETE,
@@ -161,9 +161,13 @@ def _named(addresses: Any) -> Iterator[tuple[str, list[str]]]:
 def address(page: str, user: User | None) -> str:
     """Return an address of the page, about a row that exists and that the user, if it is theirs to have, has."""
     name, query = page if page.startswith(OWN) else f"admin:{page}", QUERIES.get(page)
-    if page.endswith("_simple_history"):
+    if page.endswith(("_simple_history", "_undo_edit")):
         row = MADE[_model_of(page)]()
-        return reverse(name, args=[row.pk, _seen(_model_of(page)).history_id], query=query)
+        versions = [_seen(_model_of(page)).history_id]
+        row.name = "Renamed"
+        row.save()
+        versions.append(_seen(_model_of(page)).history_id)
+        return reverse(name, args=[row.pk, versions[page.endswith("_undo_edit")]], query=query)
     return reverse(name, kwargs={each: _argument(page, each, user) for each in pages()[page]}, query=query)
 
 

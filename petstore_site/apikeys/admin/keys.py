@@ -104,6 +104,7 @@ class APIKeyAdmin(HistoryAdmin):
     list_filter = (StateFilter, "scope")
     search_fields = ("name", "key_id", "contact")
     ordering = ("-pk",)
+    undoable: ClassVar = EDITABLE
 
     class Media:
         """A second click on the button that issues a key is not a second form."""

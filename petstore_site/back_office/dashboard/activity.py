@@ -13,6 +13,7 @@ from django.db.models import F, OuterRef, Subquery
 from django.urls import reverse
 
 from categories.models import Category
+from history.undoing import REASON
 from pets.admin.story import changes_between
 from pets.models import STANDING, BulkChange, ImportRun, Pet
 from petstore_site.apikeys.models import APIKey
@@ -39,8 +40,8 @@ class Event:
     url: str = ""
     rest: str = ""
     note: str = ""
-    undo: int | None = None
-    """The bulk change that one click undoes."""
+    undo: str = ""
+    """The address that undoes it with one click."""
     page: tuple[str, str] | None = None
     """A word and the address of the page where it can be undone."""
     who: str = ""
@@ -91,6 +92,7 @@ def _animals(user: Any) -> Iterator[Event]:
     groups = list(_groups())[:MOST]
     runs = ImportRun.objects.in_bulk({group.newest["import_run_id"] for group in groups} - {None})
     bulks = _bulks({group.newest["bulk_change_id"] for group in groups} - {None})
+    undone = _undone(group.newest for group in groups if _is_one_edit(group))
     told = _what_changed(group.newest["history_id"] for group in groups if _is_one_edit(group))
     for group in groups:
         row = group.newest
@@ -103,7 +105,10 @@ def _animals(user: Any) -> Iterator[Event]:
                 row["history_date"], row["actor"], "undid", f"import {row['undo_of_id']}", _run(row["undo_of_id"], user)
             )
         else:
-            yield _edits(group, told.get(row["history_id"], {}), user)
+            event = _edits(group, told.get(row["history_id"], {}), user)
+            if row["history_id"] in told and row["history_id"] not in undone and user.has_perm("pets.change_pet"):
+                event.undo = reverse("admin:pets_pet_undo_edit", args=[row["id"], row["history_id"]])
+            yield event
 
 
 def _groups() -> Iterable[Group]:
@@ -155,7 +160,8 @@ def _bulk(group: Group, bulk: Any, user: Any) -> Event:
     elif bulk.what.startswith("Category becomes "):
         verb, rest = "moved", f"to {bulk.what.removeprefix('Category becomes ')}"
     may_undo = bulk.user_id == user.pk and user.has_perm("pets.change_pet") and bulk.undone_by is None
-    return Event(bulk.made_at, bulk.who, verb, what, url, rest, note, undo=bulk.pk if may_undo else None)
+    undo = reverse("admin:pets_bulkchange_undo", args=[bulk.pk])
+    return Event(bulk.made_at, bulk.who, verb, what, url, rest, note, undo=undo if may_undo else "")
 
 
 def _import(row: dict[str, Any], run: ImportRun, user: Any) -> Event:
@@ -173,6 +179,14 @@ def _run(number: int, user: Any) -> str:
 def _is_one_edit(group: Group) -> bool:
     source = group.newest["import_run_id"] or group.newest["undo_of_id"] or group.newest["bulk_change_id"]
     return group.newest["history_type"] == "~" and len(group.rows) == 1 and not source
+
+
+def _undone(edits: Iterable[dict[str, Any]]) -> set[int]:
+    """Return which of these rows of history were undone since."""
+    reasons = {REASON.format(row["history_id"]): row for row in edits}
+    numbers = {row["id"] for row in reasons.values()}
+    found = Pet.history.filter(id__in=numbers, history_change_reason__in=reasons).order_by() if reasons else []
+    return {reasons[row.history_change_reason]["history_id"] for row in found}
 
 
 def _what_changed(numbers: Iterable[int]) -> dict[int, Any]:

@@ -1,0 +1,131 @@
+"""Undoing one edit of one thing, and giving it the values of an old version. Both are edits: they can be undone too."""
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple
+
+from django.core.exceptions import ValidationError
+from django.db import IntegrityError, transaction
+from django.utils.text import capfirst
+
+from history.conflicts import changes_since, latest_change
+
+REASON = "Undo of change {}"
+"""What the row of history of an undo says: which row it undid."""
+
+RESTORED = "Values of change {}"
+
+
+class NotUndoneError(Exception):
+    """Nothing was changed; the text says why, and `details` what others changed since."""
+
+    def __init__(self, message: str, details: Iterable[str] = ()) -> None:
+        """Keep both."""
+        super().__init__(message)
+        self.details = [*details]
+
+
+class Undone(NamedTuple):
+    """What was done: the thing as it is now, what it had before, and the labels of the fields that changed."""
+
+    thing: Any
+    labels: list[str]
+
+
+def undo_edit(
+    row: Any, fields: Sequence[str], *, also: Callable[[Any, Any], None] = lambda _former, _thing: None
+) -> Undone:
+    """Give the thing the values that it had before the edit of this row of history, in the fields that it changed.
+
+    `also` is called in the same transaction, with the row before and the thing. Raises `NotUndoneError`.
+    """
+    with transaction.atomic():
+        thing, former = _locked(row), before(row)
+        changed = edited(former, row)
+        if thing is None or not changed or not {*changed} <= {*fields}:
+            message = "Not undone. It was deleted since." if thing is None else "There is nothing to undo."
+            raise NotUndoneError(message)
+        if all(_value(thing, name) == _value(former, name) for name in changed):
+            message = "Nothing changed. It was undone already."
+            raise NotUndoneError(message)
+        if any(_value(thing, name) != _value(row, name) for name in changed):
+            message = f"Not undone. Someone changed {listed(labels(thing, changed))} of “{thing}” since."
+            raise NotUndoneError(message, changes_since(thing, row.history_id))
+        _give(thing, former, changed, REASON.format(row.history_id))
+        also(former, thing)
+    return Undone(thing, labels(thing, changed))
+
+
+def restore_version(row: Any, fields: Sequence[str], *, seen: int) -> Undone:
+    """Give the thing the values of this row of history, unless it was changed after the row `seen`.
+
+    Raises `NotUndoneError`.
+    """
+    with transaction.atomic():
+        thing = _locked(row)
+        if thing is None:
+            message = "Not restored. It was deleted since."
+            raise NotUndoneError(message)
+        if latest_change(thing) != seen:
+            message = f"Not restored. Someone changed “{thing}” after you opened this version."
+            raise NotUndoneError(message, changes_since(thing, seen))
+        changed = [name for name in fields if _value(thing, name) != _value(row, name)]
+        if not changed:
+            message = "Nothing changed. It has these values already."
+            raise NotUndoneError(message)
+        _give(thing, row, changed, RESTORED.format(row.history_id))
+    return Undone(thing, labels(thing, changed))
+
+
+def before(row: Any) -> Any:
+    """Return the row of history before this one, of the same thing; None if there is none."""
+    rows = type(row).objects.filter(id=row.id, history_id__lt=row.history_id)
+    return rows.order_by("-history_id").first()
+
+
+def edited(former: Any, row: Any) -> list[str]:
+    """Return the fields that this row of history changed; none if it is no change."""
+    if former is None or row.history_type != "~":
+        return []
+    tracked = [field for field in row.tracked_fields if not getattr(field, "auto_now", False)]
+    return [field.name for field in tracked if _value(former, field.name) != _value(row, field.name)]
+
+
+def labels(thing: Any, names: Iterable[str]) -> list[str]:
+    """Return what the fields are called."""
+    return [str(thing._meta.get_field(name).verbose_name) for name in names]  # noqa: SLF001 - Django's documented name
+
+
+def listed(words: Sequence[str]) -> str:
+    """Return them as a sentence has them: "name, status and category"."""
+    return " and ".join(filter(None, [", ".join(words[:-1]), words[-1]]))
+
+
+def _locked(row: Any) -> Any:
+    return row.instance_type.objects.select_for_update().filter(pk=row.id).first()
+
+
+def _value(thing: Any, name: str) -> Any:
+    return getattr(thing, thing._meta.get_field(name).attname)  # noqa: SLF001 - as above
+
+
+def _give(thing: Any, source: Any, names: Sequence[str], reason: str) -> None:
+    """Save these fields and no others, if they are still valid."""
+    for name in names:
+        setattr(thing, thing._meta.get_field(name).attname, _value(source, name))  # noqa: SLF001 - as above
+    thing._change_reason = reason  # noqa: SLF001 - where simple-history looks
+    fields = thing._meta.concrete_fields  # noqa: SLF001 - as above
+    others = {field.name for field in fields} - {*names}
+    stamps = [field.name for field in fields if getattr(field, "auto_now", False)]
+    try:
+        thing.full_clean(exclude=others)
+        with transaction.atomic():
+            thing.save(update_fields=[*names, *stamps])
+    except ValidationError as error:
+        raise NotUndoneError("Nothing changed. " + " ".join(map(_sentence, error.messages))) from error
+    except IntegrityError as error:
+        message = "Nothing changed. Someone just used a value that must be unique, or deleted what this belongs to."
+        raise NotUndoneError(message) from error
+
+
+def _sentence(text: str) -> str:
+    return f"{capfirst(text.rstrip('.'))}."

@@ -1,0 +1,218 @@
+"""Undo for one edit, from its message, the history and the overview, and old versions that can be restored."""
+
+import re
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from categories.models import Category
+from pets.models import Pet, Sale
+from petstore_site.apikeys.models import APIKey
+from tests.days import today
+from tests.factories import APIKeyFactory, CategoryFactory, PetFactory
+from tests.pets.office import PETS, click, form_of, history_disagrees, member, seen, told
+
+UNDO = re.compile('<form method="post" action="([^"]+/undo/[0-9]+/)">')
+
+
+@pytest.fixture
+def rex(db: None) -> Pet:
+    return PetFactory(name="Rex", category=CategoryFactory(name="Dogs"), status="available", external_reference="R-1")
+
+
+def edit(client: Client, pet: Pet, **changed: Any) -> Any:
+    pet.refresh_from_db()
+    return client.post(f"{PETS}{pet.pk}/change/", form_of(pet, **changed), follow=True)
+
+
+def undo(client: Client, page: Any) -> Any:
+    """Click the first Undo of a page. Return the page that it leads to."""
+    return client.post(UNDO.findall(page.content.decode())[0], follow=True)
+
+
+def values(pet: Pet) -> tuple[Any, ...]:
+    pet.refresh_from_db()
+    return pet.name, pet.category.name, pet.status, pet.external_reference
+
+
+def test_each_field_is_undone_from_the_message_and_the_undo_too(staff: Client, rex: Pet) -> None:
+    cats = CategoryFactory(name="Cats")
+    before = values(rex)
+    saved = edit(staff, rex, name="Max", category=cats.pk, status="pending", external_reference="")
+    after = ("Max", "Cats", "pending", None)
+    assert told(saved) == ["“Max” was saved."]
+    assert values(rex) == after
+    undone = undo(staff, saved)
+    assert told(undone) == ["“Rex” has the former name, category, status and external reference again."]
+    assert values(rex) == before
+    again = undo(staff, undone)
+    assert values(rex) == after
+    assert told(again) == ["“Max” has the former name, category, status and external reference again."]
+    assert history_disagrees() == []
+
+
+def test_only_what_the_edit_changed_is_undone(staff: Client, rex: Pet) -> None:
+    saved = edit(staff, rex, name="Max")
+    click(staff, rex, "pending")
+    edit(staff, rex, external_reference="R-2")
+    undo(staff, saved)
+    assert values(rex) == ("Rex", "Dogs", "pending", "R-2")
+
+
+def test_what_someone_changed_since_stays_and_is_named(staff: Client, rex: Pet) -> None:
+    saved = edit(staff, rex, name="Max")
+    edit(member("anna", "change_pet", "view_pet"), rex, name="Moritz")
+    answer = undo(staff, saved)
+    [message] = told(answer)
+    assert message.startswith("Not undone. Someone changed name of “Moritz” since. Name: “Max” → “Moritz” (staff anna,")
+    assert values(rex)[0] == "Moritz"
+
+
+def test_an_edit_is_undone_once(staff: Client, rex: Pet) -> None:
+    saved = edit(staff, rex, name="Max")
+    undo(staff, saved)
+    assert told(undo(staff, saved)) == ["Nothing changed. It was undone already."]
+    assert Pet.history.filter(id=rex.pk).count() == 3
+
+
+def test_a_sale_gets_its_own_day_back(staff: Client, rex: Pet) -> None:
+    click(staff, rex, "sold")
+    Sale.objects.update(day="2026-01-31")
+    saved = edit(staff, rex, status="available")
+    assert not Sale.objects.exists()
+    undone = undo(staff, saved)
+    assert str(Sale.objects.get().day) == "2026-01-31"
+    undo(staff, undone)
+    assert not Sale.objects.exists()
+
+
+def test_a_sale_that_is_undone_and_done_again_is_of_the_day_it_was(staff: Client, rex: Pet) -> None:
+    saved = edit(staff, rex, status="sold")
+    undone = undo(staff, saved)
+    assert not Sale.objects.exists()
+    undo(staff, undone)
+    assert Sale.objects.get().day == today()
+
+
+@pytest.mark.parametrize("lost", ["category", "reference"])
+def test_what_is_not_possible_any_more_is_refused_in_words(staff: Client, rex: Pet, lost: str) -> None:
+    if lost == "category":
+        saved = edit(staff, rex, category=CategoryFactory(name="Cats").pk)
+        Category.objects.filter(name="Dogs").delete()
+        told_so = "Nothing changed. Category instance with id "
+    else:
+        saved = edit(staff, rex, external_reference="R-2")
+        PetFactory(external_reference="R-1")
+        told_so = "Nothing changed. Another animal has this external reference."
+    before = values(rex)
+    assert told(undo(staff, saved))[0].startswith(told_so)
+    assert values(rex) == before
+
+
+def test_the_history_offers_undo_and_says_who_undid(staff: Client, rex: Pet) -> None:
+    edit(staff, rex, name="Max")
+    page = staff.get(f"{PETS}{rex.pk}/history/")
+    assert len(UNDO.findall(page.content.decode())) == 2  # for a wide window and a narrow one
+    undo(staff, page)
+    html = staff.get(f"{PETS}{rex.pk}/history/").content.decode()
+    assert "Undone by keeper" in html
+    assert len(UNDO.findall(html)) == 2  # the undo itself
+    reader = member("reader", "view_pet").get(f"{PETS}{rex.pk}/history/").content.decode()
+    assert UNDO.findall(reader) == []
+
+
+def test_the_overview_offers_undo_for_a_rename(staff: Client, rex: Pet) -> None:
+    edit(staff, rex, name="Max")
+    answer = undo(staff, staff.get("/admin/"))
+    assert values(rex)[0] == "Rex"
+    assert told(answer) == ["“Rex” has the former name again."]
+    assert UNDO.findall(member("reader", "view_pet").get("/admin/").content.decode()) == []
+
+
+def test_without_the_permission_nothing_is_undone(staff: Client, rex: Pet) -> None:
+    edit(staff, rex, name="Max")
+    address = f"{PETS}{rex.pk}/undo/{seen(rex)}/"
+    assert member("reader", "view_pet").post(address).status_code == 403
+    assert staff.get(address).status_code == 405
+    assert staff.post(f"{PETS}{rex.pk}/undo/{seen(rex) + 1}/").status_code == 404
+    assert values(rex)[0] == "Max"
+
+
+def test_categories_and_keys_are_undone_alike(staff: Client) -> None:
+    dogs = CategoryFactory(name="Dogs")
+    page = f"/admin/categories/category/{dogs.pk}/change/"
+    undo(staff, staff.post(page, {"name": "Hounds", "icon": "", "seen": seen(dogs)}, follow=True))
+    assert Category.objects.get().name == "Dogs"
+    key = APIKeyFactory(name="Shop")
+    page = f"/admin/apikeys/apikey/{key.pk}/change/"
+    undo(staff, staff.post(page, {"name": "Till"}, follow=True))
+    assert APIKey.objects.get().name == "Shop"
+    for change in (lambda: key.rotate(grace=timedelta(hours=1)), key.revoke):
+        change()
+        key.refresh_from_db()
+        address = f"/admin/apikeys/apikey/{key.pk}/undo/{key.history.latest('history_id').pk}/"
+        told_so = told(staff.post(address, follow=True)) if key.is_active else staff.post(address).status_code
+        assert told_so == (["There is nothing to undo."] if key.is_active else 403)
+    assert UNDO.findall(staff.get(f"/admin/apikeys/apikey/{key.pk}/history/").content.decode()) == []
+
+
+class TestOldVersions:
+    """The page of one version."""
+
+    @pytest.fixture
+    def old(self, staff: Client, rex: Pet) -> str:
+        """The address of Rex before he was renamed and sold."""
+        address = f"{PETS}{rex.pk}/history/{seen(rex)}/"
+        edit(staff, rex, name="Max", status="sold")
+        return address
+
+    def test_it_is_read_only_and_says_what_differs(self, staff: Client, old: str) -> None:
+        page = staff.get(old)
+        html = page.content.decode()
+        assert re.search(r"<h1>As it was on [0-9]{1,2} [A-Z][a-z]+ [0-9]{4}, [0-9:]{5} UTC</h1>", html)
+        assert "2 of 4 fields are different now" in html
+        assert [value[:3] for value in page.context["values"]] == [
+            ("Name", "Rex", "Max"),
+            ("Status", "Available", "Sold"),
+            ("Category", "Dogs", "Dogs"),
+            ("External reference", "R-1", "R-1"),
+        ]
+        assert not re.search('<input type="(text|radio|submit)|<select', html)
+        assert re.findall(r"(?s)<button[^>]*default.*?>.*?(\w[\w ]+)</button>", html) == ["Restore these values"]
+
+    def test_restoring_gives_the_values_back_and_can_be_undone(self, staff: Client, rex: Pet, old: str) -> None:
+        restored = staff.post(old, {"seen": seen(rex)}, follow=True)
+        assert values(rex) == ("Rex", "Dogs", "available", "R-1")
+        assert re.fullmatch("“Rex” has the values of .* UTC again.", told(restored)[0])
+        undo(staff, restored)
+        assert values(rex) == ("Max", "Dogs", "sold", "R-1")
+        assert history_disagrees() == []
+
+    def test_a_change_after_it_was_opened_is_a_conflict(self, staff: Client, rex: Pet, old: str) -> None:
+        opened = seen(rex)
+        edit(member("anna", "change_pet", "view_pet"), rex, name="Moritz")
+        [message] = told(staff.post(old, {"seen": opened}, follow=True))
+        assert message.startswith(
+            "Not restored. Someone changed “Moritz” after you opened this version. Name: “Max” → “Moritz” (staff anna,"
+        )
+        assert values(rex)[0] == "Moritz"
+
+    def test_a_reader_sees_it_and_cannot_restore(self, rex: Pet, old: str) -> None:
+        reader = member("reader", "view_pet")
+        assert "Restore these values" not in reader.get(old).content.decode()
+        assert reader.post(old, {"seen": seen(rex)}).status_code == 403
+        assert values(rex)[0] == "Max"
+
+    @pytest.mark.usefixtures("old")
+    def test_the_version_of_today_offers_nothing(self, staff: Client, rex: Pet) -> None:
+        page = staff.get(f"{PETS}{rex.pk}/history/{seen(rex)}/").content.decode()
+        assert "It is the same now" in page
+        assert "Restore these values" not in page
+
+    def test_that_of_a_deleted_animal_can_be_read(self, staff: Client, rex: Pet, old: str) -> None:
+        rex.delete()
+        page = staff.get(old).content.decode()
+        assert "It was deleted since" in page
+        assert "Restore these values" not in page
