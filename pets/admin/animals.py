@@ -18,6 +18,7 @@ from django.utils.http import urlencode
 from django.utils.timezone import localtime
 from django.views.decorators.http import require_safe
 
+from categories.models import Category
 from history.admin import ChangesAdmin
 from pets.admin import bulk, deleted, filters, listing, status, story, views
 from pets.admin.beside import Beside, neighbours
@@ -123,11 +124,9 @@ class PetAdmin(ChangesAdmin):
         self, request: HttpRequest, object_id: str | None = None, form_url: str = "", extra_context: Any = None
     ) -> HttpResponse:
         """Show the form or save it; if the animal is gone, show what was typed and where the animal is."""
-        number = object_id or ""
-        if request.method == "POST" and number.isdecimal() and not Pet.objects.filter(pk=int(number[:18])).exists():
-            last = Pet.history.filter(id=int(number[:18])).order_by("-history_id").first()
-            if last is not None and self.has_change_permission(request):
-                return self._gone(request, last)
+        last = deleted.last_of(object_id or "") if request.method == "POST" else None
+        if last is not None and self.has_change_permission(request):
+            return self._gone(request, last)
         return super().changeform_view(request, object_id, form_url, extra_context)
 
     def render_change_form(self, request: HttpRequest, context: Any, *args: Any, **kwargs: Any) -> Any:
@@ -153,6 +152,27 @@ class PetAdmin(ChangesAdmin):
         """Let an animal that is sold again be sold on the day that the edit ended, not today."""
         if former.status == PetStatus.SOLD != row.status:
             restore_sale(thing, former.history_date, row.history_date)
+
+    def _get_obj_does_not_exist_redirect(self, request: HttpRequest, opts: Any, object_id: str) -> Any:
+        """Return the page of a deleted animal instead of a redirect: Django calls this for all who can see it."""
+        last = deleted.last_of(object_id)
+        if last is not None and self.has_view_permission(request):
+            return self._was_deleted(request, last)
+        return super()._get_obj_does_not_exist_redirect(request, opts, object_id)  # type: ignore[misc]  # not in the stubs
+
+    def _was_deleted(self, request: HttpRequest, last: Any) -> HttpResponse:
+        """Say who deleted it and when, and offer to restore it."""
+        pet = Pet(pk=last.id, name=last.name)
+        context = self.admin_site.each_context(request) | {
+            "title": f"{last.name}, deleted",
+            "opts": self.opts,
+            "last": last,
+            "animal": pet,
+            "happened": story.told(story.history_of(pet)),
+            "may_restore": deleted.may_restore(request),
+            "categories": Category.objects.all(),
+        }
+        return TemplateResponse(request, "admin/pets/pet/was_deleted.html", context)
 
     def _gone(self, request: HttpRequest, last: Any) -> HttpResponse:
         typed = {name: request.POST.get(name, "") for name in flatten_fieldsets(self.get_fieldsets(request))}

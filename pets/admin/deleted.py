@@ -12,6 +12,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from categories.models import Category
 from pets.admin.permissions import may_see_animals
+from pets.models import Pet
 from pets.restoring import SEARCHED, RestoreRejectedError, deleted_animals
 from pets.restoring import restore as bring_back
 
@@ -22,6 +23,13 @@ LISTED = 100
 def may_restore(request: Any) -> bool:
     """Return whether the user may see deleted animals and restore them."""
     return bool(request.user.has_perm("pets.restore_pet"))
+
+
+def last_of(number: str) -> Any:
+    """Return the last row of history of the animal with that ID, if it was deleted; else None."""
+    if not re.fullmatch("[0-9]{1,18}", number) or Pet.objects.filter(pk=number).exists():
+        return None
+    return Pet.history.filter(id=number).select_related("category").order_by("-history_id").first()
 
 
 @require_safe

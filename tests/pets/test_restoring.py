@@ -1,5 +1,6 @@
 """Deleting animals asks and records; an authorised person brings one back as it was."""
 
+import re
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
@@ -13,7 +14,7 @@ from pets import restoring
 from pets.admin import animals, deleted
 from pets.models import Pet, Sale
 from tests.factories import PetFactory
-from tests.pets.office import PETS, ask, history_disagrees, history_told, member, told
+from tests.pets.office import PETS, ask, history_disagrees, history_told, member, text_of, told
 
 DELETED = f"{PETS}deleted/"
 
@@ -217,3 +218,30 @@ def test_hostile_names_are_only_text(staff: Client) -> None:
     for raw in ("<script>alert", "<b>", "<i>"):
         assert raw not in page
     assert "<script>alert" not in restore(staff, number).content.decode()
+
+
+def test_a_link_to_a_deleted_animal_says_who_deleted_it_and_restores_it(staff: Client, category: Category) -> None:
+    pet = PetFactory(name="<b>Rex</b>", category=category, status="sold", external_reference="R-1")
+    page = f"{PETS}{pet.pk}/change/"
+    staff.post(f"{PETS}{pet.pk}/delete/", {"post": "yes"})
+    shown = staff.get(page)
+    text = text_of(shown.content.decode().split('<div class="page-head">')[1])
+    assert shown.status_code == 200
+    assert re.search("Keeper deleted <b>Rex</b> on [0-9]+ [A-Z][a-z]+ [0-9]{4}, [0-9:]{5} UTC. The API responds", text)
+    for said in ("Status Sold", f"Category {category.name}", "Reference R-1", "Keeper deleted it"):
+        assert said in text
+    [address] = re.findall(f'action="({PETS}deleted/[0-9]+/restore/)"', shown.content.decode())
+    staff.post(address)
+    assert Pet.objects.get(pk=pet.pk).external_reference == "R-1"
+    assert "deleted" not in staff.get(page).context["title"]
+
+
+def test_a_viewer_reads_a_deleted_animal_and_cannot_restore_it(staff: Client, category: Category) -> None:
+    pet = PetFactory(category=category)
+    pet.delete()
+    page = member("viewer", "view_pet").get(f"{PETS}{pet.id or Pet.history.latest('history_id').id}/change/")
+    assert page.status_code == 200
+    assert "Ask a curator to restore it." in page.content.decode()
+    assert "/restore/" not in page.content.decode()
+    assert member("nobody").get(page.wsgi_request.path).status_code == 403
+    assert staff.get(f"{PETS}999999/change/", follow=True).redirect_chain[0][0] == "/admin/"
