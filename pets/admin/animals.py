@@ -197,7 +197,18 @@ class PetAdmin(ChangesAdmin):
             message = f"At most {DELETED_AT_ONCE:,} animals can be deleted at once. Nothing was deleted. Select fewer."
             self.message_user(request, message, messages.ERROR)
             return None
-        return delete_selected(self, request, queryset)
+        if request.POST.get("post"):
+            request.said = deleted.said(request, len(queryset)), ""  # type: ignore[attr-defined]  # see `message_user`
+        return delete_selected(self, request, queryset.select_related("category"))
+
+    def delete_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> HttpResponse:
+        """Ask, with what tells it from animals of the same name, and delete."""
+        animals = (
+            Pet.objects.filter(pk=object_id).select_related("category") if object_id.isdecimal() else Pet.objects.none()
+        )
+        context = {"animals_to_delete": animals} | (extra_context or {})
+        answer: HttpResponse = super().delete_view(request, object_id, context)
+        return answer
 
     def get_history_queryset(self, *args: Any) -> Any:
         """Return the changes with the imports and bulk changes they came from, and whether these are undone."""

@@ -8,6 +8,7 @@ from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import reverse
+from django.utils.html import format_html
 from django.views.decorators.http import require_POST, require_safe
 
 from categories.models import Category
@@ -30,6 +31,13 @@ def last_of(number: str) -> Any:
     if not re.fullmatch("[0-9]{1,18}", number) or Pet.objects.filter(pk=number).exists():
         return None
     return Pet.history.filter(id=number).select_related("category").order_by("-history_id").first()
+
+
+def said(request: Any, count: int) -> str:
+    """Return what is said after so many were deleted."""
+    done = "1 animal was deleted." if count == 1 else f"{count:,} animals were deleted."
+    link = format_html(' <a href="{}">Deleted animals</a>', reverse("admin:pets_pet_deleted"))
+    return format_html("{}{}", done, link if may_restore(request) else "")
 
 
 @require_safe
