@@ -56,7 +56,21 @@ def test_nothing_needs_attention(keeper: Client) -> None:
     assert "Needs attention" not in keeper.get("/admin/").content.decode()
 
 
-def test_each_line_leads_to_the_list_it_speaks_of(keeper: Client) -> None:
+def removed_in(days: int) -> dict[str, Any]:
+    """Return that single animals are removed from the API in so many days."""
+    return {"pet-detail": {"since": timezone.now(), "sunset": timezone.now() + timedelta(days=days, minutes=5)}}
+
+
+@pytest.mark.parametrize(("days", "work"), [(366, []), (364, ["call GET /v1/pets/{petId}"])])
+def test_a_removal_years_away_is_no_work_yet(keeper: Client, settings: Any, days: int, work: list[str]) -> None:
+    settings.API_DEPRECATIONS = removed_in(days)
+    for _ in range(2):
+        KeyUsage.objects.add_all([(Use(APIKeyFactory().pk, today(), "pet-detail", 2), 5)])
+    assert [matter.why for matter in matters(keeper)] == work
+
+
+def test_each_line_leads_to_the_list_it_speaks_of(keeper: Client, settings: Any) -> None:
+    settings.API_DEPRECATIONS = removed_in(9)
     waiting(8, count=2)
     waiting(400)
     run("friday.csv", "done", rejected=3)
@@ -77,7 +91,7 @@ def test_each_line_leads_to_the_list_it_speaks_of(keeper: Client) -> None:
     assert found[0].detail == "one.csv: 1 row rejected, frogs.xlsx: failed and others"
     assert sorted(found[1].detail.split(", ")) == sorted(ends)
     assert [matter.detail for matter in found[2:]] == [
-        "It will be removed on 2030-12-05.",
+        f"It will be removed on {today() + timedelta(days=9)}.",
         "Since 8, Since 8 and others",
     ]
     for matter in found:

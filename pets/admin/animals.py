@@ -203,10 +203,10 @@ class PetAdmin(ChangesAdmin):
 
     def delete_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> HttpResponse:
         """Ask, with what tells it from animals of the same name, and delete."""
-        animals = (
-            Pet.objects.filter(pk=object_id).select_related("category") if object_id.isdecimal() else Pet.objects.none()
+        numbers = [object_id] if object_id.isdecimal() else []
+        context = {"animals_to_delete": Pet.objects.filter(pk__in=numbers).select_related("category")} | (
+            extra_context or {}
         )
-        context = {"animals_to_delete": animals} | (extra_context or {})
         answer: HttpResponse = super().delete_view(request, object_id, context)
         return answer
 

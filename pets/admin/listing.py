@@ -14,6 +14,7 @@ from django.utils.functional import cached_property
 from history.conflicts import latest_change_of_each
 from pets import stock
 from pets.admin.filters import SCATTERING
+from pets.admin.presets import Preset, presets
 from pets.bulk import AT_MOST
 from pets.models import Pet, PetStatus
 from rest.ids import INT64_MAX
@@ -176,6 +177,10 @@ class PetChangeList(ChangeList):
             for field in spec.form
             if spec.used_parameters.get(field.name) and field.name != STATUS
         ]
+
+    def presets(self) -> list[tuple[str, list[Preset]]]:
+        """Return the spans of days that one click filters by."""
+        return presets(self)
 
     def has_invalid_filter(self) -> bool:
         """Return whether a filter makes no sense, so that its error must be in sight."""

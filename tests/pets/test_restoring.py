@@ -50,10 +50,10 @@ def test_what_is_deleted_is_named_so_that_names_are_told_apart(staff: Client, re
     text = text_of(asked.split('<div class="page-head">')[1])
     assert "Delete 2 animals? Nothing is deleted yet. You can restore them from Deleted." in text
     assert "1 animal Pending 1 animal Sold" in text
-    assert f"Rex Status Sold Category Geckos Reference – ID {twin.pk}" in text
+    assert f"Rex Status Sold Category Geckos Reference \N{EN DASH} ID {twin.pk}" in text
     assert f"Rex Status Pending Category {rex.category.name} Reference A-1 ID {rex.pk}" in text
     one = text_of(staff.get(f"{PETS}{twin.pk}/delete/").content.decode())
-    assert f"Rex Status Sold Category Geckos Reference – ID {twin.pk}" in one
+    assert f"Rex Status Sold Category Geckos Reference \N{EN DASH} ID {twin.pk}" in one
     data = {"action": "delete_selected", "_selected_action": [rex.pk, twin.pk], "index": 0, "post": "yes"}
     assert told(staff.post(PETS, data, follow=True)) == [
         f'2 animals were deleted. <a href="{DELETED}">Deleted animals</a>'

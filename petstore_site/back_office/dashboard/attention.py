@@ -16,6 +16,9 @@ from petstore_site.back_office.dashboard.days import last_days
 LONG = timedelta(days=7)
 """How long an animal can be pending, and an import with errors is shown."""
 
+NEAR = timedelta(days=365)
+"""How long before an operation is removed its callers become work. Until then the list of usage has their calls."""
+
 COUNTED = 100
 """Animals that are counted; beyond that the line says that there are more."""
 
@@ -59,7 +62,8 @@ def _keys() -> Iterator[Matter]:
 
 def _callers() -> Iterator[Matter]:
     since = last_days()[0]
-    for route, deprecation in settings.API_DEPRECATIONS.items():
+    near = {route: each for route, each in settings.API_DEPRECATIONS.items() if each["sunset"] - timezone.now() < NEAR}
+    for route, deprecation in near.items():
         calls = KeyUsage.objects.filter(route=route, day__gte=since).order_by()
         callers = calls.values_list("key").distinct()[: COUNTED + 1].count()
         if callers:

@@ -1,0 +1,54 @@
+"""Spans of days that one click filters the list of animals by."""
+
+import re
+from datetime import date, timedelta
+
+import pytest
+from django.test import Client
+
+from categories.models import Category
+from pets.admin.presets import spans
+from pets.models import Sale
+from tests.days import today
+from tests.factories import PetFactory
+from tests.pets.office import PETS
+
+
+@pytest.mark.parametrize(
+    ("day", "last_week", "last_month"),
+    [
+        (date(2026, 11, 23), (date(2026, 11, 16), date(2026, 11, 22)), (date(2026, 10, 1), date(2026, 10, 31))),
+        (date(2026, 11, 22), (date(2026, 11, 9), date(2026, 11, 15)), (date(2026, 10, 1), date(2026, 10, 31))),
+        (date(2024, 3, 31), (date(2024, 3, 18), date(2024, 3, 24)), (date(2024, 2, 1), date(2024, 2, 29))),
+        (date(2026, 1, 1), (date(2025, 12, 22), date(2025, 12, 28)), (date(2025, 12, 1), date(2025, 12, 31))),
+    ],
+)
+def test_weeks_begin_on_monday_and_months_on_the_first(day: date, last_week: object, last_month: object) -> None:
+    one = timedelta(days=1)
+    assert spans(day) == {
+        "Today": (day, day),
+        "Yesterday": (day - one, day - one),
+        "Last 7 days": (day - 6 * one, day),
+        "Last week": last_week,
+        "Last month": last_month,
+    }
+
+
+def test_sold_last_week_is_one_link_that_keeps_the_other_filters(staff: Client, category: Category) -> None:
+    monday = today() - timedelta(days=today().weekday())
+    for name, day in (
+        ("This week", monday),
+        ("Sunday", monday - timedelta(days=1)),
+        ("Before", monday - timedelta(days=8)),
+    ):
+        pet = PetFactory(name=name, category=category, status="sold")
+        Sale.objects.create(pet=pet, day=day)
+    page = staff.get(f"{PETS}?status__exact=sold").context["cl"].presets()
+    [link] = [preset for kind, links in page for preset in links if (kind, preset.label) == ("Sold", "Last week")]
+    listed = staff.get(f"{PETS}{link.query}")
+    assert [pet.name for pet in listed.context["cl"].result_list] == ["Sunday"]
+    assert "status__exact=sold" in link.query
+    here = re.findall(
+        'aria-current="true"><span class="visually-hidden">(.*?)</span>(.*?)</a>', listed.content.decode()
+    )
+    assert here == [("Sold: ", "Last week")]
