@@ -158,7 +158,7 @@ class PetAdmin(ChangesAdmin):
         last = deleted.last_of(object_id)
         if last is not None and self.has_view_permission(request):
             return self._was_deleted(request, last)
-        return super()._get_obj_does_not_exist_redirect(request, opts, object_id)  # type: ignore[misc]  # not in the stubs
+        return super()._get_obj_does_not_exist_redirect(request, opts, object_id)
 
     def _was_deleted(self, request: HttpRequest, last: Any) -> HttpResponse:
         """Say who deleted it and when, and offer to restore it."""

@@ -162,4 +162,5 @@ def test_the_history_of_an_animal_can_be_read(office: Page, server: Gunicorn, tm
     expect(office.get_by_text("SHA-256")).to_be_visible()
     office.go_back()
     office.locator("#change-history td a").first.click()
-    expect(office.get_by_role("heading", level=1)).to_have_text(HOSTILE[0])
+    expect(office.get_by_role("heading", level=1)).to_contain_text("As it was on ")
+    expect(office.locator(".versus")).to_contain_text(HOSTILE[0])

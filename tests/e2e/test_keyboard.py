@@ -75,3 +75,15 @@ def test_find_an_animal_change_it_undo_change_many_and_sign_out(page: Page, serv
     tab_to(page, "Log out", most=12)
     press(page, "Enter")
     expect(page.get_by_role("heading", level=1)).to_have_text("Logged out")
+
+
+def test_ctrl_enter_saves_a_form_and_never_confirms(office: Page) -> None:
+    office.goto(f"{PETS}2/change/")
+    office.get_by_label("Name:").fill("Saved by keys")
+    press(office, "Control+Enter")
+    expect(office.locator(".messagelist")).to_contain_text("“Saved by keys” was saved.")
+    office.goto(f"{PETS}2/delete/")
+    office.locator(".main-form .default").focus()
+    office.locator(".main-form a").last.press("Control+Enter")
+    office.goto(f"{PETS}2/change/")
+    expect(office.get_by_label("Name:")).to_have_value("Saved by keys")

@@ -53,6 +53,12 @@
   };
   const shortcuts = () => {
     document.addEventListener("keydown", (event) => {
+      const save = event.target.closest?.(".main-form")?.querySelector("[name=_save]"); // never what confirms a change of many
+      if (event.key === "Enter" && (event.ctrlKey || event.metaKey) && save) {
+        event.preventDefault();
+        save.form.requestSubmit(save);
+        return;
+      }
       const typing = event.target.closest?.("input:not([type=checkbox]), textarea, select, dialog, [contenteditable]");
       if (typing || event.ctrlKey || event.metaKey || event.altKey || !Object.hasOwn(keys, event.key)) return;
       event.preventDefault();
