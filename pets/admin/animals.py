@@ -202,7 +202,7 @@ class PetAdmin(ChangesAdmin):
         return delete_selected(self, request, queryset.select_related("category"))
 
     def delete_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> HttpResponse:
-        """Ask, with what tells it from animals of the same name, and delete."""
+        """Ask, showing category and reference, because names repeat, and delete."""
         numbers = [object_id] if object_id.isdecimal() else []
         context = {"animals_to_delete": Pet.objects.filter(pk__in=numbers).select_related("category")} | (
             extra_context or {}

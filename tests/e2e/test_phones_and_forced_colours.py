@@ -1,4 +1,4 @@
-"""What is selected is told apart without colours, and a phone shows each action in full."""
+"""With forced colours what is selected has an outline, and a phone shows each action in full."""
 
 from collections.abc import Callable
 from typing import Any, cast
