@@ -187,7 +187,7 @@ PARTS = ["stock", "use", "attention", "activity"]
         (["pets.view_importrun"], ["attention"], 0, []),
         (["categories.view_category"], ["activity"], 0, []),
         (["apikeys.view_apikey"], ["attention", "activity"], 0, ["1 key"]),
-        (["apikeys.view_apikey", "apikeys.view_keyusage"], ["use", "attention", "activity"], 2, ["1 key", "2 keys"]),
+        (["apikeys.view_apikey", "apikeys.view_keyusage"], ["use", "attention", "activity"], 2, ["1 key"]),
         (["pets.view_pet", "apikeys.view_keyusage"], ["stock", "attention", "activity"], 3, []),
     ],
 )
