@@ -332,8 +332,8 @@ words: $(DEV)
 openapi: $(DEV)
 	@$(IN_FOLDER) && $(DEVELOPMENT) $(PY) $(SPECTACULAR) docs/openapi.yaml
 
-clients: $(DEV)
-	@$(APART) $(PY) -m clients.build
+clients: python
+	@$(PYTHON) -m clients.build
 
 # --- Locking ---------------------------------------------------------------------------------------------------------
 
@@ -346,6 +346,7 @@ lock: python
 		$(COMPILE) --python-version 3.11 -c dev.txt opentelemetry.in -o opentelemetry.txt && \
 		$(COMPILE) --python-version 3.11 -c dev.txt sentry.in -o sentry.txt && \
 		$(COMPILE) --python-version 3.11 -c dev.txt clients.in -o clients.txt && \
+		$(COMPILE) --python-version 3.11 -c dev.txt generators.in -o generators.txt && \
 		$(COMPILE) --python-version 3.11 -c base.txt benchmarks.in -o benchmarks.txt && \
 		$(COMPILE) --python-version 3.11 -c dev.txt mutants.in -o mutants.txt && \
 		$(COMPILE) --python-version 3.13 --override django61.in dev.in -o django61.txt
@@ -365,6 +366,6 @@ sbom: $(DEV)
 	@echo 'The software bill of materials is in $(SBOM).'
 
 clean:
-	rm -rf .venv .venv-* mutants clients/dist clients/typescript/node_modules $(FASTIFY) staticfiles .coverage .coverage.* .hypothesis .import_linter_cache \
+	rm -rf .venv .venv-* mutants clients/dist clients/typescript/node_modules tests/generators/node_modules $(FASTIFY) staticfiles .coverage .coverage.* .hypothesis .import_linter_cache \
 		.mypy_cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

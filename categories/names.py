@@ -18,12 +18,8 @@ INVISIBLE = (
     "\U00013430-\U0001343f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
 )
 """Spaces, bare marks, format characters and fillers, likewise (docs/decisions/0033): separators (Z), the blocks of
-combining marks, default-ignorable code points, the blank Braille cell, annotation and hieroglyph controls. Above U+FFFF
-no escape is the same in all dialects.
+combining marks, default-ignorable code points, the blank Braille cell, annotation and hieroglyph controls.
 """
-
-PATTERN = f"^[^{CONTROL}]*[^{CONTROL}{INVISIBLE}][^{CONTROL}]*$"
-"""What validation checks beside the length, for the API description: the same in ECMA-262 with `u`, Python and Rust."""
 
 NOT_ALLOWED = re.compile(f"[{CONTROL}\ud800-\udfff]")
 VISIBLE = re.compile(f"[^{CONTROL}{INVISIBLE}]")

@@ -12,6 +12,9 @@ from clients.tools import DESCRIPTION, HERE, ROOT, CannotInstallError, node_tool
 
 DIST = HERE / "dist"
 
+SAME_EACH_TIME = {"SOURCE_DATE_EPOCH": "315532800"}
+"""The time of the files in the wheel: 1 January 1980, the first that a zip file can have. npm uses one of its own."""
+
 
 def build_python(folder: Path, tools: Path) -> Path:
     """Generate, type-check and pack the Python client in `folder`; return the wheel. A warning is an error."""
@@ -19,9 +22,8 @@ def build_python(folder: Path, tools: Path) -> Path:
     generator = ("openapi-python-client", "generate", "--fail-on-warning", "--path", DESCRIPTION)
     options = ("--meta", "none", "--output-path", "petstore_client/generated")
     run(*generator, *options, cwd=source, environment=path_with(tools) | {"RUFF_NO_CACHE": "true"})
-    python = ("--python-executable", tools / "python", "--cache-dir", tools.parent / "mypy")
-    run(sys.executable, "-m", "mypy", *python, "petstore_client", cwd=source)
-    run(tools / "python", "-m", "flit_core.wheel", "--outdir", folder, cwd=source)
+    run(tools / "python", "-m", "mypy", "--cache-dir", tools.parent / "mypy", "petstore_client", cwd=source)
+    run(tools / "python", "-m", "flit_core.wheel", "--outdir", folder, cwd=source, environment=SAME_EACH_TIME)
     return next(folder.glob("*.whl"))
 
 

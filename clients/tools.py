@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 
@@ -31,22 +32,22 @@ class CannotInstallError(Exception):
     """A program is missing, or no registry responds."""
 
 
-def python_tools() -> Path:
-    """Return the folder of the programs that `requirements/clients.txt` names."""
+def python_tools(lock: Path = PYTHON_LOCK, folder: Path = PYTHON_FOLDER) -> Path:
+    """Return the folder of the programs that a lock names, in the virtual environment `folder`."""
     with _alone():
-        _unless_done(PYTHON_FOLDER, PYTHON_LOCK, _install_python)
-    return PYTHON_FOLDER / "bin"
+        _unless_done(folder, lock, partial(_install_python, lock, folder))
+    return folder / "bin"
 
 
-def node_tools() -> Path:
-    """Return the `node_modules` that `package-lock.json` names."""
+def node_tools(folder: Path = TYPESCRIPT) -> Path:
+    """Return the `node_modules` that the `package-lock.json` in `folder` names."""
     for program in ("node", "npm"):
         if shutil.which(program) is None:
-            message = f"the TypeScript client needs {program}"
+            message = f"{folder.relative_to(ROOT)} needs {program}"
             raise CannotInstallError(message)
-    modules = TYPESCRIPT / "node_modules"
+    modules = folder / "node_modules"
     with _alone():
-        _unless_done(modules, TYPESCRIPT / "package-lock.json", _install_node)
+        _unless_done(modules, folder / "package-lock.json", partial(_install_node, folder))
     return modules
 
 
@@ -88,19 +89,19 @@ def _unless_done(folder: Path, lock: Path, install: Callable[[], None]) -> None:
     stamp.write_text(digest)
 
 
-def _install_python() -> None:
-    _install(sys.executable, "-m", "venv", PYTHON_FOLDER)
-    pip = (PYTHON_FOLDER / "bin" / "python", "-m", "pip", "--disable-pip-version-check", "--retries=1")
-    _install(*pip, "install", "--quiet", "--require-hashes", "--requirement", PYTHON_LOCK)
+def _install_python(lock: Path, folder: Path) -> None:
+    _install(sys.executable, "-m", "venv", folder, cwd=ROOT)
+    pip = (folder / "bin" / "python", "-m", "pip", "--disable-pip-version-check", "--retries=1")
+    _install(*pip, "install", "--quiet", "--no-compile", "--require-hashes", "--requirement", lock, cwd=ROOT)
 
 
-def _install_node() -> None:
-    _install("npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--fetch-retries=1")
+def _install_node(folder: Path) -> None:
+    _install("npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--fetch-retries=1", cwd=folder)
 
 
-def _install(*command: str | Path) -> None:
+def _install(*command: str | Path, cwd: Path) -> None:
     try:
-        done = subprocess.run(command, cwd=TYPESCRIPT, capture_output=True, text=True, check=False, timeout=SECONDS)
+        done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False, timeout=SECONDS)
     except subprocess.TimeoutExpired as error:
         message = "the generators of clients cannot be installed: the registry is too slow"
         raise CannotInstallError(message) from error

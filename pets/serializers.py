@@ -8,7 +8,7 @@ from django.core.exceptions import ValidationError
 from drf_spectacular.utils import OpenApiExample, extend_schema_field, extend_schema_serializer
 from rest_framework import serializers
 
-from categories.names import NAME_LENGTH, PATTERN
+from categories.names import NAME_LENGTH
 from pets import rules
 from pets.models import Pet, PetStatus
 from rest.statements import Row
@@ -16,9 +16,13 @@ from rest.statements import Row
 T = TypeVar("T")
 
 NAME_IN_WORDS = (
-    f"The animal's name: 1 to {NAME_LENGTH} Unicode characters, with at least one visible character, without control "
-    "characters and lone surrogates. It is stored exactly as sent."
+    f"The animal's name: 1 to {NAME_LENGTH} Unicode characters. At least one must be visible: spaces, combining marks "
+    "without a letter, zero-width characters and fillers are not. Control characters and lone surrogates are not "
+    "allowed. It is stored exactly as sent."
 )
+
+STATUS_IN_WORDS = "Availability status. Always sent, although the interface document calls it optional."
+"""Of a Pet: `required` would be more than the document says (docs/decisions/0003)."""
 
 
 def _read(rule: Callable[[Any], T], data: Any) -> T:
@@ -30,7 +34,7 @@ def _read(rule: Callable[[Any], T], data: Any) -> T:
         raise serializers.ValidationError(error.messages) from None
 
 
-@extend_schema_field({"type": "string", "minLength": 1, "maxLength": NAME_LENGTH, "pattern": PATTERN})
+@extend_schema_field({"type": "string", "minLength": 1, "maxLength": NAME_LENGTH})
 class NameField(serializers.CharField):
     """A JSON string that is a valid name, kept exactly as sent."""
 
@@ -124,7 +128,7 @@ class PetSerializer(serializers.ModelSerializer[Pet]):
         min_value=1,
         max_value=rules.INT64_MAX,
     )
-    status = serializers.ChoiceField(choices=PetStatus.choices, required=False, help_text="Availability status")
+    status = serializers.ChoiceField(choices=PetStatus.choices, required=False, help_text=STATUS_IN_WORDS)
 
     class Meta:
         """The fields of the interface document, and none of the store's own."""

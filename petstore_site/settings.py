@@ -345,6 +345,8 @@ SPECTACULAR_SETTINGS: dict[str, Any] = {
     "TITLE": "Pet Store",
     "DESCRIPTION": API_DESCRIPTION,
     "VERSION": "1.0.0",
+    "CONTACT": {"name": "Support", "url": f"{PRODUCTION_URL.removesuffix('/v1')}/docs/guide/#request-ids-and-support"},
+    "LICENSE": {"name": "MIT", "identifier": "MIT"},
     "OAS_VERSION": "3.1.0",
     "SERVERS": [
         {"url": PRODUCTION_URL, "description": "Production"},

@@ -32,6 +32,7 @@ from tests.server import migrated_database
 SLOW = (
     "apikeys/test_commands.py",
     "clients/",
+    "generators/",
     "e2e/",
     "idempotency/test_two_headers.py",
     "operating/",

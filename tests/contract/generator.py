@@ -1,7 +1,7 @@
 """What schemathesis knows about the store that it tests, in the same process and over HTTP alike.
 
-No check is switched off. What the description cannot say (which ids exist, what a cursor looks like, which
-`Idempotency-Key` was used before) the generator knows, so that data that fits the description must be accepted.
+No check is switched off. What the description cannot say (which ids exist, what a cursor looks like, which characters
+are visible in a name, which `Idempotency-Key` was used before) the generator knows, so that data that fits the description must be accepted.
 """
 
 import json
@@ -17,6 +17,8 @@ from schemathesis import Case, CheckContext, CheckFunction, Config, HookContext,
 from schemathesis.core.parameters import ParameterLocation
 from schemathesis.generation.meta import TestPhase
 from schemathesis.schemas import BaseSchema
+
+from tests.properties.reading import is_name
 
 STATUSES = ("available", "pending", "sold")
 PATH_IDS = {"/pets/{petId}": ("petId", "pets"), "/categories/{categoryId}": ("categoryId", "categories")}
@@ -96,6 +98,7 @@ def fit(case: AnyCase, store: Store) -> None:
     if isinstance(case.body, dict) and _is_right(case, ParameterLocation.BODY):
         body: dict[str, Any] = case.body
         body["categoryId"] = _existing(body["categoryId"], store.ids["categories"])
+        body["name"] = body["name"] if is_name(body["name"]) else "Maple"
     if re.fullmatch(r"[!-~]{1,255}", str(case.headers.get("Idempotency-Key", ""))):
         case.headers["Idempotency-Key"] = _unique(case.headers["Idempotency-Key"], case)
 
