@@ -10,6 +10,7 @@ RUN .venv/bin/pip install --require-hashes --no-deps --only-binary :all: --requi
     && .venv/bin/pip uninstall --yes pip
 COPY manage.py CHANGELOG.md README.md SECURITY.md ./
 COPY categories categories
+COPY clients clients
 COPY commands commands
 COPY deploy deploy
 COPY docs docs

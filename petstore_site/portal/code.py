@@ -51,9 +51,9 @@ def highlighted(text: str, language: str) -> SafeString:
 
 
 def sample(title: str, texts: dict[str, str]) -> Example:
-    """Return a sample: language → code."""
+    """Return a sample: language → code. Without a title, one language alone is the title."""
     variants = [Variant(name, LANGUAGES[name], highlighted(texts[name], name)) for name in LANGUAGES if name in texts]
-    return Example(title, "sample", variants)
+    return Example(title or variants[0].label, "sample", variants)
 
 
 def block(title: str, text: str, language: str) -> Example:

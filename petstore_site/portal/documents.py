@@ -66,6 +66,8 @@ def address_of(target: str) -> str:
         "../CHANGELOG.md": "changelog",
         "api.md": "guide",
         "docs/api.md": "guide",
+        "../clients/README.md": "clients",
+        "clients/README.md": "clients",
         "openapi.yaml": "description",
         "petstore.http": "http-file",
         "petstore.postman_collection.json": "collection",
@@ -127,11 +129,22 @@ def _section(tokens: list[Token], level: int) -> Section:
 def _examples(blocks: Iterable[Fence]) -> Iterator[Example]:
     """Yield one sample for neighbours that run, which differ in language, and each other block by itself."""
     for runs, neighbours in groupby(blocks, key=lambda fence: fence.runs):
-        group = list(neighbours)
         if runs:
-            yield sample(group[0].title, {fence.language: fence.text for fence in group})
+            yield from _samples(neighbours)
         else:
-            yield from (block(fence.title, fence.text, fence.language) for fence in group)
+            yield from (block(fence.title, fence.text, fence.language) for fence in neighbours)
+
+
+def _samples(blocks: Iterable[Fence]) -> Iterator[Example]:
+    """Yield a sample for neighbours in different languages; a language that comes again begins the next."""
+    title, texts = "", dict[str, str]()
+    for fence in blocks:
+        if fence.language in texts:
+            yield sample(title, texts)
+            texts = {}
+        title = title if texts else fence.title
+        texts[fence.language] = fence.text
+    yield sample(title, texts)
 
 
 def _here(text: str) -> str:

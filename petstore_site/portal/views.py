@@ -11,7 +11,7 @@ from django.template.loader import render_to_string
 from django.urls import reverse
 from django.views.decorators.gzip import gzip_page
 
-from petstore_site.portal import changelog, downloads, error_help, guide, landing, reference
+from petstore_site.portal import changelog, clients, downloads, error_help, guide, landing, reference
 from petstore_site.portal.code import SERVED_HOST, SERVED_URL
 from petstore_site.public.environment import environment
 from petstore_site.public.error_pages import read_only
@@ -24,7 +24,7 @@ HTML = "text/html; charset=utf-8"
 @gzip_page
 @read_only
 def page(request: HttpRequest, name: str) -> HttpResponse:
-    """Show the landing page, the guide, the reference or the changelog."""
+    """Show the landing page, the guide, the reference, the clients or the changelog."""
     return _page(request, name)
 
 
@@ -50,6 +50,18 @@ def changelog_feed(request: HttpRequest) -> HttpResponse:
 
 
 @read_only
+def client_package(request: HttpRequest, name: str) -> HttpResponse:
+    """Return a package to install a client from."""
+    file = clients.packages().get(name)
+    if file is None:
+        raise Http404
+    response = HttpResponse(file.read_bytes(), content_type=clients.MEDIA_TYPES[file.suffix])
+    response["Content-Disposition"] = f'attachment; filename="{name}"'
+    revalidate(request, response)
+    return response
+
+
+@read_only
 def http_file(request: HttpRequest) -> HttpResponse:
     """Return requests to send from an editor."""
     return _download(request, _built(downloads.http_file), "petstore.http", "text/plain; charset=utf-8")
@@ -65,6 +77,7 @@ CONTEXTS: dict[str, Callable[[], dict[str, Any]]] = {
     "landing": landing.context,
     "guide": guide.context,
     "reference": reference.context,
+    "clients": clients.context,
     "changelog": changelog.context,
 }
 

@@ -39,10 +39,12 @@ class Client(ABC):
     suffix: str
     timed_out: str
     hung_up: str
+    caller = "caller"
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.write(f"caller{self.suffix}", Path(__file__).with_name(f"caller{self.suffix}").read_text())
+        program = f"{self.caller}{self.suffix}"
+        self.write(program, Path(__file__).with_name(program).read_text())
         readme = (HERE / self.language / "README.md").read_text(encoding="utf-8")
         self.snippets = re.findall(r"^```\w+ run\n(.*?)^```$", readme, re.MULTILINE | re.DOTALL)
         for number, snippet in enumerate(self.snippets):
@@ -70,7 +72,7 @@ class Client(ABC):
     def call(self, url: str, do: str, *values: Any, key: str = "k", **options: float) -> Any:
         """Let the client do something and return what its caller saw."""
         given = {"url": url, "key": key, "do": do, "with": values, "options": {"timeout": 5} | options}
-        return json.loads(self.start("caller", json.dumps(given)))
+        return json.loads(self.start(self.caller, json.dumps(given)))
 
 
 class PythonClient(Client):
@@ -101,6 +103,10 @@ class PythonClient(Client):
 
     def codes(self) -> list[str]:
         return sorted(self.kind(code) for code in CODES)
+
+
+class AsyncPythonClient(PythonClient):
+    caller = "caller_async"
 
 
 class TypeScriptClient(Client):
@@ -138,7 +144,9 @@ class TypeScriptClient(Client):
         return CODES
 
 
-@pytest.fixture(scope="module", params=[PythonClient, TypeScriptClient], ids=lambda kind: kind.language)
+@pytest.fixture(
+    scope="module", params=[PythonClient, AsyncPythonClient, TypeScriptClient], ids=lambda kind: kind.__name__
+)
 def client(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Client:
     packed: Client = request.param(tmp_path_factory.mktemp("packed"))
     return packed
@@ -165,9 +173,10 @@ def test_the_snippets_of_the_readme_run(client: Client, server: Gunicorn, key: s
     printed = [
         client.start(f"readme_{number}", BASE=f"{server.url}/v1", KEY=key) for number in range(len(client.snippets))
     ]
-    assert len(printed) == 5
+    assert len(printed) == {"python": 7, "typescript": 6}[client.language]
     assert all(printed)
     assert printed[1] == f"{known.strip()} animals\n"
+    assert re.fullmatch(r"\d+ animals, \d+ of them new or changed, 0 gone\n", printed[-1])
 
 
 @pytest.mark.parametrize("status", [None, "pending"])
@@ -190,8 +199,8 @@ def test_categories(client: Client, server: Gunicorn, key: str) -> None:
 
 def test_the_same_key_adds_one_animal(client: Client, server: Gunicorn, key: str) -> None:
     add = (f"{server.url}/v1", "add_pet", MAPLE)
-    once = client.call(*add, f"once-{client.language}", key=key)["result"]
-    assert client.call(*add, f"once-{client.language}", key=key)["result"] == once
+    once = client.call(*add, f"once-{type(client).__name__}", key=key)["result"]
+    assert client.call(*add, f"once-{type(client).__name__}", key=key)["result"] == once
     assert client.call(*add, None, key=key)["result"]["id"] > once["id"]
 
 

@@ -9,7 +9,7 @@ from xml.etree import ElementTree as ET
 import pytest
 from django.test import Client
 
-from petstore_site.portal import changelog, documents, downloads, error_help, guide, views
+from petstore_site.portal import changelog, clients, documents, downloads, error_help, guide, views
 from rest.errors import ErrorCode
 from tests.portal.conftest import Read, text_of
 from tests.server import ROOT
@@ -32,7 +32,7 @@ class TestMarkdown:
             ("[x](api.md#errors)", '<p><a href="/docs/guide/#errors">x</a></p>\n'),
             ("[x](#errors)", '<p><a href="#errors">x</a></p>\n'),
             ("[x](https://shop.example/)", '<p><a href="https://shop.example/">x</a></p>\n'),
-            ("[`x`](clients/README.md) [y](/docs/)", '<p><code>x</code> <a href="/docs/">y</a></p>\n'),
+            ("[`x`](deploy/README.md) [y](/docs/)", '<p><code>x</code> <a href="/docs/">y</a></p>\n'),
         ],
     )
     def test_rendered(self, text: str, html: str) -> None:
@@ -81,7 +81,7 @@ class TestGuide:
         assert [section.id for _, section in sections] == list(ErrorCode)
 
 
-@pytest.mark.parametrize("file", [changelog.FILE, downloads.HTTP_FILE, error_help.FILE, guide.FILE])
+@pytest.mark.parametrize("file", [changelog.FILE, clients.RELEASED, downloads.HTTP_FILE, error_help.FILE, guide.FILE])
 def test_a_container_has_what_the_pages_are_made_of(file: Path) -> None:
     name = file.relative_to(ROOT).parts[0]
     copied = re.findall(r"^COPY (?!--)(.+) \S+$", (ROOT / "Dockerfile").read_text(), re.MULTILINE)

@@ -1,8 +1,9 @@
 """A typed client for the Pet Store API: all pages, retries that add nothing twice, an exception for each error code."""
 
 from petstore_client import errors
+from petstore_client.asynchronous import AsyncPetStore
 from petstore_client.client import PetStore
 from petstore_client.errors import PetStoreError
 from petstore_client.generated.models import Category, NewPet, Pet, PetStatus
 
-__all__ = ["Category", "NewPet", "Pet", "PetStatus", "PetStore", "PetStoreError", "errors"]
+__all__ = ["AsyncPetStore", "Category", "NewPet", "Pet", "PetStatus", "PetStore", "PetStoreError", "errors"]

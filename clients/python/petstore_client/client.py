@@ -74,10 +74,10 @@ def _every(fetch: Callable[..., Response[Any]]) -> Iterator[Any]:
     while cursor is not None:
         page = fetch(cursor=cursor or UNSET)
         yield from page.parsed or []
-        cursor = _next_cursor(page)
+        cursor = next_cursor(page)
 
 
-def _next_cursor(page: Response[Any]) -> str | None:
+def next_cursor(page: Response[Any]) -> str | None:
     """Return the cursor of the `next` link. The key goes to `base_url` only, whatever the link's host is."""
     link = httpx.Response(200, headers=page.headers).links.get("next")
     return parse_qs(urlsplit(link["url"]).query)["cursor"][0] if link else None

@@ -1,5 +1,6 @@
 """Retries what is safe to repeat, and raises every other error."""
 
+import asyncio
 import random
 import time
 from typing import Any
@@ -40,6 +41,30 @@ class RetryingClient(httpx.Client):
                 return _checked(response)
             time.sleep(wait)
         return _checked(super().send(request, **options))
+
+
+class AsyncRetryingClient(httpx.AsyncClient):
+    """As `RetryingClient`, for `asyncio`."""
+
+    def __init__(self, *, retries: int, max_wait: float, **options: Any) -> None:
+        """Pass other options on to httpx."""
+        super().__init__(**options)
+        self.retries = retries
+        self.max_wait = max_wait
+
+    async def send(self, request: httpx.Request, **options: Any) -> httpx.Response:
+        """Send the request until it has a final response. Raise `PetStoreError` if that is an error."""
+        for attempt in range(self.retries if _is_safe(request) else 0):
+            try:
+                response = await super().send(request, **options)
+            except LOST:
+                await asyncio.sleep(min(_backoff(attempt), self.max_wait))
+                continue
+            wait = _seconds_to_wait(response, attempt)
+            if wait is None or wait > self.max_wait:
+                return _checked(response)
+            await asyncio.sleep(wait)
+        return _checked(await super().send(request, **options))
 
 
 def _is_safe(request: httpx.Request) -> bool:

@@ -1,0 +1,71 @@
+"""The page of the clients: their READMEs, and the packages that were built for the release, with hashes."""
+
+from collections.abc import Iterator
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from django.conf import settings
+from django.urls import reverse
+
+from petstore_site.portal import documents
+from petstore_site.portal.code import SERVED_URL, Example, block
+from petstore_site.portal.documents import Section
+
+HERE = settings.BASE_DIR / "clients"
+RELEASED = HERE / "released"
+"""What `make clients` built for the release; `make release` puts it there."""
+
+MEDIA_TYPES = {".whl": "application/zip", ".tgz": "application/gzip"}
+
+
+class Package(NamedTuple):
+    """A file to install a client from."""
+
+    name: str
+    size: int
+    """Bytes."""
+    sha256: str
+    install: Example
+
+
+class Language(NamedTuple):
+    """A client: its package, and its README in sections."""
+
+    id: str
+    title: str
+    package: Package
+    introduction: Section
+    sections: list[Section]
+
+
+def packages() -> dict[str, Path]:
+    """Return the files of the packages by name."""
+    return {path.name: path for path in sorted(RELEASED.iterdir()) if path.suffix in MEDIA_TYPES}
+
+
+def context() -> dict[str, Any]:
+    """Return what the template of the clients shows."""
+    return {"languages": [_language("python", "Python", ".whl"), _language("typescript", "TypeScript", ".tgz")]}
+
+
+def _language(name: str, title: str, suffix: str) -> Language:
+    text = (HERE / name / "README.md").read_text(encoding="utf-8")
+    introduction = documents.introduction(text)
+    file = next(path for path in packages().values() if path.suffix == suffix)
+    return Language(name, title, _package(file), introduction, list(_sections(name, text)))
+
+
+def _sections(name: str, text: str) -> Iterator[Section]:
+    """Yield the sections; the package's own lines replace those of Install, which have no hash."""
+    for _, section in documents.sections(text, 2):
+        if section.id != "install":
+            yield section._replace(id=f"{name}-{section.id}")
+
+
+def _package(file: Path) -> Package:
+    content = file.read_bytes()
+    digest = sha256(content).hexdigest()
+    url = SERVED_URL + reverse("client-package", args=[file.name])
+    line = f'pip install "{url}#sha256={digest}"' if file.suffix == ".whl" else f"npm install {url}"
+    return Package(file.name, len(content), digest, block("Install", line, "sh"))

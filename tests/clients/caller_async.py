@@ -1,0 +1,57 @@
+"""As `caller.py`, on the asynchronous client."""
+
+import asyncio
+import json
+import sys
+from typing import Any
+
+import httpx
+from petstore_client import AsyncPetStore, NewPet, PetStatus, PetStoreError
+from petstore_client.generated.api.pets import get_pet
+
+given: dict[str, Any] = json.loads(sys.argv[1])
+
+
+async def pets(store: AsyncPetStore, status: str | None, page_size: int) -> Any:
+    chosen = PetStatus(status) if status else None
+    return [pet.to_dict() async for pet in store.pets(status=chosen, page_size=page_size)]
+
+
+async def categories(store: AsyncPetStore, page_size: int) -> Any:
+    return [category.to_dict() async for category in store.categories(page_size=page_size)]
+
+
+async def add_pet(store: AsyncPetStore, pet: dict[str, Any], idempotency_key: str | None) -> Any:
+    return (await store.add_pet(NewPet.from_dict(pet), idempotency_key=idempotency_key)).to_dict()
+
+
+async def add_without_key(store: AsyncPetStore, pet: dict[str, Any]) -> Any:
+    return (await store.api.get_async_httpx_client().post("/pets", json=pet)).json()
+
+
+async def category(store: AsyncPetStore, category_id: int) -> Any:
+    return (await store.category(category_id)).to_dict()
+
+
+async def pet(store: AsyncPetStore, pet_id: int) -> Any:
+    return getattr(await get_pet.asyncio(pet_id, client=store.api), "name", None)
+
+
+async def codes(_store: AsyncPetStore) -> Any:
+    return sorted({kind.__name__ for kind in PetStoreError.__subclasses__()})
+
+
+OPERATIONS = {one.__name__: one for one in (pets, categories, add_pet, add_without_key, category, pet, codes)}
+
+
+async def main() -> Any:
+    try:
+        async with AsyncPetStore(given["url"], given["key"], **given["options"]) as store:
+            return {"result": await OPERATIONS[given["do"]](store, *given["with"])}
+    except PetStoreError as error:
+        return {"error": [type(error).__name__, error.code, error.status, error.message, error.request_id]}
+    except httpx.TransportError as error:
+        return {"lost": type(error).__name__}
+
+
+sys.stdout.write(json.dumps(asyncio.run(main())))

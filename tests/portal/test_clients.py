@@ -1,0 +1,46 @@
+"""The packages of the clients, as the portal serves them."""
+
+import re
+import tomllib
+from hashlib import sha256
+
+import pytest
+from django.test import Client
+
+from petstore_site.portal import clients
+from tests.portal.conftest import Read, text_of
+
+VERSION = tomllib.loads((clients.HERE / "python" / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
+NAMES = [f"petstore-client-{VERSION}.tgz", f"petstore_client-{VERSION}-py3-none-any.whl"]
+
+
+def test_both_packages_are_of_this_version() -> None:
+    assert list(clients.packages()) == NAMES
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_package_is_served_with_the_hash_that_the_page_shows(client: Client, read: Read, name: str) -> None:
+    answer = client.get(f"/docs/clients/{name}")
+    assert answer.headers["Content-Disposition"] == f'attachment; filename="{name}"'
+    assert answer.headers["Content-Type"] == clients.MEDIA_TYPES[f".{name.rpartition('.')[2]}"]
+    assert answer.content == (clients.RELEASED / name).read_bytes()
+    page = text_of(read("/docs/clients/"))
+    assert sha256(answer.content).hexdigest() in page
+    assert f"http://testserver/docs/clients/{name}" in page
+
+
+@pytest.mark.parametrize("name", ["README.md", "..%2Fbuild.py", "petstore_client-0.0.1-py3-none-any.whl"])
+def test_nothing_else_is_served(client: Client, name: str) -> None:
+    assert client.get(f"/docs/clients/{name}").status_code == 404
+
+
+def test_every_section_and_sample_of_a_readme_is_shown(read: Read) -> None:
+    page = read("/docs/clients/")
+    for language in ("python", "typescript"):
+        text = (clients.HERE / language / "README.md").read_text(encoding="utf-8")
+        titles = [title for title in re.findall(r"^## (.+)$", text, re.MULTILINE) if title != "Install"]
+        assert re.findall(rf'<section id="{language}-([\w-]+)"', page) == [
+            title.lower().replace(" ", "-") for title in titles
+        ]
+        for first_line in re.findall(r"^```\w+ run\n(?:.*\n)*?(.+)\n```$", text, re.MULTILINE):
+            assert first_line.strip() in text_of(page)
