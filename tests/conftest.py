@@ -39,6 +39,7 @@ SLOW = (
     "protocol/",
     "staff/test_roles.py",
     "test_docs.py",
+    "test_docs_retries.py",
     "test_gunicorn.py",
     "test_settings.py",
 )

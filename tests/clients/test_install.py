@@ -8,9 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from clients.tools import NO_NETWORK, run
+from clients.tools import NO_NETWORK, node_tools, run
 from tests.clients.conftest import or_skip
-from tests.clients.test_packed import node_tools
 from tests.server import Gunicorn, running_server
 
 PYTHON = """
