@@ -23,6 +23,6 @@ urlpatterns = [
 
 handler400 = "petstore_site.public.error_pages.bad_request"
 handler403 = "petstore_site.public.error_pages.permission_denied"
-handler404 = "petstore_site.public.error_pages.not_found"
+handler404 = "petstore_site.portal.views.not_found"
 handler429 = "petstore_site.public.error_pages.too_many_requests"
 handler500 = "petstore_site.public.error_pages.server_error"

@@ -1,21 +1,24 @@
 """The pages of the portal. Each is rendered once per process, and sent with the address it is asked for at."""
 
 from collections.abc import Callable
+from difflib import get_close_matches
 from functools import cache
 from html import escape
 from typing import Any
 
 from django.conf import settings
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotFound, HttpResponseRedirect
 from django.template.loader import render_to_string
 from django.urls import reverse
 from django.views.decorators.gzip import gzip_page
 
-from petstore_site.portal import changelog, clients, downloads, error_help, guide, landing, reference
+from petstore_site.portal import changelog, clients, crawlers, downloads, error_help, guide, landing, reference, search
 from petstore_site.portal.code import SERVED_HOST, SERVED_URL
+from petstore_site.public import error_pages
 from petstore_site.public.environment import environment
 from petstore_site.public.error_pages import read_only
 from rest.errors import CODES
+from rest.media_type import render_json
 from rest.responses import revalidate
 
 HTML = "text/html; charset=utf-8"
@@ -38,9 +41,38 @@ def error_page(request: HttpRequest, code: str) -> HttpResponse:
 
 
 @read_only
+def reference_alias(_request: HttpRequest) -> HttpResponse:
+    """Redirect to the reference from the address that people guess."""
+    return HttpResponseRedirect(reverse("docs"))
+
+
+def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
+    """Return a page with suggestions to a browser that asks for an unknown page of the portal, else an Error."""
+    if not wants_page(request):
+        return error_pages.not_found(request, exception)
+    near = get_close_matches(request.path_info, crawlers.addresses(), n=3, cutoff=0.5)
+    response = HttpResponseNotFound(_text("not_found", {"near": near}), content_type=HTML)
+    response["Vary"] = "Accept"
+    return response
+
+
+def wants_page(request: HttpRequest) -> bool:
+    """Return whether a person reads the response: a browser asks, and not for the API or the back office."""
+    ours = request.path_info.startswith(("/v1/", error_pages.PEOPLE))
+    return request.method in {"GET", "HEAD"} and not ours and "text/html" in request.headers.get("Accept", "")
+
+
+@read_only
 def error_list(_request: HttpRequest) -> HttpResponse:
     """Redirect to the list of error codes."""
     return HttpResponseRedirect(f"{reverse('guide')}#error-codes")
+
+
+@gzip_page
+@read_only
+def search_index(request: HttpRequest) -> HttpResponse:
+    """Return what the search finds, as JSON: one row for each entry of `petstore_site.portal.search`."""
+    return _served(request, _built(_search_index), "application/json")
 
 
 @read_only
@@ -85,7 +117,10 @@ CONTEXTS: dict[str, Callable[[], dict[str, Any]]] = {
 @cache
 def _rendered(name: str, code: str) -> str:
     """Return a page with a placeholder for the address of the service."""
-    content = error_help.context(CODES[code]) if code else CONTEXTS[name]()
+    return _text(name, error_help.context(CODES[code]) if code else CONTEXTS[name]())
+
+
+def _text(name: str, content: dict[str, Any]) -> str:
     shown = {
         "page": name,
         "served_url": SERVED_URL,
@@ -94,6 +129,26 @@ def _rendered(name: str, code: str) -> str:
         "version": settings.SPECTACULAR_SETTINGS["VERSION"],
     }
     return render_to_string(f"portal/{name}.html", shown | environment(HttpRequest()) | content)
+
+
+SEARCHED = {
+    "guide": ("guide", "Guide"),
+    "reference": ("docs", "API reference"),
+    "clients": ("clients", "Clients"),
+    "changelog": ("changelog", "Changelog"),
+}
+"""Pages of the search: the name of the URL, and of the page. Errors are searched too."""
+
+
+def _search_index() -> str:
+    found = [
+        entry
+        for code in CODES
+        for entry in search.entries("Errors", reverse("error-help", args=[code]), _rendered("error", code))
+    ]
+    for name, (route, title) in SEARCHED.items():
+        found += search.entries(title, reverse(route), _rendered(name, ""))
+    return render_json([list(entry) for entry in search.without_copies(found)]).decode()
 
 
 @cache

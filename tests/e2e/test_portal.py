@@ -8,7 +8,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from tests.server import Gunicorn
 
-PAGES = ["/", "/docs/", "/docs/guide/", "/docs/changelog/", "/docs/errors/validation_failed"]
+PAGES = ["/", "/docs/", "/docs/guide/", "/docs/clients/", "/docs/changelog/", "/docs/errors/validation_failed"]
 FIRST_LOAD = 200_000
 """Bytes that a page may take, compressed, with all it loads."""
 
@@ -107,15 +107,56 @@ def test_the_key_is_kept_nowhere(page: Page, key: str) -> None:
     assert page.locator("#listPets .try-key").input_value() == ""
 
 
-def test_search_finds_sections_of_every_page(page: Page) -> None:
-    page.goto("/")
+def search_for(page: Page, text: str) -> Any:
+    """Open the search, type, and return the hits."""
     page.keyboard.press("/")
-    page.keyboard.type("idempotency")
+    page.keyboard.type(text)
     hits = page.locator(".search-hits li")
-    expect(hits.filter(has_text="Add animals safely")).to_be_visible()
-    expect(hits.filter(has_text="Add an animal")).to_be_visible()
-    hits.filter(has_text="Add animals safely").click()
+    expect(hits.first).to_be_visible()
+    return hits
+
+
+@pytest.mark.parametrize(
+    ("text", "first"),
+    [
+        ("rate_limited", ("Errors", "rate_limited")),
+        ("rate limits", ("Guide", "Rate limits")),
+        ("idempotency-key", ("API reference", "Idempotency-Key")),
+        ("max_wait", ("Clients", "max_wait")),
+        ("pagin", ("Guide", "Lists and paging")),
+        ("webhok", ("Guide", "Webhooks and events")),
+        ("sdk", ("Guide", "Other SDKs")),
+        ("webhook", ("Guide", "Webhooks and events")),
+        ("csv", ("Guide", "Import and export as CSV")),
+        ("page size", ("Guide", "Search, sorting and page size")),
+        ("update", ("Guide", "Update and delete")),
+        ("add an animal", ("API reference", "Add an animal")),
+    ],
+)
+def test_the_best_answer_of_a_search_is_the_first(page: Page, text: str, first: tuple[str, str]) -> None:
+    page.goto("/docs/errors/pet_not_found")
+    hit = search_for(page, text).first
+    assert (hit.locator(".hit-place").inner_text(), hit.locator(".hit-title").inner_text()) == first
+
+
+def test_a_hit_leads_to_its_section(page: Page) -> None:
+    page.goto("/")
+    search_for(page, "safely").filter(has_text="GuideAdd animals safely").click()
     page.wait_for_url("**/docs/guide/#add-animals-safely")
+
+
+def test_one_escape_closes_the_search(page: Page) -> None:
+    page.goto("/docs/")
+    search_for(page, "paging")
+    page.keyboard.press("Escape")
+    expect(page.locator("dialog.search")).not_to_be_visible()
+
+
+def test_a_search_without_a_hit_says_so(page: Page) -> None:
+    page.goto("/docs/")
+    page.keyboard.press("/")
+    page.keyboard.type("zyzzyva")
+    expect(page.locator(".search-none")).to_contain_text("Nothing found for “zyzzyva”.")
 
 
 def test_the_theme_is_kept(page: Page) -> None:

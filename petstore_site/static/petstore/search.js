@@ -1,102 +1,94 @@
-// Search: this page at once, the other pages as soon as they are fetched. Needs portal.js.
+// Search over every page: the index is made on the server with the pages. It and MiniSearch load when the search opens.
+// Needs portal.js.
 "use strict";
 
 const dialog = document.querySelector("dialog.search");
 const input = dialog.querySelector("input");
 const hits = dialog.querySelector(".search-hits");
 const none = dialog.querySelector(".search-none");
+const MOST = 9;
+let loading;
 let index;
 
-function entriesOf(root, page, name) {
-  const blocks = $$("section[id], tr[id], article[id]", root);
-  return blocks.map((block) => {
-    const own = block.cloneNode(true);
-    for (const inner of $$("section[id], tr[id], .aside, form, svg, .anchor, select", own)) inner.remove();
-    for (const part of $$("p, li, td, dt, dd, h1, h2, h3, h4, summary, span", own)) part.append(" ");
-    const heading = block.matches("tr") ? own.querySelector("code") : own.querySelector("h1, h2, h3");
-    return {
-      title: heading ? heading.textContent.trim() : "",
-      text: own.textContent.replace(/\s+/g, " ").trim(),
-      address: `${page}#${block.id}`,
-      place: name,
-    };
-  }).filter((entry) => entry.title);
+function loadLibrary() {
+  return new Promise((resolve, reject) => {
+    const script = element("script");
+    script.src = dialog.dataset.library;
+    script.addEventListener("load", resolve);
+    script.addEventListener("error", reject);
+    document.head.append(script);
+  });
 }
 
-async function buildIndex() {
-  const nameOf = (doc) => doc.title.split(" | ")[0].replace(/^\[.*\] /, "");
-  index = entriesOf(document.getElementById("main"), "", nameOf(document));
-  await Promise.all(dialog.dataset.pages.split(" ").filter((page) => page !== location.pathname).map(async (page) => {
-    try {
-      const response = await fetch(page);
-      if (!response.ok) return;
-      const other = new DOMParser().parseFromString(await response.text(), "text/html");
-      index.push(...entriesOf(other.getElementById("main"), page, nameOf(other)));
-    } catch { /* offline: this page is still searched */ }
-  }));
+async function load() {
+  try {
+    const [response] = await Promise.all([fetch(dialog.dataset.index), loadLibrary()]);
+    const rows = await response.json();
+    index = new MiniSearch({ fields: ["title", "text"], storeFields: ["title", "text", "address", "page", "level"] });
+    index.addAll(rows.map(([title, text, address, page, level], id) => ({ id, title, text, address, page, level })));
+  } catch {
+    loading = undefined; // the next time the dialog opens it is tried again
+    none.hidden = false;
+    none.textContent = "The search could not be loaded. Check your connection and try again.";
+    return;
+  }
   search();
 }
 
-const starts = (text, word, from = 0) => { // where a word of the text begins with what was typed
-  for (let at = text.indexOf(word, from); at >= 0; at = text.indexOf(word, at + 1)) {
-    if (at === 0 || !/[\p{L}\p{N}]/u.test(text[at - 1])) return at;
-  }
-  return -1;
-};
+const plain = (text) => text.toLowerCase().replace(/[^\p{L}\p{N}]+/gu, " ").trim();
 
-function score(entry, words) {
-  const title = entry.title.toLowerCase();
-  const text = entry.text.toLowerCase();
-  let sum = 0;
-  if (title.startsWith(words.join(" "))) sum += 12;
-  if (text.includes(words.join(" "))) sum += 3;
-  for (const word of words) {
-    if (starts(title, word) >= 0) sum += 6;
-    else if (starts(text, word) >= 0) sum += 1;
-    else return 0;
-  }
-  return sum;
+/** Prefer a title that is what was typed, then one that begins with it, then a page's own title to its parts. */
+function weight(entry, typed) {
+  const title = plain(entry.title);
+  const fit = title === typed ? 8 : title.startsWith(typed) ? 3 : 1;
+  return fit * { 1: 2, 2: 1.5, 3: 1 }[entry.level];
 }
 
-function excerpt(entry, words) {
-  const text = entry.text.replace(entry.title, "").trim();
-  const at = Math.max(0, starts(text.toLowerCase(), words[0]) - 40);
-  const part = (at > 0 ? "…" : "") + text.slice(at, at + 120).trim();
+function find(text) {
+  const typed = plain(text);
+  const options = {
+    prefix: true,
+    fuzzy: (term) => (term.length > 3 ? 0.25 : 0),
+    boost: { title: 3 },
+    boostDocument: (_id, _term, entry) => weight(entry, typed),
+  };
+  const all = index.search(text, { ...options, combineWith: "AND" });
+  return (all.length ? all : index.search(text, options)).slice(0, MOST);
+}
+
+/** Return the text around the first word that was found, with the words marked. */
+function excerpt(hit) {
+  const words = Object.keys(hit.match).sort((a, b) => b.length - a.length);
+  const pattern = new RegExp(`(${words.map((word) => word.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&")).join("|")})`, "iu");
+  const at = Math.max(0, hit.text.search(pattern) - 40);
+  const part = (at > 0 ? "…" : "") + hit.text.slice(at, at + 130);
   const line = element("span", "hit-text");
-  const low = part.toLowerCase();
-  let from = 0;
-  for (;;) {
-    const next = words.map((word) => [starts(low, word, from), word]).filter(([found]) => found >= 0).sort((a, b) => a[0] - b[0])[0];
-    if (!next) break;
-    line.append(part.slice(from, next[0]), element("mark", "", part.slice(next[0], next[0] + next[1].length)));
-    from = next[0] + next[1].length;
-  }
-  line.append(part.slice(from));
+  for (const piece of part.split(new RegExp(pattern, "giu"))) line.append(pattern.test(piece) ? element("mark", "", piece) : piece);
   return line;
 }
 
+function show(hit) {
+  const link = element("a");
+  link.href = hit.address;
+  link.append(element("span", "hit-place", hit.page), element("span", "hit-title", hit.title), excerpt(hit));
+  const item = element("li");
+  item.append(link);
+  return item;
+}
+
 function search() {
-  const words = input.value.toLowerCase().split(/\s+/).filter(Boolean);
-  const found = words.length
-    ? index.map((entry) => ({ entry, points: score(entry, words) })).filter((one) => one.points).sort((a, b) => b.points - a.points).slice(0, 9)
-    : [];
-  hits.replaceChildren(...found.map(({ entry }) => {
-    const link = element("a");
-    link.href = entry.address;
-    link.append(element("span", "hit-place", entry.place), element("span", "hit-title", entry.title), excerpt(entry, words));
-    const item = element("li");
-    item.append(link);
-    return item;
-  }));
-  none.hidden = !words.length || found.length > 0;
-  none.textContent = none.hidden ? "" : `Nothing found for “${input.value}”.`;
+  if (!index) return;
+  const found = input.value.trim() ? find(input.value) : [];
+  hits.replaceChildren(...found.map(show));
+  none.hidden = !input.value.trim() || found.length > 0;
+  none.textContent = none.hidden ? "" : `Nothing found for “${input.value}”. Try another word, or ask your contact at the store.`;
 }
 
 function openSearch() {
   if (dialog.open) return;
   dialog.showModal();
   input.select();
-  if (!index) buildIndex();
+  loading ??= load();
 }
 
 input.addEventListener("input", search);
@@ -105,6 +97,7 @@ hits.addEventListener("click", (event) => { if (event.target.closest("a")) dialo
 dialog.addEventListener("click", (event) => { if (event.target === dialog) dialog.close(); });
 dialog.addEventListener("keydown", (event) => {
   const links = $$("a", hits);
+  if (event.key === "Escape") { event.preventDefault(); dialog.close(); return; } // or the field takes the first Esc
   if (event.key === "Enter" && event.target === input) { event.preventDefault(); links[0]?.click(); return; }
   if (event.key !== "ArrowDown" && event.key !== "ArrowUp") return;
   event.preventDefault();

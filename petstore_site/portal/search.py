@@ -1,0 +1,97 @@
+"""What the search of the portal finds: every heading, field and header of the pages, made from the pages themselves."""
+
+from collections.abc import Iterable, Iterator
+from html.parser import HTMLParser
+from typing import NamedTuple
+
+SKIPPED = frozenset({"svg", "form", "select", "button", "figure", "figcaption", "nav"})
+"""Elements without text to search: code and controls."""
+
+HEADINGS = frozenset({"h1", "h2", "h3", "h4"})
+TERMS = frozenset({"dt", "td"})
+VOID = frozenset({"br", "hr", "img", "input", "meta", "link", "use", "wbr"})
+
+
+class Entry(NamedTuple):
+    """Something to find."""
+
+    title: str
+    text: str
+    address: str
+    page: str
+    """The title of the page that it is on."""
+    level: int
+    """1 for a page's own title, 2 for a heading below it, 3 for a field, a header or a row of a table."""
+
+
+class _Part:
+    """A heading or a term, and the text after it."""
+
+    def __init__(self, level: int, anchor: str) -> None:
+        self.level = level
+        self.anchor = anchor
+        self.title = ""
+        self.text = ""
+
+
+class _Reader(HTMLParser):
+    """Cuts what is in `<main>` into parts, at headings and terms: a `<dt>`, or the first cell of a row."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.parts: list[_Part] = []
+        self._open: list[str] = []
+        self._anchor = ""
+        self._in_title = ""
+        self._row_begins = False
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        identifier = dict(attrs).get("id") or ""
+        if tag not in VOID:
+            self._open.append(tag)
+        if tag in {"section", "article", "header"} and identifier:
+            self._anchor = identifier
+        if tag in HEADINGS and "main" in self._open:
+            self._begin(tag, 1 if tag == "h1" else 2)
+        elif tag == "dt" or (tag == "td" and self._row_begins):
+            self._begin(tag, 3)
+        self._row_begins = tag == "tr"
+
+    def _begin(self, tag: str, level: int) -> None:
+        self.parts.append(_Part(level, self._anchor))
+        self._in_title = tag
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag == self._in_title or (tag == "code" and self._in_title in TERMS):  # a type follows the name
+            self._in_title = ""
+        if tag in self._open:
+            while self._open.pop() != tag:
+                pass
+
+    def handle_data(self, data: str) -> None:
+        if not self.parts or SKIPPED.intersection(self._open) or "main" not in self._open:
+            return
+        part = self.parts[-1]
+        if self._in_title:
+            part.title += data
+        else:
+            part.text += f" {data}"
+
+
+def entries(page: str, address: str, markup: str) -> Iterator[Entry]:
+    """Yield what a page has to find: its parts with the text of each."""
+    reader = _Reader()
+    reader.feed(markup)
+    for part in reader.parts:
+        title = " ".join(part.title.split())
+        fragment = f"#{part.anchor}" if part.anchor and part.level > 1 else ""
+        if title:
+            yield Entry(title, " ".join(part.text.split()), f"{address}{fragment}", page, part.level)
+
+
+def without_copies(found: Iterable[Entry]) -> list[Entry]:
+    """Return the entries without those that repeat another's title and text, as headers of each operation do."""
+    kept: dict[tuple[str, str], Entry] = {}
+    for entry in found:
+        kept.setdefault((entry.title, entry.text if entry.level < 3 else ""), entry)
+    return list(kept.values())

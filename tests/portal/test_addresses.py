@@ -1,0 +1,66 @@
+"""Addresses that people guess, mistype, or leave to their browser."""
+
+import re
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+from django.test import Client
+
+from tests.conftest import error
+
+BROWSER = {"Accept": "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"}
+NOT_FOUND = error("route_not_found", "This path does not exist.", 404)
+
+
+def test_a_browser_gets_a_page_with_suggestions(client: Client) -> None:
+    answer = client.get("/docs/guid", headers=BROWSER)
+    page = answer.content.decode()
+    assert (answer.status_code, answer["Vary"]) == (404, "Accept")
+    assert "<h1>This page does not exist</h1>" in page
+    assert re.findall(r'<li><a href="([^"]+)"><code>', page)[0] == "/docs/guide/"
+    assert "<dialog" in page
+
+
+@pytest.mark.parametrize("path", ["/nope", "/docs/guid"])
+def test_a_client_gets_an_error(client: Client, path: str) -> None:
+    for headers in ({}, {"Accept": "*/*"}, {"Accept": "application/json"}):
+        answer = client.get(path, headers=headers)
+        assert (answer.status_code, answer.json()) == (404, NOT_FOUND)
+
+
+def test_the_api_answers_a_browser_with_an_error_too(client: Client) -> None:
+    answer = client.get("/v1/nope", headers=BROWSER)
+    assert answer["Content-Type"] == "application/json"
+
+
+def test_what_is_asked_for_cannot_become_markup(client: Client) -> None:
+    page = client.get("/docs/<script>alert(1)</script>", headers=BROWSER).content.decode()
+    assert "<script>alert" not in page
+
+
+def test_the_icon(client: Client) -> None:
+    assert client.get("/favicon.ico")["Location"] == "/static/petstore/icon-development.svg"
+
+
+def test_the_reference_under_its_guessed_address(client: Client) -> None:
+    assert client.get("/docs/reference/")["Location"] == "/docs/"
+
+
+def test_the_sitemap_lists_pages_that_exist(client: Client) -> None:
+    text = client.get("/sitemap.xml").content.decode()
+    found = re.findall(r"<loc>http://testserver([^<]+)</loc>", text)
+    assert found[:5] == ["/", "/docs/", "/docs/guide/", "/docs/clients/", "/docs/changelog/"]
+    assert {client.get(urlsplit(path).path).status_code for path in found} == {200}
+
+
+@pytest.mark.parametrize(
+    ("environment", "text"),
+    [
+        ("production", "User-agent: *\nDisallow: /admin/\nDisallow: /v1/\nSitemap: http://testserver/sitemap.xml\n"),
+        ("staging", "User-agent: *\nDisallow: /\n"),
+    ],
+)
+def test_search_engines_find_production_only(client: Client, settings: Any, environment: str, text: str) -> None:
+    settings.PETSTORE_ENVIRONMENT = environment
+    assert client.get("/robots.txt").content.decode() == text
