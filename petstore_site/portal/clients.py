@@ -14,7 +14,7 @@ from petstore_site.portal.documents import Section
 
 HERE = settings.BASE_DIR / "clients"
 RELEASED = HERE / "released"
-"""What `make clients` built for the release; `make release` puts it there."""
+"""What `make clients` built for the release, copied from `clients/dist`."""
 
 MEDIA_TYPES = {".whl": "application/zip", ".tgz": "application/gzip"}
 

@@ -25,6 +25,18 @@ X-Request-ID: a81be1255773477698061b6070677527
 ]"""
 
 
+HERO = """\
+HTTP/1.1 200 OK
+Content-Type: application/json
+
+[
+  {"id": 360, "name": "Biscuit", "categoryId": 5, "status": "available"},
+  {"id": 358, "name": "Señor Bigotes", "categoryId": 3, "status": "available"},
+  {"id": 357, "name": "ფუმფულა", "categoryId": 4, "status": "available"}
+]"""
+"""What the request beside it returns in the demonstration catalogue, as in README.md."""
+
+
 def context() -> dict[str, Any]:
     """Return what the template of the landing page shows."""
     operations = reference.operations()
@@ -34,5 +46,6 @@ def context() -> dict[str, Any]:
         "list_pets": by_id["listPets"],
         "create_pet": by_id["createPet"],
         "key": block("Shell", KEY, "sh"),
+        "hero": block("200 OK", HERO, "http"),
         "response": block("GET /v1/pets?limit=1", RESPONSE, "http"),
     }

@@ -1,5 +1,8 @@
 """The developer portal in a browser: by hand, without scripts, and under axe at three widths, in light and dark."""
 
+import json
+import os
+import subprocess
 from typing import Any
 
 import pytest
@@ -84,6 +87,49 @@ def test_an_animal_can_be_added_once(page: Page, key: str) -> None:
         expect(operation.locator(".try-status")).to_contain_text("201 Created")
         if replayed:
             expect(operation.locator(".try-headers")).to_contain_text("Idempotency-Replayed: true")
+
+
+@pytest.mark.parametrize(("width", "height"), [(1440, 900), (390, 844)])
+def test_the_response_is_in_view_after_sending(page: Page, key: str, width: int, height: int) -> None:
+    page.set_viewport_size({"width": width, "height": height})
+    page.goto("/docs/#createPet")
+    operation = page.locator("#createPet")
+    operation.get_by_text("Try it").click()
+    operation.get_by_label("API key").fill(key)
+    assert len(operation.get_by_label("Idempotency-Key").input_value()) == 32
+    operation.get_by_role("button", name="Send request").click()
+    expect(operation.locator(".try-status")).to_contain_text("201 Created")
+    expect(operation.locator(".try-status")).to_be_in_viewport(ratio=1)
+    expect(operation.locator(".try-body")).to_be_in_viewport()
+
+
+def test_another_body_gets_another_idempotency_key(page: Page) -> None:
+    page.goto("/docs/#createPet")
+    operation = page.locator("#createPet")
+    operation.get_by_text("Try it").click()
+    field, body = operation.get_by_label("Idempotency-Key"), operation.get_by_label("Body", exact=True)
+    first = field.input_value()
+    body.fill('{"name": "Juniper", "categoryId": 1}')
+    assert field.input_value() not in {"", first}
+    field.fill("mine")
+    body.fill('{"name": "Clover", "categoryId": 1}')
+    assert field.input_value() == "mine"
+
+
+def test_a_request_is_copied_as_curl_that_works(page: Page, server: Gunicorn, key: str) -> None:
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"], origin=server.url)
+    page.goto("/docs/#createPet")
+    operation = page.locator("#createPet")
+    operation.get_by_text("Try it").click()
+    operation.get_by_label("API key").fill(key)
+    operation.get_by_label("Body", exact=True).fill('{"name": "O\'Malley", "categoryId": 1}')
+    operation.get_by_role("button", name="Copy as curl").click()
+    expect(page.locator("#live")).to_have_text("Copied")
+    curl = page.evaluate("navigator.clipboard.readText()")
+    assert key not in curl
+    environment = {"PATH": os.environ["PATH"], "PETSTORE_API_KEY": key}
+    done = subprocess.run(["bash", "-c", curl], env=environment, capture_output=True, text=True, check=True, timeout=30)
+    assert json.loads(done.stdout)["name"] == "O'Malley"
 
 
 def test_an_error_is_shown(page: Page, complaints: list[str]) -> None:

@@ -1,6 +1,7 @@
 """What holds for every page of the portal."""
 
 import gzip
+import json
 import re
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,7 @@ from urllib.parse import urljoin
 import pytest
 from django.test import Client
 
-from petstore_site.portal import changelog, downloads, error_help, guide
+from petstore_site.portal import changelog, downloads, error_help, guide, landing
 from rest.errors import ErrorCode
 from tests.conftest import ApiClient, error
 from tests.portal.conftest import Read
@@ -73,6 +74,14 @@ def test_keys_have_the_prefix_of_the_environment(client: Client, settings: Any, 
     settings.PETSTORE_ENVIRONMENT = environment
     settings.API_KEY_PREFIX = prefix
     assert f"Keys of this service start with <code>{prefix}</code>" in client.get("/").content.decode()
+
+
+def test_the_first_response_is_the_one_of_the_readme() -> None:
+    readme = re.search(
+        r"status=available&limit=3\"\n(.+)", (downloads.HTTP_FILE.parent.parent / "README.md").read_text()
+    )
+    assert readme
+    assert json.loads(landing.HERO.partition("\n\n")[2]) == json.loads(readme[1])
 
 
 class TestErrorPages:

@@ -20,6 +20,20 @@ function colour(json) {
   return out;
 }
 
+function randomKey() { // crypto.randomUUID needs HTTPS or localhost
+  return [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
+const quoted = (text) => `'${text.replaceAll("'", "'\\''")}'`;
+
+/** Return the request for a shell; the key stays a variable, so that it does not end up in a history or a chat. */
+function curlOf(method, url, headers, body) {
+  const lines = [`curl ${quoted(url)}`, '-H "Authorization: Bearer $PETSTORE_API_KEY"'];
+  for (const [name, value] of Object.entries(headers)) lines.push(`-H ${quoted(`${name}: ${value}`)}`);
+  if (body !== undefined) lines.push(`-d ${quoted(body)}`);
+  return lines.join(" \\\n  ");
+}
+
 function layOut(body) {
   try {
     const value = JSON.parse(body);
@@ -35,7 +49,7 @@ for (const box of $$("[data-try]")) {
   const result = box.querySelector(".try-result");
   const next = box.querySelector(".try-next");
   const fields = (place) => $$(`[data-in=${place}]`, form).filter((field) => field.value.trim() !== "");
-  const button = form.querySelector("button");
+  const button = form.querySelector("[type=submit]");
   const shown = form.dataset.headers.split(" ");
 
   const address = () => {
@@ -44,17 +58,27 @@ for (const box of $$("[data-try]")) {
     const query = new URLSearchParams(fields("query").map((field) => [field.name, field.value.trim()]));
     return `/v1${path}${query.size ? `?${query}` : ""}`;
   };
+  const once = form.querySelector('[name="Idempotency-Key"]');
+  const bodyField = form.querySelector("[data-in=body]");
+  let suggested = "";
+  const suggestKey = () => { if (once && once.value === suggested) once.value = suggested = randomKey(); };
+  bodyField?.addEventListener("input", suggestKey); // another body needs another key
+  suggestKey();
+
+  const sentHeaders = () => ({
+    ...Object.fromEntries(fields("header").map((field) => [field.name, field.value.trim()])),
+    ...(bodyField && { "Content-Type": "application/json" }),
+  });
   const preview = () => { form.querySelector(".try-url").textContent = `${form.dataset.method} ${address()}`; };
   form.addEventListener("input", preview);
   preview();
 
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
-    const headers = Object.fromEntries(fields("header").map((field) => [field.name, field.value.trim()]));
+    const headers = sentHeaders();
     const key = fields("key")[0];
     if (key) headers.Authorization = `Bearer ${key.value.trim()}`;
-    const body = form.querySelector("[data-in=body]")?.value;
-    if (body !== undefined) headers["Content-Type"] = "application/json";
+    const body = bodyField?.value;
     button.disabled = true;
     const started = performance.now();
     const status = box.querySelector(".try-status");
@@ -78,6 +102,17 @@ for (const box of $$("[data-try]")) {
     }
     result.hidden = false;
     button.disabled = false;
+    result.scrollIntoView({ block: "nearest" });
+  });
+  form.querySelector(".try-copy").addEventListener("click", async () => {
+    const curl = curlOf(form.dataset.method, new URL(address(), location.href).href, sentHeaders(), bodyField?.value);
+    try {
+      await navigator.clipboard.writeText(curl);
+      live.textContent = "Copied";
+    } catch {
+      box.querySelector(".try-body").textContent = curl; // no permission: show it to copy by hand
+      result.hidden = false;
+    }
   });
   next.addEventListener("click", () => {
     form.querySelector("[name=cursor]").value = decodeURIComponent(next.dataset.cursor);
