@@ -62,7 +62,13 @@ def sent(script: Script) -> int:
 
 
 def test_the_animal_is_added_after_all_that_can_be_waited_for(sample: Run) -> None:
-    troubles = ("hang up", error(409, Retry_After="0"), error(429, Retry_After="2"), error(500), CREATED)
+    troubles: list[Response] = [
+        "hang up",
+        error(409, Retry_After="0"),
+        error(429, Retry_After="2"),
+        error(500),
+        CREATED,
+    ]
     with scripted_server(*troubles) as script:
         done = sample(script.url)
     assert done.returncode == 0, done.stderr
