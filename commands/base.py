@@ -115,9 +115,13 @@ class StoreCommand(BaseCommand):
                 self.complain(void)
             raise
 
+    def would_ask(self, *, yes: bool) -> bool:
+        """Return whether `confirm` asks: there is a terminal, and no `--yes`."""
+        return not yes and bool(sys.stdin and sys.stdin.isatty() and self.stderr.isatty())
+
     def confirm(self, question: str, *, yes: bool) -> None:
         """Ask on the terminal before data is lost; not without a terminal or with `--yes`."""
-        if yes or not (sys.stdin and sys.stdin.isatty() and self.stderr.isatty()):
+        if not self.would_ask(yes=yes):
             return
         self.stderr.write(f"{question} [y/N] ", style_func=str, ending="")
         self.stderr.flush()

@@ -131,6 +131,7 @@ def _without_times(text: str) -> list[str]:
     """Return the lines without what differs from run to run (when, how long, by whom) or cannot be seen."""
     text = text.removeprefix("\ufeff").replace("\n\ufeff", "\n")
     text = re.sub(r"20\d\d-\d\d-\d\d \d\d:\d\d", "DATE", text)
+    text = re.sub(r" by \S+: ", " by WHO: ", text)
     text = re.sub(r"in [\d.]+ s\.", "in SECONDS.", text)
     text = re.sub(r" +[\d.]+  \S+ +(\S+)$", r" SECONDS WHO \1", text, flags=re.MULTILINE)
     return sorted(text.splitlines())  # standard error may come before or after standard output

@@ -21,9 +21,9 @@ from history.admin import RecordAdmin, number
 from pets.admin.downloads import CONTENT_TYPES, template
 from pets.exporting import FileFormat
 from pets.importing.errors import ImportRejectedError
+from pets.importing.options import Sender
 from pets.importing.progress import Progress
 from pets.importing.report import counts
-from pets.importing.run import Sender
 from pets.importing.undo import undo_import
 from pets.importing.uploads import LARGEST_UPLOAD, MOST_ROWS, confirm, keep, preview
 from pets.models import IMPORTED, STANDING, ImportRun, ImportState, ImportUpload

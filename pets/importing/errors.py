@@ -79,7 +79,7 @@ def quoted(text: str) -> str:
     return f'"{printable(text)}"'
 
 
-def printable(text: str) -> str:
+def printable(text: str, most: int = SHOWN) -> str:
     """Return the text, shortened, with what cannot be printed replaced."""
-    shown = "".join(each if each.isprintable() else "\N{REPLACEMENT CHARACTER}" for each in text[:SHOWN])
-    return f"{shown}…" if len(text) > SHOWN else shown
+    shown = "".join(each if each.isprintable() else "\N{REPLACEMENT CHARACTER}" for each in text[:most])
+    return f"{shown}…" if len(text) > most else shown

@@ -1,7 +1,7 @@
 """What an import is about to write, row by row, for a person who decides whether it shall."""
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 from categories.models import Category
@@ -35,6 +35,11 @@ class Planned(NamedTuple):
     cells: dict[str, Cell]
     """By the header of the column, in the order of an export."""
 
+    @property
+    def acts(self) -> bool:
+        """Whether it adds an animal or changes one."""
+        return self.pet_id is None or any(cell.changes for cell in self.cells.values())
+
 
 Watch: TypeAlias = Callable[[Sequence[Planned]], None]
 """Sees what is about to be written, inside the transaction that writes it; what it raises ends the import."""
@@ -43,21 +48,28 @@ Watch: TypeAlias = Callable[[Sequence[Planned]], None]
 PLANNED = f"""
     SELECT r.line, p.id, COALESCE(k.by_id, FALSE), {each("p.{c}, COALESCE(r.{c}, p.{c}, {default})")}
     FROM import_rows r LEFT JOIN import_known k ON k.line = r.line LEFT JOIN pets_pet p ON p.id = k.id
-    WHERE k.line IS NULL OR k.differs ORDER BY r.line
 """
+ACTING = "WHERE k.line IS NULL OR k.differs"
+"""Adds an animal, or changes one."""
 
 
-def planned() -> list[Planned]:
-    """Return all that is staged to be written, by line; for files of a few thousand rows."""
-    rows = list(stream(PLANNED))
-    categories = dict(Category.objects.values_list("pk", "name")) if rows else {}
-    return [
-        Planned(line, pet_id, bool(by_id), _cells(values, categories, is_new=pet_id is None))
-        for line, pet_id, by_id, *values in rows
-    ]
+def planned(most: int | None = None, *, unchanged: bool = False) -> Iterator[Planned]:
+    """Yield what is staged to be written, by line; at most so many rows, and with `unchanged` also what is not."""
+    categories = names_of_categories()
+    limit = "" if most is None else f"LIMIT {most}"
+    for line, pet_id, by_id, *values in stream(f"{PLANNED} {'' if unchanged else ACTING} ORDER BY r.line {limit}"):
+        yield Planned(line, pet_id, bool(by_id), cells_of(values, categories, is_new=pet_id is None))
 
 
-def _cells(values: list[Any], categories: dict[int, str], *, is_new: bool) -> dict[str, Cell]:
+def names_of_categories() -> dict[int, str]:
+    """Return the names by id; those of deleted categories are the last they had."""
+    past = Category.history.order_by("history_id").values_list("id", "name")
+    deleted = past.exclude(id__in=Category.objects.values("pk"))
+    return dict(deleted) | dict(Category.objects.values_list("pk", "name"))
+
+
+def cells_of(values: list[Any], categories: dict[int, str], *, is_new: bool) -> dict[str, Cell]:
+    """Return the cells by header for the value of each column before and after."""
     cells = {}
     for column, before, after in zip(COLUMNS, values[::2], values[1::2], strict=True):
         words = [categories.get(value, "") if column is CATEGORY else value or "" for value in (before, after)]
@@ -80,7 +92,7 @@ class Line(NamedTuple):
 
     number: int
     does: str
-    """"added", "changed" or "rejected"."""
+    """"added", "changed", "unchanged" or "rejected"."""
     cells: Sequence[Shown]
     """In the order of `COLUMNS_SHOWN`; empty if the row cannot be taken apart."""
     pet_id: int | None = None
@@ -99,7 +111,8 @@ def lines(plan: Sequence[Planned], rejected: Sequence[Rejected]) -> list[Line]:
 def _plan(row: Planned) -> Line:
     cells = [(column.header, row.cells[column.header]) for column in COLUMNS_SHOWN]
     shown = [Shown(header, (cell.before or "") if cell.changes else "", cell.after) for header, cell in cells]
-    return Line(row.line, "added" if row.pet_id is None else "changed", shown, row.pet_id, row.by_id)
+    does = "added" if row.pet_id is None else "changed" if row.acts else "unchanged"
+    return Line(row.line, does, shown, row.pet_id, row.by_id)
 
 
 def _rejected(row: Rejected) -> Line:
@@ -113,5 +126,5 @@ def _rejected(row: Rejected) -> Line:
 
 
 def digest(rows: Sequence[Planned]) -> str:
-    """Return what identifies this plan, in hexadecimal."""
-    return hashlib.sha256(repr([tuple(row) for row in rows]).encode()).hexdigest()
+    """Return what identifies this plan, in hexadecimal. Rows that do nothing are no part of it."""
+    return hashlib.sha256(repr([tuple(row) for row in rows if row.acts]).encode()).hexdigest()

@@ -6,16 +6,17 @@ import io
 import json
 import os
 from bisect import insort
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 from pathlib import Path
 from typing import NamedTuple, Self
 
-from pets.files import FileInTheWayError, WholeFile
-from pets.importing.errors import ImportRejectedError, RowError, printable
+from pets.files import WholeFile
+from pets.importing.errors import ImportRejectedError, RowError
+from pets.importing.new_file import IN_THE_WAY, absolute, reject_unusable, sentences
 from pets.importing.readers.header import REMARKS
 from pets.importing.readers.rows import Cells, Damaged, Table
+from pets.importing.source import Source
 from pets.models import ImportRun
 from pets.spreadsheets import FORMULA_STARTS
 
@@ -23,7 +24,6 @@ SHOWN = 100
 """Errors that are kept in memory to be shown; the file of rejects holds all."""
 
 LARGEST_EXPONENT = 300
-IN_THE_WAY = "{path} exists already. Check whether its rows are fixed, then remove it or choose another name."
 
 
 class Rejected(NamedTuple):
@@ -44,13 +44,14 @@ class Rejects:
         self,
         table: Table,
         path: Path | None,
+        source: Source,
         *,
         at_most: int | None,
         shown: int,
         formula_safe: bool,
         in_order: bool = False,
     ) -> None:
-        """Prepare for rows of `table`; raises `ImportRejectedError` if there is no folder, or a file in the way.
+        """Prepare for rows of `table`; raises `ImportRejectedError` if no file can be written at `path`.
 
         A file that is still as an earlier dry run wrote it is replaced. `in_order`: the file has the rows in the order
         of lines, though some errors are found last; for as few rows as are `shown`.
@@ -62,7 +63,7 @@ class Rejects:
         """The file, once there is something in it."""
         self.sha256 = ""
         """Of the published file, in hexadecimal."""
-        self._wanted = path and path.absolute()
+        self._wanted = path and absolute(path)
         self._table = table
         self._at_most = at_most
         self._shown = shown
@@ -72,11 +73,8 @@ class Rejects:
         self.kept = False
         """Whether the published file stays."""
         if self._wanted is not None:
-            _reject_what_cannot_be_recorded(self._wanted)
+            reject_unusable(self._wanted, source)
             _reject_what_is_in_the_way(self._wanted)
-        if path is not None and not path.parent.is_dir():
-            message = f"The folder of {path} does not exist."
-            raise ImportRejectedError(message)
 
     def add(self, errors: Sequence[RowError], cells: Cells | Damaged) -> None:
         """Count one rejected row; raises `ImportRejectedError` if there are more than are allowed."""
@@ -133,7 +131,7 @@ class _RejectsFile:
         self._header = table.header
         self._titles = table.titles
         self._formula_safe = formula_safe
-        with self._sentences():
+        with sentences(path):
             self._whole = WholeFile(path, replace=path.exists())
         self._file = io.TextIOWrapper(
             self._whole.file, encoding=_encoding(table), errors="backslashreplace", newline=""
@@ -147,7 +145,7 @@ class _RejectsFile:
 
     def add(self, errors: Sequence[RowError], cells: Cells | Damaged) -> None:
         remarks = (str(errors[0].line), errors[0].code, " ".join(error.sentence for error in errors))
-        with self._sentences():
+        with sentences(self._path):
             if self._header is None:
                 self._file.write(f"{_json(remarks, cells, self._titles)}\n")
             else:
@@ -155,7 +153,7 @@ class _RejectsFile:
 
     def publish(self) -> str:
         """Give the file its name and return its digest."""
-        with self._sentences():
+        with sentences(self._path):
             self._file.flush()
             digest = _sha256(os.dup(self._whole.file.fileno()))
             if not self._whole.published:
@@ -168,17 +166,6 @@ class _RejectsFile:
             self._whole.withdraw()
         self._whole.close()
 
-    @contextmanager
-    def _sentences(self) -> Iterator[None]:
-        """Turn what writing can raise into an `ImportRejectedError`."""
-        try:
-            yield
-        except FileInTheWayError:
-            raise ImportRejectedError(IN_THE_WAY.format(path=self._path)) from None
-        except OSError as error:
-            message = f"{self._path} cannot be written: {error.strerror or error}."
-            raise ImportRejectedError(message) from None
-
     def _texts(self, header: Sequence[str], cells: Cells | Damaged) -> Iterable[str]:
         if isinstance(cells, Damaged):
             if cells.unread:
@@ -187,14 +174,6 @@ class _RejectsFile:
             return [str(cell) for column, cell in zip(columns, cells.cells, strict=False) if _kept(column)]
         texts = [str(cells.get(column, "")) for column in header if _kept(column)]
         return [f"'{text}" if self._formula_safe and text.startswith(FORMULA_STARTS) else text for text in texts]
-
-
-def _reject_what_cannot_be_recorded(path: Path) -> None:
-    try:
-        str(path).encode()
-    except UnicodeEncodeError:
-        message = f"The name {printable(str(path))} is not UTF-8. Choose another name for the file of rejects."
-        raise ImportRejectedError(message) from None
 
 
 def _reject_what_is_in_the_way(path: Path) -> None:

@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 from typing import Any
 
+from pets.importing.changes_report import animals, changes_as_json, summary
 from pets.importing.errors import printable, quoted
-from pets.importing.run import Outcome
+from pets.importing.options import Outcome
 from pets.importing.staging import Missing
 from pets.models import ImportRun, ImportState
 
@@ -25,6 +26,9 @@ def report(outcome: Outcome) -> str:
     ]
     if run.updated + run.unchanged:
         lines.append(f"Matched {run.matched_by_id:,} by id and {run.matched_by_reference:,} by external_reference.")
+    if outcome.changes is not None:
+        lines += summary(outcome.changes, would=would)
+        lines += animals(outcome.changes, run.created + run.updated, outcome.place) if would else []
     if outcome.new_categories:
         lines.append(f"New categories: {_listed(outcome.new_categories)}.")
     if outcome.missing is not None:
@@ -33,6 +37,8 @@ def report(outcome: Outcome) -> str:
         lines.append("Dry run: nothing was saved.")
     elif run.created or run.updated or run.new_categories:
         lines.append(f"To undo it: manage.py undo_import {run.pk}")
+    if outcome.changes is not None and outcome.changes.path:
+        lines.append(f"All changes are in {outcome.changes.path}.")
     if run.rejects:
         lines.append(f"The rejected rows are in {run.rejects}. Fix them and import that file.")
     return "\n".join(lines)
@@ -71,9 +77,11 @@ def as_json(outcome: Outcome) -> dict[str, Any]:
         "new_category_names": list(outcome.new_categories),
         "errors": [error.as_json() for error in outcome.errors],
     }
+    if outcome.changes is not None:
+        result |= {"changes": changes_as_json(outcome.changes)}
     if outcome.missing is not None:
-        animals = [animal._asdict() for animal in outcome.missing.animals]
-        result |= {"missing_count": outcome.missing.count, "missing": animals}
+        missing = [animal._asdict() for animal in outcome.missing.animals]
+        result |= {"missing_count": outcome.missing.count, "missing": missing}
     return result if outcome.rejection is None else result | {"message": outcome.rejection}
 
 

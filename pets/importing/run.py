@@ -1,8 +1,7 @@
 """An import from its file to its record: what is done in which order, and what the record says of it."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, field
-from pathlib import Path
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from django.db import DatabaseError
@@ -10,16 +9,21 @@ from django.utils import timezone
 
 from categories.models import Category
 from history.accounts import account
-from pets.columns import CATEGORY, CATEGORY_ID, COLUMNS, ID, REFERENCE, Checked
+from pets.columns import CATEGORY, Checked
 from pets.importing import staging
+from pets.importing.changes import Changes, look, staged
+from pets.importing.changes_file import ChangesFile, changes_file
+from pets.importing.changes_report import altered
 from pets.importing.checking import Categories, Check
-from pets.importing.errors import AlreadyImportedError, FileError, ImportRejectedError, OutcomeUnknownError, RowError
+from pets.importing.conflicts import Conflicts
+from pets.importing.errors import AlreadyImportedError, FileError, ImportRejectedError, OutcomeUnknownError
 from pets.importing.lock import only_import
-from pets.importing.preview import Planned, Watch, planned
+from pets.importing.options import Options, Outcome, Sender
+from pets.importing.preview import Planned, planned
 from pets.importing.progress import Progress
 from pets.importing.readers import read
-from pets.importing.readers.rows import Cells, Reading, Row, Table
-from pets.importing.rejects import SHOWN, Rejected, Rejects
+from pets.importing.readers.rows import Row, Table
+from pets.importing.rejects import SHOWN, Rejects
 from pets.importing.source import Source, open_source
 from pets.importing.stopping import too_late
 from pets.importing.transactions import clear_rejections, disconnect, long_statements, write_at_once
@@ -37,60 +41,6 @@ SENT_TWICE = "Nothing changed. This file was already imported from this page."
 REJECTED = {ImportState.REJECTED, ImportState.ALREADY}
 ENDED = REJECTED | {ImportState.DONE, ImportState.DRY_RUN}
 """How an import ends by itself; each is recorded together with what it says."""
-MESSAGES = {
-    staging.Kind.UNKNOWN_ID: "is not the ID of an animal. Leave it blank to add one.",
-    staging.Kind.SAME_ANIMAL: "is the same animal as {place} {other:,}. An animal can be in a file only once.",
-    staging.Kind.SAME_REFERENCE: "is the same animal as {place} {other:,}. An animal can be in a file only once.",
-    staging.Kind.TAKEN_REFERENCE: "belongs to animal {other}.",
-}
-
-
-@dataclass(frozen=True, kw_only=True)
-class Options:
-    """What the caller decides."""
-
-    reading: Reading = field(default_factory=Reading)
-    create_categories: bool = False
-    force_categories: bool = False
-    """Also those whose names look like typos of others."""
-    ignore_ids: bool = False
-    """The column `id` says nothing: the file is from another catalogue."""
-    keep_blanks: bool = True
-    """A blank cell leaves the animal as it is; else it is cleared."""
-    skip_errors: bool = False
-    max_errors: int | None = None
-    rejects: Path | None = None
-    dry_run: bool = False
-    report_missing: bool = False
-    """List the animals of the catalogue that are not in the file."""
-    again: bool = False
-    """The same file may be imported a second time."""
-    most_rows: int | None = None
-    """A file with more is rejected."""
-
-    def as_json(self) -> dict[str, Any]:
-        """Return them as the record keeps them."""
-        return asdict(self) | {"rejects": str(self.rejects) if self.rejects else None}
-
-
-@dataclass
-class Outcome:
-    """What became of an import; `rejection` says why nothing was written, and is None if it is done."""
-
-    run: ImportRun
-    errors: list[RowError]
-    """The first of them: 100, or `Options.most_rows` if that is given. A file of rejects holds all."""
-    place: str
-    """What their lines count: "line", or "animal" in a JSON array."""
-    rejection: str | None = None
-    new_categories: Sequence[str] = ()
-    """The names of the categories that it created, or would create."""
-    missing: staging.Missing | None = None
-    """What the catalogue has and the file lacks, if `Options.report_missing`."""
-    planned: Sequence[Planned] = ()
-    """What it wrote, or would write, row by row, if `Options.most_rows` keeps them few."""
-    rejected: Sequence[Rejected] = ()
-    """The rows with these errors."""
 
 
 def import_file(name: str, options: Options, progress: Progress) -> Outcome:
@@ -105,18 +55,6 @@ def import_file(name: str, options: Options, progress: Progress) -> Outcome:
         return import_source(source, options, Sender(who=account()), progress)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Sender:
-    """Who imports or undoes; `watch` sees first what an import of at most `Options.most_rows` will write.
-
-    `record` is the one that an earlier preview of the same file made: it goes on in it.
-    """
-
-    who: str
-    watch: Watch | None = None
-    record: ImportRun | None = None
-
-
 def import_source(source: Source, options: Options, sender: Sender, progress: Progress | None = None) -> Outcome:
     """Import an opened file as `import_file` does, in the name of `sender`."""
     with only_import(), clear_rejections():
@@ -129,8 +67,13 @@ def import_source(source: Source, options: Options, sender: Sender, progress: Pr
             sha256=digest,
             options=options.as_json(),
         )
-        with _rejects(table, options) as rejects:
-            work = _Import(run, source, table, options, progress or Progress(None, shown=False), sender, rejects)
+        safe = options.reading.formula_safe
+        with (
+            _rejects(table, source, options) as rejects,
+            changes_file(options.changes, source, formula_safe=safe) as file,
+        ):
+            files = _Files(rejects, file)
+            work = _Import(run, source, table, options, progress or Progress(None, shown=False), sender, files)
             try:
                 return work.do()
             except BaseException as error:  # noqa: BLE001 - all of them are raised again, if nothing was written
@@ -147,10 +90,24 @@ def _identity(record: ImportRun | None) -> dict[str, Any]:
     return {"pk": now.pk, "previewed_at": now.previewed_at, "started_at": timezone.now()}
 
 
-def _rejects(table: Table, options: Options) -> Rejects:
+@dataclass(frozen=True)
+class _Files:
+    """What an import writes beside the catalogue."""
+
+    rejects: Rejects
+    changes: ChangesFile | None
+
+    def keep(self) -> None:
+        self.rejects.keep()
+        if self.changes is not None:
+            self.changes.kept = True
+
+
+def _rejects(table: Table, source: Source, options: Options) -> Rejects:
     return Rejects(
         table,
         options.rejects,
+        source,
         at_most=options.max_errors if options.skip_errors else None,
         shown=options.most_rows or SHOWN,
         in_order=options.most_rows is not None,
@@ -191,7 +148,7 @@ class _Import:
         options: Options,
         progress: Progress,
         sender: Sender,
-        rejects: Rejects,
+        files: _Files,
     ) -> None:
         self.run = run
         self.source = source
@@ -199,18 +156,22 @@ class _Import:
         self.options = options
         self.progress = progress
         self.sender = sender
-        self.rejects = rejects
+        self.files = files
+        self.rejects = files.rejects
         self.saving = False
         """Whether all is written and the COMMIT is next, or was sent."""
         self.categories = Categories(create=options.create_categories, force=options.force_categories)
+        named = table.header is not None and CATEGORY.header in table.header
         self.check = Check(
             self.categories,
             keep_blanks=options.keep_blanks,
             ignore_ids=options.ignore_ids,
-            names_categories=self._names_categories(),
+            names_categories=named,
         )
+        self.conflicts = Conflicts(self.check, self.categories, place=table.place, names_categories=named)
         self.new_categories: list[str] = []
         self.missing: staging.Missing | None = None
+        self.changes: Changes | None = None
         self.planned: Sequence[Planned] = ()
 
     def do(self) -> Outcome:
@@ -238,12 +199,12 @@ class _Import:
         except DatabaseError:
             if not self.saving:
                 raise error from None
-            self.rejects.keep()
+            self.files.keep()
             raise OutcomeUnknownError(UNKNOWN.format(run=self.run)) from error
         if ended is None:
             raise error
         self.run = ended
-        self.rejects.keep()
+        self.files.keep()
         return self._outcome()
 
     def _outcome(self) -> Outcome:
@@ -255,6 +216,7 @@ class _Import:
             rejection,
             self.new_categories,
             self.missing,
+            self.changes if rejection is None else None,
             self.planned,
             self.rejects.rows,
         )
@@ -265,7 +227,7 @@ class _Import:
         staging.set_ids_aside(self.run)
         with self.progress.working(f"Writing {self.progress.rows - self.rejects.count:,} rows"):
             write_at_once(self._write, dry_run=self.options.dry_run)
-        self.rejects.keep()
+        self.files.keep()
         if self.options.dry_run:
             self.run.save()  # which was rolled back too
 
@@ -297,18 +259,8 @@ class _Import:
         with self.progress.reading(self.source.raw.tell, self.source.size):
             staging.stage(self._rows(rejects))
         with self.progress.working("Checking against the catalogue"):
-            for row, kind, other in staging.take_out_wrong():
-                rejects.add(self._errors(row, kind, other), self._cells(row))
-
-    def _errors(self, row: Checked, kind: staging.Kind, other: int) -> list[RowError]:
-        """Return what is wrong with a staged row, in words."""
-        if kind is staging.Kind.INCOMPLETE:
-            there = {column.header for column in COLUMNS if getattr(row, column.name) is not None}
-            return self.check.missing(row.line, there)
-        by_id = kind is staging.Kind.UNKNOWN_ID or (kind is staging.Kind.SAME_ANIMAL and row.id is not None)
-        field, value = (ID, row.id) if by_id else (REFERENCE.header, row.external_reference)
-        message = MESSAGES[kind]
-        return [RowError(row.line, field, message.format(place=self.table.place, other=other), value=value)]
+            for row, kind, other in staging.take_out_wrong(near=not self.options.accept_references):
+                rejects.add(self.conflicts.errors(row, kind, other), self.conflicts.cells(row))
 
     def _rows(self, rejects: Rejects) -> Iterator[Checked]:
         check = self.check
@@ -335,6 +287,8 @@ class _Import:
         self.run.state = ImportState.DRY_RUN if self.options.dry_run else ImportState.DONE
         self.run.finished_at = timezone.now()
         self.rejects.publish()
+        if self.files.changes is not None:
+            self.files.changes.publish()
         self._count_rows()
         self.run.save()
         self.saving = not self.options.dry_run
@@ -347,19 +301,17 @@ class _Import:
             raise AlreadyImportedError(message)
         if self.options.report_missing:
             self.missing = staging.missing()
+        self._look_at_changes()
         if self.options.most_rows is not None:
-            self.planned = planned()
+            self.planned = list(planned(unchanged=True))
             if self.sender.watch is not None:
                 self.sender.watch(self.planned)
 
-    def _names_categories(self) -> bool:
-        return self.table.header is not None and CATEGORY.header in self.table.header
-
-    def _cells(self, row: Checked) -> Cells:
-        """Return a staged row as the file had it."""
-        cells: Cells = {ID: row.id} | {column.header: getattr(row, column.name) for column in COLUMNS}
-        if row.category_id is not None and (self._names_categories() or row.category_id < 0):
-            cells[CATEGORY.header] = self.categories.name(row.category_id)
-        else:
-            cells[CATEGORY_ID] = cells.pop(CATEGORY.header)
-        return {header: value for header, value in cells.items() if value is not None}
+    def _look_at_changes(self) -> None:
+        dry_run = self.options.dry_run
+        self.changes = look(first=dry_run)
+        if self.changes.altered and not (self.options.accept_references or dry_run):
+            raise ImportRejectedError(altered(self.changes))
+        if (file := self.files.changes) is not None:
+            file.write(staged(None if dry_run else staging.id_before(self.run)))
+            self.changes.path = str(file.path)

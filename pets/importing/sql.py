@@ -16,9 +16,9 @@ def execute(statement: str, parameters: Any = None) -> int:
         return int(cursor.rowcount)
 
 
-def stream(statement: str) -> Iterator[tuple[Any, ...]]:
+def stream(statement: str, parameters: Any = None) -> Iterator[tuple[Any, ...]]:
     """Yield the rows of a query without holding them all."""
     with connection.chunked_cursor() as cursor:
-        cursor.execute(statement)
+        cursor.execute(statement, parameters)
         while batch := cursor.fetchmany(BATCH):
             yield from batch

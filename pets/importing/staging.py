@@ -17,12 +17,21 @@ from categories.models import Category
 from history.acting import acting
 from pets.columns import COLUMNS, TABLE, Checked, each
 from pets.importing.errors import ImportRejectedError
+from pets.importing.near import NEAR, note_odd_references
 from pets.importing.sql import BATCH, execute, stream
 from pets.importing.transactions import CATALOGUE_CHANGED
 from pets.models import ImportRun
 
 FIELDS = ", ".join(Checked._fields)
-TABLES = ("import_rows", "import_wrong", "import_rejected", "import_categories", "import_known")
+TABLES = (
+    "import_rows",
+    "import_wrong",
+    "import_rejected",
+    "import_categories",
+    "import_known",
+    "import_odd_rows",
+    "import_odd_pets",
+)
 BLOCK_LINES = 2_000
 NOTHING = "\1"
 """NULL in a COPY. No value can be it."""
@@ -84,6 +93,7 @@ class Kind(StrEnum):
     SAME_ANIMAL = "same animal"
     SAME_REFERENCE = "same reference"
     TAKEN_REFERENCE = "taken reference"
+    NEAR_REFERENCE = "near reference"
     INCOMPLETE = "incomplete"
 
 
@@ -123,13 +133,15 @@ WRONG = {
 ROW = ", ".join(f"r.{field}" for field in Checked._fields)
 
 
-def take_out_wrong() -> Iterator[tuple[Checked, Kind, int]]:
+def take_out_wrong(*, near: bool = True) -> Iterator[tuple[Checked, Kind, int]]:
     """Take out the rows that do not go with the catalogue or with earlier rows; yield them by line, with what is wrong.
 
     The number is the line of the earlier row about the same animal, or the id of the animal that has the reference.
-    A row counts as earlier whether it is wrong itself or not.
+    A row counts as earlier whether it is wrong itself or not. `near`: also rows whose reference only looks like that
+    of an animal; the number is its id.
     """
-    for kind, statement in ((WRONG_IDS if _given_ids() else {}) | WRONG).items():
+    nearly = {Kind.NEAR_REFERENCE: NEAR} if near and note_odd_references() else {}
+    for kind, statement in ((WRONG_IDS if _given_ids() else {}) | nearly | WRONG).items():
         execute(
             f"INSERT INTO import_wrong SELECT w.line, '{kind}', w.other FROM ({statement}) w"
             " WHERE NOT EXISTS (SELECT 1 FROM import_wrong e WHERE e.line = w.line)"
@@ -196,10 +208,15 @@ def write(run: ImportRun, now: datetime, *, watch: Callable[[], None]) -> Writte
         execute(CHANGE, [at])
         execute(HISTORY_OF_CHANGED, said)
     if created := _count("SELECT count(*) FROM import_rows") - known:
-        before = run.first_id - 1 if run.first_id else _count(LAST_ID_OF_SQLITE)
+        before = id_before(run)
         execute(ADD, [before, at, at])
         execute(HISTORY_OF_ADDED, [before, *said])
     return Written(created, changed, known - changed, matched_by_id)
+
+
+def id_before(run: ImportRun) -> int:
+    """Return the number that, plus its line, is the id of an animal that `run` adds."""
+    return run.first_id - 1 if run.first_id else _count(LAST_ID_OF_SQLITE)
 
 
 KNOWN = "SELECT count(*), count(CASE WHEN differs THEN 1 END), count(CASE WHEN by_id THEN 1 END) FROM import_known"
@@ -229,11 +246,12 @@ def _compare() -> None:
 
     Raises `ImportRejectedError` if an animal of an id was deleted, or given a reference of the file, a moment ago.
     """
-    compared = f"{DIFFERS} AS differs FROM import_rows r JOIN pets_pet p"
+    compared = f"{NEW_VALUES} FROM import_rows r JOIN pets_pet p"
     execute(
-        f"CREATE TEMPORARY TABLE import_known AS SELECT r.line, p.id, TRUE AS by_id, {compared} ON p.id = r.id"
+        f"CREATE TEMPORARY TABLE import_known AS SELECT *, {each('new_{c}', ' OR ')} AS differs FROM ("
+        f"SELECT r.line, p.id, TRUE AS by_id, {compared} ON p.id = r.id"
         f" UNION ALL SELECT r.line, p.id, FALSE, {compared} ON p.external_reference = r.external_reference"
-        " WHERE r.id IS NULL"
+        " WHERE r.id IS NULL) compared"
     )
     if connection.vendor == "postgresql":
         execute("ANALYZE import_known")
@@ -244,7 +262,8 @@ def _compare() -> None:
             raise ImportRejectedError(CATALOGUE_CHANGED)
 
 
-DIFFERS = each("(r.{c} IS NOT NULL AND (p.{c} IS NULL OR r.{c} <> p.{c}))", " OR ")
+NEW_VALUES = each("(r.{c} IS NOT NULL AND (p.{c} IS NULL OR r.{c} <> p.{c})) AS new_{c}")
+"""Of each column, whether the row says something else than the animal."""
 
 CHANGE = f"""
     UPDATE pets_pet SET {each("{c} = COALESCE(r.{c}, pets_pet.{c})")}, updated_at = %s

@@ -14,8 +14,8 @@ from pets.bulk import CATEGORY_GONE, CHANGED, GONE
 from pets.columns import REFERENCE, each
 from pets.importing.errors import ImportRejectedError, OutcomeUnknownError
 from pets.importing.lock import only_import
+from pets.importing.options import Sender
 from pets.importing.progress import Progress
-from pets.importing.run import Sender
 from pets.importing.sql import execute, stream
 from pets.importing.stopping import too_late
 from pets.importing.transactions import clear_rejections, disconnect, long_statements, write_at_once
@@ -49,6 +49,47 @@ class Undone:
     categories: int
     left_count: int
     left: list[Left]
+
+
+@dataclass(frozen=True)
+class Undoable:
+    """What undoing an import would do."""
+
+    run: ImportRun
+    deleted: int
+    restored: int
+    left: dict[str, int]
+    """How many animals are left as they are, by the reason."""
+
+    @property
+    def sentence(self) -> str:
+        """Return it in words, without what follows."""
+        run = self.run
+        left = [f"{count:,} left because {_why(reason, count)}" for reason, count in self.left.items()]
+        counts = [f"{_animals(self.deleted)} removed", f"{self.restored:,} set back", *left]
+        return f"Undo {run} of {run.file_name} by {run.who}: {', '.join(counts)}"
+
+    @property
+    def is_possible(self) -> bool:
+        """Whether there is anything to undo."""
+        return bool(self.deleted or self.restored)
+
+
+def _why(reason: str, count: int) -> str:
+    """Return the reason as part of a sentence; `CHANGED` and `GONE` have no subject."""
+    they = "it was " if count == 1 else "they were "
+    return f"{they}{reason}" if reason in {CHANGED, GONE} else reason
+
+
+def _animals(count: int) -> str:
+    return f"{count:,} {'animal' if count == 1 else 'animals'}"
+
+
+def undoable(number: int) -> Undoable:
+    """Return what `undo_import` would do now; raises `ImportRejectedError` if there is nothing to undo."""
+    undo = _Undo(_standing(number), Sender(who=account()), lambda _left: None)
+    with clear_rejections(), long_statements():
+        return write_at_once(undo.count, dry_run=True)
 
 
 def undo_import(
@@ -177,6 +218,19 @@ class _Undo:
         if not committed:
             raise error
         return self.undone
+
+    def count(self) -> Undoable:
+        """Return what would be done, without doing it; the transaction must be rolled back."""
+        self._plan()
+        reasons = stream(
+            "SELECT is_new, reason, count(*) FROM undo_pets WHERE reason IS NOT NULL GROUP BY 1, 2 ORDER BY 2"
+        )
+        counts = {(bool(is_new), reason): count for is_new, reason, count in reasons}
+        left: dict[str, int] = {}
+        for (_, reason), count in counts.items():
+            if reason:
+                left[reason] = left.get(reason, 0) + count
+        return Undoable(self.run, counts.get((True, ""), 0), counts.get((False, ""), 0), left)
 
     def _undo(self) -> Undone:
         self.undone = None  # the transaction may have started again

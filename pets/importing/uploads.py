@@ -14,9 +14,10 @@ from django.utils import timezone
 from categories.models import Category
 from pets.columns import CATEGORY, REFERENCE
 from pets.importing.errors import ImportRejectedError
+from pets.importing.options import Options, Outcome, Sender
 from pets.importing.preview import Line, Planned, digest, lines
 from pets.importing.readers.rows import Reading
-from pets.importing.run import Options, Outcome, Sender, import_of, import_source
+from pets.importing.run import import_of, import_source
 from pets.importing.source import GZIP, Source
 from pets.models import ImportRun, ImportUpload
 
@@ -48,7 +49,7 @@ class Preview:
     @property
     def rows(self) -> Sequence[Planned]:
         """What each row would do."""
-        return self.outcome.planned
+        return [row for row in self.outcome.planned if row.acts]
 
     @property
     def digest(self) -> str:

@@ -178,6 +178,27 @@ def test_a_key_that_is_replaced_while_the_terminal_is_asked(shell: Shell, enviro
     assert (process.returncode, [each["replaces"]["key_id"] for each in json.loads(out)]) == (0, [other])
 
 
+@pytest.mark.parametrize(("answer", "status", "left"), [("n\n", 130, 1), ("y\n", 0, 0)])
+def test_undoing_an_import_is_asked_with_what_it_does(
+    shell: Shell, environment: dict[str, str], tmp_path: Path, *, answer: str, status: int, left: int
+) -> None:
+    file = tmp_path / "stock.csv"
+    file.write_text("name,category\nRex,Asked of\n")
+    run = json.loads(shell(f"manage import_pets {file} --create-categories --again --json").out)
+    terminal, end = pty.openpty()
+    process = subprocess.Popen(
+        [*shlex.split(MANAGE), "undo_import", str(run["import"])], cwd=ROOT, env=environment, stdin=end,
+        stdout=subprocess.DEVNULL, stderr=end,
+    )  # fmt: skip
+    os.write(terminal, answer.encode())
+    assert process.wait(SECONDS) == status
+    os.close(end)
+    asked = f"Undo import {run['import']} of stock.csv by {run['who']}: 1 animal removed, 0 set back? [y/N] "
+    assert asked in all_of(terminal)
+    shown = json.loads(shell(f"manage show_import {run['import']} --json").out)
+    assert (shown["undo"] or {"deleted": 0})["deleted"] == left
+
+
 @pytest.mark.usefixtures("due")
 @pytest.mark.parametrize(
     ("line", "status", "state", "message"),

@@ -14,7 +14,7 @@ from django.utils.html import escape
 from categories.models import Category
 from pets.importing import uploads
 from pets.importing.errors import ImportRejectedError
-from pets.importing.run import Sender
+from pets.importing.options import Sender
 from pets.models import ImportRun, ImportUpload, Pet
 from tests.pets.importing.conftest import catalogue
 from tests.whole import CSV_HEADER

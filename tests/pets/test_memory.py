@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 from django.db import connection
 
+from pets.importing.options import Options
 from pets.importing.progress import Progress
-from pets.importing.run import Options, import_file
+from pets.importing.run import import_file
 from pets.models import Pet
 
 MANY = 100_000

@@ -19,8 +19,9 @@ from django.test import Client
 from categories.models import Category
 from history.admin import MEANWHILE
 from pets import stock
+from pets.importing.options import Options
 from pets.importing.progress import Progress
-from pets.importing.run import Options, import_file
+from pets.importing.run import import_file
 from pets.importing.undo import undo_import
 from pets.models import BulkChange, ImportRun, Pet
 from tests.conftest import ApiClient

@@ -21,8 +21,9 @@ from django.utils import timezone
 from categories.models import Category
 from pets import stock, triggers
 from pets.bulk import AT_MOST
+from pets.importing.options import Options
 from pets.importing.progress import Progress
-from pets.importing.run import Options, import_file
+from pets.importing.run import import_file
 from pets.importing.undo import undo_import
 from pets.models import Pet, PetStatus, Sale, StockMovement
 from tests.conftest import ApiClient

@@ -17,7 +17,7 @@ from django.urls import URLPattern, URLResolver, get_resolver, reverse
 from django.utils import timezone
 
 from categories.models import Category
-from pets.importing.run import Sender
+from pets.importing.options import Sender
 from pets.importing.uploads import keep, preview
 from pets.models import BulkChange, ImportRun, ImportUpload, Pet, SavedView
 from petstore_site.apikeys.models import APIKey, KeyUsage

@@ -2,7 +2,6 @@
 
 import sys
 from argparse import ArgumentTypeError
-from pathlib import Path
 from typing import Any
 
 from django.core.management.base import CommandParser
@@ -10,12 +9,14 @@ from django.core.management.base import CommandParser
 from commands.base import StoreCommand
 from commands.exits import Exit, ExitError
 from pets.columns import HEADERS
+from pets.importing.options import Options, Outcome
 from pets.importing.progress import Progress
 from pets.importing.readers.rows import Reading
 from pets.importing.readers.separated import DELIMITERS
 from pets.importing.report import as_json, report
-from pets.importing.run import Options, Outcome, import_file
+from pets.importing.run import import_file
 from pets.importing.source import ENCODINGS, FORMATS
+from pets.management.arguments import new_file
 from pets.management.ending import ending
 from pets.models import ImportState
 
@@ -99,7 +100,7 @@ class Command(StoreCommand):
         )
         rows.add_argument(
             "--rejects",
-            type=Path,
+            type=new_file,
             metavar="NEWFILE",
             help="Keep the rejected rows in this file, each with _line, _code and _message. Fix them and import it. "
             "A file that a dry run wrote is replaced if nobody changed it.",
@@ -108,6 +109,18 @@ class Command(StoreCommand):
             "--missing",
             choices=("report",),
             help="List the animals of the catalogue that are not in the file. They are never changed.",
+        )
+        rows.add_argument(
+            "--accept-references",
+            action="store_true",
+            help="Import also references and names that look altered by a spreadsheet program, and references that "
+            "look like that of another animal.",
+        )
+        parser.add_argument(
+            "--changes",
+            type=new_file,
+            metavar="NEWFILE",
+            help="Write every change of a field to this file: CSV, or JSON lines if its name ends in .jsonl.",
         )
         parser.add_argument("--dry-run", action="store_true", help="Show what would change, and save nothing.")
         parser.add_argument("--again", action="store_true", help="Import a file that was imported before.")
@@ -159,6 +172,9 @@ def _options(given: dict[str, Any]) -> Options:
     if given["max_errors"] is not None and given["on_error"] == "abort":
         message = "--max-errors is for --on-error skip: without it every error aborts the import."
         raise ExitError(message, status=Exit.USAGE)
+    if given["changes"] is not None and given["changes"] == given["rejects"]:
+        message = "--changes and --rejects must be two files."
+        raise ExitError(message, status=Exit.USAGE)
     reading = Reading(
         format=given["format"],
         encoding=given["encoding"],
@@ -177,6 +193,8 @@ def _options(given: dict[str, Any]) -> Options:
         skip_errors=given["on_error"] == "skip",
         max_errors=given["max_errors"],
         rejects=given["rejects"],
+        changes=given["changes"],
+        accept_references=given["accept_references"],
         report_missing=given["missing"] == "report",
         dry_run=given["dry_run"],
         again=given["again"],

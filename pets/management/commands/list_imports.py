@@ -8,7 +8,7 @@ from django.core.management.base import CommandParser
 from commands.base import StoreCommand
 from pets.importing.lock import mark_killed
 from pets.importing.report import run_as_json, seconds
-from pets.models import ImportRun
+from pets.models import ENDED_EARLY, ImportRun
 
 LAYOUT = "{:>6}  {:16}  {:16}  {:>11}  {:>11}  {:>11}  {:>9}  {:>8}  {:12}  {}"
 TITLES = ("import", "started (UTC)", "state", "added", "changed", "unchanged", "rejected", "seconds", "who", "file")
@@ -17,7 +17,7 @@ TITLES = ("import", "started (UTC)", "state", "added", "changed", "unchanged", "
 class Command(StoreCommand):
     """Lists imports."""
 
-    help = "List the imports, newest first: when, by whom, which file, how many animals, and what became of it."
+    help = "List the imports, newest first: when, by whom, which file, how many animals, and why it failed."
 
     def add_arguments(self, parser: CommandParser) -> None:
         """Add how many."""
@@ -40,6 +40,8 @@ def _count(text: str) -> int:
 
 def _line(run: ImportRun) -> str:
     counts = (f"{count:,}" for count in (run.created, run.updated, run.unchanged, run.rejected))
-    return LAYOUT.format(
+    reason = f"\n{'':8}{run.outcome}" if run.state in ENDED_EARLY and run.outcome else ""
+    line = LAYOUT.format(
         run.pk, f"{run.started_at:%Y-%m-%d %H:%M}", run.state, *counts, f"{seconds(run):.1f}", run.who, run.file_name
     )
+    return f"{line}{reason}"

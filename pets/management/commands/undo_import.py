@@ -13,7 +13,7 @@ from commands.base import StoreCommand
 from commands.exits import Exit
 from commands.output import to_json
 from pets.importing.progress import Progress
-from pets.importing.undo import Left, Undone, undo_import
+from pets.importing.undo import Left, Undone, undo_import, undoable
 from pets.management.ending import ending
 
 SHOWN = 20
@@ -38,7 +38,7 @@ class Command(StoreCommand):
         """Undo and report; JSON lists all animals that were left, through a file as they may be a million."""
         dry_run = options["dry_run"]
         if not dry_run:
-            self.confirm(f"Undo import {options['run']}?", yes=options["yes"])
+            self._ask(options)
         progress = Progress(sys.stderr, shown=options["verbosity"] > 0)
         with ending(), tempfile.TemporaryFile("w+") as left:
 
@@ -55,6 +55,13 @@ class Command(StoreCommand):
                 self.report(_text(undone, dry_run=dry_run), None)
         if undone.left_count:
             raise SystemExit(Exit.DONE_WITH_REJECTED_ROWS)
+
+    def _ask(self, options: dict[str, Any]) -> None:
+        """Ask with what would be done, which takes as long as planning it."""
+        if self.would_ask(yes=options["yes"]):
+            with ending():
+                question = undoable(options["run"]).sentence
+            self.confirm(f"{question}?", yes=False)
 
 
 def _lines(animals: Iterable[Left]) -> Iterator[str]:
@@ -83,9 +90,11 @@ def _json(undone: Undone, left: IO[str], *, dry_run: bool) -> Iterator[str]:
 
 def _text(undone: Undone, *, dry_run: bool) -> str:
     left = f"{undone.left_count:,} left as {'it is' if undone.left_count == 1 else 'they are'}"
+    run = undone.run
     did = "Dry run of undoing" if dry_run else "Undone,"
     lines = [
-        f"{did} {undone.run}: {undone.deleted:,} animals deleted, {undone.restored:,} given their former values, "
+        f"{did} {run} of {run.file_name} by {run.who}: {undone.deleted:,} animals deleted, "
+        f"{undone.restored:,} given their former values, "
         f"{undone.categories:,} categories deleted, {left}."
     ]
     lines += [f"  animal {left.pet_id}: {left.reason}" for left in undone.left[:SHOWN]]

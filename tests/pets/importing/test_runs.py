@@ -41,7 +41,9 @@ def test_the_record_says_everything(run_import: Import, dogs: Category) -> None:
     assert run.finished_at is not None
     assert run.finished_at >= run.started_at
     assert run.options == {
+        "accept_references": False,
         "again": False,
+        "changes": None,
         "create_categories": False,
         "dry_run": False,
         "force_categories": False,

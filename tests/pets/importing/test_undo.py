@@ -77,7 +77,7 @@ def test_what_was_changed_since_is_left_and_listed(run: ImportRun) -> None:
     nemo.delete()
     text = command("undo_import", str(run.pk), "-v0").out
     assert text.splitlines() == [
-        f"Undone, {run}: 0 animals deleted, 0 given their former values, 0 categories deleted, 3 left as they are.",
+        f"Undone, {run} of animals.csv by {account()}: 0 animals deleted, 0 given their former values, 0 categories deleted, 3 left as they are.",
         f"  animal {rexy.pk}: changed since",
         f"  animal {mia.pk}: changed since",
         f"  animal {nemo.pk or mia.pk + 1}: deleted since",

@@ -1,0 +1,73 @@
+"""Recognises what a spreadsheet program does to text that it takes for a number, a date or a formula.
+
+What Excel, LibreOffice and Google Sheets do to the cells of a CSV file that nobody told them are text
+(docs/importing.md, "Spreadsheets").
+"""
+
+import re
+from decimal import Decimal, InvalidOperation
+
+from pets.spreadsheets import FORMULA_STARTS
+
+NUMBER = re.compile(r"[+-]?[0-9][0-9,.' ]*(?:[Ee][+-]?[0-9]+)? ?%?|[+-]?\.[0-9]+(?:[Ee][+-]?[0-9]+)?")
+PARTS = re.compile(r"[0-9]{1,4} ?[-/. ] ?[0-9]{1,4}(?: ?[-/. ] ?[0-9]{1,4})?")
+"""What may be taken for a date: `1/2`, `10-12`, `3.4`, `2026-1-2`."""
+
+MONTH = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?"
+WITH_MONTH = re.compile(
+    rf"{MONTH}[-/. ]?[0-9]{{1,4}}|[0-9]{{1,2}}[-/. ]?{MONTH}(?:[-/. ]?[0-9]{{2,4}})?", re.IGNORECASE
+)
+DATE = re.compile(r"[0-9]{1,4}([-/.])[0-9]{1,2}\1[0-9]{1,4}(?: [0-9:. APM]+)?")
+SERIAL = re.compile(r"[1-9][0-9]{4}")
+"""The number of a day from 1927 to 2173, which a date becomes when its cell is formatted as text."""
+
+ERROR = re.compile(r"#[A-Z/0!?]+|Err:[0-9]+")
+EXACT_DIGITS = 15
+"""Digits of a number that a spreadsheet keeps."""
+
+
+def looks_altered(before: str, after: str) -> bool:
+    """Return whether a spreadsheet program, and no person, is likely to have replaced `before` by `after`."""
+    return after in {before.strip(), before.removeprefix("'")} or looks_converted(before, after)
+
+
+def looks_converted(before: str, after: str) -> bool:
+    """Like `looks_altered`, but only for what was taken for a number, a date or a formula: blanks can be trimmed."""
+    before, after = before.strip(), after.strip()
+    if before == after:
+        return False
+    if before.startswith(FORMULA_STARTS) and (ERROR.fullmatch(after) or (before[0] == "=" and _number(after))):
+        return True
+    return before.upper() == after in {"TRUE", "FALSE"} or _same_number(before, after) or _became_date(before, after)
+
+
+def _same_number(before: str, after: str) -> bool:
+    """Whether both write one number, in `after` perhaps with fewer digits: `00042` and `42`, `1E5` and `100000`."""
+    one, other = _number(before), _number(after)
+    if one is None or other is None:
+        return False
+    digits = len(other.normalize().as_tuple().digits) if "E" in after.upper() else EXACT_DIGITS
+    return one == other or (digits > 1 and _rounded(one, digits) == other)
+
+
+def _number(text: str) -> Decimal | None:
+    if not NUMBER.fullmatch(text):
+        return None
+    plain = re.sub("[,' ]", "", text).removesuffix("%")
+    try:
+        value = Decimal(plain)
+    except InvalidOperation:
+        return None
+    return value / 100 if text.endswith("%") else value
+
+
+def _rounded(value: Decimal, digits: int) -> Decimal:
+    """Return the number with so many digits; in `Decimal`'s default context a number has at most 28."""
+    return Decimal(f"{value:.{digits - 1}e}") if value.adjusted() < 1_000 else value
+
+
+def _became_date(before: str, after: str) -> bool:
+    """Whether a fraction or a month with a number became a date, or the number of its day."""
+    if not (PARTS.fullmatch(before) or WITH_MONTH.fullmatch(before)):
+        return False
+    return bool(DATE.fullmatch(after) or WITH_MONTH.fullmatch(after) or SERIAL.fullmatch(after))

@@ -1,0 +1,153 @@
+"""What an import changes, field by field: a summary, the first of them, and all of them in a file."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import NamedTuple
+
+from pets.columns import COLUMNS, NAME, REFERENCE, each
+from pets.importing.altered import looks_altered, looks_converted
+from pets.importing.preview import Planned, cells_of, names_of_categories, planned
+from pets.importing.sql import stream
+
+ANIMALS, EXAMPLES = 20, 3
+"""How many animals, and how many changes of a reference, are shown."""
+
+
+class Change(NamedTuple):
+    """What one field of an animal becomes, in words."""
+
+    id: int | None
+    """Of the animal; None for one that a dry run would add."""
+    reference: str | None
+    """By which the catalogue knows the animal; for one that is added, its new one."""
+    line: int
+    field: str
+    """The header of the column."""
+    before: str | None
+    """None if there was no value."""
+    after: str
+
+
+def changes_of(row: Planned, pet_id: int | None) -> Iterator[Change]:
+    """Yield what a row does to each field, in the order of an export; `pet_id` is the animal's, if it has one."""
+    reference = row.cells[REFERENCE.header]
+    known_by = reference.after if reference.before is None else reference.before
+    for header, cell in row.cells.items():
+        if cell.after != (cell.before or ""):
+            yield Change(pet_id, known_by or None, row.line, header, cell.before or None, cell.after)
+
+
+@dataclass
+class Changes:
+    """What an import changes of animals that are there; `first` also has animals that it adds."""
+
+    fields: dict[str, int] = field(default_factory=dict)
+    """How many animals get another value, by the header of the column; none is left out."""
+    new_references: int = 0
+    """Of those with another reference: how many had none before."""
+    references: list[Change] = field(default_factory=list)
+    """The first `EXAMPLES` changes of references."""
+    altered_count: int = 0
+    altered: list[Change] = field(default_factory=list)
+    """How many references and names look like the work of a spreadsheet program, and the first `EXAMPLES` of them."""
+    first: list[Planned] = field(default_factory=list)
+    """The first `ANIMALS` that are changed or added, if they were asked for."""
+    path: str = ""
+    """The file with all changes."""
+
+    @property
+    def changed_references(self) -> int:
+        """How many animals get another reference in place of theirs."""
+        return self.fields.get(REFERENCE.header, 0) - self.new_references
+
+
+FIELDS = f"SELECT {each('count(CASE WHEN new_{c} THEN 1 END)')} FROM import_known"
+
+TEXTS = """
+    SELECT r.line, p.id, p.external_reference, p.{c}, r.{c}
+    FROM import_known k JOIN import_rows r ON r.line = k.line JOIN pets_pet p ON p.id = k.id
+    WHERE k.new_{c} {condition} ORDER BY r.line
+"""
+# All but a few names can never be taken for a number, a date or a formula.
+CONVERTIBLE = f"""
+    AND (length(p.name) <= 8 OR substr(p.name, 1, 1) IN ({", ".join(f"'{start}'" for start in "0123456789+-.=@")}))
+"""
+
+
+def look(*, first: bool) -> Changes:
+    """Return what the staged rows would change; call it before they are written. `first`: with the first animals."""
+    counts = dict(zip([column.header for column in COLUMNS], next(stream(FIELDS)), strict=True))
+    changes = Changes(fields=counts, first=list(islice(planned(ANIMALS), ANIMALS)) if first else [])
+    if counts[REFERENCE.header]:
+        _look_at_references(changes)
+    if counts[NAME.header]:
+        names = _texts(NAME.name, CONVERTIBLE)
+        _note_altered(changes, (name for name in names if looks_converted(name.before or "", name.after)))
+    return changes
+
+
+def _look_at_references(changes: Changes) -> None:
+    def all_of_them() -> Iterator[Change]:
+        for change in _texts(REFERENCE.name):
+            changes.new_references += change.before is None
+            if len(changes.references) < EXAMPLES:
+                changes.references.append(change)
+            yield change
+
+    _note_altered(changes, (each for each in all_of_them() if each.before and looks_altered(each.before, each.after)))
+
+
+def _note_altered(changes: Changes, altered: Iterator[Change]) -> None:
+    for change in altered:
+        changes.altered_count += 1
+        if len(changes.altered) < EXAMPLES:
+            changes.altered.append(change)
+
+
+def _texts(column: str, condition: str = "") -> Iterator[Change]:
+    for line, pet_id, reference, before, after in stream(TEXTS.format(c=column, condition=condition)):
+        yield Change(pet_id, reference, line, column, before, after)
+
+
+OF_IMPORT = """
+    FROM pets_petchange h LEFT JOIN pets_petchange b ON h.history_type = '~' AND b.history_id =
+        (SELECT max(o.history_id) FROM pets_petchange o WHERE o.id = h.id AND o.history_id < h.history_id)
+    WHERE h.import_run_id = %s
+"""
+RECORDED = f"SELECT h.import_line, h.id, h.history_type = '+', {each('b.{c}, h.{c}')} {OF_IMPORT}"
+DIFFERENT = "b.history_id IS NOT NULL AND COALESCE(CAST(h.{c} AS text), '') <> COALESCE(CAST(b.{c} AS text), '')"
+RECORDED_FIELDS = f"SELECT {each(f'count(CASE WHEN {DIFFERENT} THEN 1 END)')} {OF_IMPORT}"
+RECORDED_REFERENCES = f"""
+    SELECT h.import_line, h.id, b.external_reference, h.external_reference {OF_IMPORT}
+    AND {DIFFERENT.format(c=REFERENCE.name)}
+"""
+
+
+def recorded_changes(number: int) -> Changes:
+    """Return what the import of this number changed, as the history has it."""
+    counts = dict(zip([column.header for column in COLUMNS], next(stream(RECORDED_FIELDS, [number])), strict=True))
+    new = next(stream(f"SELECT count(*) FROM ({RECORDED_REFERENCES} AND b.external_reference IS NULL) n", [number]))[0]
+    first = stream(f"{RECORDED_REFERENCES} ORDER BY h.import_line LIMIT {EXAMPLES}", [number])
+    references = [Change(pet_id, old, line, REFERENCE.header, old, now) for line, pet_id, old, now in first]
+    return Changes(counts, new, references, first=list(_recorded(number, ANIMALS)))
+
+
+def _recorded(number: int, most: int | None = None) -> Iterator[Planned]:
+    categories = names_of_categories()
+    limit = "" if most is None else f"LIMIT {most}"
+    for line, pet_id, is_new, *values in stream(f"{RECORDED} ORDER BY h.import_line {limit}", [number]):
+        yield Planned(line, pet_id, by_id=False, cells=cells_of(values, categories, is_new=bool(is_new)))
+
+
+def staged(id_before: int | None) -> Iterator[Change]:
+    """Yield what the staged rows change, by line; the animal that line n adds gets the id `id_before` + n, if given."""
+    for row in planned():
+        new = None if id_before is None else id_before + row.line
+        yield from changes_of(row, new if row.pet_id is None else row.pet_id)
+
+
+def done_by(number: int) -> Iterator[Change]:
+    """Yield what the import of this number changed, by line."""
+    for row in _recorded(number):
+        yield from changes_of(row, row.pet_id)

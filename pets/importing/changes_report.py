@@ -1,0 +1,84 @@
+"""What an import changes, in words and as JSON."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from pets.columns import COLUMNS
+from pets.importing.changes import Change, Changes, changes_of
+from pets.importing.errors import printable, quoted
+from pets.importing.preview import Planned
+
+ALTERED = (
+    "{count} by a spreadsheet program: {examples}. Take the values from the file as it was before. "
+    "To import these as they are: --accept-references"
+)
+
+
+def altered(changes: Changes) -> str:
+    """Return why a file is rejected whose references or names look like the work of a spreadsheet."""
+    return ALTERED.format(count=altered_count(changes), examples=examples(changes.altered))
+
+
+def altered_count(changes: Changes) -> str:
+    """Return how many values look altered, as the beginning of a sentence."""
+    count = changes.altered_count
+    what = "reference or name looks" if count == 1 else "references or names look"
+    return f"{count:,} {what} altered"
+
+
+def examples(changes: Iterable[Change]) -> str:
+    """Return changes of one field in one line."""
+    return ", ".join(f"{_quoted(change.before)} → {_quoted(change.after)} (animal {change.id})" for change in changes)
+
+
+def _quoted(value: str | None) -> str:
+    return "none" if value is None else quoted(value)
+
+
+def summary(changes: Changes, *, would: bool) -> list[str]:
+    """Return the lines about the fields that change, and about references by themselves."""
+    fields = [f"{header}: {count:,} changed" for header, count in changes.fields.items() if count]
+    lines = [f"Fields: {', '.join(fields)}."] if fields else []
+    if count := changes.fields.get("external_reference", 0):
+        parts = [(changes.changed_references, "changed"), (changes.new_references, "new")]
+        counts = ", ".join(f"{number:,} {word}" for number, word in parts if number)
+        more = ", …" if count > len(changes.references) else ""
+        lines.append(f"References: {counts}: {examples(changes.references)}{more}.")
+    if changes.altered_count and would:
+        lines.append(f"Warning: {altered_count(changes)} by a spreadsheet program: {examples(changes.altered)}.")
+        lines.append("The import will stop there. To import these as they are: --accept-references")
+    return lines
+
+
+def animals(changes: Changes, total: int, place: str) -> list[str]:
+    """Return a line for each of the first animals, and how many there are more."""
+    lines = [animal(row, place) for row in changes.first]
+    if total > len(lines):
+        lines.append(f"  … and {total - len(lines):,} more; --changes PATH writes all of them.")
+    return lines
+
+
+def animal(row: Planned, place: str) -> str:
+    """Return what a row does, in one line."""
+    changes = list(changes_of(row, row.pet_id))
+    reference = next((f" ({printable(change.reference)})" for change in changes if change.reference), "")
+    if row.pet_id is None:
+        values = ", ".join(f"{change.field} {quoted(change.after)}" for change in changes)
+        return f"  {place} {row.line:,}, new animal: {values}"
+    values = ", ".join(f"{change.field} {_quoted(change.before)} → {quoted(change.after)}" for change in changes)
+    return f"  {place} {row.line:,}, animal {row.pet_id}{reference}: {values}"
+
+
+def changes_as_json(changes: Changes) -> dict[str, Any]:
+    """Return all of it for a machine; `first` has a dry run only."""
+    return {
+        "fields": {column.header: changes.fields[column.header] for column in COLUMNS},
+        "references": {
+            "changed": changes.changed_references,
+            "new": changes.new_references,
+            "first": [change._asdict() for change in changes.references],
+        },
+        "altered": {"count": changes.altered_count, "first": [change._asdict() for change in changes.altered]},
+        "first": [change._asdict() for row in changes.first for change in changes_of(row, row.pet_id)],
+        "path": changes.path or None,
+    }

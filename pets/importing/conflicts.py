@@ -1,0 +1,51 @@
+"""Rows that do not go with the catalogue, or with earlier rows of the file: what is wrong, in words."""
+
+from pets.columns import CATEGORY, CATEGORY_ID, COLUMNS, ID, REFERENCE, Checked
+from pets.importing.checking import Categories, Check
+from pets.importing.errors import RowError, quoted
+from pets.importing.readers.rows import Cells
+from pets.importing.staging import Kind
+from pets.models import Pet
+
+MESSAGES = {
+    Kind.UNKNOWN_ID: "is not the ID of an animal. Leave it blank to add one.",
+    Kind.SAME_ANIMAL: "is the same animal as {place} {other:,}. An animal can be in a file only once.",
+    Kind.SAME_REFERENCE: "is the same animal as {place} {other:,}. An animal can be in a file only once.",
+    Kind.TAKEN_REFERENCE: "belongs to animal {other}.",
+    Kind.NEAR_REFERENCE: "looks like {theirs} of animal {other}.",
+}
+
+
+class Conflicts:
+    """Says what is wrong with staged rows."""
+
+    def __init__(self, check: Check, categories: Categories, *, place: str, names_categories: bool) -> None:
+        """`place`: what lines are called; `names_categories`: the file has the column `category`."""
+        self._check = check
+        self._categories = categories
+        self._place = place
+        self._names_categories = names_categories
+
+    def errors(self, row: Checked, kind: Kind, other: int) -> list[RowError]:
+        """Return what is wrong with a row; `other` is the line or the animal that `staging.take_out_wrong` yields."""
+        if kind is Kind.INCOMPLETE:
+            there = {column.header for column in COLUMNS if getattr(row, column.name) is not None}
+            return self._check.missing(row.line, there)
+        by_id = kind is Kind.UNKNOWN_ID or (kind is Kind.SAME_ANIMAL and row.id is not None)
+        field, value = (ID, row.id) if by_id else (REFERENCE.header, row.external_reference)
+        theirs = _reference_of(other) if kind is Kind.NEAR_REFERENCE else ""
+        message = MESSAGES[kind].format(place=self._place, other=other, theirs=theirs)
+        return [RowError(row.line, field, message, value=value)]
+
+    def cells(self, row: Checked) -> Cells:
+        """Return a staged row as the file had it."""
+        cells: Cells = {ID: row.id} | {column.header: getattr(row, column.name) for column in COLUMNS}
+        if row.category_id is not None and (self._names_categories or row.category_id < 0):
+            cells[CATEGORY.header] = self._categories.name(row.category_id)
+        else:
+            cells[CATEGORY_ID] = cells.pop(CATEGORY.header)
+        return {header: value for header, value in cells.items() if value is not None}
+
+
+def _reference_of(pet_id: int) -> str:
+    return quoted(Pet.objects.values_list("external_reference", flat=True).get(pk=pet_id) or "")

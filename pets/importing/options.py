@@ -1,0 +1,81 @@
+"""What the caller of an import decides, who that is, and what became of the import."""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pets.importing import staging
+from pets.importing.changes import Changes
+from pets.importing.errors import RowError
+from pets.importing.preview import Planned, Watch
+from pets.importing.readers.rows import Reading
+from pets.importing.rejects import Rejected
+from pets.models import ImportRun
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """What the caller decides."""
+
+    reading: Reading = field(default_factory=Reading)
+    create_categories: bool = False
+    force_categories: bool = False
+    """Also those whose names look like typos of others."""
+    ignore_ids: bool = False
+    """The column `id` says nothing: the file is from another catalogue."""
+    keep_blanks: bool = True
+    """A blank cell leaves the animal as it is; else it is cleared."""
+    skip_errors: bool = False
+    max_errors: int | None = None
+    rejects: Path | None = None
+    changes: Path | None = None
+    """Write every change of a field to this file."""
+    accept_references: bool = False
+    """Also references and names that look like the work of a spreadsheet, or like another animal's reference."""
+    dry_run: bool = False
+    report_missing: bool = False
+    """List the animals of the catalogue that are not in the file."""
+    again: bool = False
+    """The same file may be imported a second time."""
+    most_rows: int | None = None
+    """A file with more is rejected."""
+
+    def as_json(self) -> dict[str, Any]:
+        """Return them as the record keeps them."""
+        paths = {"rejects": self.rejects, "changes": self.changes}
+        return asdict(self) | {name: str(path) if path else None for name, path in paths.items()}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sender:
+    """Who imports or undoes; `watch` sees first what an import of at most `Options.most_rows` will write.
+
+    `record` is the one that an earlier preview of the same file made: it goes on in it.
+    """
+
+    who: str
+    watch: Watch | None = None
+    record: ImportRun | None = None
+
+
+@dataclass
+class Outcome:
+    """What became of an import; `rejection` says why nothing was written, and is None if it is done."""
+
+    run: ImportRun
+    errors: list[RowError]
+    """The first of them: 100, or `Options.most_rows` if that is given. A file of rejects holds all."""
+    place: str
+    """What their lines count: "line", or "animal" in a JSON array."""
+    rejection: str | None = None
+    new_categories: Sequence[str] = ()
+    """The names of the categories that it created, or would create."""
+    missing: staging.Missing | None = None
+    """What the catalogue has and the file lacks, if `Options.report_missing`."""
+    changes: Changes | None = None
+    """What it changed, or would change; None if that was not found out."""
+    planned: Sequence[Planned] = ()
+    """What it wrote, or would write, row by row, if `Options.most_rows` keeps them few."""
+    rejected: Sequence[Rejected] = ()
+    """The rows with these errors."""

@@ -1,0 +1,126 @@
+"""`manage.py show_import`: all that is known about one import."""
+
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from commands.base import StoreCommand
+from commands.exits import ExitError
+from pets.importing.changes import Changes, done_by, recorded_changes
+from pets.importing.changes_file import ChangesFile
+from pets.importing.changes_report import animals, changes_as_json, summary
+from pets.importing.errors import ImportRejectedError
+from pets.importing.lock import mark_killed
+from pets.importing.new_file import absolute
+from pets.importing.options import Options
+from pets.importing.report import counts, run_as_json, seconds
+from pets.importing.undo import Undoable, undoable
+from pets.management.arguments import new_file
+from pets.models import IMPORTED, STANDING, ImportRun
+
+OPTIONS = {
+    "keep_blanks": "--blank clear",
+    "skip_errors": "--on-error skip",
+    "force_categories": "--create-categories=force",
+    "report_missing": "--missing report",
+    "ignore_unknown": "--ignore-unknown-columns",
+}
+"""Options whose names in the record differ from those of the command."""
+
+
+class Command(StoreCommand):
+    """Shows one import."""
+
+    help = (
+        "Show an import: who, when, the file, its options, what it did and why it ended, what it changed, and what of "
+        "that can be undone."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        """Add which one, and where all changes go."""
+        parser.add_argument("run", type=int, metavar="RUN", help="The number of the import, as list_imports shows it.")
+        parser.add_argument(
+            "--changes",
+            type=new_file,
+            metavar="NEWFILE",
+            help="Write every change of a field to this file: CSV, or JSON lines if its name ends in .jsonl.",
+        )
+
+    def handle(self, **options: Any) -> None:
+        """Show it; one that is recorded as running and is not is recorded as killed first."""
+        mark_killed()
+        run = ImportRun.objects.filter(pk=options["run"]).first()
+        if run is None:
+            message = f"There is no import {options['run']}. list_imports shows them."
+            raise ExitError(message)
+        try:
+            changes = recorded_changes(run.pk) if run.state in IMPORTED else None
+            undo = undoable(run.pk) if run.state in STANDING else None
+            if options["changes"] is not None:
+                changes = _write(run, changes, options["changes"])
+        except ImportRejectedError as error:
+            raise ExitError(str(error)) from None
+        self.show("\n".join(_lines(run, changes, undo)), _json(run, changes, undo))
+
+
+def _write(run: ImportRun, changes: Changes | None, path: Path) -> Changes:
+    if changes is None:
+        message = f"Import {run.pk} changed nothing ({run.state}). There is nothing to write."
+        raise ImportRejectedError(message)
+    file = ChangesFile(absolute(path), formula_safe=run.options.get("reading", {}).get("formula_safe", False))
+    try:
+        file.write(done_by(run.pk))
+        file.publish()
+        file.kept = True
+    finally:
+        file.close()
+    changes.path = str(file.path)
+    return changes
+
+
+def _lines(run: ImportRun, changes: Changes | None, undo: Undoable | None) -> list[str]:
+    facts = [
+        ("Started", f"{run.started_at:%Y-%m-%d %H:%M} UTC by {run.who}, took {seconds(run):.1f} s"),
+        ("File", f"{run.file_name}, SHA-256 {run.sha256}"),
+        ("Options", _options(run)),
+        ("Rows", f"{run.rows:,}: {counts(run)}"),
+        ("Reason", run.outcome),
+        ("Rejects", run.rejects),
+        ("Undone", f"{run.undone_at:%Y-%m-%d %H:%M} UTC" if run.undone_at else ""),
+    ]
+    lines = [f"Import {run.pk}: {run.state}", *(f"{name + ':':9} {value}" for name, value in facts if value)]
+    if changes is not None:
+        lines += summary(changes, would=False)
+        lines += animals(changes, run.created + run.updated, "line")
+        lines += [f"All changes are in {changes.path}."] if changes.path else []
+    return [*lines, _undo(run, undo)]
+
+
+def _options(run: ImportRun) -> str:
+    """Return the options that differ from what they are by themselves, as the command has them."""
+    usual = Options().as_json()
+    given = usual | run.options
+    given, usual = given | given["reading"], usual | usual["reading"]
+    chosen = {name: value for name, value in given.items() if name != "reading" and value != usual.get(name)}
+    return " ".join(OPTIONS.get(name, _option(name, value)) for name, value in chosen.items())
+
+
+def _option(name: str, value: Any) -> str:
+    option = f"--{name.replace('_', '-')}"
+    return option if value is True else f"{option} {value}"
+
+
+def _undo(run: ImportRun, undo: Undoable | None) -> str:
+    if undo is None:
+        return "Nothing can be undone: it wrote nothing." if run.state not in IMPORTED else "It is undone."
+    if undo.is_possible:
+        return f"{undo.sentence}.\nTo undo it: manage.py undo_import {run.pk}"
+    return f"{undo.sentence}. There is nothing to undo." if not undo.left else f"{undo.sentence}."
+
+
+def _json(run: ImportRun, changes: Changes | None, undo: Undoable | None) -> dict[str, Any]:
+    return run_as_json(run) | {
+        "changes": None if changes is None else changes_as_json(changes),
+        "undo": None if undo is None else {"deleted": undo.deleted, "restored": undo.restored, "left": undo.left},
+    }

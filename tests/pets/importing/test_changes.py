@@ -1,0 +1,283 @@
+"""What a person sees of the changes of an import: before it happens, in a file, and afterwards."""
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+
+from categories.models import Category
+from history.accounts import account
+from pets.models import ImportRun, Pet
+from tests.factories import PetFactory
+from tests.pets.importing.conftest import Import, catalogue, command, history
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+HEADER = "id,external_reference,name,category,status\n"
+
+
+@pytest.fixture
+def rex(dogs: Category) -> Pet:
+    return PetFactory(name="Rex", category=dogs, external_reference="A-1")
+
+
+@pytest.fixture
+def tom(dogs: Category) -> Pet:
+    return PetFactory(name="Tom", category=dogs)
+
+
+def content(rex: Pet, tom: Pet) -> str:
+    return f"{HEADER}{rex.pk},A-9,Rexy,Cats,sold\n{tom.pk},B-1,Tom,Dogs,\n,C-1,Mia,Cats,\n"
+
+
+def changes(rex: Pet, tom: Pet, mia: int | None) -> list[tuple[int | None, str, int, str, str | None, str]]:
+    return [
+        (rex.pk, "A-1", 2, "external_reference", "A-1", "A-9"),
+        (rex.pk, "A-1", 2, "name", "Rex", "Rexy"),
+        (rex.pk, "A-1", 2, "category", "Dogs", "Cats"),
+        (rex.pk, "A-1", 2, "status", "available", "sold"),
+        (tom.pk, None, 3, "external_reference", None, "B-1"),  # type: ignore[list-item]
+        (mia, "C-1", 4, "external_reference", None, "C-1"),
+        (mia, "C-1", 4, "name", None, "Mia"),
+        (mia, "C-1", 4, "category", None, "Cats"),
+        (mia, "C-1", 4, "status", None, "available"),
+    ]
+
+
+def rows_of(path: Path) -> list[tuple[int | None, str | None, int, str, str | None, str]]:
+    """Return what a file of changes has."""
+    if path.suffix == ".jsonl":
+        return [tuple(json.loads(line).values()) for line in path.read_text().splitlines()]
+    header, *rows = csv.reader(path.read_text("utf-8-sig").splitlines())
+    assert header == ["id", "reference", "line", "field", "before", "after"]
+    return [(int(r[0]) if r[0] else None, r[1] or None, int(r[2]), r[3], r[4] or None, r[5]) for r in rows]
+
+
+def test_a_dry_run_shows_what_would_change(run_import: Import, rex: Pet, tom: Pet) -> None:
+    before = catalogue(), history()
+    result = run_import(content(rex, tom), "--dry-run", "--create-categories")
+    assert result.out.splitlines()[1:] == [
+        "Matched 2 by id and 0 by external_reference.",
+        "Fields: external_reference: 2 changed, name: 1 changed, category: 1 changed, status: 1 changed.",
+        f'References: 1 changed, 1 new: "A-1" → "A-9" (animal {rex.pk}), none → "B-1" (animal {tom.pk}).',
+        f'  line 2, animal {rex.pk} (A-1): external_reference "A-1" → "A-9", name "Rex" → "Rexy", '
+        'category "Dogs" → "Cats", status "available" → "sold"',
+        f'  line 3, animal {tom.pk}: external_reference none → "B-1"',
+        '  line 4, new animal: external_reference "C-1", name "Mia", category "Cats", status "available"',
+        'New categories: "Cats".',
+        "Dry run: nothing was saved.",
+    ]
+    assert (catalogue(), history()) == before
+
+
+def test_only_the_first_animals_are_shown(run_import: Import, dogs: Category) -> None:
+    names = "".join(f"Animal {number},Dogs\n" for number in range(25))
+    lines = run_import(f"name,category\n{names}", "--dry-run").out.splitlines()
+    assert [lines[1], lines[20], lines[21]] == [
+        '  line 2, new animal: name "Animal 0", category "Dogs", status "available"',
+        '  line 21, new animal: name "Animal 19", category "Dogs", status "available"',
+        "  … and 5 more; --changes PATH writes all of them.",
+    ]
+
+
+def test_a_machine_is_told_the_same(run_import: Import, rex: Pet, tom: Pet, tmp_path: Path) -> None:
+    path = tmp_path / "changes.csv"
+    told = run_import(content(rex, tom), "--dry-run", "--create-categories", "--json", "--changes", str(path)).json[
+        "changes"
+    ]
+    names = ("id", "reference", "line", "field", "before", "after")
+    all_of_them = [dict(zip(names, change, strict=True)) for change in changes(rex, tom, None)]
+    assert told == {
+        "fields": {"external_reference": 2, "name": 1, "category": 1, "status": 1},
+        "references": {"changed": 1, "new": 1, "first": [all_of_them[0], all_of_them[4]]},
+        "altered": {"count": 0, "first": []},
+        "first": all_of_them,
+        "path": str(path),
+    }
+
+
+@pytest.mark.parametrize("name", ["changes.csv", "changes.jsonl"])
+def test_all_changes_are_in_one_file_before_during_and_after(
+    run_import: Import, rex: Pet, tom: Pet, tmp_path: Path, name: str
+) -> None:
+    before, during, after = (tmp_path / f"{when}-{name}" for when in ("before", "during", "after"))
+    run_import(content(rex, tom), "--create-categories", "--dry-run", "--changes", str(before))
+    assert rows_of(before) == changes(rex, tom, None)
+    run_import(content(rex, tom), "--create-categories", "--changes", str(during))
+    mia = Pet.objects.get(name="Mia").pk
+    assert rows_of(during) == changes(rex, tom, mia)
+    run = ImportRun.objects.latest("pk")
+    shown = command("show_import", str(run.pk), "--json", "--changes", str(after)).json
+    assert (after.read_bytes(), shown["changes"]["path"]) == (during.read_bytes(), str(after))
+    assert shown["changes"]["fields"] == {"external_reference": 2, "name": 1, "category": 1, "status": 1}
+
+
+def test_what_is_not_imported_leaves_no_file_of_changes(run_import: Import, rex: Pet, tmp_path: Path) -> None:
+    path = tmp_path / "changes.csv"
+    assert run_import(f"{HEADER}{rex.pk},,,Fish,\n", "--changes", str(path)).status == 3
+    assert not path.exists()
+    path.write_text("mine")
+    refused = run_import(f"{HEADER}{rex.pk},,Rexy,,\n", "--changes", str(path))
+    assert (refused.status, refused.error) == (3, f"{path} exists already. Choose another name.")
+    assert (path.read_text(), Pet.objects.get().name) == ("mine", "Rex")
+
+
+def test_a_formula_is_guarded_in_the_file(run_import: Import, rex: Pet, tmp_path: Path) -> None:
+    run_import(f"{HEADER}{rex.pk},,'=1+1,,\n", "--formula-safe", "--changes", str(tmp_path / "c.csv"))
+    assert rows_of(tmp_path / "c.csv") == [(rex.pk, "A-1", 2, "name", "Rex", "'=1+1")]
+
+
+ALTERED = [
+    ("00042", "42"),
+    ("1E5", "100000"),
+    ("1E5", "1.00E+05"),
+    ("1.50", "1.5"),
+    ("1234567890123456", "1.23457E+15"),
+    ("1234567890123456", "1234567890123460"),
+    (" A-7", "A-7"),
+    ("A-7\u00a0", "A-7"),
+    ("1/2", "01/02/2026"),
+    ("1/2", "2026-02-01"),
+    ("1/2", "02-Jan"),
+    ("MAR1", "1-Mar"),
+    ("1/2", "46054"),
+    ("true", "TRUE"),
+    ("=A1", "#NAME?"),
+    ("'42", "42"),
+    ("50%", "0.5"),
+]
+EDITED = [
+    ("00042", "43"),
+    ("A-1", "A-2"),
+    ("1/2", "3/4"),
+    ("Rex", "rex"),
+    ("1E5", "1E6"),
+    ("2026-01-02", "X"),
+    ("7", "A7"),
+]
+
+
+@pytest.mark.parametrize(("before", "after"), ALTERED)
+def test_a_reference_that_a_spreadsheet_altered_stops_the_import(
+    run_import: Import, dogs: Category, before: str, after: str
+) -> None:
+    pet = PetFactory(name="Rex", category=dogs, external_reference=before)
+    file = f"{HEADER}{pet.pk},{after},Rex,Dogs,available\n"
+    example = f'"{before}" → "{after}" (animal {pet.pk})'.replace("\u00a0", "\ufffd")
+    run = run_import(file)
+    assert (run.status, Pet.objects.get().external_reference) == (3, before)
+    assert run.error == (
+        f"1 reference or name looks altered by a spreadsheet program: {example}. Take the values from the file as it "
+        f"was before. To import these as they are: --accept-references Nothing changed. ({ImportRun.objects.latest('pk')})"
+    )
+    warned = run_import(file, "--dry-run")
+    assert (
+        warned.status,
+        f"Warning: 1 reference or name looks altered by a spreadsheet program: {example}." in warned.out,
+    ) == (
+        0,
+        True,
+    )
+    assert run_import(file, "--accept-references").status == 0
+    assert Pet.objects.get().external_reference == after
+
+
+@pytest.mark.parametrize(("before", "after"), EDITED)
+def test_a_reference_that_someone_edited_is_imported(
+    run_import: Import, dogs: Category, before: str, after: str
+) -> None:
+    pet = PetFactory(name="Rex", category=dogs, external_reference=before)
+    assert run_import(f"{HEADER}{pet.pk},{after},Rex,Dogs,available\n").status == 0
+    assert Pet.objects.get().external_reference == after
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "status"),
+    [("1/2", "01/02/2026", 3), ("SEPT 2", "2-Sep", 3), ("007", "7", 3), ("Rex ", "Rex", 0), ("Rex 1/2", "Rex", 0)],
+)
+def test_a_name_that_became_a_date_stops_the_import(
+    run_import: Import, dogs: Category, before: str, after: str, status: int
+) -> None:
+    PetFactory(name=before, category=dogs, external_reference="A-1")
+    file = f"external_reference,name,category\nA-1,{after},Dogs\n"
+    assert run_import(file).status == status
+    assert run_import(file, "--accept-references").status == 0
+
+
+def test_three_examples_are_shown_of_many(run_import: Import, dogs: Category) -> None:
+    pets = [PetFactory(name="Rex", category=dogs, external_reference=f"00{number}") for number in range(1, 6)]
+    rows = "".join(f"{pet.pk},{int(pet.external_reference or 0)},Rex,Dogs,\n" for pet in pets)
+    told = run_import(HEADER + rows, "--dry-run", "--json").json["changes"]["altered"]
+    assert (told["count"], [change["before"] for change in told["first"]]) == (5, ["001", "002", "003"])
+    error = run_import(HEADER + rows).error
+    assert error.startswith(
+        f'5 references or names look altered by a spreadsheet program: "001" → "1" (animal {pets[0].pk}), '
+    )
+
+
+NEAR = [
+    ("R1", "R1 "),
+    ("R1", " R1"),
+    ("R1", "R1\u00a0"),
+    ("R1", "\ufeffR1"),
+    ("Zo\u00eb", "Zoe\u0308"),
+    ("Zoe\u0308", "Zo\u00eb"),
+    ("R1 ", "R1"),
+    ("R1 ", "R1\u00a0"),
+]
+
+
+@pytest.mark.parametrize(("theirs", "given"), NEAR)
+def test_a_near_miss_of_a_reference_is_an_error(run_import: Import, dogs: Category, theirs: str, given: str) -> None:
+    pet = PetFactory(name="Rex", category=dogs, external_reference=theirs)
+    file = f'external_reference,name,category\n"{given}",Max,Dogs\nQ,Pip,Dogs\n'
+    told = run_import(file, "--json").json
+    shown = theirs.replace("\u00a0", "\ufffd")
+    assert [(error["line"], error["message"]) for error in told["errors"]] == [
+        (2, f'external_reference looks like "{shown}" of animal {pet.pk}.')
+    ]
+    assert run_import(file, "--accept-references").status == 0
+    assert [row[3] for row in catalogue()] == [theirs, given, "Q"]
+
+
+def test_a_near_miss_is_found_beside_an_id_too_but_not_of_itself(run_import: Import, rex: Pet, tom: Pet) -> None:
+    assert run_import(f'{HEADER}{tom.pk},"A-1 ",,,\n').status == 3
+    assert run_import(f'{HEADER}{rex.pk},"A-1 ",,,\n').status == 0
+    assert Pet.objects.get(pk=rex.pk).external_reference == "A-1 "
+
+
+def test_one_import_is_shown(run_import: Import, rex: Pet, tom: Pet) -> None:
+    run_import(content(rex, tom), "--create-categories", name="stock.csv")
+    run = ImportRun.objects.get()
+    mia = Pet.objects.get(name="Mia")
+    mia.status = "sold"
+    mia.save()
+    lines = command("show_import", str(run.pk)).out.splitlines()
+    assert [lines[0], *lines[2:5]] == [
+        f"Import {run.pk}: done",
+        f"File:     stock.csv, SHA-256 {run.sha256}",
+        "Options:  --create-categories",
+        "Rows:     3: 1 added, 2 changed, 0 unchanged, 0 rejected",
+    ]
+    assert lines[5:7] == [
+        "Fields: external_reference: 2 changed, name: 1 changed, category: 1 changed, status: 1 changed.",
+        f'References: 1 changed, 1 new: "A-1" → "A-9" (animal {rex.pk}), none → "B-1" (animal {tom.pk}).',
+    ]
+    assert lines[-2:] == [
+        f"Undo {run} of stock.csv by {account()}: 0 animals removed, 2 set back, 1 left because it was changed since.",
+        f"To undo it: manage.py undo_import {run.pk}",
+    ]
+    told = command("show_import", str(run.pk), "--json").json
+    assert told["undo"] == {"deleted": 0, "restored": 2, "left": {"changed since": 1}}
+
+
+def test_a_failed_import_is_shown_with_its_reason(run_import: Import, dogs: Category) -> None:
+    run_import("name,category\nRex,Cats\n", name="bad.csv")
+    run = ImportRun.objects.get()
+    lines = command("show_import", str(run.pk)).out.splitlines()
+    assert lines[0] == f"Import {run.pk}: rejected"
+    assert lines[-2:] == ["Reason:   1 of 1 rows have errors.", "Nothing can be undone: it wrote nothing."]
+    assert command("list_imports").out.splitlines()[-1] == "        1 of 1 rows have errors."
+    missing = command("show_import", "999999")
+    assert (missing.status, missing.error) == (3, "There is no import 999999. list_imports shows them.")

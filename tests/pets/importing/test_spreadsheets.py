@@ -1,0 +1,62 @@
+"""What a spreadsheet program makes of an export that is opened and saved, and what an import says of it."""
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from categories.models import Category
+from pets.models import Pet
+from tests.factories import PetFactory
+from tests.pets.importing.conftest import catalogue, command, counts
+
+pytestmark = [
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.skipif(shutil.which("soffice") is None, reason="LibreOffice Calc is not installed"),
+    pytest.mark.slow,
+]
+SECONDS = 120
+CSV = "csv:Text - txt - csv (StarCalc):44,34,76,1,,0,false,true,false"
+"""Commas, double quotes, UTF-8, every cell as it is shown: what the dialogue proposes."""
+
+REFERENCES = ["00042", "1E5", "1.50", "1234567890123456", "1/2", "MAR1", "+7", "A-1", "2026-11-21", "'42", "Zoe\u0308"]
+REFERENCES += ["\u00a0R1", "1,000", "TRUE", "50%", "=1+1"]
+
+
+@pytest.fixture
+def animals(dogs: Category) -> list[Pet]:
+    return [PetFactory(name=f" {text} ", category=dogs, external_reference=text) for text in REFERENCES]
+
+
+def opened_and_saved(file: Path, form: str) -> Path:
+    """Return what LibreOffice saves of a file that it opens."""
+    folder = file.parent / "saved"
+    profile = f"-env:UserInstallation=file://{file.parent}/profile"
+    arguments = ["--headless", "--infilter=CSV:44,34,76,1"] if file.suffix == ".csv" else ["--headless"]
+    subprocess.run(
+        ["soffice", profile, *arguments, "--convert-to", form, "--outdir", str(folder), str(file)],
+        check=True,
+        capture_output=True,
+        timeout=SECONDS,
+    )
+    return folder / file.name
+
+
+def test_a_workbook_comes_back_as_it_was(tmp_path: Path, animals: list[Pet]) -> None:
+    before = catalogue()
+    command("export_pets", str(tmp_path / "a.xlsx"), "-v0")
+    result = command("import_pets", str(opened_and_saved(tmp_path / "a.xlsx", "xlsx")), "-v0")
+    assert (result.status, counts()) == (0, ("done", len(REFERENCES), 0, 0, len(REFERENCES), 0))
+    assert catalogue() == before
+
+
+def test_a_csv_file_does_not_and_the_import_stops(tmp_path: Path, animals: list[Pet]) -> None:
+    before = catalogue()
+    command("export_pets", str(tmp_path / "a.csv"), "-v0")
+    saved = opened_and_saved(tmp_path / "a.csv", CSV)
+    result = command("import_pets", str(saved), "-v0")
+    assert (result.status, catalogue()) == (3, before)
+    assert '"00042" → "42"' in result.error
+    told = command("import_pets", str(saved), "-v0", "--json", "--dry-run").json["changes"]
+    assert told["altered"]["count"] == told["fields"]["external_reference"]
