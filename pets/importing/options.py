@@ -36,6 +36,8 @@ class Options:
     dry_run: bool = False
     report_missing: bool = False
     """List the animals of the catalogue that are not in the file."""
+    allow_empty: bool = False
+    """A file without a row is imported; else it is rejected, as it is likely cut short."""
     again: bool = False
     """The same file may be imported a second time."""
     most_rows: int | None = None

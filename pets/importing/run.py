@@ -37,6 +37,8 @@ UNKNOWN = (
     "The database was lost while {run} was being saved, so it is not known whether it was. When the database responds "
     "again, list_imports shows what became of it."
 )
+NO_ROWS_HERE = "The file has no rows."
+NO_ROWS = f"{NO_ROWS_HERE} If that is right, use --allow-empty."
 SENT_TWICE = "Nothing changed. This file was already imported from this page."
 REJECTED = {ImportState.REJECTED, ImportState.ALREADY}
 ENDED = REJECTED | {ImportState.DONE, ImportState.DRY_RUN}
@@ -51,7 +53,7 @@ def import_file(name: str, options: Options, progress: Progress) -> Outcome:
     after the commit, a signal too, changes nothing: the outcome says that it is done. Raises `OutcomeUnknownError` if
     the database was lost in the very moment of the commit.
     """
-    with open_source(name) as source:
+    with open_source(name, max_unpacked=options.reading.max_unpacked) as source:
         return import_source(source, options, Sender(who=account()), progress)
 
 
@@ -258,6 +260,8 @@ class _Import:
     def _read_and_check(self, rejects: Rejects) -> None:
         with self.progress.reading(self.source.raw.tell, self.source.size):
             staging.stage(self._rows(rejects))
+        if not self.progress.rows and not self.options.allow_empty:
+            raise ImportRejectedError(NO_ROWS if self.options.most_rows is None else NO_ROWS_HERE)
         with self.progress.working("Checking against the catalogue"):
             for row, kind, other in staging.take_out_wrong(near=not self.options.accept_references):
                 rejects.add(self.conflicts.errors(row, kind, other), self.conflicts.cells(row))

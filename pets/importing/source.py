@@ -5,7 +5,6 @@ import gzip
 import hashlib
 import io
 import os
-import shutil
 import sys
 import tempfile
 import zlib
@@ -21,12 +20,17 @@ STANDARD_INPUT = "-"
 ENCODINGS = ("utf-8", "utf-16", "utf-16-le", "utf-16-be", "cp1252")
 FORMATS = ("csv", "json", "jsonl", "xlsx")
 LONGEST_LINE = 10 * 1024 * 1024
-"""Characters that a line, or a quoted cell, may have, so that memory is bounded."""
+"""Characters that a line, or a quoted cell, may have, so that memory is bounded; also blank lines before one row."""
+
+MAX_UNPACKED = 20 * 1000**3
+"""Bytes of a compressed file, or of a pipe, that are read."""
 
 BOMS = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
 BLOCK = 1024 * 1024
 GZIP = b"\x1f\x8b"
 OLE = bytes.fromhex("d0cf11e0a1b11ae1")
+TOO_MUCH = "The file has more than {most:,} bytes when it is unpacked. To read more, use --max-unpacked."
+TOO_BLANK = "Line {number:,} is one of too many blank lines without a row. Is the file complete?"
 UNMARKED = "The file looks like UTF-16 without a byte order mark. Set the encoding to utf-16-le or utf-16-be."
 CHANGED = "The file changed while it was read. Import it again when it is complete."
 
@@ -34,8 +38,9 @@ CHANGED = "The file changed while it was read. Import it again when it is comple
 class Source:
     """An opened file, which can be read from its beginning as often as needed."""
 
-    def __init__(self, name: str, raw: IO[bytes]) -> None:
+    def __init__(self, name: str, raw: IO[bytes], *, max_unpacked: int = MAX_UNPACKED) -> None:
         """`raw` can be rewound; the caller closes it."""
+        self._max_unpacked = max_unpacked
         self.name = name
         self.raw = raw
         """The file as it is stored, perhaps compressed."""
@@ -68,7 +73,7 @@ class Source:
         Each call has a decompressor of its own. It would not notice if `raw` were rewound under it.
         """
         self.raw.seek(0)
-        return cast("IO[bytes]", gzip.GzipFile(fileobj=self.raw)) if self._zipped else self.raw
+        return cast("IO[bytes]", _Unpacked(self.raw, self._max_unpacked)) if self._zipped else self.raw
 
     @contextmanager
     def unpacked(self, most: int) -> Iterator[IO[bytes]]:
@@ -81,8 +86,7 @@ class Source:
             with _readable():
                 while block := file.read(BLOCK):
                     if copy.tell() + len(block) > most:
-                        message = f"The file has more than {most:,} bytes when it is unpacked."
-                        raise FileError(message)
+                        raise FileError(TOO_MUCH.format(most=most))
                     copy.write(block)
             yield cast("IO[bytes]", copy)
 
@@ -117,9 +121,12 @@ class Source:
     def lines(self, encoding: str) -> Iterator[str]:
         """Yield the lines with their ends, none longer than `LONGEST_LINE`; raises `FileError`."""
         with self._text(encoding, newline="") as text:
-            number = 0
+            number = blank = 0
             while line := text.readline(LONGEST_LINE):
                 number += 1
+                blank = blank + len(line) if line.isspace() else 0
+                if blank > LONGEST_LINE:
+                    raise FileError(TOO_BLANK.format(number=number))
                 if len(line) == LONGEST_LINE:
                     message = f"Line {number:,} is longer than {LONGEST_LINE:,} characters."
                     raise FileError(message)
@@ -173,6 +180,26 @@ class Source:
         return status.st_size, status.st_mtime_ns
 
 
+class _Unpacked(gzip.GzipFile):
+    """What a gzip file holds; raises `FileError` if that is more than `most` bytes."""
+
+    def __init__(self, raw: IO[bytes], most: int) -> None:
+        super().__init__(fileobj=raw)
+        self._most = self._left = most
+
+    def read(self, size: int | None = -1) -> bytes:
+        return self._counted(super().read(size))
+
+    def read1(self, size: int = -1) -> bytes:
+        return self._counted(super().read1(size))
+
+    def _counted(self, block: bytes) -> bytes:
+        self._left -= len(block)
+        if self._left < 0:
+            raise FileError(TOO_MUCH.format(most=self._most))
+        return block
+
+
 def line_ends(text: str) -> int:
     r"""Return how many `\n`, `\r` and `\r\n` are in the text."""
     return text.count("\n") + text.count("\r") - text.count("\r\n")
@@ -185,36 +212,43 @@ def _looks_like_utf_16(start: bytes) -> bool:
 
 
 @contextmanager
-def open_source(name: str) -> Iterator[Source]:
+def open_source(name: str, *, max_unpacked: int = MAX_UNPACKED) -> Iterator[Source]:
     """Open a file by its name, or standard input for "-"; raises `FileError` with the reason."""
     try:
-        raw = _standard_input() if name == STANDARD_INPUT else _seekable(Path(name).open("rb"))  # noqa: SIM115 - closed below
+        if name == STANDARD_INPUT:
+            raw = _standard_input(max_unpacked)
+        else:
+            raw = _seekable(Path(name).open("rb"), max_unpacked)  # noqa: SIM115 - closed below
         raw.seek(0, io.SEEK_END)
     except OSError as error:
         message = f"{name or 'The empty name'} cannot be read: {error.strerror or error}."
         raise FileError(message) from None
     with raw:
-        yield Source(os.fsencode(Path(name).name).decode("utf-8", "replace"), raw)
+        yield Source(os.fsencode(Path(name).name).decode("utf-8", "replace"), raw, max_unpacked=max_unpacked)
 
 
-def _standard_input() -> IO[bytes]:
+def _standard_input(most: int) -> IO[bytes]:
     if sys.stdin is None:
         message = "Standard input is closed."
         raise FileError(message)
-    return _copy(sys.stdin.buffer)
+    return _copy(sys.stdin.buffer, most)
 
 
-def _seekable(file: IO[bytes]) -> IO[bytes]:
+def _seekable(file: IO[bytes], most: int) -> IO[bytes]:
     """Return the file, or a copy of what cannot be read twice, such as a pipe."""
     if file.seekable():
         return file
     with file:
-        return _copy(file)
+        return _copy(file, most)
 
 
-def _copy(file: IO[bytes]) -> IO[bytes]:
+def _copy(file: IO[bytes], most: int) -> IO[bytes]:
+    """Return a copy; raises `FileError` for a pipe without an end."""
     copy = tempfile.TemporaryFile()  # noqa: SIM115 - the caller closes it
-    shutil.copyfileobj(file, copy)
+    while block := file.read(BLOCK):
+        if copy.write(block) and copy.tell() > most:
+            copy.close()
+            raise FileError(TOO_MUCH.format(most=most))
     return cast("IO[bytes]", copy)
 
 

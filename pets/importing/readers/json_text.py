@@ -1,25 +1,16 @@
 """JSON arrays and JSON lines."""
 
 import itertools
-import json
 import re
 from collections.abc import Iterator
 from typing import Any, NoReturn
 
 from pets.columns import HEADERS
-from pets.importing.errors import MALFORMED_JSON, FileError
+from pets.importing.errors import MALFORMED_JSON, FileError, quoted
 from pets.importing.readers.header import REMARKS, unknown_columns
-from pets.importing.readers.numbers import decimal, integer
+from pets.importing.readers.json_mistakes import DECODER, Twice, mistake
 from pets.importing.readers.rows import Cells, Damaged, Reading, Row
 from pets.importing.source import line_ends
-
-
-def _no_constant(constant: str) -> NoReturn:
-    raise ValueError(constant)
-
-
-DECODER = json.JSONDecoder(parse_int=integer, parse_float=decimal, parse_constant=_no_constant)
-"""As exact as the API's reader (docs/decisions/0011)."""
 
 BLANKS = re.compile(r"[ \t\r\n]*")
 LONGEST_VALUE = 64 * 1024
@@ -33,8 +24,10 @@ def read_json_lines(lines: Iterator[str], how: Reading) -> Iterator[Row]:
             continue
         try:
             value = DECODER.decode(text)
-        except (ValueError, RecursionError):
-            yield line, Damaged("The line must be one JSON object.", [text.rstrip("\r\n")], MALFORMED_JSON)
+        except (ValueError, RecursionError) as error:
+            at, complaint = mistake(text, 0, error, "line")
+            message = f"Column {at + 1:,}: {complaint}. The line must be one JSON object."
+            yield line, Damaged(message, [text.rstrip("\r\n")], MALFORMED_JSON)
             continue
         yield line, _cells(value, how)
 
@@ -68,6 +61,8 @@ def read_json_array(blocks: Iterator[str], how: Reading) -> Iterator[Row]:
             if scanner.peek() != ",":
                 break
             scanner.expect(",", "")
+    if not scanner.peek():
+        scanner.fail("The file ends before the array does. It was cut short")
     scanner.expect("]", "The array must go on with a comma or end with ]")
     if scanner.peek():
         scanner.fail("Nothing may follow the array")
@@ -76,6 +71,8 @@ def read_json_array(blocks: Iterator[str], how: Reading) -> Iterator[Row]:
 def _cells(value: Any, how: Reading) -> Cells | Damaged:
     if not isinstance(value, dict):
         return Damaged("The row must be a JSON object.", [value])
+    if isinstance(value, Twice):
+        return Damaged(f"The field {quoted(value.name)} is there twice.", [value])
     cells = {how.mapping.get(name, name): each for name, each in value.items()} if how.mapping else value
     if len(cells) < len(value):
         return Damaged("Two fields are mapped to the same column.", [value])
@@ -94,7 +91,7 @@ class _Scanner:
         self._blocks = blocks
         self._text = ""
         self._at = 0
-        self._line = 1
+        self._line = self._column = 1
 
     def peek(self) -> str:
         """Return the next character that is no blank, "" at the end."""
@@ -107,29 +104,42 @@ class _Scanner:
         """Step over `character`; raises `FileError`."""
         if self.peek() != character:
             self.fail(complaint)
-        self._at += 1
+        self._step_to(self._at + 1)
 
     def value(self) -> Any:
         """Return the next value and step behind it; raises `FileError`."""
-        self.peek()
+        if self.peek() == "]":
+            self.fail("There is a comma before ]")
         while True:
             try:
                 value, end = DECODER.raw_decode(self._text, self._at)
             except (ValueError, RecursionError):
                 if len(self._text) - self._at > LONGEST_VALUE or not self._refill():
-                    self.fail(f"This is no JSON, or an animal of more than {LONGEST_VALUE:,} characters")
+                    self._fail_in_value()
                 continue
             if end < len(self._text) or not self._refill():  # a number may go on in the next block
                 self._step_to(end)
                 return value
 
     def fail(self, complaint: str) -> NoReturn:
-        """Raise `FileError` with the line."""
-        message = f"Line {self._line}: {complaint}."
+        """Raise `FileError` with the place."""
+        message = f"Line {self._line:,}, column {self._column:,}: {complaint}."
         raise FileError(message)
 
+    def _fail_in_value(self) -> NoReturn:
+        try:
+            DECODER.raw_decode(self._text, self._at)  # again, as `_refill` moves the text
+        except (ValueError, RecursionError) as error:
+            at, complaint = mistake(self._text, self._at, error, "file")
+        if at >= len(self._text) and len(self._text) - self._at > LONGEST_VALUE:
+            self.fail(f"An animal has more than {LONGEST_VALUE:,} characters")
+        self._step_to(at)
+        self.fail(complaint)
+
     def _step_to(self, end: int) -> None:
-        self._line += self._text.count("\n", self._at, end)
+        lines = self._text.count("\n", self._at, end)
+        self._line += lines
+        self._column = end - self._text.rindex("\n", self._at, end) if lines else self._column + end - self._at
         self._at = end
 
     def _refill(self) -> bool:

@@ -3,6 +3,7 @@
 Only what is the same on every computer: nothing that depends on its language, its region or the width of a column.
 """
 
+import math
 import re
 from datetime import datetime, timedelta
 from decimal import ROUND_HALF_UP, Decimal
@@ -63,7 +64,9 @@ class NumberFormat:
 
     def number(self, stored: str) -> str:
         """Return what is shown for a number; raises `UnknownTextError`, and `ValueError` if it is none."""
-        value = Decimal(f"{float(stored):.15g}")
+        if not math.isfinite(exact := float(stored)):
+            raise ValueError(stored)
+        value = Decimal(f"{exact:.15g}")
         if not abs(value) < LARGEST or self._sections is None:
             raise UnknownTextError
         if not self._sections:  # the format of text

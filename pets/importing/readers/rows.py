@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pets.importing.errors import VALIDATION_FAILED
+from pets.importing.source import MAX_UNPACKED
 
 Cells = dict[str, Any]
 
@@ -39,6 +40,8 @@ class Reading:
     """Of a workbook; None is the first."""
     largest_workbook: int = 1024 * 1024 * 1024
     """Bytes that are unpacked of a workbook, all its parts together."""
+    max_unpacked: int = MAX_UNPACKED
+    """Bytes of a compressed file when it is unpacked."""
     formula_safe: bool = False
     mapping: Mapping[str, str] = field(default_factory=dict)
     """Our columns by what the file calls them, where that is another name."""

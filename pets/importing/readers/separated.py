@@ -8,7 +8,7 @@ from typing import Any
 from pets.importing.errors import FileError
 from pets.importing.readers.header import KNOWN, cells_of, columns_of
 from pets.importing.readers.rows import Damaged, Reading, Row, Table
-from pets.importing.source import LONGEST_LINE, Source
+from pets.importing.source import LONGEST_LINE, TOO_BLANK, Source
 
 DELIMITERS = {",": ",", ";": ";", "tab": "\t"}
 
@@ -26,13 +26,13 @@ class _Record:
         """Read from `lines`."""
         self._lines = lines
         self._text: list[str] = []
-        self._size = 0
+        self.size = 0
         self._line = 1
 
     def begin(self, line: int) -> None:
         """Forget the record before; the next one begins at `line`."""
         self._text.clear()
-        self._size = 0
+        self.size = 0
         self._line = line
 
     def text(self) -> str:
@@ -43,8 +43,8 @@ class _Record:
         """Yield the lines; raises `FileError` if a record takes too many."""
         for line in self._lines:
             self._text.append(line)
-            self._size += len(line)
-            if self._size > LONGEST_LINE:
+            self.size += len(line)
+            if self.size > LONGEST_LINE:
                 message = (
                     f"The row that begins in line {self._line} is longer than {LONGEST_LINE:,} characters. "
                     "Is a quote in it never closed?"
@@ -74,7 +74,7 @@ def read_csv(source: Source, encoding: str, how: Reading) -> Table:
 
 def _delimiter(source: Source, encoding: str, how: Reading) -> str:
     """Return the delimiter that Excel's `sep=` names, or by which the header has most columns that are known."""
-    header = next((line for line in source.lines(encoding) if line.strip(BLANK)), "")
+    header = _first_with_cells(source.lines(encoding))
     if named := SEPARATOR.fullmatch(header.strip(' "\r\n')):
         return named[1] or ","
 
@@ -87,8 +87,20 @@ def _delimiter(source: Source, encoding: str, how: Reading) -> str:
     return max(DELIMITERS.values(), key=columns_by)
 
 
+def _first_with_cells(lines: Iterator[str]) -> str:
+    size = 0
+    for line in lines:
+        size += len(line)
+        if line.strip(BLANK):
+            return line
+        if size > LONGEST_LINE:
+            break
+    return ""
+
+
 def _csv_rows(reader: Any, record: _Record, columns: Sequence[str], *, width: int, formula_safe: bool) -> Iterator[Row]:
     """Yield the rows. `width` is that of the header with blank cells at its end, which rows can have too."""
+    blank = 0
     while True:
         line = reader.line_num + 1
         record.begin(line)
@@ -101,6 +113,9 @@ def _csv_rows(reader: Any, record: _Record, columns: Sequence[str], *, width: in
             continue
         if len(row) == width > len(columns) and not any(row[len(columns) :]):
             del row[len(columns) :]
+        blank = 0 if any(row) else blank + record.size
+        if blank > LONGEST_LINE:
+            raise FileError(TOO_BLANK.format(number=line))
         if any(row):
             yield line, cells_of(columns, row, formula_safe=formula_safe)
 

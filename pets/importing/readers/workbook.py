@@ -1,5 +1,6 @@
 """XLSX: one sheet of a workbook, its cells as a spreadsheet shows them."""
 
+import struct
 import tempfile
 import zipfile
 import zlib
@@ -8,7 +9,7 @@ from contextlib import contextmanager
 from typing import NamedTuple
 from xml.parsers.expat import ExpatError
 
-from pets.importing.errors import FileError
+from pets.importing.errors import FileError, printable, quoted
 from pets.importing.readers.header import cells_of, columns_of, named
 from pets.importing.readers.number_formats import UnknownTextError
 from pets.importing.readers.package import TOO_LARGE, Package
@@ -80,6 +81,8 @@ def _readable_workbook() -> Iterator[None]:
         ExpatError,
         LookupError,
         ValueError,
+        ArithmeticError,
+        struct.error,
         OSError,
         EOFError,
         RuntimeError,  # zipfile's for what is encrypted, or compressed in a way it does not know
@@ -113,6 +116,10 @@ def _seen(number: int, cells: list[Cell], strings: Strings, styles: Styles) -> _
             text = _text(cell, strings, styles)
         except UnknownTextError as error:
             text, wrong[cell.column] = cell.stored, f"Cell {letters_of(cell.column)}{number} {error}"
+        except (ValueError, LookupError):
+            place = f"{letters_of(cell.column)}{number}"
+            message = DAMAGED_CELL.format(place=place, stored=quoted(cell.stored))
+            raise FileError(message) from None
         texts[cell.column] = text
         length += len(text)
         if length > LONGEST_ROW:
@@ -123,8 +130,17 @@ def _seen(number: int, cells: list[Cell], strings: Strings, styles: Styles) -> _
 
 
 NO_RESULT = "holds a formula without a result. Open the workbook in a spreadsheet program and save it."
-NO_TEXT = {"b": "holds TRUE or FALSE.", "d": "holds a date.", "e": "holds an error."}
+TYPE_AGAIN = "Type the text again with a ' in front: formatting the cell as text doesn't bring it back."
+NO_TEXT = {
+    "b": f"holds TRUE or FALSE, not text. {TYPE_AGAIN}",
+    "d": f"holds a date, not text. {TYPE_AGAIN}",
+    "e": "holds the error {stored}. Correct its formula, or type what the cell should say with a ' in front.",
+}
 """What is shown for these depends on the language or the region."""
+
+DAMAGED_CELL = (
+    "The workbook cannot be read: cell {place} has no valid value ({stored}). Save it again as .xlsx, or as CSV."
+)
 
 
 def _text(cell: Cell, strings: Strings, styles: Styles) -> str:
@@ -132,9 +148,11 @@ def _text(cell: Cell, strings: Strings, styles: Styles) -> str:
     if cell.computed and not cell.stored and not (cell.kind == "str" and cell.has_value):
         raise UnknownTextError(NO_RESULT)
     if not cell.stored:
+        if cell.has_value and cell.kind not in {"str", "inlineStr"}:
+            raise ValueError
         return ""
     if cell.kind in NO_TEXT:
-        message = f"{NO_TEXT[cell.kind]} Format it as text."
+        message = NO_TEXT[cell.kind].format(stored=printable(cell.stored))
         raise UnknownTextError(message)
     number_format = styles.format(cell.style)
     try:
@@ -143,5 +161,7 @@ def _text(cell: Cell, strings: Strings, styles: Styles) -> str:
         stored = strings[int(cell.stored)] if cell.kind == "s" else cell.stored
         return number_format.text(unescape(stored))
     except UnknownTextError:
-        message = f"shows a number in a way that depends on the program ({number_format.code}). Format it as text."
+        message = (
+            f"holds a number or a date whose format ({number_format.code}) looks different elsewhere. {TYPE_AGAIN}"
+        )
         raise UnknownTextError(message) from None

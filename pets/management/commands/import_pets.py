@@ -1,5 +1,6 @@
 """`manage.py import_pets`: a file of animals into the catalogue."""
 
+import re
 import sys
 from argparse import ArgumentTypeError
 from typing import Any
@@ -15,7 +16,7 @@ from pets.importing.readers.rows import Reading
 from pets.importing.readers.separated import DELIMITERS
 from pets.importing.report import as_json, report
 from pets.importing.run import import_file
-from pets.importing.source import ENCODINGS, FORMATS
+from pets.importing.source import ENCODINGS, FORMATS, MAX_UNPACKED
 from pets.management.arguments import new_file
 from pets.management.ending import ending
 from pets.models import ImportState
@@ -56,6 +57,13 @@ class Command(StoreCommand):
         )
         reading.add_argument(
             "--ignore-unknown-columns", action="store_true", help="Ignore columns that an import does not have."
+        )
+        reading.add_argument(
+            "--max-unpacked",
+            type=_size,
+            default=MAX_UNPACKED,
+            metavar="SIZE",
+            help="Reject a compressed file, or a pipe, that holds more: bytes, or with K, M, G or T; default 20G.",
         )
         reading.add_argument(
             "--formula-safe", action="store_true", help="Drop the ' that export_pets --formula-safe put before cells."
@@ -123,6 +131,7 @@ class Command(StoreCommand):
             help="Write every change of a field to this file: CSV, or JSON lines if its name ends in .jsonl.",
         )
         parser.add_argument("--dry-run", action="store_true", help="Show what would change, and save nothing.")
+        parser.add_argument("--allow-empty", action="store_true", help="Import a file that has no rows.")
         parser.add_argument("--again", action="store_true", help="Import a file that was imported before.")
 
     def handle(self, **options: Any) -> None:
@@ -160,6 +169,14 @@ def _count(text: str) -> int:
     return int(text)
 
 
+def _size(text: str) -> int:
+    found = re.fullmatch("([0-9]{1,12})([KMGT]?)B?", text.upper())
+    if not found:
+        message = "must be a number of bytes, such as 500M or 20G."
+        raise ArgumentTypeError(message)
+    return int(found[1]) * int(1000 ** " KMGT".index(found[2] or " "))
+
+
 def _mapping(text: str) -> tuple[str, str]:
     title, _, column = text.rpartition("=")
     if not title or column not in HEADERS:
@@ -183,6 +200,7 @@ def _options(given: dict[str, Any]) -> Options:
         mapping=dict(given["map"]),
         ignore_unknown=given["ignore_unknown_columns"],
         formula_safe=given["formula_safe"],
+        max_unpacked=given["max_unpacked"],
     )
     return Options(
         reading=reading,
@@ -197,5 +215,6 @@ def _options(given: dict[str, Any]) -> Options:
         accept_references=given["accept_references"],
         report_missing=given["missing"] == "report",
         dry_run=given["dry_run"],
+        allow_empty=given["allow_empty"],
         again=given["again"],
     )

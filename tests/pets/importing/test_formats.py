@@ -16,7 +16,7 @@ import pytest
 from categories.models import Category
 from pets.importing.source import UNMARKED
 from pets.models import ImportRun
-from tests.pets.importing.conftest import Import, catalogue, command
+from tests.pets.importing.conftest import Import, catalogue, command, counts
 from tests.whole import COLUMNS
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -94,7 +94,9 @@ def test_dates_and_times_are_the_text_that_is_shown(run_import: Import, dogs: Ca
 
 def test_a_cell_that_is_no_text_is_an_error(run_import: Import, dogs: Category) -> None:
     result = run_import(workbook(["name", "category"], ["Rex", "Dogs"], [True, "Dogs"]), name="a.xlsx")
-    assert result.error.startswith("line 3: Cell A3 holds TRUE or FALSE. Format it as text.")
+    assert result.error.startswith(
+        "line 3: Cell A3 holds TRUE or FALSE, not text. Type the text again with a ' in front"
+    )
 
 
 @pytest.mark.parametrize("cut", [0.3, 0.6, 0.9, 0.98])
@@ -170,16 +172,30 @@ def test_a_quoted_line_end_is_a_part_of_the_name_and_so_an_error(run_import: Imp
         (b"\x1f\x8b garbage", "The gzip file is damaged or was cut short."),
         (b"PK\x03\x04 garbage", "The workbook cannot be read. Save it again as .xlsx, or as CSV."),
         (workbook(), "The sheet is empty."),
-        (b'[{"name": "Rex", "category": "Dogs"}', "Line 1: The array must go on with a comma or end with ]."),
+        (
+            b'[{"name": "Rex", "category": "Dogs"}',
+            "Line 1, column 37: The file ends before the array does. It was cut short.",
+        ),
         (
             b'[\n{"name": "Rex", "category": "Dogs"},\n]',
-            "Line 3: This is no JSON, or an animal of more than 65,536 characters.",
+            "Line 3, column 1: There is a comma before ].",
         ),
-        (b"[] []", "Line 1: Nothing may follow the array."),
-        (b"[" * 100_000, "Line 1: This is no JSON, or an animal of more than 65,536 characters."),
+        (b'[\n {"name": "Rex", "age": NaN}]', "Line 2, column 25: NaN is not a JSON value. Use null or a number."),
+        (
+            b'[{"name": "NaN", "age": -Infinity}]',
+            "Line 1, column 25: -Infinity is not a JSON value. Use null or a number.",
+        ),
+        (b'[\n{"name": "Rex" ,\n }]', "Line 2, column 16: There is a comma before }."),
+        (b'[{"name": ["Rex", ]}]', "Line 1, column 17: There is a comma before ]."),
+        (b'[\n{"name": "Rex', "Line 2, column 14: The file ends in the middle of an animal. It was cut short."),
+        (b'[{"name" "Rex"}]', "Line 1, column 10: This is not JSON."),
+        (b'[{"name": "R\nex"}]', "Line 1, column 13: A line break or another control character is inside quotes."),
+        (b'[{"name": "Rex"} {}]', "Line 1, column 18: The array must go on with a comma or end with ]."),
+        (b"[] []", "Line 1, column 4: Nothing may follow the array."),
+        (b"[" * 100_000, "Line 1, column 2: Brackets are nested too deeply."),
         (
             b'[{"name": "' + b"x" * 200_000 + b'"}]',
-            "Line 1: This is no JSON, or an animal of more than 65,536 characters.",
+            "Line 1, column 2: An animal has more than 65,536 characters.",
         ),
         (b"x" * 11_000_000, "Line 1 is longer than 10,485,760 characters."),
         (
@@ -200,7 +216,7 @@ def test_a_quoted_line_end_is_a_part_of_the_name_and_so_an_error(run_import: Imp
         ),
         (CSV.replace("Ż", "Z").replace("ł", "l").replace("ó", "o").encode("utf-16-le"), "The file looks like UTF-16"),
     ],
-    ids=range(25),
+    ids=lambda value: "" if isinstance(value, bytes) else value[:30],
 )
 def test_a_file_that_cannot_be_used_is_rejected_with_the_reason(
     run_import: Import, dogs: Category, content: bytes, sentence: str
@@ -240,8 +256,48 @@ def test_blank_lines_before_the_header_are_passed_over(run_import: Import, dogs:
     assert run_import("\n\nname,category\n\nRex,Dogs\n").status == 0
 
 
-def test_a_header_without_rows_is_an_import_of_nothing(run_import: Import) -> None:
-    result = run_import("name,category\n")
+SPACES, COMMAS = f"{' ' * 999}\n" * 11_000, f"{',' * 999}\n" * 11_000
+BLANK = "is one of too many blank lines without a row. Is the file complete?"
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        ("name,category\nRex,Dogs\n" + SPACES, f"Line 10,488 {BLANK}"),
+        ("name,category\nRex,Dogs\n" + COMMAS, f"Line 10,488 {BLANK}"),
+        (SPACES + "name,category\nRex,Dogs\n", f"Line 10,486 {BLANK}"),
+        ('{"name": "Rex", "category": "Dogs"}\n' + SPACES, f"Line 10,487 {BLANK}"),
+        (COMMAS + "name,category\n", "The row that begins in line 1 is longer than 10,485,760 characters."),
+    ],
+    ids=["lines", "rows", "before", "json lines", "cells before"],
+)
+def test_blank_lines_without_end_are_rejected(run_import: Import, dogs: Category, content: str, sentence: str) -> None:
+    result = run_import(gzip.compress(content.encode(), 1))
+    assert (result.status, result.error.startswith(sentence)) == (3, True), result.error
+
+
+def test_no_more_is_unpacked_than_is_allowed(run_import: Import, dogs: Category) -> None:
+    content = gzip.compress(b"name,category\n" + b"Rex,Dogs\n" * 1_000)
+    sentence = "The file has more than 9,000 bytes when it is unpacked. To read more, use --max-unpacked."
+    result = run_import(content, "--max-unpacked", "9K", name="a.csv.gz")
+    assert (result.status, result.error.startswith(sentence), counts()[0]) == (3, True, "rejected")
+    assert run_import(content, "--max-unpacked", "10k", "--dry-run", name="a.csv.gz").status == 0
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.json", "a.jsonl"])
+def test_a_file_without_rows_is_rejected_unless_asked_for(run_import: Import, dogs: Category, name: str) -> None:
+    content = {"a.csv": "name,category\n", "a.json": "[]", "a.jsonl": "\n\n"}[name]
+    options = ["--format", "jsonl"] if name == "a.jsonl" else []
+    result = run_import(content, *options, name=name)
+    sentence = (
+        f"The file has no rows. If that is right, use --allow-empty. Nothing changed. ({ImportRun.objects.get()})"
+    )
+    assert (result.status, result.error) == (3, sentence)
+    assert run_import(content, "--allow-empty", *options, name=name).status == 0
+
+
+def test_a_header_without_rows_can_be_an_import_of_nothing(run_import: Import) -> None:
+    result = run_import("name,category\n", "--allow-empty")
     assert result.out.startswith(
         f"Done, {ImportRun.objects.get()}: of 0 rows 0 added, 0 changed, 0 unchanged, 0 rejected, in "
     )

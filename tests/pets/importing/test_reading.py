@@ -132,7 +132,7 @@ def test_the_line_of_a_wrong_byte(encoding: str, end: str, edge: int, offset: in
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
 def test_the_line_of_a_mistake_in_an_array(encoding: str, end: str) -> None:
     content = f'[{end}{{{end}"name": "Rex"}},{end}{end}nothing]'.encode(encoding)
-    with pytest.raises(FileError, match=r"^Line 5: "):
+    with pytest.raises(FileError, match=r"^Line 5, column 1: This is not JSON"):
         rows_of(content)
 
 

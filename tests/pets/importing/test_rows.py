@@ -216,14 +216,29 @@ def test_rows_that_are_no_rows_are_errors(run_import: Import, dogs: Category) ->
         '{"name": "Rex"\n5\n{"nmae": 1}\n{"name": NaN}\n{"external_reference": 5}', "--json", name="a.jsonl"
     )
     assert told(lines) == [
-        (1, "", "malformed_json", "The line must be one JSON object."),
+        (
+            1,
+            "",
+            "malformed_json",
+            "Column 16: The line ends in the middle of an animal. It was cut short. The line must be one JSON object.",
+        ),
         (2, "", "validation_failed", "The row must be a JSON object."),
         (3, "", "validation_failed", f'Unknown column: "nmae". Did you mean name? {COLUMNS}'),
-        (4, "", "malformed_json", "The line must be one JSON object."),
+        (
+            4,
+            "",
+            "malformed_json",
+            "Column 10: NaN is not a JSON value. Use null or a number. The line must be one JSON object.",
+        ),
         (5, "external_reference", "validation_failed", "external_reference must be a string."),
         (5, "name", "validation_failed", "name is required."),
         (5, "categoryId", "validation_failed", "categoryId is required."),
     ]
+    twice = '{"name": "Rex", "category": "Dogs", "name": "Max"}'
+    for content, name in ((f"[{twice}]", "a.json"), (twice, "a.jsonl")):
+        assert told(run_import(content, "--json", name=name)) == [
+            (1, "", "validation_failed", 'The field "name" is there twice.')
+        ]
     both = run_import(json.dumps([{"name": "Rex", "category": "Dogs", "categoryId": dogs.pk}]), "--json", name="a.json")
     assert told(both) == [
         (1, "categoryId", "validation_failed", "categoryId and category say the same: give one of them.")

@@ -59,4 +59,4 @@ def test_a_csv_file_does_not_and_the_import_stops(tmp_path: Path, animals: list[
     assert (result.status, catalogue()) == (3, before)
     assert '"00042" → "42"' in result.error
     told = command("import_pets", str(saved), "-v0", "--json", "--dry-run").json["changes"]
-    assert told["altered"]["count"] == told["fields"]["external_reference"]
+    assert told["altered"]["count"] == told["fields"]["external_reference"] + told["fields"]["name"]

@@ -2,22 +2,27 @@
 
 import gzip
 import io
+import re
 import subprocess
 import sys
 import zipfile
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 from xml.sax.saxutils import escape, quoteattr
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from pets.importing.errors import FileError
 from pets.importing.readers import read
 from pets.importing.readers.package import TOO_LARGE
 from pets.importing.readers.rows import Damaged, Reading, Row
-from pets.importing.readers.workbook import NO_RESULT
+from pets.importing.readers.workbook import NO_RESULT, TYPE_AGAIN
 from pets.importing.source import Source
+from tests.exploring import EXPLORE
 
 OFFICE = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
 RELATION = '<Relationship Id="{}" Type="' + OFFICE + '/{}" Target="{}"/>'
@@ -149,7 +154,7 @@ def test_a_number_is_the_text_that_is_shown(code: str, stored: str, shown: str) 
     ],
 )
 def test_a_number_whose_text_cannot_be_known_is_rejected(code: str, stored: str) -> None:
-    message = f"Cell A2 shows a number in a way that depends on the program ({code}). Format it as text."
+    message = f"Cell A2 holds a number or a date whose format ({code}) looks different elsewhere. {TYPE_AGAIN}"
     assert name_of(f'<c r="A2" s="1"><v>{escape(stored)}</v></c>', formats=[code]) == message
 
 
@@ -159,7 +164,8 @@ def test_the_short_date_of_a_computer_is_not_known() -> None:
     ((_, cells),) = rows_of(packed(contents))
     assert isinstance(cells, Damaged)
     assert (
-        cells.message == "Cell A2 shows a number in a way that depends on the program (short date). Format it as text."
+        cells.message
+        == f"Cell A2 holds a number or a date whose format (short date) looks different elsewhere. {TYPE_AGAIN}"
     )
 
 
@@ -196,12 +202,15 @@ def test_a_text_that_is_shown_as_it_is(code: str) -> None:
         ('<c r="A2"><f>1+1</f><v>2</v></c>', "2"),
         ('<c r="A2"><f>1+1</f></c>', f"Cell A2 {NO_RESULT}"),
         ('<c r="A2"><f>1+1</f><v/></c>', f"Cell A2 {NO_RESULT}"),
-        ('<c r="A2" t="b"><v>1</v></c>', "Cell A2 holds TRUE or FALSE. Format it as text."),
-        ('<c r="A2" t="e"><v>#N/A</v></c>', "Cell A2 holds an error. Format it as text."),
-        ('<c r="A2" t="d"><v>2026-11-21</v></c>', "Cell A2 holds a date. Format it as text."),
+        ('<c r="A2" t="b"><v>1</v></c>', f"Cell A2 holds TRUE or FALSE, not text. {TYPE_AGAIN}"),
+        (
+            '<c r="A2" t="e"><v>#N/A</v></c>',
+            "Cell A2 holds the error #N/A. Correct its formula, or type what the cell should say with a ' in front.",
+        ),
+        ('<c r="A2" t="d"><v>2026-11-21</v></c>', f"Cell A2 holds a date, not text. {TYPE_AGAIN}"),
         (
             '<c r="A2" s="1" t="s"><v>0</v></c>',
-            "Cell A2 shows a number in a way that depends on the program (;;;). Format it as text.",
+            f"Cell A2 holds a number or a date whose format (;;;) looks different elsewhere. {TYPE_AGAIN}",
         ),
         ('<c r="A2" s="1"/>', ""),
         ('<x:c r="A2" t="s" xmlns:x="y"><x:v>0</x:v></x:c>', "Rex"),
@@ -260,6 +269,10 @@ def test_the_first_sheet_is_read_or_the_one_of_a_name(sheets: str, chosen: str |
 DAMAGED = "The workbook cannot be read. Save it again as .xlsx, or as CSV."
 
 
+def damaged_cell(stored: str) -> str:
+    return f'The workbook cannot be read: cell A2 has no valid value ("{stored}"). Save it again as .xlsx, or as CSV.'
+
+
 def with_part(name: str, content: str | bytes) -> bytes:
     return packed(parts(f"<row r='2'>{DOGS}</row>") | {name: content})
 
@@ -277,10 +290,15 @@ def without_part(name: str) -> bytes:
         (packed({"x": ""}), DAMAGED),
         (packed(parts(), zipfile.ZIP_BZIP2), DAMAGED),
         (packed(parts(), zipfile.ZIP_LZMA), DAMAGED),
-        (packed(parts("<row r='2'><c t='s'><v>0</v></c></row>")), DAMAGED),
-        (packed(parts("<row r='2'><c t='s'><v>-1</v></c></row>", strings="<si><t>x</t></si>")), DAMAGED),
-        (packed(parts("<row r='2'><c s='9'><v>1</v></c></row>")), DAMAGED),
-        (packed(parts("<row r='2'><c><v>one</v></c></row>")), DAMAGED),
+        (packed(parts("<row r='2'><c t='s'><v>0</v></c></row>")), damaged_cell("0")),
+        (packed(parts("<row r='2'><c t='s'><v>-1</v></c></row>", strings="<si><t>x</t></si>")), damaged_cell("-1")),
+        (packed(parts("<row r='2'><c s='9'><v>1</v></c></row>")), damaged_cell("1")),
+        (packed(parts("<row r='2'><c><v>one</v></c></row>")), damaged_cell("one")),
+        *(
+            (packed(parts(f"<row r='2'><c><v>{value}</v></c></row>")), damaged_cell(value))
+            for value in ("NaN", "Infinity", "-inf", "1e999", "")
+        ),
+        (packed(parts("<row r='2'><c t='s'><v/></c></row>")), damaged_cell("")),
         (packed(parts("<row r='2'><c r='A2'/><c r='A2'/></row>")), DAMAGED),
         (packed(parts("<row r='2'><c r='AAAA2'/></row>")), DAMAGED),
         (packed(parts("<row r='2'><c r='XFE2'/></row>")), DAMAGED),
@@ -377,3 +395,41 @@ def test_no_more_is_unpacked_than_is_allowed() -> None:
         rows_of(content, Reading(largest_workbook=60_000))
     with pytest.raises(FileError, match="more than 100 bytes when it is unpacked"):
         rows_of(gzip.compress(content), Reading(largest_workbook=100))
+
+
+JUNK = [
+    "",
+    "NaN",
+    "-1",
+    "1e999",
+    "99999999999999999999",
+    "x",
+    "\U0001f43e" * 300,
+    "../../x",
+    "A1048577",
+    "true",
+    "0",
+    "$$$",
+]
+WHOLE = parts(
+    '<row r="2" s="1"><c r="A2" s="1" t="n"><v>42</v></c><c r="B2" t="s"><v>1</v></c></row>'
+    '<row r="3"><c r="A3" t="inlineStr"><is><t>Rex</t></is></c><c r="B3" t="str"><f>1</f><v>Dogs</v></c></row>',
+    strings="<si><t>x</t></si><si><t>Dogs</t></si>",
+    formats=["yyyy-mm-dd"],
+)
+VALUE = re.compile(r"(?<==)\"[^\"]*\"|(?<==)'[^']*'|(?<=>)[^<]+(?=<)")
+PLACES = [(name, found.span()) for name, content in WHOLE.items() for found in VALUE.finditer(str(content))]
+"""Each attribute and each text of each part."""
+
+
+@pytest.mark.slow
+@settings(max_examples=20_000 if EXPLORE else 1_000, deadline=None)
+@given(place=st.sampled_from(PLACES), junk=st.sampled_from(JUNK) | st.text(max_size=12))
+def test_junk_in_a_workbook_is_a_row_or_a_sentence(place: tuple[str, tuple[int, int]], junk: str) -> None:
+    name, (start, end) = place
+    content = str(WHOLE[name])
+    quote = content[start] if content[start] in "\"'" else ""
+    value = escape(junk, {'"': "&quot;", "'": "&apos;"}).join([quote, quote])
+    changed = f"{content[:start]}{value}{content[end:]}".encode()
+    with suppress(FileError):
+        rows_of(packed(WHOLE | {name: changed}))
