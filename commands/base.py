@@ -1,8 +1,10 @@
 """The base of our commands: output, errors, questions and exit statuses."""
 
+import re
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
+from difflib import get_close_matches
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
@@ -11,6 +13,15 @@ from django.db import connections, transaction
 
 from commands import output
 from commands.exits import Exit, ExitError
+from commands.version import version
+
+
+def likely_option(error: str, parser: CommandParser) -> str:
+    """Return the sentence that suggests an option for the first one that the parser does not know."""
+    unknown = re.search("unrecognized arguments: .*?(--[^ =]+)", error)
+    known = parser._option_string_actions  # noqa: SLF001 - argparse has no other way to ask
+    near = get_close_matches(unknown[1], known, n=1) if unknown else []
+    return f". Did you mean {near[0]}?" if near else ""
 
 
 class StoreCommand(BaseCommand):
@@ -26,6 +37,8 @@ class StoreCommand(BaseCommand):
         "--no-color",
         "--force-color",
     }
+    shows_progress = False
+    """Whether `-v0` hides anything."""
     as_json = False
 
     def create_parser(self, prog_name: str, subcommand: str, **kwargs: Any) -> CommandParser:
@@ -33,7 +46,14 @@ class StoreCommand(BaseCommand):
         parser = super().create_parser(prog_name, subcommand, **kwargs)
         if "--json" not in parser._option_string_actions:  # noqa: SLF001 - argparse has no other way to ask
             parser.add_argument("--json", action="store_true", help="Print JSON instead of sentences.")
+        if self.shows_progress:
+            verbosity = parser._option_string_actions["-v"]  # noqa: SLF001 - as above
+            verbosity.help, verbosity.option_strings = "Hide the progress with -v0.", ["-v"]
         return parser
+
+    def get_version(self) -> str:
+        """Return the version of the service."""
+        return version()
 
     def run_from_argv(self, argv: list[str]) -> None:
         """Run for a shell: like Django's, but `--json` applies to usage errors too."""
@@ -137,9 +157,10 @@ class StoreCommand(BaseCommand):
             return vars(parser.parse_args(arguments))
         except CommandError as error:
             self.as_json = "--json" in arguments
-            failure = ExitError(str(error).removeprefix("Error: "), status=Exit.USAGE)
+            message = f"{str(error).removeprefix('Error: ')}{likely_option(str(error), parser)}"
+            failure = ExitError(message, status=Exit.USAGE)
             self._print_failure(failure)
-            self.complain(parser.format_usage().rstrip())
+            self.complain(f"Options: {parser.prog.replace(' ', ' help ', 1)}", str)
             raise failure from None
 
     def _print_failure(self, error: CommandError) -> None:

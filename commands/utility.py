@@ -1,12 +1,18 @@
 """What `manage.py` runs: Django's utility, whose help begins with our commands."""
 
 import gc
+import sys
 import textwrap
+from difflib import get_close_matches
 from pathlib import Path
 
 from django.conf import settings
 from django.core.management import ManagementUtility, get_commands
 from django.core.management.base import BaseCommand
+
+from commands.exits import Exit
+from commands.output import end
+from commands.version import version
 
 INDENT = "    "
 
@@ -14,8 +20,19 @@ INDENT = "    "
 class Utility(ManagementUtility):
     """Django's utility, with a help that lists our commands first and says what each does."""
 
+    def execute(self) -> None:
+        """Run the command; `--version` prints ours, not Django's."""
+        if self.argv[1:] in (["--version"], ["version"]):
+            sys.stdout.write(f"{version()}\n")
+        else:
+            super().execute()
+
     def fetch_command(self, subcommand: str) -> BaseCommand:
         """Return the command. Everything is loaded then, and what is loaded stays: garbage is collected beside it."""
+        if subcommand not in (known := get_commands()):
+            near = get_close_matches(subcommand, known, n=1)
+            hint = f" Did you mean {near[0]}?" if near else ""
+            end(f"Unknown command: {subcommand}.{hint}\nCommands: {self.prog_name} help", Exit.USAGE)
         command = super().fetch_command(subcommand)
         gc.freeze()
         gc.enable()

@@ -20,7 +20,7 @@ from history.acting import acting
 from history.admin import RecordAdmin, number
 from pets.admin.downloads import CONTENT_TYPES, template
 from pets.exporting import FileFormat
-from pets.importing.errors import ImportRejectedError
+from pets.importing.errors import BusyError, ImportRejectedError
 from pets.importing.options import Sender
 from pets.importing.progress import Progress
 from pets.importing.report import counts
@@ -35,6 +35,7 @@ BLANKS = (("keep", "Leaves the animal as it is"), ("clear", "Clears the status, 
 OPTIONS = {
     "dry_run": "dry run",
     "again": "again, although it was imported before",
+    "accept_references": "altered references accepted",
     "create_categories": "missing categories added",
     "skip_errors": "rows with errors left out",
     "formula_safe": "a ' before cells dropped",
@@ -224,7 +225,11 @@ class ImportRunAdmin(RecordAdmin):
             self.message_user(request, f"This was imported already: {upload.run}.", messages.WARNING)
             return self._record(upload.run)
         try:
-            run = confirm(upload, request.POST.get("digest", ""), _sender(), again="again" in request.POST)
+            chosen = {name: name in request.POST for name in ("again", "accept_references")}
+            run = confirm(upload, request.POST.get("digest", ""), _sender(), **chosen)
+        except BusyError as error:
+            kept = {"upload": upload, "run": upload.run, "why": str(error), "title": f"Check {upload}"}
+            return self._page(request, "busy.html", sent=request.POST, **kept)
         except ImportRejectedError as error:
             self.message_user(request, str(error), messages.ERROR)
             try:
@@ -280,7 +285,7 @@ class ImportRunAdmin(RecordAdmin):
     def _show_preview(self, request: HttpRequest, upload: ImportUpload) -> HttpResponse:
         seen = preview(upload, _sender())
         return self._page(
-            request, "preview.html", title=f"What {upload} would do", upload=upload, preview=seen, run=seen.outcome.run
+            request, "preview.html", title=f"Check {upload}", upload=upload, preview=seen, run=seen.outcome.run
         )
 
     def _record(self, run: ImportRun) -> HttpResponse:

@@ -24,11 +24,12 @@ ENDINGS = (".jsonl", ".ndjson")
 class ChangesFile:
     """A new file. `publish` gives it its name; it is removed again by `close`, unless `kept`."""
 
-    def __init__(self, path: Path, *, formula_safe: bool = False) -> None:
+    def __init__(self, path: Path, source: Source | None = None, *, formula_safe: bool = False) -> None:
         """Open it; raises `ImportRejectedError`, also if there is a file. `formula_safe` is for CSV."""
         self.path = path
         self.kept = False
         self._formula_safe = formula_safe
+        reject_unusable(path, source)
         if path.exists():
             raise ImportRejectedError(IN_THE_WAY.format(path=path))
         with sentences(path):
@@ -83,8 +84,7 @@ def changes_file(path: Path | None, source: Source, *, formula_safe: bool) -> It
         yield None
         return
     path = absolute(path)
-    reject_unusable(path, source)
-    file = ChangesFile(path, formula_safe=formula_safe)
+    file = ChangesFile(path, source, formula_safe=formula_safe)
     try:
         yield file
     finally:

@@ -25,7 +25,11 @@ class BusyError(ImportRejectedError):
 
 
 class OutcomeUnknownError(Exception):
-    """The database does not respond, so it is not known whether the last COMMIT was done."""
+    """The database does not respond, so it is not known whether the last COMMIT was done: that of import `run`."""
+
+    def __init__(self, message: str, *, run: int) -> None:
+        super().__init__(message)
+        self.run = run
 
 
 NOT_GIVEN = object()

@@ -20,7 +20,7 @@ def absolute(path: Path) -> Path:
         raise ImportRejectedError(NO_FOLDER) from None
 
 
-def reject_unusable(path: Path, source: Source) -> None:
+def reject_unusable(path: Path, source: Source | None) -> None:
     """Raise `ImportRejectedError` if no file can be written there, or if it is the file that is imported.
 
     Whether there is another file in the way is for the caller.
@@ -33,7 +33,7 @@ def reject_unusable(path: Path, source: Source) -> None:
             raise ImportRejectedError(message) from None
         if path.is_dir():
             message = f"{path} is a folder. Name a new file in it."
-        elif source.is_at(path):
+        elif source is not None and source.is_at(path):
             message = f"{path} is the file that is imported. Choose another name."
         elif path.exists() and not path.is_file():
             message = f"{path} is a device or a pipe. Name a new file."

@@ -202,7 +202,7 @@ class _Import:
             if not self.saving:
                 raise error from None
             self.files.keep()
-            raise OutcomeUnknownError(UNKNOWN.format(run=self.run)) from error
+            raise OutcomeUnknownError(UNKNOWN.format(run=self.run), run=self.run.pk) from error
         if ended is None:
             raise error
         self.run = ended

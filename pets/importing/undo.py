@@ -214,7 +214,7 @@ class _Undo:
             with transaction.atomic():  # the row is locked until a COMMIT that is on its way is done
                 committed = ImportRun.objects.select_for_update().get(pk=self.run.pk).undone_at == self.run.undone_at
         except DatabaseError:
-            raise OutcomeUnknownError(UNKNOWN.format(run=self.run)) from error
+            raise OutcomeUnknownError(UNKNOWN.format(run=self.run), run=self.run.pk) from error
         if not committed:
             raise error
         return self.undone

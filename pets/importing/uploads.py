@@ -6,13 +6,15 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import timedelta
+from itertools import accumulate
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from django.utils import timezone
 
 from categories.models import Category
 from pets.columns import CATEGORY, REFERENCE
+from pets.importing.changes import Changes
 from pets.importing.errors import ImportRejectedError
 from pets.importing.options import Options, Outcome, Sender
 from pets.importing.preview import Line, Planned, digest, lines
@@ -33,9 +35,30 @@ LARGEST_WORKBOOK = 32 * 1024 * 1024
 MOST_ROWS = 5_000
 KEPT = timedelta(days=1)
 
-TOO_LARGE = "The file has {bytes:,} bytes; {most:,} are the most here."
+TOO_LARGE = "The file has {bytes:,} bytes. Files here can have at most 5 MB."
 COMPRESSED = "The file is compressed with gzip; send it as it was before."
 CHANGED_SINCE = "Nothing changed. The catalogue has changed since this page was shown. Look again."
+
+
+class Tally(NamedTuple):
+    """How many rows of one kind there are."""
+
+    kind: str
+    """As `Line.does` has it."""
+    title: str
+    word: str
+    colour: str
+    rows: int
+    start: float
+    width: float
+
+
+KINDS = (
+    ("added", "New", "new", "available"),
+    ("changed", "Changed", "changed", "sold"),
+    ("unchanged", "Unchanged", "unchanged", "answered"),
+    ("rejected", "Errors", "with errors", "failed"),
+)
 
 
 @dataclass(frozen=True)
@@ -57,8 +80,22 @@ class Preview:
         return digest(self.rows)
 
     def lines(self) -> list[Line]:
-        """Return each row that adds, changes or is rejected, in the order of lines."""
-        return lines(self.rows, self.outcome.rejected)
+        """Return each row and what it does, in the order of lines."""
+        return lines(self.outcome.planned, self.outcome.rejected)
+
+    @property
+    def changes(self) -> Changes:
+        """What changes of animals that are there."""
+        return self.outcome.changes or Changes()
+
+    def tallies(self) -> list[Tally]:
+        """Return how many rows do what, with their share of a bar of 100."""
+        run = self.outcome.run
+        counts = (run.created, run.updated, run.unchanged, run.rejected)
+        starts = accumulate(counts, initial=0)
+        total = sum(counts) or 1
+        parts = zip(KINDS, counts, starts, strict=False)
+        return [Tally(*kind, count, 100 * start / total, 100 * count / total) for kind, count, start in parts]
 
     def new_categories(self) -> list[str]:
         """Return the names of the categories that would be added."""
@@ -69,7 +106,7 @@ class Preview:
 def keep(file: "UploadedFile[Any]", *, chosen: dict[str, Any], member: Any) -> ImportUpload:
     """Keep a file for a day; raises `ImportRejectedError` for one that is not for here. Older ones are forgotten."""
     if (size := file.size or 0) > LARGEST_UPLOAD:  # before it is read: it may be of any size
-        raise ImportRejectedError(TOO_LARGE.format(bytes=size, most=LARGEST_UPLOAD))
+        raise ImportRejectedError(TOO_LARGE.format(bytes=size))
     content = file.read()
     if content.startswith(GZIP):
         raise ImportRejectedError(COMPRESSED)
@@ -100,7 +137,9 @@ def preview(upload: ImportUpload, sender: Sender) -> Preview:
     return Preview(outcome, earlier if twice else None)
 
 
-def confirm(upload: ImportUpload, seen: str, sender: Sender, *, again: bool) -> ImportRun:
+def confirm(
+    upload: ImportUpload, seen: str, sender: Sender, *, again: bool, accept_references: bool = False
+) -> ImportRun:
     """Import the file, but for the rows with errors, if it still does what was `seen`, the digest of a preview.
 
     Raises `ImportRejectedError` if it does not, and as an import does.
@@ -113,7 +152,7 @@ def confirm(upload: ImportUpload, seen: str, sender: Sender, *, again: bool) -> 
     if upload.run is None:  # its preview was rejected
         raise ImportRejectedError(CHANGED_SINCE)
     with _source(upload) as source:
-        options = replace(_options(upload), again=again)
+        options = replace(_options(upload), again=again, accept_references=accept_references)
         return _done(import_source(source, options, replace(sender, watch=compare, record=upload.run))).run
 
 

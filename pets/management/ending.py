@@ -21,7 +21,7 @@ def ending() -> Iterator[None]:
         except ImportRejectedError as error:
             raise ExitError(str(error), status=Exit.REJECTED) from None
         except OutcomeUnknownError as error:
-            raise ExitError(str(error), status=Exit.FAILED, result={"state": "unknown"}) from None
+            raise ExitError(str(error), status=Exit.FAILED, result={"state": "unknown", "import": error.run}) from None
         except KeyboardInterrupt:
             raise ExitError(STOPPED, status=Exit.STOPPED) from None
         finally:

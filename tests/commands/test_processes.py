@@ -4,7 +4,9 @@ import json
 import os
 import pty
 import shlex
+import signal
 import subprocess
+import tomllib
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -217,13 +219,71 @@ def test_json_for_every_end(shell: Shell, line: str, status: int, state: str, me
 
 
 def test_usage_leaves_out_the_options_of_django(shell: Shell) -> None:
-    assert shell("export COLUMNS=200; manage show_api_key") == Ended(
-        2,
-        "",
-        "usage: manage.py show_api_key [-h] [--json] KEY_ID\nthe following arguments are required: KEY_ID\n",
+    assert shell("manage show_api_key") == Ended(
+        2, "", "Options: manage.py help show_api_key\nthe following arguments are required: KEY_ID\n"
     )
     options = "--settings=petstore_site.settings --no-color --traceback -v 0"
     assert shell(f"manage list_api_keys {options}").status == 0
+
+
+@pytest.mark.parametrize(
+    ("line", "lines"),
+    [
+        (
+            "import_pets a.csv --dryrun",
+            ["Options: manage.py help import_pets", "unrecognized arguments: --dryrun. Did you mean --dry-run?"],
+        ),
+        ("import_pet a.csv", ["Unknown command: import_pet. Did you mean import_pets?", "Commands: manage.py help"]),
+        ("xyzzy", ["Unknown command: xyzzy.", "Commands: manage.py help"]),
+    ],
+)
+def test_what_is_mistyped_is_suggested_in_a_few_lines(shell: Shell, line: str, lines: list[str]) -> None:
+    assert shell(f"manage {line}") == Ended(2, "", "".join(f"{each}\n" for each in lines))
+
+
+def test_the_version_is_ours(shell: Shell) -> None:
+    ours = Ended(0, f"{tomllib.loads((ROOT / 'pyproject.toml').read_text())['project']['version']}\n", "")
+    assert [shell(f"manage {line}") for line in ("--version", "version", "import_pets --version")] == [ours] * 3
+
+
+def test_the_help_says_how_to_hide_the_progress(shell: Shell) -> None:
+    assert "Hide the progress with -v0." in shell("manage import_pets --help").out
+    assert "-v0" not in shell("manage list_imports --help").out
+
+
+def test_a_file_beside_an_import_is_rejected_for_what_it_is(shell: Shell, tmp_path: Path) -> None:
+    file = tmp_path / "a.csv"
+    file.write_text("name,category\nRex,Nowhere\n")
+    (tmp_path / "folder").mkdir()
+    long = tmp_path / ("x" * 300)
+    for option in ("--rejects", "--changes"):
+        said = [
+            (file, 3, f"{file} is the file that is imported. Choose another name.\n"),
+            ("/dev/null", 3, "/dev/null is a device or a pipe. Name a new file.\n"),
+            (tmp_path / "folder", 3, f"{tmp_path / 'folder'} is a folder. Name a new file in it.\n"),
+            (tmp_path / "no" / "x", 3, f"The folder of {tmp_path / 'no' / 'x'} does not exist.\n"),
+            (long, 3, f"{str(long)[:200]}… cannot be written: File name too long.\n"),
+            ("''", 2, f"Options: manage.py help import_pets\nargument {option}: must be the name of a new file.\n"),
+        ]
+        for name, status, sentence in said:
+            assert shell(f"manage import_pets {file} -v0 {option} {name}") == Ended(status, "", sentence)
+    gone = f"mkdir {tmp_path}/gone; cd {tmp_path}/gone; rmdir {tmp_path}/gone"
+    ended = shell(f"{gone}; {MANAGE} import_pets {file} -v0 --rejects r")
+    assert (ended.status, ended.err) == (3, "The working folder no longer exists. Change to another folder.\n")
+
+
+def test_ctrl_c_while_the_program_starts_is_one_sentence(environment: dict[str, str], tmp_path: Path) -> None:
+    (tmp_path / "django").mkdir()
+    (tmp_path / "django" / "__init__.py").write_text("print('loading', flush=True)\nimport time\ntime.sleep(60)\n")
+    process = subprocess.Popen(
+        [*shlex.split(MANAGE), "list_imports"], cwd=ROOT, env=environment | {"PYTHONPATH": str(tmp_path)}, text=True,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    )  # fmt: skip
+    assert process.stdout
+    assert process.stdout.readline() == "loading\n"
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=SECONDS)
+    assert (process.returncode, err) == (130, "Stopped.\n")
 
 
 def test_help_lists_our_commands_first(shell: Shell) -> None:

@@ -14,6 +14,7 @@ from django.utils.html import escape
 from categories.models import Category
 from pets.importing import uploads
 from pets.importing.errors import ImportRejectedError
+from pets.importing.lock import only_import
 from pets.importing.options import Sender
 from pets.models import ImportRun, ImportUpload, Pet
 from tests.pets.importing.conftest import catalogue
@@ -72,13 +73,18 @@ def test_a_file_is_shown_then_imported(staff: Client, dogs: Category) -> None:
     Pet.objects.create(name="Same", category=dogs, external_reference="A-2", status="sold")
     content = f"{HEADER}Rex,Dogs,,\nMaximus,,sold,A-1\nSame,Dogs,sold,A-2\nNemo,Fish,,\n,Dogs,gone,\n"
     shown = send(staff, content)
-    maximus = Pet.objects.get(external_reference="A-1")
+    maximus, same = (Pet.objects.get(external_reference=reference) for reference in ("A-1", "A-2"))
+    page = shown.content.decode()
+    assert 'aria-label="1 new, 1 changed, 1 unchanged, 2 with errors"' in page
+    tabs = re.findall(r'name="show"[^>]*>(\w+)<span class="count[^>]*>(\d+)', page)
+    assert tabs == [("All", "5"), ("New", "1"), ("Changed", "1"), ("Unchanged", "1"), ("Errors", "2")]
     assert cells(shown, "plan") == [
-        ["2", "Added", "Rex", "Dogs", "available", ""],
+        ["2", "New", "Rex", "Dogs", "available", ""],
         ["3", f"Changed {maximus.pk} by reference", "Max becomes Maximus", "Dogs", "available becomes sold", "A-1"],
-        ["5", "Rejected", "Nemo", "Fish", "", ""],
+        ["4", f"Unchanged {same.pk} by reference", "Same", "Dogs", "sold", "A-2"],
+        ["5", "Error", "Nemo", "Fish", "", ""],
         ["", "", "category &quot;Fish&quot; does not exist."],
-        ["6", "Rejected", "blank", "Dogs", "gone", ""],
+        ["6", "Error", "blank", "Dogs", "gone", ""],
         ["", "", "name is required.status &quot;gone&quot; must be one of available, pending, sold."],
     ]
     assert catalogue() == [("Max", "Dogs", "available", "A-1"), ("Same", "Dogs", "sold", "A-2")]
@@ -124,7 +130,7 @@ def test_the_rejected_rows_can_be_mended_and_sent_again(staff: Client, dogs: Cat
         "3,validation_failed,category does not exist.,Nemo,Fish,,\r\n"
     )
     again = send(staff, file.content.replace(b"Fish", b"Dogs"), "friday-rejected.csv")
-    assert cells(again, "plan") == [["2", "Added", "Nemo", "Dogs", "available", ""]]
+    assert cells(again, "plan") == [["2", "New", "Nemo", "Dogs", "available", ""]]
 
 
 def test_errors_stand_in_the_order_of_lines_with_the_values_of_their_rows(staff: Client, dogs: Category) -> None:
@@ -136,22 +142,22 @@ def test_errors_stand_in_the_order_of_lines_with_the_values_of_their_rows(staff:
     shown = send(staff, content)
     number = str(dogs.pk)
     assert cells(shown, "plan") == [
-        ["2", "Rejected", "Gone", number, "", ""],
+        ["2", "Error", "Gone", number, "", ""],
         ["", "", "id 999999 is not the ID of an animal. Leave it blank to add one."],
-        ["3", "Rejected", "blank", number, "", ""],
+        ["3", "Error", "blank", number, "", ""],
         ["", "", "name is required."],
-        ["4", "Added", "Rex", "Dogs", "available", "A-9"],
-        ["5", "Rejected", "Lost", "77", "", ""],
+        ["4", "New", "Rex", "Dogs", "available", "A-9"],
+        ["5", "Error", "Lost", "77", "", ""],
         ["", "", "categoryId 77 must be the id of an existing category."],
-        ["6", "Rejected", "Twin", number, "", "A-9"],
+        ["6", "Error", "Twin", number, "", "A-9"],
         [
             "",
             "",
             "external_reference &quot;A-9&quot; is the same animal as line 4. An animal can be in a file only once.",
         ],
-        ["7", "Rejected", "This row can't be read."],
+        ["7", "Error", "This row can't be read."],
         ["", "", "The row has 6 cells, the header has 4."],
-        ["8", "Rejected", f"{'x' * 40}…", number, "", ""],
+        ["8", "Error", f"{'x' * 40}…", number, "", ""],
         ["", "", f"name &quot;{'x' * 40}…&quot; must have 1 to 255 characters."],
     ]
     file = staff.get(f"{ADD}{shown.context['upload'].pk}/rejects/").content.decode("utf-8-sig")
@@ -211,7 +217,7 @@ def test_the_record_links_to_what_was_added_and_keeps_the_digest_out_of_sight(st
 
 def test_missing_categories_are_added_if_asked_for(staff: Client, dogs: Category) -> None:
     shown = send(staff, f"{HEADER}Nemo,Fish,,\nRex,Dogs,,\nTom,Cats,,\n", create_categories="on")
-    assert "New categories: Cats, Fish." in shown.content.decode()
+    assert "Adds 2 categories: Cats, Fish" in shown.content.decode()
     assert list(Category.objects.values_list("name", flat=True)) == ["Dogs"]
     confirm(staff, shown)
     assert catalogue() == [
@@ -323,7 +329,7 @@ def test_a_sheet_is_chosen_and_unknown_columns_are_ignored(staff: Client, dogs: 
         (f"{HEADER}Rex,Dogs,,\n".encode("utf-16-le"), "The file looks like UTF-16 without a byte order mark"),
         (f"{HEADER}Ren\xe9,Dogs,,\n".encode("cp1252"), "Line 2 is not text in UTF-8."),
         (HEADER + "Rex,Dogs,,\n" * 5_001, "The file has more than 5,000 rows."),
-        (b"x" * (uploads.LARGEST_UPLOAD + 1), "The file has 5,242,881 bytes; 5,242,880 are the most here."),
+        (b"x" * (uploads.LARGEST_UPLOAD + 1), "The file has 5,242,881 bytes. Files here can have at most 5 MB."),
     ],
     ids=["empty", "header", "gzip", "utf-16", "cp1252", "rows", "bytes"],
 )
@@ -461,3 +467,32 @@ def test_an_exported_list_is_sent_back(staff: Client, dogs: Category) -> None:
     assert cells(shown, "plan") == [["2", f"Changed {pet.pk} by id", "=1+1", "Dogs", "available becomes sold", ""]]
     confirm(staff, shown)
     assert catalogue() == [("=1+1", "Dogs", "sold", None)]
+
+
+def test_what_a_spreadsheet_altered_must_be_confirmed(staff: Client, dogs: Category) -> None:
+    pet = Pet.objects.create(name="Max", category=dogs, external_reference="00042")
+    shown = send(staff, f"id,external_reference,name,category\n{pet.pk},42,Max,Dogs\n")
+    page = shown.content.decode()
+    assert "References change: 1 changed, 0 new." in page
+    assert "1 reference or name looks altered by a spreadsheet program." in page
+    refused = confirm(staff, shown)
+    assert messages(refused)[0].startswith("1 reference or name looks altered by a spreadsheet program: ")
+    assert Pet.objects.get().external_reference == "00042"
+    assert messages(confirm(staff, refused, accept_references="on"))[0].startswith("Done")
+    assert Pet.objects.get().external_reference == "42"
+
+
+def test_a_preview_is_kept_while_another_import_runs(staff: Client, dogs: Category) -> None:
+    shown = send(staff, f"{HEADER}Rex,Dogs,,\n")
+    with only_import():
+        busy = confirm(staff, shown)
+    page = busy.content.decode()
+    assert (
+        "Another import or undo is running. Try again when it finishes. Your file and what you checked are kept."
+        in page
+    )
+    sent = dict(re.findall(r'<input type="hidden" name="(digest)" value="(\w+)">', page))
+    assert sent == {"digest": shown.context["preview"].digest}
+    assert catalogue() == []
+    staff.post(f"{ADD}{shown.context['upload'].pk}/confirm/", sent)
+    assert catalogue() == [("Rex", "Dogs", "available", None)]

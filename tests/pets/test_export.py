@@ -23,7 +23,7 @@ from django.db import DataError, OperationalError, connection
 from django.db.models import F, Value
 
 from categories.models import Category
-from commands.exits import Exit
+from commands.exits import Exit, ExitError
 from pets.exporting import FileFormat, Form, sheet, write_pets
 from pets.exporting.rows import BATCH
 from pets.files import BLOCK, FileInTheWayError, whole_file
@@ -370,7 +370,10 @@ class TestSelection:
 
     @pytest.mark.parametrize("name", ["dogs", "Dogs ", "", "Birds", "a\nb", "\udcff", "x" * 256], ids=ascii)
     def test_an_unknown_category(self, tmp_path: Path, name: str) -> None:
-        assert rejection(tmp_path / "pets.csv", "--category", name) == f'No category is called "{name}".'
+        with pytest.raises(ExitError) as error:
+            export(tmp_path / "pets.csv", "--category", name)
+        hint = ' Did you mean "Dogs"?' if name in {"dogs", "Dogs "} else ""
+        assert (error.value.returncode, str(error.value)) == (2, f'No category is called "{name}".{hint}')
         assert list(tmp_path.iterdir()) == []
 
     @pytest.mark.parametrize("text", ["yesterday", "", "11/21/2026", "2026-13-01", "0001-01-01T00:00+14:00"])

@@ -21,6 +21,7 @@ from pets.exporting import FileFormat, Form, form_named, write_pets
 from pets.exporting.rows import Progress, no_progress
 from pets.exporting.sheet import TooManyAnimalsError
 from pets.files import BLOCK, FileInTheWayError, whole_file
+from pets.importing.similar import Similar
 from pets.models import Pet, PetStatus
 from rest import replica
 
@@ -34,6 +35,7 @@ INCOMPLETE = (
 class Command(StoreCommand):
     """Exports the catalogue."""
 
+    shows_progress = True
     help = (
         "Write the catalogue, or a part of it, to a file that import_pets reads back. The file is CSV, JSON lines or "
         "XLSX, with the columns id, external_reference, name, category and status. It appears whole or not at all."
@@ -247,4 +249,6 @@ def _category(name: str) -> Category:
         validate_name(name)  # a database would not even look for some names
         return Category.objects.get(name=name)
     except (ValidationError, Category.DoesNotExist):
-        _end(f'No category is called "{name}".', Exit.REJECTED)
+        likely = Similar(Category.objects.values_list("name", flat=True)).find(name)
+        hint = f' Did you mean "{likely}"?' if likely else ""
+        _end(f'No category is called "{name}".{hint}', Exit.USAGE)

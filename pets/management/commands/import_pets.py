@@ -29,6 +29,7 @@ SHOWN = 20
 class Command(StoreCommand):
     """Imports one file, all or nothing."""
 
+    shows_progress = True
     help = (
         "Import animals from a file: CSV, JSON, JSON lines or XLSX, also in gzip. A row with the id or the "
         "external_reference of an animal changes it; every other row adds one. All or nothing: docs/importing.md."

@@ -24,6 +24,7 @@ BLOCK = 10_000
 class Command(StoreCommand):
     """Undoes one import."""
 
+    shows_progress = True
     help = (
         "Undo an import: delete the animals it added and give those it changed their former values. "
         "Animals that were changed since are left as they are, and listed; undo it again once they are as before."
