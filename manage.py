@@ -4,7 +4,7 @@
 import gc
 import os
 import sys
-from _signal import SIGINT, default_int_handler, signal  # `signal` itself takes a while to load
+from _signal import SIGINT, default_int_handler, signal  # type: ignore[import-not-found]  # `signal` loads more
 
 signal(SIGINT, lambda *_: os.write(2, b"Stopped.\n") and os._exit(130))  # while modules load
 gc.disable()  # while modules load it finds no garbage, and takes a seventh of the start; `Utility` enables it

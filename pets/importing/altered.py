@@ -1,6 +1,6 @@
 """Recognises what a spreadsheet program does to text that it takes for a number, a date or a formula.
 
-What Excel, LibreOffice and Google Sheets do to the cells of a CSV file that nobody told them are text
+What Excel, LibreOffice and Google Sheets do to the cells of a CSV file that they were not asked to keep as text
 (docs/importing.md, "Spreadsheets").
 """
 

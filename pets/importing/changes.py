@@ -58,7 +58,7 @@ class Changes:
 
     @property
     def changed_references(self) -> int:
-        """How many animals get another reference in place of theirs."""
+        """How many animals get a reference that replaces theirs."""
         return self.fields.get(REFERENCE.header, 0) - self.new_references
 
 

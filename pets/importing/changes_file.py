@@ -36,7 +36,7 @@ class ChangesFile:
             self._whole = WholeFile(path, replace=False)
 
     def write(self, changes: Iterable[Change]) -> None:
-        """Write all changes in place of what was written before: a transaction can start again."""
+        """Write all changes, and nothing that was written before: a transaction can start again."""
         with sentences(self.path):
             self._whole.file.seek(0)
             self._whole.file.truncate()

@@ -161,5 +161,5 @@ def _no_id(_value: Any) -> None:
 
 
 def _status(value: Any) -> str:
-    """Return the status; in a file, unlike in a request, case and blanks around it do not matter."""
-    return rules.status(value.strip().lower() if isinstance(value, str) else value)
+    """Return the status; in a file, unlike in a request, case does not matter."""
+    return rules.status(value.lower() if isinstance(value, str) else value)

@@ -227,7 +227,7 @@ class _Import:
         self._read_and_check(self.rejects)
         self._reject_errors()
         staging.set_ids_aside(self.run)
-        with self.progress.working(f"Writing {self.progress.rows - self.rejects.count:,} rows"):
+        with self.progress.writing(self.progress.rows - self.rejects.count):
             write_at_once(self._write, dry_run=self.options.dry_run)
         self.files.keep()
         if self.options.dry_run:

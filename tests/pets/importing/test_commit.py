@@ -180,7 +180,10 @@ def test_a_commit_that_cannot_be_looked_up_is_unknown(
         with at_commit(**{moment: go_away}):
             result = run_import(CONTENT, *SKIP, "--json")
     run = ImportRun.objects.get()
-    assert (result.status, result.json) == (1, {"state": "unknown", "message": UNKNOWN.format(run=run)})
+    assert (result.status, result.json) == (
+        1,
+        {"state": "unknown", "message": UNKNOWN.format(run=run), "import": run.pk},
+    )
     command("list_imports")
     assert (counts()[0], catalogue()) == (state, REX if state == "done" else [])
 

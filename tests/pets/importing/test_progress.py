@@ -1,6 +1,9 @@
 """What people see of an import while it runs."""
 
 import io
+import os
+import pty
+import time
 from itertools import count
 from threading import Event
 from types import SimpleNamespace
@@ -31,9 +34,9 @@ class Screen(io.StringIO):
 @pytest.mark.parametrize(
     ("terminal", "size", "shown"),
     [
-        (True, 100, "\rReading: 50%, 10 rows, 10 rows/s, 1 s left |#####     |"),
+        (True, 100, "\rReading (1 of 2): 50%, 10 rows, 10 rows/s, about 4 s left in all |#####     |"),
         (True, None, "\rWriting 10 rows: 1 s"),
-        (False, 100, "Reading: 50%, 10 rows, 10 rows/s, 1 s left\n"),
+        (False, 100, "Reading (1 of 2): 50%, 10 rows, 10 rows/s, about 4 s left in all\n"),
         (False, None, "Writing 10 rows: 1 s\n"),
     ],
     ids=["bar", "no bar", "lines", "lines without a share"],
@@ -53,3 +56,36 @@ def test_a_bar_on_a_terminal_and_lines_elsewhere(
     with work.reading(lambda: 50, size) if size else work.working("Writing 10 rows"):
         assert screen.shown.wait(5)
     assert screen.first == shown
+
+
+@pytest.mark.parametrize(
+    ("reading", "shown"),
+    [(20, "Writing (2 of 2): 10 rows, 0 s, about 30 s left\n"), (0, "Writing (2 of 2): 10 rows, 0 s\n")],
+)
+def test_the_time_of_writing_is_estimated_from_that_of_reading(
+    monkeypatch: pytest.MonkeyPatch, reading: int, shown: str
+) -> None:
+    now = [0]
+    monkeypatch.setattr(progress, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    monkeypatch.setattr(progress, "LINE_SECONDS", 0.01)
+    screen = Screen(terminal=False)
+    work = Progress(screen, shown=True)
+    with Progress.reading(work, lambda: 1, 1):
+        now[0] = reading
+    screen.first = ""
+    screen.shown.clear()
+    with work.writing(10):
+        assert screen.shown.wait(5)
+    assert screen.first == shown
+
+
+def test_a_terminal_without_a_width_shows_the_phase(monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal, end = pty.openpty()
+    monkeypatch.setattr("tqdm.tqdm.monitor_interval", 0)
+    monkeypatch.setattr(progress, "TERMINAL_SECONDS", 0.01)
+    with os.fdopen(end, "w", encoding="utf-8") as stream:
+        assert os.get_terminal_size(end).columns == 0
+        with Progress(stream, shown=True).writing(10):
+            time.sleep(0.2)
+        assert b"Writing (2 of 2): 10 rows" in os.read(terminal, 10_000)
+    os.close(terminal)
