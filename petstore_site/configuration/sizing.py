@@ -36,8 +36,8 @@ def pools(threads: int) -> dict[str, int]:
     """Return the most connections to PostgreSQL of each pool of a worker."""
     return {
         "threads": threads,
-        "plain reads": 2 * threads,
-        "plain additions": max(1, threads - 1),
+        "reads": 2 * threads,
+        "writes": max(1, threads - 1),
         "keys": 2,
         "background": 1,  # what saves the use of keys and the records of requests
     }
