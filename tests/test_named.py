@@ -29,6 +29,8 @@ NOT_OURS = {
     "NUM_PROXIES",
     "WatchedFileHandler",
     "pg_last_wal_receive_lsn",
+    "pg_stat_wal_receiver",
+    "1/2",
     "urllib.parse.urljoin",
 }
 """Media types, versions, examples, and what belongs to libraries and PostgreSQL."""

@@ -32,7 +32,7 @@ def test_json() -> None:
             "service_cores": 6,
             "database_mb": 1688,
             "database_cores": 3,
-            "pools": {"threads": 1, "plain reads": 2, "plain additions": 1, "keys": 2, "background": 1},
+            "pools": {"threads": 1, "reads": 2, "writes": 1, "keys": 2, "background": 1},
         }
     ]
 

@@ -164,7 +164,7 @@ def address(page: str, user: User | None) -> str:
     if page.endswith(("_simple_history", "_undo_edit")):
         row = MADE[_model_of(page)]()
         versions = [_seen(_model_of(page)).history_id]
-        row.name = "Renamed"
+        row.name = f"Renamed {row.pk} for {page}"
         row.save()
         versions.append(_seen(_model_of(page)).history_id)
         return reverse(name, args=[row.pk, versions[page.endswith("_undo_edit")]], query=query)
