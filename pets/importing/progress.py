@@ -9,7 +9,7 @@ from typing import Any
 
 TERMINAL_SECONDS, LINE_SECONDS = 0.5, 10.0
 READING = 0.4
-"""The share of the time of an import that reading takes, estimated from a million new animals on PostgreSQL."""
+"""A first estimate of the share of the time of an import that reading takes. It is not measured yet."""
 
 USUAL_WIDTH = 80
 """Columns of a terminal that says it has none, as some do that nobody looks at directly."""

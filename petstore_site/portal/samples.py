@@ -57,7 +57,7 @@ def _value(schema: Schema) -> Any:
     """Return a value of a query parameter, None for one that has no example."""
     if "enum" in schema:
         return schema["enum"][0]
-    return FEW if schema["type"] == "integer" else None
+    return FEW if "default" in schema else None
 
 
 def sample(title: str, one: Request) -> Example:

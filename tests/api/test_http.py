@@ -179,9 +179,7 @@ class TestConditionalRequests:
 class TestErrorsOfDjango:
     """What never reaches a view of ours is an Error too."""
 
-    @pytest.mark.parametrize(
-        "path", ["/nowhere", "/v2/pets", "//v1/pets", "/static/nothing.css", "/v1x"]
-    )
+    @pytest.mark.parametrize("path", ["/nowhere", "/v2/pets", "//v1/pets", "/static/nothing.css", "/v1x"])
     def test_unknown_address(self, stranger: ApiClient, path: str) -> None:
         answer = stranger.get(path)
         assert (answer.status_code, answer.json()) == (404, error("route_not_found", "This path does not exist.", 404))

@@ -100,9 +100,15 @@ def test_a_key_whose_commit_fails_is_said_to_be_void(shell: Shell, database: Dat
     assert database.secrets() == before
 
 
-@pytest.mark.usefixtures("_commits_fail")
+@pytest.fixture
+def _one_key(shell: Shell) -> None:
+    """Issue a key that no other test has replaced."""
+    assert shell("manage issue_api_key Fresh").status == 0
+
+
+@pytest.mark.usefixtures("_one_key", "_commits_fail")
 def test_a_file_of_keys_whose_commit_fails_stays_and_is_said_to_be_void(
-    shell: Shell, database: Database, due: str, tmp_path: Path
+    shell: Shell, database: Database, tmp_path: Path
 ) -> None:
     """The outcome of a COMMIT may be unknown: then the file has the only copy of keys that work."""
     before, file = database.secrets(), tmp_path / "new-keys"

@@ -94,6 +94,7 @@ def fit(case: AnyCase, store: Store) -> None:
         name, kind = PATH_IDS[case.path]
         case.path_parameters[name] = int(_existing(case.path_parameters[name], store.ids[kind]))
     if "cursor" in case.query and _is_right(case, ParameterLocation.QUERY):
+        case.query.pop("categoryId", None)  # a cursor belongs to its filters, and the store knows one for each status
         case.query["cursor"] = store.cursors[case.path, case.query.get("status")]
     if isinstance(case.body, dict) and _is_right(case, ParameterLocation.BODY):
         body: dict[str, Any] = case.body

@@ -125,19 +125,19 @@ def test_the_first_sign_in_and_the_next(page: Page, server: Gunicorn) -> None:
     expect(codes).to_have_count(10)
     recovery = codes.first.inner_text()
     page.get_by_role("link", name="I saved them").click()
-    expect(page.get_by_role("heading", level=1)).to_contain_text("Hello, ")
+    expect(page.get_by_role("heading", level=1)).to_contain_text("Welcome, ")
     sign_out(page)
 
     fill_in(page, "ada", PASSWORD)
     enter_code(page, "000000" if code(secret) != "000000" else "111111")
     expect(page.locator(".errorlist")).to_have_text("Incorrect code.")
     enter_code(page, next_code(secret))
-    expect(page.get_by_role("heading", level=1)).to_contain_text("Hello, ")
+    expect(page.get_by_role("heading", level=1)).to_contain_text("Welcome, ")
     sign_out(page)
 
     fill_in(page, "ada", PASSWORD)
     enter_code(page, recovery)
-    expect(page.get_by_role("heading", level=1)).to_contain_text("Hello, ")
+    expect(page.get_by_role("heading", level=1)).to_contain_text("Welcome, ")
 
 
 def test_after_five_failures_the_account_is_locked(page: Page, server: Gunicorn, complaints: list[str]) -> None:
@@ -201,7 +201,7 @@ def test_the_pages_can_be_used_by_everybody(
         expect(page.locator(".recovery-codes li")).to_have_count(10)
         no_serious_finding(page)
         page.get_by_role("link", name="I saved them").click()
-        expect(page.get_by_role("heading", level=1)).to_contain_text("Hello, ")
+        expect(page.get_by_role("heading", level=1)).to_contain_text("Welcome, ")
         for path in ("", "again/", "again/code/", "app/remove/", "codes/renew/", "passkeys/"):
             page.goto(f"/admin/account/{path}")
             no_serious_finding(page)
