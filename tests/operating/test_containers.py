@@ -18,7 +18,7 @@ COMPOSE: dict[str, Any] = yaml.safe_load((ROOT / "compose.yaml").read_text())
 def test_the_image_has_every_package_and_what_pages_are_made_of() -> None:
     packages = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["root_packages"]
     copied = set(re.findall(r"^COPY (\w+) \1$", DOCKERFILE, re.MULTILINE))
-    assert copied == {*packages, "deploy", "docs", "templates"}
+    assert copied == {*packages, "clients", "deploy", "docs", "templates"}
     ignored = (ROOT / ".dockerignore").read_text().splitlines()
     assert {line[1:] for line in ignored if line.startswith("!")} >= copied
 

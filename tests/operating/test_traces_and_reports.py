@@ -133,7 +133,7 @@ def test_no_value_leaves_the_service(server: Gunicorn, received: Received) -> No
     report = json.loads(envelope.splitlines()[2])
     assert (report["level"], report["logger"], report["tags"]) == ("error", "django.request", {"request_id": "two"})
     assert report["exception"]["values"][-1]["type"] == "OperationalError"
-    assert {"/idempotency/views.py"} & {
+    assert {"/idempotency/operations.py"} & {
         frame["abs_path"].removeprefix(str(ROOT)) for frame in report["exception"]["values"][-1]["stacktrace"]["frames"]
     }
 

@@ -59,4 +59,5 @@ def test_a_csv_file_does_not_and_the_import_stops(tmp_path: Path, animals: list[
     assert (result.status, catalogue()) == (3, before)
     assert '"00042" → "42"' in result.error
     told = command("import_pets", str(saved), "-v0", "--json", "--dry-run").json["changes"]
-    assert told["altered"]["count"] == told["fields"]["external_reference"] + told["fields"]["name"]
+    trimmed = [each for each in told["first"] if each["field"] == "name" and each["before"].strip() == each["after"]]
+    assert told["altered"]["count"] == told["fields"]["external_reference"] + told["fields"]["name"] - len(trimmed)
