@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from categories.models import Category
 from pets.models import Pet, PetStatus
 from pets.serializers import NewPet
-from rest.media_type import StrictJSONParser
+from rest.media_type import MEDIA_TYPE, read_json
 from tests.conftest import ApiClient
 from tests.factories import CategoryFactory
 from tests.properties.examples import rolled_back
@@ -149,7 +149,8 @@ def test_the_fields_alone_decide_the_same(api: ApiClient, body: dict[str, Any]) 
     """What scripts get that read a NewPet without HTTP; whether its category exists, only the database knows."""
     with rolled_back():
         CategoryFactory(pk=1)
-        data = StrictJSONParser().parse(BytesIO(json.dumps(body).encode()))
+        sent = json.dumps(body).encode()
+        data = read_json({"CONTENT_LENGTH": len(sent), "CONTENT_TYPE": MEDIA_TYPE, "wsgi.input": BytesIO(sent)})
         answer = api.post("/v1/pets", json.dumps(body).encode())
         new = NewPet(data)
         assert (not new.errors and new.values["category_id"] == 1) == (answer.status_code == 201)
