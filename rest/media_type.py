@@ -1,4 +1,4 @@
-"""`application/json`, the only media type: how a body is read and written, and what tells the framework so."""
+"""`application/json`, the only media type: how a body is read and written, and what the framework asks for it."""
 
 import json
 from collections.abc import Iterable, Mapping
@@ -33,7 +33,7 @@ class BodyTooLargeError(ParseError):
 
 
 class LengthRequiredError(ParseError):
-    """The server can't tell where the body ends."""
+    """The server can't know where the body ends."""
 
     status_code = 411
     default_code = "length_required"

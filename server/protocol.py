@@ -114,6 +114,8 @@ class Protocol(ASGIProtocol):  # type: ignore[misc]  # gunicorn has no types
             return False
         if self._callback_parser.waiting:
             self._pause_reading()
+        else:  # the head that waited may have a body that is still to come
+            self._resume_reading()
         return True
 
     def _resume_reading(self) -> None:

@@ -105,6 +105,7 @@ def test_workers_count_together_and_the_public_port_shows_nothing(start: Start) 
     gunicorn.wait_until_ready(workers=3)
     for _ in range(20):
         assert get(gunicorn.port, "/v1/pets")[0] == 401
+    until(lambda: '"401"} 40.0' in get(metrics_port, "/metrics")[1])
     status, text = get(metrics_port, "/metrics")
     assert status == 200
     assert 'petstore_requests_total{method="GET",route="pet-list",status="401"} 40.0' in text.splitlines()

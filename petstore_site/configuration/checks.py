@@ -39,6 +39,7 @@ def no_old_names(**_options: Any) -> list[CheckMessage]:
     ]
 
 
+@register(TAG)
 def static_files_are_collected(*, databases: Any = None, **_options: Any) -> list[CheckMessage]:
     """Say (E001) that the service would not start; not to `migrate`, which names databases and can run before."""
     if databases or not static_files.are_missing(settings):
