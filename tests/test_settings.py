@@ -208,7 +208,7 @@ def test_the_development_key_is_made_once_and_kept_private() -> None:
 def test_limits_counted_in_each_process_are_reported_where_it_matters(variables: dict[str, str], warns: bool) -> None:
     check = [sys.executable, "manage.py", "check"]
     env = {"PATH": os.environ["PATH"]} | variables
-    done = subprocess.run(check, cwd=ROOT, env=env, capture_output=True, text=True, check=True)
+    done = subprocess.run(check, cwd=ROOT, env=env, capture_output=True, text=True, check=False)
     assert ("(petstore.W001) CACHE_URL is memory://" in done.stderr) is warns
 
 
