@@ -76,12 +76,13 @@ def test_each_line_leads_to_the_list_it_speaks_of(keeper: Client, settings: Any)
     run("friday.csv", "done", rejected=3)
     run("frogs.xlsx", "failed", days=6)
     run("one.csv", "partly undone", rejected=1, days=7)
+    ends = {}
     for days, name in ((2, "Shop"), (13, "Scanner"), (-1, "Old"), (20, "New")):
-        APIKeyFactory(name=name, expires_at=timezone.now() + timedelta(days=days, minutes=5))
+        ends[name] = timezone.now() + timedelta(days=days, minutes=5)
+        APIKeyFactory(name=name, expires_at=ends[name])
     for day, route in ((0, "pet-detail"), (1, "pet-detail"), (0, "pet-list")):
         KeyUsage.objects.add_all([(Use(APIKeyFactory().pk, days_ago(day).date(), route, 2), 5)])
     found = matters(keeper)
-    ends = [f"{name} on {today() + timedelta(days=days)}" for name, days in (("Shop", 2), ("Scanner", 13))]
     assert [(matter.what, matter.why) for matter in found] == [
         ("3 imports", "had errors this week"),
         ("2 keys", "expire within 14 days"),
@@ -89,9 +90,9 @@ def test_each_line_leads_to_the_list_it_speaks_of(keeper: Client, settings: Any)
         ("3 animals", "are pending for more than a week"),
     ]
     assert found[0].detail == "one.csv: 1 row rejected, frogs.xlsx: failed and others"
-    assert sorted(found[1].detail.split(", ")) == sorted(ends)
+    assert sorted(found[1].detail.split(", ")) == [f"{name} on {ends[name].date()}" for name in ("Scanner", "Shop")]
     assert [matter.detail for matter in found[2:]] == [
-        f"It will be removed on {today() + timedelta(days=9)}.",
+        f"It will be removed on {settings.API_DEPRECATIONS['pet-detail']['sunset'].date()}.",
         "Since 8, Since 8 and others",
     ]
     for matter in found:
