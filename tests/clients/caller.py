@@ -16,8 +16,9 @@ given: dict[str, Any] = json.loads(sys.argv[1])
 store = PetStore(given["url"], given["key"], **given["options"])
 
 
-def pets(status: str | None, page_size: int) -> Any:
-    return [pet.to_dict() for pet in store.pets(status=PetStatus(status) if status else None, page_size=page_size)]
+def pets(status: str | None, category_id: int | None, page_size: int) -> Any:
+    chosen = PetStatus(status) if status else None
+    return [pet.to_dict() for pet in store.pets(status=chosen, category_id=category_id, page_size=page_size)]
 
 
 def categories(page_size: int) -> Any:

@@ -28,7 +28,8 @@ async function all<Item>(items: AsyncIterable<Item>): Promise<Item[]> {
 }
 
 const operations = {
-  pets: (status: PetStatus | null, pageSize: number) => all(store.pets({ ...(status && { status }), pageSize })),
+  pets: (status: PetStatus | null, categoryId: number | null, pageSize: number) =>
+    all(store.pets({ ...(status && { status }), ...(categoryId !== null && { categoryId }), pageSize })),
   add_pet: (pet: NewPet, idempotencyKey: string | null) => store.addPet(pet, idempotencyKey ? { idempotencyKey } : {}),
   add_without_key: async (body: NewPet) => (await store.api.POST("/pets", { body })).data,
   categories: (pageSize: number) => all(store.categories({ pageSize })),

@@ -12,9 +12,10 @@ from petstore_client.generated.api.pets import get_pet
 given: dict[str, Any] = json.loads(sys.argv[1])
 
 
-async def pets(store: AsyncPetStore, status: str | None, page_size: int) -> Any:
+async def pets(store: AsyncPetStore, status: str | None, category_id: int | None, page_size: int) -> Any:
     chosen = PetStatus(status) if status else None
-    return [pet.to_dict() async for pet in store.pets(status=chosen, page_size=page_size)]
+    found = store.pets(status=chosen, category_id=category_id, page_size=page_size)
+    return [pet.to_dict() async for pet in found]
 
 
 async def categories(store: AsyncPetStore, page_size: int) -> Any:

@@ -8,6 +8,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 import pytest
 import yaml
@@ -179,16 +180,19 @@ def test_the_snippets_of_the_readme_run(client: Client, server: Gunicorn, key: s
     assert re.fullmatch(r"\d+ animals, \d+ of them new or changed, 0 gone\n", printed[-1])
 
 
-@pytest.mark.parametrize("status", [None, "pending"])
-def test_every_animal_is_seen_once_in_order(client: Client, server: Gunicorn, key: str, status: str | None) -> None:
-    seen = client.call(f"{server.url}/v1", "pets", status, 7, key=key)["result"]
-    path = f"/v1/pets?limit=100{f'&status={status}' if status else ''}"
-    assert seen[:100] == server.get(path, key).json()
+@pytest.mark.parametrize(("status", "category"), [(None, None), ("pending", None), (None, 1), ("available", 1)])
+def test_every_animal_is_seen_once_in_order(
+    client: Client, server: Gunicorn, key: str, status: str | None, category: int | None
+) -> None:
+    seen = client.call(f"{server.url}/v1", "pets", status, category, 7, key=key)["result"]
+    chosen = {"status": status, "categoryId": category}
+    filters = {name: value for name, value in chosen.items() if value is not None}
+    assert seen[:100] == server.get(f"/v1/pets?{urlencode({'limit': 100} | filters)}", key).json()
     ids = [pet["id"] for pet in seen]
     assert ids == sorted(set(ids), reverse=True)
-    rows = f"Pet.objects.filter(status={status!r})" if status else "Pet.objects"
-    known = server.manage("shell", "--verbosity=0", "-c", f"from pets.models import Pet; print({rows}.count())")
-    assert len(seen) == int(known)
+    rows = {name.replace("categoryId", "category_id"): value for name, value in filters.items()}
+    count = f"from pets.models import Pet; print(Pet.objects.filter(**{rows!r}).count())"
+    assert len(seen) == int(server.manage("shell", "--verbosity=0", "-c", count)) > 7
 
 
 def test_categories(client: Client, server: Gunicorn, key: str) -> None:
@@ -208,7 +212,11 @@ def test_the_same_key_adds_one_animal(client: Client, server: Gunicorn, key: str
     ("call", "expected"),
     [
         (["add_pet", MAPLE | {"name": ""}, None], ["validation_failed", 400, "name must have 1 to 255 characters."]),
-        (["pets", None, 0], ["invalid_parameter", 400, "limit must be a whole number from 1 to 100."]),
+        (["pets", None, None, 0], ["invalid_parameter", 400, "limit must be a whole number from 1 to 100."]),
+        (
+            ["pets", None, 0, 100],
+            ["invalid_parameter", 400, "categoryId must be a whole number from 1 to 9223372036854775807."],
+        ),
         (["category", 999], ["category_not_found", 404, "No category has this ID."]),
         (["pet", 999_999], ["pet_not_found", 404, "No animal has this ID."]),
     ],
@@ -222,7 +230,7 @@ def test_an_error_is_an_exception_with_its_code(
 
 
 def test_a_key_that_is_not_valid(client: Client, server: Gunicorn) -> None:
-    seen = client.call(f"{server.url}/v1", "pets", None, 100)["error"]
+    seen = client.call(f"{server.url}/v1", "pets", None, None, 100)["error"]
     assert seen[:3] == [client.kind("api_key_invalid"), "api_key_invalid", 401]
 
 
@@ -262,7 +270,7 @@ def test_an_addition_is_retried_with_the_same_key(client: Client, first: Respons
 @pytest.mark.parametrize("first", [problem(503, "unavailable", Retry_After="0"), "hang up"], ids=["503", "hang up"])
 def test_a_list_is_retried(client: Client, first: Response) -> None:
     with scripted_server(first, OK) as script:
-        assert client.call(script.url, "pets", None, 100) == {"result": [PET]}
+        assert client.call(script.url, "pets", None, None, 100) == {"result": [PET]}
     assert requested(script) == ["GET /v1/pets?limit=100"] * 2
 
 
@@ -270,21 +278,21 @@ def test_the_cursor_of_the_next_link_goes_to_the_same_host(client: Client) -> No
     link = '<https://elsewhere.example/v1/pets?cursor=a%2Bb%3D&limit=1>; rel="next"'
     help_link = '<https://elsewhere.example/docs/?cursor=no>; rel="help"'
     with scripted_server((200, [PET], {"Link": f"{help_link}, {link}"}), OK) as script:
-        assert client.call(script.url, "pets", "sold", 1) == {"result": [PET, PET]}
+        assert client.call(script.url, "pets", "sold", 5, 1) == {"result": [PET, PET]}
     first, second = (set(line.split("?")[1].split("&")) for line in requested(script))
-    assert first == {"limit=1", "status=sold"}
-    assert second == {"limit=1", "status=sold", "cursor=a%2Bb%3D"}
+    assert first == {"limit=1", "status=sold", "categoryId=5"}
+    assert second == {"limit=1", "status=sold", "categoryId=5", "cursor=a%2Bb%3D"}
 
 
 def test_it_waits_as_long_as_it_is_asked(client: Client) -> None:
     with scripted_server(problem(429, "rate_limited", Retry_After="2"), OK) as script:
-        assert client.call(script.url, "pets", None, 100) == {"result": [PET]}
+        assert client.call(script.url, "pets", None, None, 100) == {"result": [PET]}
     assert script.requests[1].at - script.requests[0].at >= 2
 
 
 def test_a_wait_that_is_too_long_is_an_error_at_once(client: Client) -> None:
     with scripted_server(problem(429, "rate_limited", Retry_After="3")) as script:
-        seen = client.call(script.url, "pets", None, 100, max_wait=2)
+        seen = client.call(script.url, "pets", None, None, 100, max_wait=2)
     assert seen == {"error": [client.kind("rate_limited"), "rate_limited", 429, "As it is.", "r-1"]}
 
 
@@ -329,5 +337,5 @@ def test_an_addition_without_a_key_is_sent_once(client: Client, response: Respon
 def test_the_largest_id(client: Client) -> None:
     largest = PET | {"id": 2**63 - 1}
     with scripted_server((200, [largest], {})) as script:
-        seen = client.call(script.url, "pets", None, 100)
+        seen = client.call(script.url, "pets", None, None, 100)
     assert seen == ({"result": [largest]} if client.language == "python" else {"lost": "RangeError"})

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from functools import partial
 from typing import Any, Self, cast
 
-from petstore_client.client import next_cursor
+from petstore_client.client import list_options, next_cursor
 from petstore_client.generated import AuthenticatedClient
 from petstore_client.generated.api.categories import get_category, list_categories
 from petstore_client.generated.api.pets import create_pet, list_pets
@@ -41,9 +41,12 @@ class AsyncPetStore:
         """Close the connections."""
         await self._http.aclose()
 
-    def pets(self, *, status: PetStatus | None = None, page_size: int = 100) -> AsyncIterator[Pet]:
-        """Yield all animals, newest first. Fetch the next page when it is needed."""
-        return _every(partial(list_pets.asyncio_detailed, client=self.api, status=status or UNSET, limit=page_size))
+    def pets(
+        self, *, status: PetStatus | None = None, category_id: int | None = None, page_size: int = 100
+    ) -> AsyncIterator[Pet]:
+        """Yield all animals with a status and in a category, newest first. Fetch the next page when it is needed."""
+        options = list_options(status, category_id, page_size)
+        return _every(partial(list_pets.asyncio_detailed, client=self.api, **options))
 
     async def add_pet(self, pet: NewPet, *, idempotency_key: str | None = None) -> Pet:
         """Add an animal once, whatever happens to the responses. Pass a key of your own to repeat it after a crash."""

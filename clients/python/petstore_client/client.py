@@ -47,9 +47,12 @@ class PetStore:
         """Close the connections."""
         self._http.close()
 
-    def pets(self, *, status: PetStatus | None = None, page_size: int = 100) -> Iterator[Pet]:
-        """Yield all animals, newest first. Fetch the next page when it is needed."""
-        return _every(partial(list_pets.sync_detailed, client=self.api, status=status or UNSET, limit=page_size))
+    def pets(
+        self, *, status: PetStatus | None = None, category_id: int | None = None, page_size: int = 100
+    ) -> Iterator[Pet]:
+        """Yield all animals with a status and in a category, newest first. Fetch the next page when it is needed."""
+        options = list_options(status, category_id, page_size)
+        return _every(partial(list_pets.sync_detailed, client=self.api, **options))
 
     def add_pet(self, pet: NewPet, *, idempotency_key: str | None = None) -> Pet:
         """Add an animal once, whatever happens to the responses.
@@ -66,6 +69,12 @@ class PetStore:
     def category(self, category_id: int) -> Category:
         """Return one category."""
         return cast("Category", get_category.sync(category_id, client=self.api))
+
+
+def list_options(status: PetStatus | None, category_id: int | None, page_size: int) -> dict[str, Any]:
+    """Return what the generated function takes. An ID of 0 is sent too: the API says what is wrong with it."""
+    chosen = UNSET if category_id is None else category_id
+    return {"status": status or UNSET, "category_id": chosen, "limit": page_size}
 
 
 def _every(fetch: Callable[..., Response[Any]]) -> Iterator[Any]:

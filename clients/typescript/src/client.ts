@@ -17,6 +17,13 @@ export interface Options extends Partial<Retries> {
   key: string;
 }
 
+export interface PetFilters {
+  status?: PetStatus;
+  /** Only the animals of this category. */
+  categoryId?: number;
+  pageSize?: number;
+}
+
 interface Page<Item> {
   data?: Item[];
   response: Response;
@@ -36,10 +43,11 @@ export class PetStore {
     this.api = createClient<paths>({ baseUrl, headers, fetch: retrying({ timeout, retries, maxWait }) });
   }
 
-  /** Yield all animals, newest first. Fetch the next page when it is needed. */
-  pets({ status, pageSize = 100 }: { status?: PetStatus; pageSize?: number } = {}): AsyncGenerator<Pet> {
+  /** Yield all animals with a status and in a category, newest first. Fetch the next page when it is needed. */
+  pets({ status, categoryId, pageSize = 100 }: PetFilters = {}): AsyncGenerator<Pet> {
+    const filters = { ...(status && { status }), ...(categoryId !== undefined && { categoryId }) };
     return every<Pet>((cursor) =>
-      this.api.GET("/pets", { params: { query: { limit: pageSize, ...(status && { status }), ...cursor } } }),
+      this.api.GET("/pets", { params: { query: { limit: pageSize, ...filters, ...cursor } } }),
     );
   }
 
