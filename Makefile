@@ -21,7 +21,7 @@ LEAST_COVERAGE := 93
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run test test-all test-nightly e2e screenshots fuzz chaos mutants bench bench-report bench-import lint words openapi clients lock audit sbom clean
+.PHONY: help run test test-all test-nightly e2e screenshots fuzz chaos matrix mutants bench bench-report bench-import lint words openapi clients lock audit sbom clean
 .PHONY: fast-sqlite fast-postgresql covered-sqlite covered-postgresql slow-sqlite slow-postgresql coverage django61 explore-sqlite explore-postgresql
 .PHONY: python port always
 
@@ -39,6 +39,8 @@ help:
 	@echo 'make fuzz     test a new service against its description (FUZZ_ARGS="--cases 100000 --base URL --key KEY")'
 	@echo 'make chaos    break what the service depends on, and look whether it keeps its promises (as root; CHAOS=long:'
 	@echo '              as often as docs/operations.md promises; CHAOS_ARGS="stopped network_cut": only these)'
+	@echo 'make matrix   run the fast tests with each Python and Django that is here, and write the table of docs/versions.md'
+	@echo '              (MATRIX_ARGS="--only 3.12/5.2 --database SQLite")'
 	@echo 'make mutants  change the code in many places, one at a time, and list the changes that no test notices'
 	@echo 'make bench    compare the API with what other frameworks take (BENCH_ARGS="--rounds 2")'
 	@echo 'make bench-report'
@@ -246,6 +248,9 @@ fuzz: $(DEV)
 
 chaos: $(DEV)
 	@$(APART) $(PY) -m tests.chaos $(if $(filter long,$(CHAOS)),--long) $(CHAOS_ARGS)
+
+matrix: $(DEV)
+	@$(APART) $(PY) -m tests.matrix $(MATRIX_ARGS)
 
 # The sample is the same in each run: the seventh mutant of each function, some 300 of 6,500.
 MUTANTS_OF := '*__mutmut_7'
