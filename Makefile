@@ -21,7 +21,7 @@ LEAST_COVERAGE := 93
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run test test-all test-nightly e2e screenshots fuzz chaos matrix mutants bench bench-report bench-import lint words openapi clients lock audit sbom clean
+.PHONY: help run test test-all test-nightly e2e screenshots fuzz chaos matrix mutants bench bench-report bench-import lint words openapi settings clients lock audit sbom clean
 .PHONY: fast-sqlite fast-postgresql covered-sqlite covered-postgresql slow-sqlite slow-postgresql coverage django61 explore-sqlite explore-postgresql
 .PHONY: python port always
 
@@ -50,6 +50,7 @@ help:
 	@echo 'make lint     check style, types, layers, templates, migrations, the API description, production settings'
 	@echo 'make words    list the words that the house style avoids'
 	@echo 'make openapi  regenerate docs/openapi.yaml'
+	@echo 'make settings regenerate docs/settings.md'
 	@echo 'make clients  build the Python and TypeScript clients into clients/dist (needs node and npm)'
 	@echo 'make lock     regenerate requirements/*.txt (LOCK_ARGS=--upgrade for newer versions)'
 	@echo 'make audit    check the locked versions for known vulnerabilities (uses the network)'
@@ -336,6 +337,9 @@ words: $(DEV)
 
 openapi: $(DEV)
 	@$(IN_FOLDER) && $(DEVELOPMENT) $(PY) $(SPECTACULAR) docs/openapi.yaml
+
+settings: $(BASE)
+	@$(PY) -m petstore_site.configuration.variables >docs/settings.md
 
 clients: python
 	@$(PYTHON) -m clients.build

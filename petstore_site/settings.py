@@ -1,4 +1,4 @@
-"""Django's settings, all from environment variables; README.md has them as a table.
+"""Django's settings, all from environment variables; docs/settings.md has them as a table.
 
 Every mistake is reported at once and stops the start. Production and staging reject unsafe
 settings instead of falling back to a convenient default.
