@@ -2,12 +2,12 @@
 
 from categories import statements
 from categories.serializers import shown
+from database.statements import Steps
 from rest.errors import ErrorCode
 from rest.operations import one, page
 from rest.paging import Listing
 from rest.requests import Request
 from rest.results import Result
-from rest.statements import Steps
 
 CATEGORIES = Listing(statements, shown)
 

@@ -6,8 +6,8 @@ from drf_spectacular.utils import OpenApiExample, extend_schema_serializer
 from rest_framework import serializers
 
 from categories.models import Category
+from database.statements import Row
 from rest.ids import INT64_MAX
-from rest.statements import Row
 
 
 @extend_schema_serializer(examples=[OpenApiExample("Dogs", {"id": 5, "name": "Dogs"}, response_only=True)])

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from rest.statements import Row, Statement, Steps
+from database.statements import Row, Statement, Steps
 
 LIST = 'SELECT "id", "name" FROM "categories_category" WHERE "id" <= %(newest)s ORDER BY "id" DESC LIMIT '
 ONE = 'SELECT "id", "name" FROM "categories_category" WHERE "id" = %(id)s'

@@ -160,7 +160,7 @@ def _serve_metrics(server: Arbiter) -> None:
     # A process, because a thread could hold a lock while the master forks a worker. Its own session keeps Ctrl-C away:
     # it ends with the master.
     server.metrics_process = subprocess.Popen(
-        [sys.executable, "-m", "petstore_site.metrics", METRICS_HOST, str(METRICS_PORT), str(os.getpid())],
+        [sys.executable, "-m", "petstore_site.requests.metrics", METRICS_HOST, str(METRICS_PORT), str(os.getpid())],
         cwd=ROOT, stdin=subprocess.DEVNULL, start_new_session=True,
     )  # fmt: skip
 

@@ -11,13 +11,13 @@ from django.conf import settings
 from django.db import OperationalError, connection
 from django.utils import timezone
 
+from database.errors import LOCK_NOT_AVAILABLE, sqlstate
+from database.statements import HeldError, Row, Steps, Transaction
 from idempotency import statements
-from rest.database_errors import LOCK_NOT_AVAILABLE, sqlstate
 from rest.errors import APIError, ErrorCode
 from rest.media_type import render_json
 from rest.requests import Request
 from rest.results import Result
-from rest.statements import HeldError, Row, Steps, Transaction
 
 IDEMPOTENCY_ERRORS = [ErrorCode.IDEMPOTENCY_IN_PROGRESS, ErrorCode.IDEMPOTENCY_KEY_REUSED]
 

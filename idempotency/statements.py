@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from rest.statements import Row, Statement, Steps
+from database.statements import Row, Statement, Steps
 
 TABLE = '"idempotency_idempotentrequest"'
 SAME = '"api_key_id" = %(api_key_id)s AND "key" = %(key)s'

@@ -5,6 +5,7 @@ from django.utils import timezone
 from rest_framework.exceptions import ValidationError
 
 from categories import statements as categories
+from database.statements import Steps, vendor
 from history.acting import acting
 from idempotency.operations import once
 from pets import statements
@@ -18,7 +19,6 @@ from rest.paging import Listing
 from rest.parameters import choice, identifier
 from rest.requests import Request
 from rest.results import Result
-from rest.statements import Steps, vendor
 
 PETS = Listing(
     statements,

@@ -9,9 +9,9 @@ from drf_spectacular.utils import OpenApiExample, extend_schema_field, extend_sc
 from rest_framework import serializers
 
 from categories.names import NAME_LENGTH
+from database.statements import Row
 from pets import rules
 from pets.models import Pet, PetStatus
-from rest.statements import Row
 
 T = TypeVar("T")
 

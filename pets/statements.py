@@ -5,9 +5,9 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
+from database.statements import Row, Statement, Steps, Transaction
 from pets.columns import CATEGORY, SHOWN, each
 from pets.models import PetStatus
-from rest.statements import Row, Statement, Steps, Transaction
 
 SET = ", ".join(f'"{column.name}"' for column in SHOWN)
 COLUMNS = f'"id", {SET}'

@@ -12,8 +12,8 @@ from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase, ResponseHeaders
 from django.urls import ResolverMatch, resolve
 
+from database import errors as database_errors
 from petstore_site.public import error_pages
-from rest import database_errors
 from rest.limits import what_is_left
 from rest.requests import Request, request_of
 from rest.responses import Finish

@@ -13,9 +13,8 @@ from django.core.signals import request_finished, request_started
 from django.db.backends.signals import connection_created
 from simple_history.signals import pre_create_historical_record
 
+from database.errors import drop_closed, watch_commits
 from history.acting import begin_command, end_request, sign
-from rest.database_errors import drop_closed, watch_commits
-from rest.signals import commit_in_doubt, limiter_failed, replica_left_out
 
 
 class PetstoreSiteConfig(AppConfig):
@@ -28,35 +27,14 @@ class PetstoreSiteConfig(AppConfig):
         from petstore_site.configuration import checks  # noqa: F401, PLC0415 - importing registers
 
         connection_created.connect(watch_commits)
-        commit_in_doubt.connect(_count_commit_in_doubt)
-        limiter_failed.connect(_count_limiter_failure)
-        replica_left_out.connect(_count_replica_left_out)
         request_started.connect(drop_closed)
         request_finished.connect(end_request)
         pre_create_historical_record.connect(sign)
         begin_command(sys.argv)
         if settings.SENTRY_DSN:
-            from petstore_site import error_reports  # noqa: PLC0415 - its packages are an extra
+            from petstore_site.requests import error_reports  # noqa: PLC0415 - its packages are an extra
 
             error_reports.start()
-
-
-def _count_commit_in_doubt(**_signal: Any) -> None:
-    from petstore_site import metrics  # noqa: PLC0415 - commands do not load it
-
-    metrics.count_commit_in_doubt()
-
-
-def _count_limiter_failure(**_signal: Any) -> None:
-    from petstore_site import metrics  # noqa: PLC0415 - commands do not load it
-
-    metrics.count_limiter_failure()
-
-
-def _count_replica_left_out(**_signal: Any) -> None:
-    from petstore_site import metrics  # noqa: PLC0415 - commands do not load it
-
-    metrics.count_replica_left_out()
 
 
 class PetstoreAdminConfig(SimpleAdminConfig):

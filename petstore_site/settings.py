@@ -5,22 +5,23 @@ settings instead of falling back to a convenient default.
 """
 
 import os
-import re
 from datetime import UTC, datetime, timedelta
 from importlib.util import find_spec
 from pathlib import Path
-from tempfile import NamedTemporaryFile
 from typing import Any
-from urllib.parse import SplitResult, urlsplit
 
 from csp.constants import NONE, SELF
-from django.core.management.utils import get_random_secret_key
 
+from database.replica import REPLICA
 from petstore_site.apikeys.keys import PREFIXES
+from petstore_site.configuration.addresses import api_address, collector_address, origins, sentry_address
+from petstore_site.configuration.cache import cache_address, caches
 from petstore_site.configuration.database import REPLICA_FORM, parse_database_url, parse_replica_url
 from petstore_site.configuration.env import Env
+from petstore_site.configuration.logging import logging_of
+from petstore_site.configuration.openapi import openapi_of
+from petstore_site.configuration.secret_key import development_secret_key
 from rest.rates import parse_rate
-from rest.replica import REPLICA
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 VAR_DIR = BASE_DIR / "var"
@@ -50,82 +51,7 @@ def _secret_key() -> str:
     _required("SECRET_KEY", given, "50 or more random characters, or SECRET_KEY_FILE, the path of a file with them.")
     if given and (len(given) < 50 or len(set(given)) < 5 or given.startswith("django-insecure-")):
         env.reject("SECRET_KEY", "must have 50 or more random characters.")
-    return given or ("" if HOSTED else _development_secret_key())
-
-
-def _development_secret_key() -> str:
-    path = VAR_DIR / "secret-key"
-    if not path.exists() or not path.read_text(encoding="ascii"):
-        with NamedTemporaryFile("w", dir=VAR_DIR, delete=False, encoding="ascii") as file:  # readable by us alone
-            file.write(get_random_secret_key())
-        Path(file.name).replace(path)
-    return path.read_text(encoding="ascii")
-
-
-def _split(text: str, sentence: str) -> SplitResult:
-    """Split an address with a host; raises `ValueError` with our sentence, since urllib's may repeat a password."""
-    try:
-        parts = urlsplit(text)
-        has_host = bool(parts.hostname) and parts.port != 0
-    except ValueError:
-        raise ValueError(sentence) from None
-    if not has_host:
-        raise ValueError(sentence)
-    return parts
-
-
-def _origin(text: str) -> str:
-    sentence = "must be origins such as https://shop.example, separated by commas."
-    parts = _split(text, sentence)
-    if parts.scheme not in {"http", "https"} or f"{parts.scheme}://{parts.netloc}" != text:
-        raise ValueError(sentence)
-    return text
-
-
-def _origins(text: str) -> list[str]:
-    return [_origin(item.strip()) for item in text.split(",")]
-
-
-def _api_address(text: str) -> str:
-    sentence = "must be an http or https address whose path ends in /v1."
-    parts = _split(text, sentence)
-    if parts.scheme not in {"http", "https"} or not parts.path.endswith("/v1"):
-        raise ValueError(sentence)
-    return text
-
-
-SENTINEL_ADDRESS = re.compile(
-    r"redis\+sentinel://(:[^:@/]+@)?[\w.-]+:[0-9]{1,5}(,[\w.-]+:[0-9]{1,5})*/[\w.-]+", re.ASCII
-)
-
-
-def _cache_address(text: str) -> str:
-    if text == "memory://" or SENTINEL_ADDRESS.fullmatch(text):
-        return text
-    sentence = (
-        "must be memory://, redis://[:PASSWORD@]HOST:6379/0, or the same with rediss, valkey or valkeys; or "
-        "redis+sentinel://[:PASSWORD@]HOST:26379,HOST:26379/SERVICE."
-    )
-    parts = _split(text, sentence)
-    known = parts.scheme in {"redis", "rediss", "valkey", "valkeys"}
-    if not known or parts.query or not re.fullmatch(r"(/[0-9]*)?", parts.path):
-        raise ValueError(sentence)
-    return text.replace("valkey", "redis", 1) if text.startswith("valkey") else text
-
-
-def _collector_address(text: str) -> str:
-    sentence = "must be an http or https address, such as http://collector:4318."
-    if _split(text, sentence).scheme not in {"http", "https"}:
-        raise ValueError(sentence)
-    return text
-
-
-def _sentry_address(text: str) -> str:
-    sentence = "must be https://KEY@HOST/PROJECT, as Sentry shows it."
-    parts = _split(text, sentence)
-    if parts.scheme not in {"http", "https"} or not parts.username or not parts.path[-1:].isdecimal():
-        raise ValueError(sentence)
-    return text
+    return given or ("" if HOSTED else development_secret_key(VAR_DIR))
 
 
 def _needs(name: str, value: str, module: str, lock: str) -> None:
@@ -146,15 +72,15 @@ _required("ALLOWED_HOSTS", ALLOWED_HOSTS, "the host names of this service, separ
 if HOSTED and "*" in ALLOWED_HOSTS:
     env.reject("ALLOWED_HOSTS", f"must name the hosts; * is not allowed in {PETSTORE_ENVIRONMENT}.")
 
-PRODUCTION_URL = env.parsed("PRODUCTION_URL", _api_address, "https://petstore.example/v1")
-STAGING_URL = env.parsed("STAGING_URL", _api_address, "https://staging.petstore.example/v1")
+PRODUCTION_URL = env.parsed("PRODUCTION_URL", api_address, "https://petstore.example/v1")
+STAGING_URL = env.parsed("STAGING_URL", api_address, "https://staging.petstore.example/v1")
 
 # --- Traces and error reports, off by default ---------------------------------------------------
 
-TRACES_URL = env.parsed("OTEL_EXPORTER_OTLP_ENDPOINT", _collector_address, "")
+TRACES_URL = env.parsed("OTEL_EXPORTER_OTLP_ENDPOINT", collector_address, "")
 """The collector of OpenTelemetry that traces are sent to. Its exporter reads this and other `OTEL_` variables."""
 
-SENTRY_DSN = env.parsed_secret("SENTRY_DSN", _sentry_address, "")
+SENTRY_DSN = env.parsed_secret("SENTRY_DSN", sentry_address, "")
 """Where errors are reported."""
 
 _needs("OTEL_EXPORTER_OTLP_ENDPOINT", TRACES_URL, "opentelemetry", "opentelemetry")
@@ -187,17 +113,17 @@ INSTALLED_APPS = [
     "petstore_site.staff",  # the last: its roles name the permissions of all others
 ]
 
-CORS_ALLOWED_ORIGINS: list[str] = env.parsed("CORS_ALLOWED_ORIGINS", _origins, [])
+CORS_ALLOWED_ORIGINS: list[str] = env.parsed("CORS_ALLOWED_ORIGINS", origins, [])
 
 MIDDLEWARE = [
-    "petstore_site.middleware.ObservingMiddleware",
-    *(["petstore_site.tracing.TracingMiddleware"] if TRACES_URL else []),
+    "petstore_site.requests.middleware.ObservingMiddleware",
+    *(["petstore_site.requests.tracing.TracingMiddleware"] if TRACES_URL else []),
     "petstore_site.api.APIMiddleware",  # what follows is for pages
-    "petstore_site.middleware.HeadMiddleware",
+    "petstore_site.requests.middleware.HeadMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "rest.policy.PolicyMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
-    "petstore_site.middleware.DatabaseErrorMiddleware",
+    "petstore_site.requests.middleware.DatabaseErrorMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
@@ -225,6 +151,7 @@ TEMPLATES: list[dict[str, Any]] = [
                 "petstore_site.public.environment.environment",
                 "petstore_site.back_office.navigation.navigation",
             ],
+            "libraries": {"catalogue": "petstore_site.back_office.added"},
         },
     },
 ]
@@ -258,26 +185,14 @@ def _replica(url: str) -> dict[str, Any]:
 _given_replica: dict[str, Any] = env.parsed_secret("DATABASE_REPLICA_URL", _replica, {})
 if _given_replica:
     DATABASES[REPLICA] = _given_replica
-"""Read by `rest.replica` for reports and exports, and by nothing else."""
+"""Read by `database.replica` for reports and exports, and by nothing else."""
 
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
-CACHE_URL = env.parsed_secret("CACHE_URL", _cache_address, "memory://")
+CACHE_URL = env.parsed_secret("CACHE_URL", cache_address, "memory://")
 """Where rate limits are counted. `memory://` counts in each process by itself."""
 
-CACHES: dict[str, dict[str, Any]] = {
-    "default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}
-    if CACHE_URL == "memory://"
-    else {
-        "BACKEND": "django.core.cache.backends.redis.RedisCache",
-        "LOCATION": [CACHE_URL],  # a list, since Django would split the text at commas
-        "OPTIONS": {
-            "socket_timeout": 1,
-            "socket_connect_timeout": 1,
-            **({"pool_class": "rest.sentinel.SentinelPool"} if SENTINEL_ADDRESS.fullmatch(CACHE_URL) else {}),
-        },
-    }
-}
+CACHES = caches(CACHE_URL)
 
 SIMPLE_HISTORY_DATE_INDEX = False
 """History is read for one object at a time; an index by date would only slow down writing it."""
@@ -335,41 +250,7 @@ REST_FRAMEWORK: dict[str, Any] = {
     "TEST_REQUEST_DEFAULT_FORMAT": "json",
 }
 
-API_DESCRIPTION = """A pet store's catalogue of animals: list them, filter them by availability, add one, fetch one.
-
-Every operation needs an API key: `Authorization: Bearer <API_KEY>`. Every error is an `Error`; its `code` is \
-for programs, its `message` for people. Rate limits, idempotency, conditional requests and categories are additions \
-to version 1.0.0 of the interface that clients can ignore."""
-
-SPECTACULAR_SETTINGS: dict[str, Any] = {
-    "TITLE": "Pet Store",
-    "DESCRIPTION": API_DESCRIPTION,
-    "VERSION": "1.0.0",
-    "CONTACT": {"name": "Support", "url": f"{PRODUCTION_URL.removesuffix('/v1')}/docs/guide/#request-ids-and-support"},
-    "LICENSE": {"name": "MIT", "identifier": "MIT"},
-    "OAS_VERSION": "3.1.0",
-    "SERVERS": [
-        {"url": PRODUCTION_URL, "description": "Production"},
-        {"url": STAGING_URL, "description": "Staging"},
-    ],
-    "TAGS": [
-        {"name": "pets", "x-displayName": "Animals", "description": "The animals of the catalogue."},
-        {
-            "name": "categories",
-            "x-displayName": "Categories",
-            "description": "An addition to version 1.0.0: the valid values of `categoryId`.",
-        },
-    ],
-    "SCHEMA_PATH_PREFIX": "/v1",
-    "SCHEMA_PATH_PREFIX_TRIM": True,
-    "ENUM_NAME_OVERRIDES": {"PetStatus": "pets.models.PetStatus"},
-    "PREPROCESSING_HOOKS": ["rest.description.only_versioned_paths"],
-    "POSTPROCESSING_HOOKS": [
-        "drf_spectacular.hooks.postprocess_schema_enums",
-        "rest.description.add_components",
-    ],
-    "ENUM_GENERATE_CHOICE_DESCRIPTION": False,
-}
+SPECTACULAR_SETTINGS = openapi_of(PRODUCTION_URL, STAGING_URL)
 
 CORS_URLS_REGEX = r"^/v1/"
 CORS_ALLOW_METHODS = ["GET", "HEAD", "OPTIONS", "POST"]
@@ -414,7 +295,7 @@ STORAGES = {
 
 # --- Security -----------------------------------------------------------------------------------
 
-CSRF_TRUSTED_ORIGINS: list[str] = env.parsed("CSRF_TRUSTED_ORIGINS", _origins, [])
+CSRF_TRUSTED_ORIGINS: list[str] = env.parsed("CSRF_TRUSTED_ORIGINS", origins, [])
 CSRF_COOKIE_SECURE = SESSION_COOKIE_SECURE = HOSTED
 CSRF_COOKIE_HTTPONLY = True
 CSRF_FAILURE_VIEW = "petstore_site.public.error_pages.csrf_failure"
@@ -489,23 +370,6 @@ MFA_WEBAUTHN_ALLOW_INSECURE_ORIGIN = not HOSTED  # http://localhost
 
 LOG_FORMAT = env.choice("LOG_FORMAT", ["json", "text"], "json" if HOSTED else "text")
 LOG_LEVEL = env.choice("LOG_LEVEL", ["DEBUG", "INFO", "WARNING", "ERROR"], "INFO")
-LOGGING: dict[str, Any] = {
-    "version": 1,
-    "disable_existing_loggers": False,
-    "formatters": {
-        "json": {"()": "petstore_site.logs.JSONFormatter"},
-        "text": {"()": "petstore_site.logs.TextFormatter"},
-    },
-    "handlers": {"stderr": {"class": "petstore_site.logs.RepeatsHandler", "formatter": LOG_FORMAT}},
-    "root": {"handlers": ["stderr"], "level": LOG_LEVEL},
-    "loggers": {
-        # petstore.requests logs one line per request; these would repeat it.
-        "django": {"level": LOG_LEVEL},
-        "django.server": {"level": "WARNING", "propagate": True},
-        "django.request": {"level": "ERROR"},
-        "django.security": {"level": "ERROR"},
-        "django.security.DisallowedHost": {"level": "CRITICAL"},  # scanners ask for any host
-    },
-}
+LOGGING = logging_of(LOG_FORMAT, LOG_LEVEL)
 
 env.exit_on_mistakes()

@@ -19,9 +19,11 @@ if static_files.are_missing(settings):
 
 application = get_wsgi_application()
 
-from petstore_site.request import Request  # noqa: E402 - it needs the models, which are loaded now
+from petstore_site.requests import metrics  # noqa: E402 - what follows needs the models, which are loaded now
+from petstore_site.requests.request import Request  # noqa: E402
 
 application.request_class = Request
+metrics.count_failures()
 
 for warning in run_checks(tags=[TAG]):
     logging.getLogger(__name__).warning("%s", warning)

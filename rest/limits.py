@@ -23,7 +23,7 @@ from limits.errors import StorageError
 from limits.storage import storage_from_string
 from limits.strategies import MovingWindowRateLimiter
 
-from rest.breaker import Breaker
+from database.breaker import Breaker
 from rest.rates import parse_rate
 from rest.signals import limiter_failed
 

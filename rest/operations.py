@@ -4,12 +4,12 @@ from collections.abc import Callable
 from http import HTTPStatus
 from typing import Any
 
+from database.statements import Steps, vendor
 from rest.errors import APIError, ErrorCode
 from rest.ids import parse_id
 from rest.paging import Listing, link_to
 from rest.requests import Request, parameters
 from rest.results import Result
-from rest.statements import Steps, vendor
 
 Operation = Callable[[Request], Steps[Result]]
 

@@ -12,11 +12,11 @@ from urllib.parse import urlencode
 from django.core.signing import BadSignature
 from rest_framework.pagination import BasePagination
 
+from database.statements import Shown, Statements
 from rest.cursors import CursorSigner, signer_for
 from rest.errors import APIError, ErrorCode
 from rest.ids import INT64_MAX
 from rest.parameters import Filters, Query
-from rest.statements import Shown, Statements
 
 if TYPE_CHECKING:
     from rest_framework.views import APIView  # it imports the classes that the settings name, this file's too

@@ -7,11 +7,11 @@ from rest_framework.request import Request as FrameworkRequest
 from rest_framework.response import Response
 from rest_framework.viewsets import GenericViewSet
 
+from database.statements import run
 from rest.errors import ErrorCode
 from rest.operations import Operation
 from rest.paging import KeysetPagination, Listing
 from rest.requests import request_of
-from rest.statements import run
 
 
 class OperationViewSet(GenericViewSet[Any]):

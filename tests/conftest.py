@@ -16,13 +16,13 @@ from django.dispatch import receiver
 from django.test import Client
 
 from categories.models import Category
+from database.errors import breaker as database_breaker
+from database.errors import reset_commit_state
 from history.acting import end_request
 from petstore_site.apikeys import lookup, usage
 from petstore_site.apikeys.models import APIKey
 from petstore_site.portal import views as portal
 from petstore_site.request_desk import records
-from rest.database_errors import breaker as database_breaker
-from rest.database_errors import reset_commit_state
 from rest.limits import breaker as limits_breaker
 from rest.limits import build_limiter
 from tests.days import today

@@ -4,8 +4,8 @@ from collections.abc import Callable, Coroutine, Iterable
 from http import HTTPStatus
 from typing import Any, TypeVar
 
+from database.statements import Steps, run
 from petstore_site.door.adapter import Adapter
-from rest.statements import Steps, run
 
 T = TypeVar("T")
 
@@ -49,7 +49,7 @@ async def _nothing() -> None:
 
 
 def _observe_at_once(record: Any) -> None:
-    from petstore_site.observing import observe  # noqa: PLC0415 - it needs the models
+    from petstore_site.requests.access import observe  # noqa: PLC0415 - it needs the models
 
     observe(record)
 

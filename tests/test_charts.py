@@ -2,7 +2,7 @@
 
 import pytest
 
-from petstore_site.back_office.charts import HEIGHT, WIDTH, Bar, Chart, Figure, Row, Series, Spark
+from petstore_site.charts import HEIGHT, WIDTH, Bar, Chart, Figure, Row, Series, Spark
 
 TWO = [Series("Good", "bar-available"), Series("Bad", "bar-failed")]
 

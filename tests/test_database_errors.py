@@ -13,9 +13,9 @@ import pytest
 from django.db import DatabaseError, DataError, OperationalError, connection
 from django.test import Client
 
+from database.errors import rejected_data
 from pets.models import Pet
 from petstore_site.apikeys.models import APIKey
-from rest.database_errors import rejected_data
 from rest.errors import ErrorCode
 from tests.conftest import ApiClient, error
 from tests.factories import CategoryFactory

@@ -41,7 +41,7 @@ def test_sqlite(url: str, name: Path) -> None:
 @pytest.mark.parametrize("scheme", ["postgres", "postgresql"])
 def test_postgresql_for_requests(scheme: str) -> None:
     assert parsed(f"{scheme}://keeper:p%40ss%2Fword@db.example:5433/shop?sslmode=verify-full") == {
-        "ENGINE": "petstore_site.database",
+        "ENGINE": "database.postgresql",
         "NAME": "shop",
         "USER": "keeper",
         "PASSWORD": "p@ss/word",

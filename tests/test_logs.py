@@ -13,11 +13,11 @@ from typing import Any
 
 import pytest
 
-from petstore_site import logs
 from petstore_site.apikeys import keys
 from petstore_site.apikeys.models import APIKey
 from petstore_site.door.environ import environ_of
-from petstore_site.observing import AFTER_SECONDS, AccessRecord, Later
+from petstore_site.requests import logs
+from petstore_site.requests.access import AFTER_SECONDS, AccessRecord, Later
 from rest.requests import Request
 from tests.conftest import ApiClient
 from tests.door.calling import scope

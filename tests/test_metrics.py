@@ -12,8 +12,9 @@ from django.dispatch import Signal
 from prometheus_client import CollectorRegistry
 from prometheus_client.multiprocess import MultiProcessCollector
 
-from petstore_site import metrics
-from rest import signals
+from database import signals
+from petstore_site.requests import metrics
+from rest.signals import limiter_failed
 from tests.conftest import ApiClient
 
 ROOT = Path(__file__).parent.parent
@@ -23,6 +24,7 @@ ROOT = Path(__file__).parent.parent
 def counted(monkeypatch: pytest.MonkeyPatch) -> metrics.Metrics:
     """The metrics of a worker that counts."""
     counted = metrics.Metrics()
+    metrics.count_failures()
     monkeypatch.setattr(metrics, "metrics", counted)
     return counted
 
@@ -62,14 +64,14 @@ def test_defects_are_counted_from_zero() -> None:
 
 
 def test_defect_is_counted_by_kind(counted: metrics.Metrics) -> None:
-    metrics.count_defect("rejected_data")
+    signals.data_rejected.send(sender=None)
     assert samples(counted.registry) == {("petstore_defects_total", "rejected_data"): 1}
 
 
 @pytest.mark.parametrize(
     ("failed", "name"),
     [
-        (signals.limiter_failed, "petstore_limiter_failures_total"),
+        (limiter_failed, "petstore_limiter_failures_total"),
         (signals.commit_in_doubt, "petstore_commits_in_doubt_total"),
         (signals.replica_left_out, "petstore_replica_left_out_total"),
     ],
@@ -89,12 +91,13 @@ def test_a_lost_cache_is_counted(counted: metrics.Metrics, api: ApiClient, setti
 def test_nothing_is_counted_by_default() -> None:
     assert metrics.metrics is None
     metrics.observe_request(method="GET", route="pet-list", status=200, seconds=0)
-    metrics.count_defect("rejected_data")
+    metrics.count_failures()
+    signals.data_rejected.send(sender=None)
 
 
 def count_in_slot(slot: str, folder: Path) -> None:
     """Count one request in a worker of its own."""
-    code = "from petstore_site.metrics import *; observe_request(method='GET', route='livez', status=200, seconds=0.5)"
+    code = "from petstore_site.requests.metrics import *; observe_request(method='GET', route='livez', status=200, seconds=0.5)"
     environment = os.environ | {"METRICS_SLOT": slot, "PROMETHEUS_MULTIPROC_DIR": str(folder)}
     subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=environment, check=True)
 

@@ -52,7 +52,7 @@ PSYCOPG = {
 DJANGO = {
     "django.db.backends.base.base:BaseDatabaseWrapper": {"_commit", "_prepare_cursor"},
 }
-"""What `petstore_site/database/` and `rest/statements.py` use."""
+"""What `database/postgresql/` and `database/statements.py` use."""
 
 USED = [
     (owner, name) for owners in (GUNICORN, PSYCOPG, DJANGO) for owner, names in owners.items() for name in sorted(names)

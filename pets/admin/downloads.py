@@ -12,9 +12,9 @@ from django.http import FileResponse, HttpResponse
 from django.utils import timezone
 from django.utils.http import content_disposition_header
 
+from database import replica
 from pets.exporting import FileFormat, Form, write_pets
 from pets.models import Pet
-from rest import replica
 
 MOST_ANIMALS = {FileFormat.CSV: 100_000, FileFormat.XLSX: 20_000}
 """In one download, as the file is complete before it is sent. The command `export_pets` has no limit."""

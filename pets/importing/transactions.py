@@ -6,9 +6,9 @@ from typing import TypeVar
 
 from django.db import DatabaseError, IntegrityError, OperationalError, connection, transaction
 
+from database.errors import LOCK_NOT_AVAILABLE, RETRYABLE, drop, sqlstate
 from pets.importing.errors import ImportRejectedError
 from pets.importing.stopping import stop_if_asked, too_late
-from rest.database_errors import LOCK_NOT_AVAILABLE, RETRYABLE, drop, sqlstate
 
 T = TypeVar("T")
 

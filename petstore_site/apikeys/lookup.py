@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 from django.db import OperationalError
 from django.db.models import QuerySet
 
+from database.statements import Row, Statement, Steps
 from petstore_site.apikeys.models import APIKey
-from rest.statements import Row, Statement, Steps
 
 LIFETIME = 1.0
 """Seconds; a revocation takes effect within this time (docs/api-keys.md)."""

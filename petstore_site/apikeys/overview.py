@@ -10,10 +10,10 @@ from django.conf import settings
 from django.utils import timezone
 from django.utils.timesince import timesince
 
+from database import replica
 from petstore_site.apikeys.models import APIKey, KeyState, KeyUsage, Scope
 from petstore_site.apikeys.routes import operation
-from petstore_site.back_office.charts import Chart, Figure, Row, Series
-from rest import replica
+from petstore_site.charts import Chart, Figure, Row, Series
 
 DAYS = 30
 """Days of use that are shown, today included."""

@@ -3,8 +3,12 @@
 from datetime import timedelta
 from typing import Any, NamedTuple
 
+from django import template
+
 from pets.models import Pet
 from petstore_site.request_desk.story import MOST_FOUND, Story
+
+register = template.Library()
 
 BEFORE = timedelta(seconds=1)
 """How much earlier than measured a request may have begun: the two clocks are not one."""
@@ -18,6 +22,7 @@ class Added(NamedTuple):
     is_there: bool = False
 
 
+@register.simple_tag
 def added_by(stories: list[Story]) -> list[Added]:
     """Return each story with the animal that its request added, if any.
 

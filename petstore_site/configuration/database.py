@@ -4,8 +4,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from petstore_site.logs import redact
-from rest.database_errors import UNMIGRATED, failure_of
+from database.errors import UNMIGRATED, failure_of
+from petstore_site.redaction import redact
 
 FORMS = (
     "must be sqlite:///relative/path, sqlite:////absolute/path or postgres://USER:PASSWORD@HOST:5432/NAME[?sslmode=…]."
@@ -29,7 +29,7 @@ SERVER_KEEPALIVES = "-c tcp_keepalives_idle=10 -c tcp_keepalives_interval=5 -c t
 READ_ONLY = " -c default_transaction_read_only=on"
 SQLITE_LOCK_SECONDS = 5
 PREPARED_AFTER = 2
-"""So many times a connection runs a statement of `rest.statements` before it prepares it."""
+"""So many times a connection runs a statement of `database.statements` before it prepares it."""
 
 
 def parse_database_url(url: str, *, base_dir: Path, serving: bool, pgbouncer: bool) -> dict[str, Any]:
@@ -52,7 +52,7 @@ def parse_database_url(url: str, *, base_dir: Path, serving: bool, pgbouncer: bo
 def parse_replica_url(url: str, *, serving: bool, pgbouncer: bool) -> dict[str, Any]:
     """Return Django's settings for a replica, which is only read. Each report opens a connection and closes it.
 
-    It has Django's own backend: that of `petstore_site.database` would skip the primary after a failure of the replica.
+    It has Django's own backend: that of `database.postgresql` would skip the primary after a failure of the replica.
     Raises `ValueError` as `parse_database_url` does.
     """
     try:
@@ -101,7 +101,7 @@ def _postgresql(url: str, *, serving: bool, pgbouncer: bool) -> dict[str, Any]:
     if serving and not pgbouncer:
         options["prepare_threshold"] = PREPARED_AFTER
     return {
-        "ENGINE": "petstore_site.database" if serving else "django.db.backends.postgresql",
+        "ENGINE": "database.postgresql" if serving else "django.db.backends.postgresql",
         "NAME": name,
         **account,
         "CONN_MAX_AGE": None if serving else 0,

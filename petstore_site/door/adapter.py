@@ -12,13 +12,14 @@ from django.core.exceptions import SuspiciousOperation
 from django.db import DatabaseError, InterfaceError
 from rest_framework.exceptions import APIException
 
+from database.errors import BROKEN, RETRYABLE, failure_of, outcome_is_unknown, reset_commit_state, sqlstate
+from database.statements import Row, Steps
 from history.acting import begin_request, end_request
-from petstore_site import metrics
 from petstore_site.apikeys import lookup
 from petstore_site.apikeys.admission import accept_key, allow_method, allow_one_more, allow_scope, digest_of
 from petstore_site.apikeys.lookup import CachedKey
-from petstore_site.observing import Later, record_of
-from rest.database_errors import BROKEN, RETRYABLE, failure_of, outcome_is_unknown, reset_commit_state, sqlstate
+from petstore_site.requests import metrics
+from petstore_site.requests.access import Later, record_of
 from rest.errors import error_result
 from rest.hosts import Environ, host_of
 from rest.limits import Counted, count, waits_for_cache, what_is_left
@@ -27,7 +28,6 @@ from rest.requests import STARTED, Request
 from rest.responses import Finish, Response
 from rest.results import Result
 from rest.routes import Routes, is_api
-from rest.statements import Row, Steps
 
 T = TypeVar("T")
 

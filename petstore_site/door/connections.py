@@ -9,10 +9,11 @@ from typing import Any, TypeVar
 from django.db import OperationalError, connection
 from psycopg import Error
 
-from petstore_site import metrics
+from database.errors import breaker, has_ended, shut_down, watch
+from database.signals import connection_failed
 from petstore_site.door.listening import Listening
 from petstore_site.door.queue import BusyError, Queue, within
-from rest.database_errors import breaker, has_ended, shut_down, watch
+from petstore_site.requests import metrics
 
 T = TypeVar("T")
 
@@ -107,7 +108,7 @@ class Connections:
 
 def _fail() -> None:
     breaker.fail()
-    metrics.count_connection_failure()
+    connection_failed.send(sender=None)
 
 
 def _parameters() -> dict[str, Any]:

@@ -11,8 +11,8 @@ from django.core.exceptions import DisallowedHost
 from django.db import connection
 from django.http import HttpRequest, HttpResponse
 
+from database.errors import BROKEN
 from history.acting import begin_request
-from petstore_site import metrics
 from petstore_site.api import finished, with_cors
 from petstore_site.door.adapter import Adapter, UnknownOutcomeError
 from petstore_site.door.bodies import Receive, read_body
@@ -20,11 +20,11 @@ from petstore_site.door.drivers import OnPostgreSQL, OnSQLite
 from petstore_site.door.environ import Scope, environ_of
 from petstore_site.door.queue import BusyError
 from petstore_site.door.threads import Head, LateError, Threads
-from petstore_site.observing import observe, record_of
 from petstore_site.public import error_pages
 from petstore_site.public.health import livez, readyz
-from petstore_site.request import Request
-from rest.database_errors import BROKEN
+from petstore_site.requests import metrics
+from petstore_site.requests.access import observe, record_of
+from petstore_site.requests.request import Request
 from rest.errors import CODES, APIError, ErrorCode, error_response
 from rest.hosts import Environ
 from rest.limits import Counted

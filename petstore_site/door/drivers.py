@@ -12,10 +12,10 @@ from weakref import WeakValueDictionary
 
 from django.db import OperationalError
 
+from database import statements
+from database.errors import committing
+from database.statements import HeldError, Row, Statement, Steps, Transaction
 from petstore_site.door.queue import BusyError, Queue
-from rest import statements
-from rest.database_errors import committing
-from rest.statements import HeldError, Row, Statement, Steps, Transaction
 
 if TYPE_CHECKING:
     from petstore_site.door.listening import Listening

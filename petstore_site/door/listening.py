@@ -14,7 +14,7 @@ from psycopg.pq import ExecStatus, TransactionStatus
 from psycopg.pq.abc import PGresult
 from psycopg.waiting import Ready, Wait
 
-from rest.statements import Row
+from database.statements import Row
 
 T = TypeVar("T")
 

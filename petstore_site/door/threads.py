@@ -10,10 +10,10 @@ from typing import Any, Protocol
 from django.db import connections
 from rest_framework.permissions import SAFE_METHODS
 
-from petstore_site import metrics
+from database.errors import cut_off
 from petstore_site.door.adapter import DEADLINE
 from petstore_site.door.queue import BusyError, Queue, within
-from rest.database_errors import cut_off
+from petstore_site.requests import metrics
 from rest.hosts import Environ
 from rest.requests import STARTED
 

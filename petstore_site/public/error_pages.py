@@ -13,9 +13,9 @@ from django.shortcuts import render
 from django.views.decorators.csrf import csrf_exempt
 from rest_framework.permissions import SAFE_METHODS
 
+from database import errors as database_errors
+from database.signals import data_rejected
 from history.acting import acting
-from petstore_site import metrics
-from rest import database_errors
 from rest.errors import ErrorCode, error_response
 
 logger = logging.getLogger(__name__)
@@ -125,7 +125,7 @@ def for_database_error(request: HttpRequest, error: BaseException) -> HttpRespon
     """Return 503 or 400 if `error` is a known database error, else None."""
     if database_errors.rejected_data(error):
         logger.error("The database rejected a value that our validation accepted", exc_info=error)
-        metrics.count_defect("rejected_data")
+        data_rejected.send(sender=None)
         return _respond(request, ErrorCode.BAD_REQUEST)
     failure = database_errors.failure_of(error)
     if failure is None:

@@ -16,10 +16,10 @@ from django.db.migrations.loader import MigrationLoader
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.views.decorators.cache import never_cache
 
+from database.errors import BUSY, failure_of
+from database.replica import REPLICA, is_current
 from petstore_site.public.error_pages import read_only
-from rest.database_errors import BUSY, failure_of
 from rest.errors import ErrorCode, error_response
-from rest.replica import REPLICA, is_current
 
 logger = logging.getLogger(__name__)
 

@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from petstore_site.apikeys import writer
 from petstore_site.apikeys.models import APIKey
-from petstore_site.logs import on_one_line, redact
+from petstore_site.redaction import on_one_line, redact
 from petstore_site.request_desk.models import LONGEST_MESSAGE, LONGEST_METHOD, RecordGap, RequestRecord
 
 logger = logging.getLogger(__name__)

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from asgiref.sync import async_to_sync, sync_to_async
 
+from database.statements import Row, Steps, run
 from petstore_site.apikeys import keys, lookup
 from petstore_site.apikeys.lookup import CachedKey, KeyCache
 from petstore_site.apikeys.models import APIKey
-from rest.statements import Row, Steps, run
 from tests.factories import APIKeyFactory
 
 KEY = CachedKey(pk=1, key_id="AbCd1234", name="Shop", scope="write", rate_limit="", expires_at=None, revoked_at=None)

@@ -15,7 +15,7 @@ from petstore_site.apikeys import usage
 from petstore_site.apikeys.lookup import CachedKey
 from petstore_site.apikeys.models import APIKey, KeyUsage
 from petstore_site.door.environ import environ_of
-from petstore_site.observing import AccessRecord, observe
+from petstore_site.requests.access import AccessRecord, observe
 from rest.requests import Request
 from tests.conftest import ApiClient
 from tests.door.calling import scope

@@ -13,14 +13,14 @@ import pytest
 import uvloop
 from django.db import OperationalError, connection
 
+from database.errors import BROKEN, breaker, failure_of
+from database.statements import Row, Statement, Steps
 from pets import statements
-from petstore_site import metrics
 from petstore_site.door import queue
 from petstore_site.door.drivers import OnPostgreSQL
 from petstore_site.door.queue import MOST_SECONDS, BusyError
-from rest.database_errors import BROKEN, breaker, failure_of
+from petstore_site.requests import metrics
 from rest.ids import INT64_MAX
-from rest.statements import Row, Statement, Steps
 
 pytestmark = pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite has no such connections")
 

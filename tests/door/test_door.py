@@ -11,13 +11,13 @@ from unittest import mock
 
 import pytest
 
-from petstore_site import metrics
 from petstore_site.apikeys.keys import generate
 from petstore_site.apikeys.lookup import CachedKey
 from petstore_site.door import bodies, queue, threads
 from petstore_site.door.adapter import Adapter, UnknownOutcomeError
 from petstore_site.door.door import Door
 from petstore_site.door.environ import environ_of
+from petstore_site.requests import metrics
 from rest.requests import STARTED, Request
 from rest.routes import Route
 from tests.conftest import error

@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from petstore_site.management.commands import print_metrics
-from petstore_site.metrics import Metrics
+from petstore_site.requests.metrics import Metrics
 from tests.server import ROOT
 
 MONITORING = ROOT / "deploy/monitoring"

@@ -1,4 +1,4 @@
-"""`rest.standby` on a real primary, its standby, and a standby of that: which server may be read, and how to ask."""
+"""`database.standby` on a real primary, its standby, and a standby of that: which server may be read, and how to ask."""
 
 import time
 from collections.abc import Iterator
@@ -9,7 +9,7 @@ from signal import SIGKILL
 import psycopg
 import pytest
 
-from rest.standby import FOLLOWS, IS_COMPLETE, POSITION, Position
+from database.standby import FOLLOWS, IS_COMPLETE, POSITION, Position
 from tests.operating.standbys import ask, let_the_service_ask, standby_of
 from tests.server import until
 from tests.with_postgresql import Server, server

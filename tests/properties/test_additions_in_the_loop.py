@@ -16,11 +16,11 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from categories.models import Category
+from database import errors as database_errors
 from pets.models import Pet
 from petstore_site.apikeys.models import APIKey, Scope
 from petstore_site.door.adapter import UnknownOutcomeError
-from petstore_site.request import Request
-from rest import database_errors
+from petstore_site.requests.request import Request
 from rest.limits import build_limiter
 from tests.in_loop import AdapterFirst, InThisThread
 from tests.properties.examples import rolled_back

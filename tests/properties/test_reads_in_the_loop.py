@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from categories.models import Category
 from pets.models import ImportRun, Pet, PetStatus
 from petstore_site.apikeys.models import APIKey
-from petstore_site.request import Request
+from petstore_site.requests.request import Request
 from rest.limits import build_limiter
 from tests.factories import PetFactory
 from tests.in_loop import AdapterFirst, InThisThread

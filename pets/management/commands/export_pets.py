@@ -17,13 +17,13 @@ from categories.names import validate_name
 from commands.arguments import moment
 from commands.base import StoreCommand
 from commands.exits import Exit, ExitError
+from database import replica
 from pets.exporting import FileFormat, Form, form_named, write_pets
 from pets.exporting.rows import Progress, no_progress
 from pets.exporting.sheet import TooManyAnimalsError
 from pets.files import BLOCK, FileInTheWayError, whole_file
 from pets.importing.similar import Similar
 from pets.models import Pet, PetStatus
-from rest import replica
 
 STANDARD_OUTPUT = "-"
 SECONDS_BETWEEN_LINES = 10.0

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 from categories.models import Category
 from pets import stock
 from pets.models import PetStatus
-from petstore_site.back_office.charts import Figure, Row, Series
 from petstore_site.back_office.dashboard.addresses import listed
+from petstore_site.charts import Figure, Row, Series
 
 MOST = 9
 """Categories that are shown by themselves, the largest; the others are one row."""

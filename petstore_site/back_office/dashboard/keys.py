@@ -7,9 +7,9 @@ from typing import Any
 from django.db.models import Q, Sum
 
 from petstore_site.apikeys.models import KeyUsage
-from petstore_site.back_office.charts import Figure, Row, Spark
 from petstore_site.back_office.dashboard.addresses import listed, page_of
 from petstore_site.back_office.dashboard.days import last_days, name
+from petstore_site.charts import Figure, Row, Spark
 
 MOST = 5
 """Keys that are shown; the list behind has all."""

@@ -4,11 +4,11 @@ from typing import Any
 
 from django.contrib.auth.models import AnonymousUser, User
 
+from database import replica
 from petstore_site.back_office.dashboard import animals, keys
 from petstore_site.back_office.dashboard.activity import activity
 from petstore_site.back_office.dashboard.attention import attention
 from petstore_site.back_office.dashboard.tiles import of_days
-from rest import replica
 
 
 def parts_for(user: User | AnonymousUser) -> dict[str, Any]:

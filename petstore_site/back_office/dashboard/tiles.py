@@ -5,10 +5,10 @@ from datetime import date, timedelta
 from typing import Any, NamedTuple
 
 from pets import stock
-from petstore_site.back_office.charts import Figure, Spark
 from petstore_site.back_office.dashboard import keys
 from petstore_site.back_office.dashboard.addresses import listed, sold_on, within
 from petstore_site.back_office.dashboard.days import DAYS, last_days
+from petstore_site.charts import Figure, Spark
 
 MOST = 999
 """Percent of a change that says something; beyond that there was next to nothing to compare with."""

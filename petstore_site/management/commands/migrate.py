@@ -14,7 +14,7 @@ from django.db import OperationalError, connections
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.migrations.recorder import MigrationRecorder
 
-from rest.database_errors import LOCK_NOT_AVAILABLE, sqlstate
+from database.errors import LOCK_NOT_AVAILABLE, sqlstate
 
 ADVISORY_LOCK = (0x70657473, 0x6D696772)
 """PostgreSQL's two keys of our lock: "pets", "migr"."""

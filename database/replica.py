@@ -14,9 +14,9 @@ from typing import Any, TypeVar
 from django.db import DEFAULT_DB_ALIAS, connections
 from django.db import Error as AnyDatabaseError
 
-from rest.breaker import Breaker
-from rest.signals import replica_left_out
-from rest.standby import FOLLOWS, POSITION, Position
+from database.breaker import Breaker
+from database.signals import replica_left_out
+from database.standby import FOLLOWS, POSITION, Position
 
 logger = logging.getLogger(__name__)
 

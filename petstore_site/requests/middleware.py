@@ -6,10 +6,10 @@ from collections.abc import Callable
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 
+from database import errors as database_errors
 from history.acting import begin_request
-from petstore_site.observing import observe, record_of
 from petstore_site.public import error_pages
-from rest import database_errors
+from petstore_site.requests.access import observe, record_of
 from rest.requests import request_of
 from rest.routes import Route
 

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 
 from django.db import connection, transaction
 
-from rest.database_errors import committing
+from database.errors import committing
 
 T = TypeVar("T")
 

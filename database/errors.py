@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 from django.db import DatabaseError, DataError, InterfaceError, OperationalError, connection
 from django.db.backends.base.base import BaseDatabaseWrapper
 
-from rest.breaker import Breaker
-from rest.signals import commit_in_doubt
+from database.breaker import Breaker
+from database.signals import commit_in_doubt
 
 if TYPE_CHECKING:
     from psycopg.errors import Diagnostic  # with SQLite, psycopg is never loaded

@@ -10,18 +10,7 @@ from typing import Any
 import orjson
 
 from history.acting import acting
-from petstore_site.apikeys import keys
-
-BEARER = re.compile(r"(?i)(bearer\s+)(?!\w+\*\*\*)\S+")
-ADDRESS_PASSWORD = re.compile(r"(://[^:/@\s]*:)[^@/\s]+@")
-
-
-def redact(text: str) -> str:
-    """Return `text` with the secret part of API keys, bearer tokens and address passwords replaced by ***."""
-    text = keys.redact(text)
-    if "bearer" in text.lower():
-        text = BEARER.sub(r"\1***", text)
-    return ADDRESS_PASSWORD.sub(r"\1***@", text) if "://" in text else text
+from petstore_site.redaction import may_have_secret, on_one_line, redact
 
 
 class JSONFormatter(logging.Formatter):
@@ -42,7 +31,7 @@ class JSONFormatter(logging.Formatter):
         if record.exc_info:
             line["traceback"] = self.formatException(record.exc_info)
         written = _dumps(line)
-        if not _may_have_secret(written):
+        if not may_have_secret(written):
             return written
         return _dumps({name: redact(value) if isinstance(value, str) else value for name, value in line.items()})
 
@@ -52,10 +41,6 @@ def _dumps(line: dict[str, Any]) -> str:
         return orjson.dumps(line, default=str).decode()
     except TypeError:  # a lone surrogate, or an integer beyond 64 bits
         return json.dumps(line, default=str)
-
-
-def _may_have_secret(text: str) -> bool:
-    return keys.has_prefix(text) or "://" in text or "bearer" in text.lower()
 
 
 class TextFormatter(logging.Formatter):
@@ -70,11 +55,6 @@ class TextFormatter(logging.Formatter):
         if record.exc_info:
             line += "\n" + self.formatException(record.exc_info)
         return redact(line)
-
-
-def on_one_line(text: str) -> str:
-    """Return `text` with U+FFFD for each character that breaks a line, is invisible or cannot be encoded."""
-    return "".join(character if character.isprintable() else "\N{REPLACEMENT CHARACTER}" for character in text)
 
 
 class RepeatsHandler(logging.StreamHandler[Any]):

@@ -5,8 +5,8 @@ from typing import Any
 from django.db.backends.postgresql import base
 from psycopg import OperationalError
 
-from petstore_site import metrics
-from rest.database_errors import breaker, committing
+from database.errors import breaker, committing
+from database.signals import connection_failed
 
 CLOSED = "No connection is tried: one failed less than a second ago."
 
@@ -22,7 +22,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
             opened = super().get_new_connection(conn_params)
         except OperationalError:
             breaker.fail()
-            metrics.count_connection_failure()
+            connection_failed.send(sender=None)
             raise
         breaker.succeed()
         return opened

@@ -9,11 +9,11 @@ from django.utils import timezone
 from rest_framework.permissions import SAFE_METHODS
 
 from history.acting import begin_request
-from petstore_site import metrics
 from petstore_site.apikeys import usage
 from petstore_site.apikeys.lookup import CachedKey
 from petstore_site.request_desk import records
 from petstore_site.request_desk.models import LONGEST_MESSAGE
+from petstore_site.requests import metrics
 from rest.requests import STARTED, Request
 from rest.routes import is_api
 

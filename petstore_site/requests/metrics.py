@@ -1,8 +1,8 @@
 """Counts requests and defects for Prometheus, by route and never by path, when METRICS_PORT asks for it.
 
-Each worker counts in files of its own (PROMETHEUS_MULTIPROC_DIR, METRICS_SLOT), and `python -m petstore_site.metrics`
-adds them up and serves them: a process beside the workers, so that gunicorn's master has no thread when it
-forks. deploy/gunicorn.conf.py starts it and sets the variables.
+Each worker counts in files of its own (PROMETHEUS_MULTIPROC_DIR, METRICS_SLOT). This module, run as a process beside
+the workers, adds them up and serves them, so that gunicorn's master has no thread when it forks.
+deploy/gunicorn.conf.py starts it and sets the variables.
 """
 
 import errno
@@ -108,18 +108,6 @@ def observe_request(*, method: str, route: str, status: int, seconds: float) -> 
         time_taken.observe(seconds)
 
 
-def count_defect(kind: str) -> None:
-    """Count something that should never happen; `kind` is one of `DEFECTS`."""
-    if metrics:
-        metrics.defects.labels(kind).inc()
-
-
-def count_limiter_failure() -> None:
-    """Count that the cache did not respond to the limiter."""
-    if metrics:
-        metrics.limiter_failures.inc()
-
-
 def count_given_up(reason: str) -> None:
     """Count a request that the door gave up; `reason` is one of `GIVEN_UP`."""
     if metrics:
@@ -139,22 +127,41 @@ def observe_threads(*, in_use: int, waiting: int) -> None:
         metrics.requests_waiting.set(waiting)
 
 
-def count_connection_failure() -> None:
-    """Count a connection to PostgreSQL that failed."""
-    if metrics:
-        metrics.connections_failed.inc()
+def count_failures() -> None:
+    """From now on, count the failures that the libraries report by signals."""
+    from database import signals  # noqa: PLC0415 - the process that serves the sums needs no Django
+    from rest.signals import limiter_failed  # noqa: PLC0415
+
+    signals.commit_in_doubt.connect(_count_commit_in_doubt)
+    signals.connection_failed.connect(_count_connection_failure)
+    signals.data_rejected.connect(_count_rejected_data)
+    signals.replica_left_out.connect(_count_replica_left_out)
+    limiter_failed.connect(_count_limiter_failure)
 
 
-def count_commit_in_doubt() -> None:
-    """Count a commit whose outcome is not known."""
+def _count_commit_in_doubt(**_signal: object) -> None:
     if metrics:
         metrics.commits_in_doubt.inc()
 
 
-def count_replica_left_out() -> None:
-    """Count that a report was not read from the replica."""
+def _count_connection_failure(**_signal: object) -> None:
+    if metrics:
+        metrics.connections_failed.inc()
+
+
+def _count_rejected_data(**_signal: object) -> None:
+    if metrics:
+        metrics.defects.labels("rejected_data").inc()
+
+
+def _count_replica_left_out(**_signal: object) -> None:
     if metrics:
         metrics.replica_left_out.inc()
+
+
+def _count_limiter_failure(**_signal: object) -> None:
+    if metrics:
+        metrics.limiter_failures.inc()
 
 
 def serve(host: str, port: int, *, parent: int) -> None:

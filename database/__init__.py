@@ -1,0 +1,1 @@
+"""Statements, the errors of databases, a breaker, and reads from a second server. It does not depend on an API."""

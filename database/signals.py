@@ -1,0 +1,15 @@
+"""Signals about failures that operators count. Who sends them knows no metrics."""
+
+from django.dispatch import Signal
+
+connection_failed = Signal()
+"""The database accepted no connection, or a read had no answer in time."""
+
+data_rejected = Signal()
+"""The database rejected data that our own checks had accepted: a bug."""
+
+replica_left_out = Signal()
+"""Reports are read from the primary, because the replica failed or is behind."""
+
+commit_in_doubt = Signal()
+"""A standby did not confirm a COMMIT, so its outcome is not known."""
