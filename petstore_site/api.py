@@ -13,6 +13,7 @@ from django.http.response import HttpResponseBase, ResponseHeaders
 from django.urls import ResolverMatch, resolve
 
 from database import errors as database_errors
+from petstore_site.apikeys.admission import is_uncounted, keep
 from petstore_site.public import error_pages
 from rest.limits import what_is_left
 from rest.requests import Request, request_of
@@ -59,8 +60,8 @@ class Preflight(CorsMiddleware):
 
 def finished(finish: Finish, asked: Request, response: HttpResponse) -> HttpResponse:
     """Return Django's response with everything that one under /v1 has."""
-    if asked.key and asked.counted is None:  # rejected before it was counted
-        asked.notices = {**asked.notices, **what_is_left(asked.key).headers}
+    if is_uncounted(asked):
+        keep(asked, what_is_left(asked.key))
     status, headers, body = finish(asked, response.status_code, dict(response.headers), response.content)
     response.status_code, response.content = status, body
     response.headers = ResponseHeaders(headers)  # in one order

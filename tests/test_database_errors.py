@@ -15,6 +15,7 @@ from django.test import Client
 
 from database.errors import rejected_data
 from pets.models import Pet
+from petstore_site.api import AT_ONCE
 from petstore_site.apikeys.models import APIKey
 from rest.errors import ErrorCode
 from tests.conftest import ApiClient, error
@@ -136,6 +137,15 @@ def test_a_write_whose_connection_breaks_is_sent_once(api: ApiClient, headers: d
     assert (answer.status_code, answer.json(), answer["Retry-After"]) == (503, UNAVAILABLE, "2")
     assert (len(reads), len(writes)) == (1, 1)
     assert not Pet.objects.exists()
+
+
+@postgresql_only
+def test_a_read_whose_connection_breaks_late_is_not_repeated(api: ApiClient) -> None:
+    """It has waited for a second already, and its repetition could take as long."""
+    late = f"SELECT pg_terminate_backend(pg_backend_pid()) FROM pg_sleep({AT_ONCE + 0.1})"
+    with instead_of('FROM "pets_pet"', late, times=1) as reads:
+        answer = api.get("/v1/pets")
+    assert (answer.status_code, answer.json(), len(reads)) == (503, UNAVAILABLE, 1)
 
 
 @postgresql_only

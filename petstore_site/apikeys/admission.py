@@ -66,11 +66,21 @@ def allow_scope(request: Request) -> None:
 
 def allow_one_more(request: Request, counted: Counted) -> None:
     """Keep what the rate limit says of the request; raises `Throttled` if it is over the limit."""
+    keep(request, counted)
+    if not counted.allowed:
+        raise Throttled(counted.seconds)
+
+
+def is_uncounted(request: Request) -> bool:
+    """Return whether a request with a good key was rejected before it was counted: its response has the limit too."""
+    return request.key is not None and request.counted is None
+
+
+def keep(request: Request, counted: Counted) -> None:
+    """Keep what the rate limit says of the request, for its response."""
     request.counted = counted
     if counted.headers:
         request.notices = {**request.notices, **counted.headers}
-    if not counted.allowed:
-        raise Throttled(counted.seconds)
 
 
 def notices(key: CachedKey) -> Mapping[str, str]:

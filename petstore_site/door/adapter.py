@@ -16,7 +16,15 @@ from database.errors import BROKEN, RETRYABLE, failure_of, outcome_is_unknown, r
 from database.statements import Row, Steps
 from history.acting import begin_request, end_request
 from petstore_site.apikeys import lookup
-from petstore_site.apikeys.admission import accept_key, allow_method, allow_one_more, allow_scope, digest_of
+from petstore_site.apikeys.admission import (
+    accept_key,
+    allow_method,
+    allow_one_more,
+    allow_scope,
+    digest_of,
+    is_uncounted,
+    keep,
+)
 from petstore_site.apikeys.lookup import CachedKey
 from petstore_site.requests import metrics
 from petstore_site.requests.access import Later, record_of
@@ -92,9 +100,8 @@ class Adapter:
             result = await self._result(request, read_body)
         except APIException as error:
             result = error_result(error)
-            if request.key and request.counted is None:  # rejected before it was counted
-                left = await _ask_cache(what_is_left, request.key)
-                request.notices = {**request.notices, **left.headers}
+            if is_uncounted(request):
+                keep(request, await _ask_cache(what_is_left, request.key))
         if outcome_is_unknown():
             raise UnknownOutcomeError
         response = self._finish(request, result.status, result.headers, render_json(result.data))
