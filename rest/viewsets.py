@@ -30,16 +30,17 @@ class OperationViewSet(GenericViewSet[Any]):
 
     def list(self, request: FrameworkRequest) -> Response:
         """Return a page."""
-        return self._respond(request)
+        return self.respond(request)
 
     def create(self, request: FrameworkRequest) -> Response:
         """Create an object."""
-        return self._respond(request)
+        return self.respond(request)
 
     def retrieve(self, request: FrameworkRequest, **_arguments: Any) -> Response:
         """Return the object that the path names."""
-        return self._respond(request)
+        return self.respond(request)
 
-    def _respond(self, request: FrameworkRequest) -> Response:
+    def respond(self, request: FrameworkRequest) -> Response:
+        """Run the operation of the action."""
         result = run(self.operations[str(self.action)](request_of(request.META)))
         return Response(result.data, result.status, headers=dict(result.headers))

@@ -151,6 +151,12 @@ def test_what_is_declined(service: Service, settings: Any, target: str, headers:
     assert (got, service.loop.behind) == (wanted, declined)
 
 
+def test_a_read_keys_wrong_method_is_405_not_403(service: Service) -> None:
+    service.words["KEY"] = APIKey.objects.issue(name="Reader", scope="read")[1]
+    got, wanted = service.both("/v1/pets", {}, NEW_PET, "PUT")
+    assert (got, service.loop.behind) == (wanted, 0)
+
+
 def test_an_exhausted_limit_is_counted_once(service: Service) -> None:
     service.words["KEY"] = APIKey.objects.issue(name="Limited", rate_limit="2/day")[1]
     assert [service.add(), service.add(b"{"), service.add(), service.add()] == [201, 400, 429, 429]
