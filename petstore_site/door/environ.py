@@ -18,7 +18,7 @@ UNREADABLE_KEY = "sent twice"
 def environ_of(scope: Scope) -> Environ:
     """Return the environ of a request without its body. Repeated headers are joined by commas."""
     server, client = scope["server"] or ("", 0), scope["client"] or ("", 0)
-    path = _path(scope["raw_path"])
+    path = scope["raw_path"]
     environ = {
         "REQUEST_METHOD": scope["method"],
         "SCRIPT_NAME": "",
@@ -45,12 +45,6 @@ def environ_of(scope: Scope) -> Environ:
         else:
             environ[name] += f",{text}"
     return environ
-
-
-def _path(target: bytes) -> bytes:
-    """Return the path of a target, which can be a whole address (RFC 9112, section 3.2.2)."""
-    _, is_address, rest = target.partition(b"://")
-    return b"/" + rest.partition(b"/")[2] if is_address and not target.startswith(b"/") else target
 
 
 @lru_cache(maxsize=256)

@@ -453,11 +453,6 @@ def test_the_health_of_a_foreign_host_is_rejected(application: Application, path
     assert (got.status, json_of(got)) == (400, error("bad_request", "The request is malformed.", 400))
 
 
-@pytest.mark.parametrize("target", ["http://other.example/v1/pets", "/v1/pets"])
-def test_the_path_of_a_target(application: Application, target: str) -> None:
-    assert asyncio.run(ask(Door(application, 1), scope(target))).body == b"/v1/pets None 0 b''"
-
-
 def test_repeated_headers(application: Application) -> None:
     asked = scope("/v1/a%20b?x=%20", cookie="a")
     asked["headers"] += [(b"cookie", b"b"), (b"idempotency-key", b"a"), (b"idempotency-key", b"b")]

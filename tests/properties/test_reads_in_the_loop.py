@@ -104,6 +104,13 @@ def service(db: None, category: Category, settings: Any) -> Service:
     return Service(key, {"FIRST": pets[0].pk, "LAST": pets[-1].pk})
 
 
+@pytest.mark.parametrize("path", ["/v1/pets", "/v1/pets/FIRST", "/v1/pets/0"])
+def test_head_has_the_headers_of_get_and_no_body(service: Service, path: str) -> None:
+    got, wanted = (service.both(method, path, {})[0] for method in ("HEAD", "GET"))
+    assert wanted[2]
+    assert got == (*wanted[:2], b"")
+
+
 def test_the_same_response_to_any_request(service: Service, settings: Any) -> None:
     @given(METHODS, PATHS, QUERIES, HEADERS, SITES)
     def same(method: str, path: str, query: str, headers: dict[str, str], site: tuple[bool, bool]) -> None:
