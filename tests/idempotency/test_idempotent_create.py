@@ -34,6 +34,13 @@ def test_replay(api: ApiClient, rex: dict[str, Any]) -> None:
     assert Pet.objects.count() == 1
 
 
+def test_a_replay_only_reads(api: ApiClient, rex: dict[str, Any], django_assert_num_queries: Any) -> None:
+    """It takes no lock and no ID."""
+    api.post("/v1/pets", rex, Idempotency_Key="order-1")
+    with django_assert_num_queries(1):
+        assert api.post("/v1/pets", rex, Idempotency_Key="order-1").status_code == 201
+
+
 @pytest.mark.parametrize(
     "same",
     [

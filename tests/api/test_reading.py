@@ -1,0 +1,45 @@
+"""How scheme, host and query of a request are read."""
+
+from typing import Any
+
+import pytest
+
+from categories.models import Category
+from rest.hosts import host_of
+from tests.conftest import ApiClient, error
+from tests.factories import PetFactory
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.mark.parametrize(
+    ("given", "scheme"), [("https", "https"), ("http", "http"), ("https, http", "https"), ("http,https", "http")]
+)
+def test_the_first_proxy_says_which_scheme_the_caller_used(
+    api: ApiClient, category: Category, settings: Any, given: str, scheme: str
+) -> None:
+    settings.SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
+    PetFactory.create_batch(2, category=category)
+    answer = api.get("/v1/pets?limit=1", X_Forwarded_Proto=given)
+    assert answer["Link"].startswith(f"<{scheme}://")
+
+
+@pytest.mark.parametrize(
+    ("host", "accepted"), [("localhost:65535", True), ("localhost:65536", False), ("localhost:099999", False)]
+)
+def test_a_port_has_16_bits(settings: Any, host: str, *, accepted: bool) -> None:
+    settings.ALLOWED_HOSTS = ["localhost"]
+    assert (host_of({"HTTP_HOST": host}) == host) is accepted
+
+
+def test_a_query_can_be_escaped(api: ApiClient, category: Category) -> None:
+    for status in ("sold", "pending"):
+        PetFactory(category=category, status=status)
+    assert [pet["status"] for pet in api.get("/v1/pets?%73tatus=%73old&limit=%31").json()] == ["sold"]
+
+
+@pytest.mark.parametrize("query", ["limit", "limit=", "status"])
+def test_a_parameter_without_a_value_is_wrong(api: ApiClient, query: str) -> None:
+    answer = api.get(f"/v1/pets?{query}")
+    assert answer.status_code == 400
+    assert answer.json() == error("invalid_parameter", answer.json()["message"], 400)
