@@ -160,7 +160,7 @@ def reset_commit_state() -> None:
 
 @contextmanager
 def committing() -> Iterator[None]:
-    """Know in the block that a COMMIT was sent, and after it what became of it, unless the connection broke."""
+    """Know in the block that a COMMIT was sent, and after it whether it was confirmed, unless the connection broke."""
     _committing.set(True)
     try:
         yield

@@ -162,7 +162,7 @@ class ImportRunAdmin(RecordAdmin):
 
     @admin.display(description="state", ordering="state")
     def how(self, run: ImportRun) -> str:
-        """Return what became of it, as a badge."""
+        """Return its state, as a badge."""
         return format_html('<span class="badge badge-{}">{}</span>', BADGES[run.state], run.get_state_display())
 
     @admin.display(description="added", ordering="created")

@@ -1,4 +1,4 @@
-"""What the caller of an import decides, who that is, and what became of the import."""
+"""What the caller of an import decides, who that is, and the import's result."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field

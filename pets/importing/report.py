@@ -61,7 +61,7 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def counts(run: ImportRun) -> str:
-    """Return what became of its rows."""
+    """Return the result for its rows."""
     return f"{run.created:,} added, {run.updated:,} changed, {run.unchanged:,} unchanged, {run.rejected:,} rejected"
 
 

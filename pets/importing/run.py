@@ -35,7 +35,7 @@ SAME_FILE = (
 )
 UNKNOWN = (
     "The database was lost while {run} was being saved, so it is not known whether it was. When the database responds "
-    "again, list_imports shows what became of it."
+    "again, list_imports shows its result."
 )
 NO_ROWS_HERE = "The file has no rows."
 NO_ROWS = f"{NO_ROWS_HERE} If that is right, use --allow-empty."

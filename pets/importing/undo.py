@@ -27,7 +27,7 @@ LISTED = 100
 
 UNKNOWN = (
     "The database was lost while the undo of {run} was being saved, so it is not known whether it was. When the "
-    "database responds again, list_imports shows what became of it."
+    "database responds again, list_imports shows its result."
 )
 
 
