@@ -10,6 +10,7 @@ from django.core.wsgi import get_wsgi_application
 
 from petstore_site.configuration import static_files
 from petstore_site.configuration.checks import TAG
+from petstore_site.requests import metrics
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "petstore_site.settings")
 os.environ["PETSTORE_SERVING"] = "true"
@@ -19,8 +20,7 @@ if static_files.are_missing(settings):
 
 application = get_wsgi_application()
 
-from petstore_site.requests import metrics  # noqa: E402 - what follows needs the models, which are loaded now
-from petstore_site.requests.request import Request  # noqa: E402
+from petstore_site.requests.request import Request  # noqa: E402 - it needs the models, which are loaded now
 
 application.request_class = Request
 metrics.count_failures()

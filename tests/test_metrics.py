@@ -24,8 +24,8 @@ ROOT = Path(__file__).parent.parent
 def counted(monkeypatch: pytest.MonkeyPatch) -> metrics.Metrics:
     """The metrics of a worker that counts."""
     counted = metrics.Metrics()
-    metrics.count_failures()
     monkeypatch.setattr(metrics, "metrics", counted)
+    metrics.count_failures()
     return counted
 
 

@@ -10,7 +10,7 @@ import os
 import shutil
 import sys
 import time
-from functools import lru_cache
+from functools import lru_cache, partial
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, start_http_server, values
 from prometheus_client.multiprocess import MultiProcessCollector
@@ -132,36 +132,19 @@ def count_failures() -> None:
     from database import signals  # noqa: PLC0415 - the process that serves the sums needs no Django
     from rest.signals import limiter_failed  # noqa: PLC0415
 
-    signals.commit_in_doubt.connect(_count_commit_in_doubt)
-    signals.connection_failed.connect(_count_connection_failure)
-    signals.data_rejected.connect(_count_rejected_data)
-    signals.replica_left_out.connect(_count_replica_left_out)
-    limiter_failed.connect(_count_limiter_failure)
-
-
-def _count_commit_in_doubt(**_signal: object) -> None:
     if metrics:
-        metrics.commits_in_doubt.inc()
+        for failed, counter in (
+            (signals.commit_in_doubt, metrics.commits_in_doubt),
+            (signals.connection_failed, metrics.connections_failed),
+            (signals.data_rejected, metrics.defects.labels("rejected_data")),
+            (signals.replica_left_out, metrics.replica_left_out),
+            (limiter_failed, metrics.limiter_failures),
+        ):
+            failed.connect(partial(_count, counter), weak=False)
 
 
-def _count_connection_failure(**_signal: object) -> None:
-    if metrics:
-        metrics.connections_failed.inc()
-
-
-def _count_rejected_data(**_signal: object) -> None:
-    if metrics:
-        metrics.defects.labels("rejected_data").inc()
-
-
-def _count_replica_left_out(**_signal: object) -> None:
-    if metrics:
-        metrics.replica_left_out.inc()
-
-
-def _count_limiter_failure(**_signal: object) -> None:
-    if metrics:
-        metrics.limiter_failures.inc()
+def _count(counter: Counter, **_signal: object) -> None:
+    counter.inc()
 
 
 def serve(host: str, port: int, *, parent: int) -> None:
