@@ -98,16 +98,20 @@ class Callers:
         """Add an animal. Every second one is sent until it succeeds, and once more, with an `Idempotency-Key`."""
         name = self.ledger.next_name()
         is_repeated = hash(name) % 2 == 1
-        for _ in range(TRIES if is_repeated else 1):
-            answer = self._add(connection, name, once=is_repeated)
-            if answer.status == 201:
-                break
-            time.sleep(PAUSE)
-        if is_repeated:
-            self._add(connection, name, once=True)
+        send_until_added(lambda: self._add(connection, name, once=is_repeated), is_repeated=is_repeated)
 
     def _add(self, connection: Connection, name: str, *, once: bool) -> Answer:
         call = connection.add(name, once=once)
         self.writes.append(call)
         self.ledger.record(name, call.answer)
         return call.answer
+
+
+def send_until_added(send: Callable[[], Answer], *, is_repeated: bool) -> None:
+    """Send an addition; if it is to be repeated, until it succeeds, and once more."""
+    for _ in range(TRIES if is_repeated else 1):
+        if send().status == 201:
+            break
+        time.sleep(PAUSE)
+    if is_repeated:
+        send()

@@ -3,15 +3,15 @@
 import csv
 import json
 import random
-import time
 from collections import Counter
 from collections.abc import Callable
 from itertools import cycle
 from pathlib import Path
 from threading import Event, Lock
 
-from tests.chaos.callers import PAUSE, TRIES, Connection
+from tests.chaos.callers import Connection, send_until_added
 from tests.chaos.ledger import Ledger
+from tests.server import Answer
 from tests.soak.instances import Shop
 from tests.timed import Timed
 
@@ -99,17 +99,12 @@ class Load:
     def _add(self, connection: Connection, name: str) -> None:
         """Add an animal. Every second one is sent until it succeeds, and once more, with an `Idempotency-Key`."""
         is_repeated = random.random() < 1 / 2
-        for _ in range(TRIES if is_repeated else 1):
-            if self._send(connection, name, once=is_repeated):
-                break
-            time.sleep(PAUSE)
-        if is_repeated:
-            self._send(connection, name, once=True)
+        send_until_added(lambda: self._send(connection, name, once=is_repeated), is_repeated=is_repeated)
 
-    def _send(self, connection: Connection, name: str, *, once: bool) -> bool:
+    def _send(self, connection: Connection, name: str, *, once: bool) -> Answer:
         call = connection.add(name, once=once)
         self.outcomes.record("add with key" if once else "add", call)
         self.ledger.record(name, call.answer)
         if call.answer.status == 201:
             self._newest = call.answer.json()["id"]
-        return call.answer.status == 201
+        return call.answer

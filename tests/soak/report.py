@@ -5,7 +5,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 from statistics import quantiles
-from typing import NamedTuple
+from typing import LiteralString, NamedTuple
 
 import psycopg
 
@@ -74,10 +74,7 @@ def _rows(soak: Soak) -> Iterator[Row]:
 
 def _from_forms(soak: Soak) -> Row:
     added = soak.office.browser.added
-    with psycopg.connect(soak.url) as connection:
-        query = "SELECT count(*) FROM pets_pet WHERE name = ANY(%s)"
-        row = connection.execute(query, [added]).fetchone()
-    stored = row[0] if row else 0
+    stored = _number(soak, "SELECT count(*) FROM pets_pet WHERE name = ANY(%s)", added)
     seen = f"{len(added)} saved, {stored} stored"
     return Row("an animal that a form saved is stored once", "the back office", seen, stored == len(added) > 0)
 
@@ -85,10 +82,15 @@ def _from_forms(soak: Soak) -> Row:
 def _history(soak: Soak) -> Row:
     query = """SELECT count(*) FROM pets_pet p WHERE NOT EXISTS
         (SELECT FROM pets_petchange c WHERE c.id = p.id AND c.name = p.name AND c.status = p.status)"""
-    with psycopg.connect(soak.url) as connection:
-        row = connection.execute(query).fetchone()
-    missing = row[0] if row else -1
+    missing = _number(soak, query)
     return Row("each animal has its history", "all animals", f"{missing} have not", missing == 0)
+
+
+def _number(soak: Soak, query: LiteralString, *parameters: object) -> int:
+    """Return the one number that a query of the store returns."""
+    with psycopg.connect(soak.url) as connection:
+        [(number,)] = connection.execute(query, parameters).fetchall()
+    return int(number)
 
 
 def _outside(soak: Soak) -> Row:
