@@ -39,7 +39,7 @@ BEHIND = "It is behind, or does not follow this primary."
 
 
 def read(reading: Callable[[str], T]) -> T:
-    """Return `reading(alias)` for the alias of a database; once more for the primary if the replica fails amid it."""
+    """Return `reading(alias)` for the alias of a database; once more for the primary if the replica fails."""
     if REPLICA in connections and breaker.allows() and _is_usable():
         try:
             return reading(REPLICA)

@@ -1,1 +1,1 @@
-"""A REST API in JSON: errors, paging, limits, description, database errors. It does not depend on animals or keys."""
+"""A REST API in JSON: errors, paging, limits, description. It does not depend on animals or keys."""

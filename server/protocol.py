@@ -66,7 +66,7 @@ class Protocol(ASGIProtocol):  # type: ignore[misc]  # gunicorn has no types
         self._flow_control.resume_writing()  # nothing is written any more, so that nothing needs to wait
 
     def eof_received(self) -> bool:
-        """Keep the connection for the response if the client closes its side after, or amid, a request."""
+        """Keep the connection for the response if the client closes its side after or during a request."""
         self.client_has_ended = True
         if not self.is_idle:
             self._end_body()
@@ -197,7 +197,7 @@ class Protocol(ASGIProtocol):  # type: ignore[misc]  # gunicorn has no types
         return self._has_rejected or is_incomplete or bool(parser and parser.waiting)
 
     def pause_writing(self) -> None:
-        """Wait until the client has read more, but not for ever."""
+        """Wait until the client has read more, but not forever."""
         super().pause_writing()
         self._watch()
 

@@ -63,7 +63,7 @@ class Sender:
 
 @dataclass
 class Outcome:
-    """What became of an import; `rejection` says why nothing was written, and is None if it is done."""
+    """The result of an import; `rejection` says why nothing was written, and is None if it is done."""
 
     run: ImportRun
     errors: list[RowError]

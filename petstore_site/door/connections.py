@@ -27,7 +27,7 @@ PLANS = "-c enable_seqscan=off -c enable_bitmapscan=off -c plan_cache_mode=force
 """All statements here read by an index, in its order, whatever their parameters, so each is planned once.
 
 For a small table PostgreSQL plans to read and sort all of it, and keeps that plan while the table grows, until its
-statistics are renewed: up to a minute, or more amid an import. A list of 100 by status it plans each time again.
+statistics are renewed: up to a minute, or more during an import. A list of 100 by status it plans each time again.
 """
 
 

@@ -83,7 +83,7 @@ class TestConnections:
         assert before != after
 
     def test_one_that_ended_while_idle_takes_no_time(self) -> None:
-        """The end of a connection can be read for ever, and the loop listens."""
+        """The end of a connection can be read forever, and the loop listens."""
 
         async def ended(connections: Any) -> list[Row]:
             before = await connections.run(pid())

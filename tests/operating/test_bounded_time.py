@@ -148,8 +148,8 @@ def test_a_commit_that_waits_for_a_lost_standby(
 @pytest.mark.parametrize(
     ("waits_for", "end"),
     [
-        pytest.param("relation", "pg_terminate_backend", id="the connection breaks amid the statement"),
-        pytest.param("SyncRep", "pg_terminate_backend", id="the connection breaks amid the COMMIT"),
+        pytest.param("relation", "pg_terminate_backend", id="the connection breaks during the statement"),
+        pytest.param("SyncRep", "pg_terminate_backend", id="the connection breaks during the COMMIT"),
         pytest.param("SyncRep", "pg_cancel_backend", id="an operator ends the wait for the standby"),
     ],
 )

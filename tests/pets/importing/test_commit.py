@@ -1,4 +1,4 @@
-"""What is said of an import or an undo is what became of it, whatever happens around its COMMIT."""
+"""The reported result of an import or an undo is true, whatever happens around its COMMIT."""
 
 import contextlib
 import errno

@@ -230,7 +230,7 @@ def test_a_signal_stops_it_cleanly(dogs: Category, tmp_path: Path, number: signa
 def test_a_signal_while_the_database_writes_stops_it_too(
     dogs: Category, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A statement that takes for ever instead of one that takes long."""
+    """A statement that takes forever instead of one that takes long."""
     forever = "SELECT count(*) FROM (WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i FROM n) x"
 
     def write(*_given: object, **_options: object) -> None:
