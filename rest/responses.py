@@ -23,7 +23,7 @@ from rest.routes import Route
 
 CACHE_CONTROL = "private, no-cache"
 VARY = "Authorization"
-WITHOUT_TYPE = {HTTPStatus.NO_CONTENT, HTTPStatus.NOT_MODIFIED}
+WITHOUT_BODY = {HTTPStatus.NO_CONTENT, HTTPStatus.NOT_MODIFIED}
 
 
 class Response(NamedTuple):
@@ -60,9 +60,9 @@ class Finish:
             **request.notices,
             **tag,
         }
-        if status in WITHOUT_TYPE:
+        if status in WITHOUT_BODY:
             del complete["Content-Type"]
-        if status != HTTPStatus.NOT_MODIFIED:
+        else:
             complete["Content-Length"] = str(len(body))
         return Response(status, complete, b"" if request.method == "HEAD" else body)
 

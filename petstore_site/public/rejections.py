@@ -1,14 +1,15 @@
 """The Error for a request that the server rejects before it is one of ours (docs/decisions/0032)."""
 
 import logging
-from collections.abc import Mapping
 from email.utils import formatdate
+from functools import cache
 from http import HTTPStatus
-from uuid import uuid4
 
 from history.acting import begin_request, end_request
 from rest.errors import ErrorCode, error_body
 from rest.media_type import render_json
+from rest.requests import Request
+from rest.responses import Finish
 
 logger = logging.getLogger("gunicorn.error")
 
@@ -23,22 +24,23 @@ ERRORS = {
 
 def reject(status: int, reason: str) -> bytes:
     """Return the response and log why. 204 is the response to `OPTIONS *`, and what has no Error of its own is 400."""
-    request_id = uuid4().hex
-    if status == 204:
-        return _written(HTTPStatus.NO_CONTENT, request_id, {"Allow": "GET, HEAD, OPTIONS, POST"})
+    request = Request({"REQUEST_METHOD": "GET", "PATH_INFO": "", "wsgi.url_scheme": "http"})  # nothing of it is known
+    if status == HTTPStatus.NO_CONTENT:
+        return _written(request, HTTPStatus.NO_CONTENT, {"Allow": "GET, HEAD, OPTIONS, POST"}, b"")
     code, more = ERRORS.get(status, ERRORS[400])
     if code is not ErrorCode.INTERNAL_ERROR:  # the server has logged a bug
-        begin_request(request_id)
+        begin_request(request.id)
         logger.warning("Rejected a request from %s", reason)
         end_request()
-    body = render_json(error_body(code))
-    about_body = {"Content-Type": "application/json", "Content-Length": str(len(body))}
-    return _written(code.status, request_id, {**about_body, **more, "Link": code.help_link}) + body
+    return _written(request, code.status, {**more, "Link": code.help_link}, render_json(error_body(code)))
 
 
-def _written(status: HTTPStatus, request_id: str, headers: Mapping[str, str]) -> bytes:
-    """Return the head of a response."""
-    last = {"Cache-Control": "private, no-cache", "X-Request-ID": request_id, "Connection": "close"}
-    fields = {"Date": formatdate(usegmt=True), **headers, **last}
+def _written(request: Request, status: HTTPStatus, headers: dict[str, str], body: bytes) -> bytes:
+    """Return the bytes of the response, with the headers that every one has."""
+    complete = _finish()(request, status, headers, body).headers
+    fields = {"Date": formatdate(usegmt=True), **complete, "Connection": "close"}
     lines = [f"{name}: {value}" for name, value in fields.items()]
-    return "\r\n".join([f"HTTP/1.1 {status.value} {status.phrase}", *lines, "", ""]).encode()
+    return "\r\n".join([f"HTTP/1.1 {status.value} {status.phrase}", *lines, "", ""]).encode() + body
+
+
+_finish = cache(Finish)

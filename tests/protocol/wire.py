@@ -23,7 +23,7 @@ class Answer(NamedTuple):
 
     @property
     def is_the_services(self) -> bool:
-        """Whether Django gave it, and neither gunicorn nor nginx by itself."""
+        """Whether the service wrote it, and not nginx by itself."""
         return "Content-Security-Policy" in self.headers
 
     def error(self) -> dict[str, Any]:
