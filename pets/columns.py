@@ -4,7 +4,7 @@ A new column needs an entry in `COLUMNS` and a field in `Checked`, and nothing e
 `pets/importing` and `pets/exporting`.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -26,6 +26,8 @@ class Column:
     """The field that is exported, seen from `Pet`."""
     rule: Callable[[Any], Any] | None
     """Returns what is stored for a value in a file, or raises `ValidationError`; None for the category."""
+    accepts_all: Callable[[Sequence[str]], bool] | None
+    """Whether `rule` accepts each of these texts, and stores it as it is; None for the category."""
     sql_type: str = "text"
     required: bool = False
     """Whether a new animal must have it."""
@@ -36,15 +38,30 @@ class Column:
 
 
 REFERENCE = Column(
-    name="external_reference", header="external_reference", path="external_reference", rule=rules.reference, width=24
+    name="external_reference",
+    header="external_reference",
+    path="external_reference",
+    rule=rules.reference,
+    accepts_all=rules.references_are_valid,
+    width=24,
 )
-NAME = Column(name="name", field="name", header="name", path="name", rule=rules.name, required=True, width=40)
+NAME = Column(
+    name="name",
+    field="name",
+    header="name",
+    path="name",
+    rule=rules.name,
+    accepts_all=rules.names_are_valid,
+    required=True,
+    width=40,
+)
 CATEGORY = Column(
     name="category_id",
     field="categoryId",
     header="category",
     path="category__name",
     rule=None,
+    accepts_all=None,
     sql_type="bigint",
     required=True,
     width=24,
@@ -55,6 +72,7 @@ STATUS = Column(
     header="status",
     path="status",
     rule=rules.status,
+    accepts_all=rules.statuses_are_valid,
     default=PetStatus.AVAILABLE.value,
     width=12,
 )
@@ -89,6 +107,10 @@ class Checked(NamedTuple):
     status: str | None = None
     rejected: bool = False
     """Only its id and its reference count: no later row can be about the same animal."""
+
+
+CheckedColumns = Sequence[Sequence[Any]]
+"""Many `Checked`, column by column."""
 
 
 def each(pattern: str, separator: str = ", ") -> str:

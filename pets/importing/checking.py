@@ -1,18 +1,30 @@
 """Checks rows one by one, by the rules of the API."""
 
-from collections.abc import Callable, Container
+import re
+from collections.abc import Callable, Container, Sequence
 from contextlib import suppress
 from functools import cached_property
-from typing import Any
+from typing import Any, cast
 
 from django.core.exceptions import ValidationError
 
 from categories.models import Category
 from categories.names import validate_name
 from pets import rules
-from pets.columns import CATEGORY, CATEGORY_ID, COLUMNS, ID, REFERENCE, STATUS, Checked
+from pets.columns import (
+    CATEGORY,
+    CATEGORY_ID,
+    COLUMNS,
+    ID,
+    NAME,
+    REFERENCE,
+    STATUS,
+    Checked,
+    CheckedColumns,
+    Column,
+)
 from pets.importing.errors import FileError, RowError
-from pets.importing.readers.rows import Cells, Damaged
+from pets.importing.readers.rows import Block, Cells, Damaged
 from pets.importing.similar import Similar
 
 NO_SUCH_NAME = "does not exist."
@@ -20,6 +32,12 @@ DID_YOU_MEAN = 'does not exist. Did you mean "{similar}"?'
 TOO_SIMILAR = 'is too similar to "{similar}" to be created.'
 MOST_NEW_CATEGORIES = 10_000
 """Of one file. They are held in memory, and so many are a mistake."""
+
+USUAL = {column.header for column in (NAME, CATEGORY, STATUS)}
+"""The columns of a file whose rows can be checked in blocks; it can also have ids and references."""
+
+PLAIN_ID = re.compile("(?:[1-9][0-9]{0,17})?")
+"""A blank cell, or a number that is sure to fit into 64 bits."""
 
 BOTH = "and category say the same: give one of them."
 
@@ -58,6 +76,12 @@ class Categories:
     def _similar(self) -> Similar:
         return Similar(self.ids)
 
+    def numbers(self, names: Sequence[str]) -> list[int] | None:
+        """Return the id of each, or the number of one to be added; None if there is a name that was not met before."""
+        known = {name: self.ids.get(name) or self.added.get(name) for name in set(names)}
+        numbers = [known[name] for name in names]
+        return None if None in known.values() else cast("list[int]", numbers)
+
     def name(self, number: int) -> str:
         """Return the name of a category by its id, or by the number of one to be added."""
         return self._names[number] if number > 0 else list(self.added)[-number - 1]
@@ -82,6 +106,7 @@ class Check:
         """
         self._keep_blanks = keep_blanks
         self._categories = categories
+        self._ignore_ids = ignore_ids
         self._id = _no_id if ignore_ids else rules.identifier
         self._category = CATEGORY.header if names_categories else CATEGORY_ID
         self._columns: dict[str, tuple[str, Callable[[Any], Any]]] = {ID: (ID, self._id)}
@@ -116,6 +141,30 @@ class Check:
             )
         except (KeyError, TypeError, ValidationError):
             return None
+
+    def block(self, block: Block) -> CheckedColumns | None:
+        """Return rows that have the usual cells and no error, in a fifth of the time; None if one is different."""
+        cells = dict(zip(block.columns, zip(*block.cells, strict=True), strict=True))
+        if not USUAL <= cells.keys() <= {*USUAL, ID, REFERENCE.header}:
+            return None
+        count = len(block.cells)
+        values: dict[str, Sequence[Any] | None] = {
+            "line": range(block.first, block.first + count),
+            "rejected": [False] * count,
+            ID: [None] * count if self._ignore_ids else _ids(cells.get(ID, [""] * count)),
+        }
+        for column in COLUMNS:
+            values[column.name] = self._column(column, cells.get(column.header, [""] * count))
+        return None if None in values.values() else [values[field] or () for field in Checked._fields]
+
+    def _column(self, column: Column, cells: Sequence[str]) -> Sequence[Any] | None:
+        """Return what is stored for the cells of a column; None if that needs a look at each of them."""
+        if column.accepts_all is None:
+            return self._categories.numbers(cells)
+        if column is not REFERENCE or "" not in cells:
+            return cells if column.accepts_all(cells) else None
+        given = [cell for cell in cells if cell]
+        return [cell or None for cell in cells] if not given or column.accepts_all(given) else None
 
     def _any(self, line: int, cells: Cells) -> Checked | list[RowError]:
         values: dict[str, Any] = {}
@@ -154,6 +203,11 @@ class Check:
                 with suppress(ValidationError, KeyError):
                     known[header] = self._columns[header][1](cells[header])
         return Checked(line, **known, rejected=True) if known else None
+
+
+def _ids(cells: Sequence[str]) -> list[int | None] | None:
+    """Return the ids of a column of text; None if one is not written plainly."""
+    return [int(cell) if cell else None for cell in cells] if all(map(PLAIN_ID.fullmatch, cells)) else None
 
 
 def _no_id(_value: Any) -> None:

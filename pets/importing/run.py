@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from categories.models import Category
 from history.accounts import account
-from pets.columns import CATEGORY, Checked
+from pets.columns import CATEGORY, Checked, CheckedColumns
 from pets.importing import staging
 from pets.importing.changes import Changes, look, staged
 from pets.importing.changes_file import ChangesFile, changes_file
@@ -22,7 +22,7 @@ from pets.importing.options import Options, Outcome, Sender
 from pets.importing.preview import Planned, planned
 from pets.importing.progress import Progress
 from pets.importing.readers import read
-from pets.importing.readers.rows import Row, Table
+from pets.importing.readers.rows import Block, Cells, Damaged, Row, Table
 from pets.importing.rejects import SHOWN, Rejects
 from pets.importing.source import Source, open_source
 from pets.importing.stopping import too_late
@@ -266,18 +266,28 @@ class _Import:
             for row, kind, other in staging.take_out_wrong(near=not self.options.accept_references):
                 rejects.add(self.conflicts.errors(row, kind, other), self.conflicts.cells(row))
 
-    def _rows(self, rejects: Rejects) -> Iterator[Checked]:
-        check = self.check
-        rows = self.table.rows if self.options.most_rows is None else _at_most(self.table.rows, self.options.most_rows)
-        for line, cells in rows:
-            self.progress.rows += 1
-            row = check(line, cells)
-            if isinstance(row, Checked):
-                yield row
+    def _rows(self, rejects: Rejects) -> Iterator[Checked | CheckedColumns]:
+        """Yield what is to be staged, in blocks of rows where they allow it."""
+        most = self.options.most_rows
+        for part in self.table.parts if most is None else _at_most(self.table.rows, most):
+            if not isinstance(part, Block):
+                yield from self._row(*part, rejects)
+            elif (columns := self.check.block(part)) is not None:
+                self.progress.rows += len(part.cells)
+                yield columns
             else:
-                rejects.add(row, cells)
-                if (about := check.about(line, cells)) is not None:
-                    yield about
+                for row in part.one_by_one:
+                    yield from self._row(*row, rejects)
+
+    def _row(self, line: int, cells: Cells | Damaged, rejects: Rejects) -> Iterator[Checked]:
+        self.progress.rows += 1
+        row = self.check(line, cells)
+        if isinstance(row, Checked):
+            yield row
+            return
+        rejects.add(row, cells)
+        if (about := self.check.about(line, cells)) is not None:
+            yield about
 
     def _write(self) -> None:
         self.saving = False  # the transaction may have started again

@@ -4,6 +4,7 @@ import codecs
 import gzip
 import hashlib
 import io
+import itertools
 import os
 import sys
 import tempfile
@@ -27,6 +28,12 @@ MAX_UNPACKED = 20 * 1000**3
 
 BOMS = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
 BLOCK = 1024 * 1024
+PIECE = BLOCK // 16
+"""Bytes and characters that are read at a time."""
+
+FIRST_PIECE = 4096
+"""Characters for the header: what is wrong further on is found, and recorded, when the import has begun."""
+
 GZIP = b"\x1f\x8b"
 OLE = bytes.fromhex("d0cf11e0a1b11ae1")
 TOO_MUCH = "The file has more than {most:,} bytes when it is unpacked. To read more, use --max-unpacked."
@@ -120,22 +127,28 @@ class Source:
 
     def lines(self, encoding: str) -> Iterator[str]:
         """Yield the lines with their ends, none longer than `LONGEST_LINE`; raises `FileError`."""
+        for lines in self.line_blocks(encoding):
+            yield from lines
+
+    def line_blocks(self, encoding: str) -> Iterator[list[str]]:
+        """Yield the lines like `lines`, those of a piece of the text at a time."""
         with self._text(encoding, newline="") as text:
             number = blank = 0
-            while line := text.readline(LONGEST_LINE):
-                number += 1
-                blank = blank + len(line) if line.isspace() else 0
-                if blank > LONGEST_LINE:
-                    raise FileError(TOO_BLANK.format(number=number))
-                if len(line) == LONGEST_LINE:
-                    message = f"Line {number:,} is longer than {LONGEST_LINE:,} characters."
-                    raise FileError(message)
-                yield line
+            rest = ""
+            while piece := text.read(max(PIECE if number else FIRST_PIECE, len(rest))):
+                lines = list(io.StringIO(rest + piece, newline=""))
+                rest = lines.pop()  # it may go on in the next piece, if only with the second half of a line end
+                _reject_long(lines, rest, number)
+                blank = _blank_at_the_end(lines, blank, number)
+                number += len(lines)
+                yield lines
+            if rest:
+                yield [rest]
 
     def blocks(self, encoding: str) -> Iterator[str]:
         """Yield the text in pieces that end anywhere, each line end as a line feed; raises `FileError`."""
         with self._text(encoding, newline=None) as text:
-            while block := text.read(BLOCK // 16):
+            while block := text.read(PIECE):
                 yield block
 
     @contextmanager
@@ -198,6 +211,31 @@ class _Unpacked(gzip.GzipFile):
         if self._left < 0:
             raise FileError(TOO_MUCH.format(most=self._most))
         return block
+
+
+def _reject_long(lines: list[str], rest: str, before: int) -> None:
+    """Raise `FileError` for a line that is too long; `before`: how many lines there were before these."""
+    if len(rest) + sum(map(len, lines)) < LONGEST_LINE:
+        return
+    for number, line in enumerate([*lines, rest], before + 1):
+        if len(line) >= LONGEST_LINE:
+            message = f"Line {number:,} is longer than {LONGEST_LINE:,} characters."
+            raise FileError(message)
+
+
+def _blank_at_the_end(lines: list[str], blank: int, before: int) -> int:
+    """Return the characters of the blank lines that `lines` ends in, with `blank` before them if all are blank.
+
+    Raises `FileError` for too many; `before`: how many lines there were before these.
+    """
+    blanks = list(itertools.takewhile(str.isspace, reversed(lines)))
+    if len(blanks) < len(lines):
+        blank = 0
+    for number, line in enumerate(reversed(blanks), before + len(lines) - len(blanks) + 1):
+        blank += len(line)
+        if blank > LONGEST_LINE:
+            raise FileError(TOO_BLANK.format(number=number))
+    return blank
 
 
 def line_ends(text: str) -> int:

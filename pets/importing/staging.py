@@ -8,17 +8,16 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from itertools import islice
 from typing import Any, NamedTuple
 
 from django.db import connection
 
 from categories.models import Category
 from history.acting import acting
-from pets.columns import COLUMNS, TABLE, Checked, each
+from pets.columns import COLUMNS, TABLE, Checked, CheckedColumns, each
 from pets.importing.errors import ImportRejectedError
 from pets.importing.near import NEAR, note_odd_references
-from pets.importing.sql import BATCH, execute, stream
+from pets.importing.sql import execute, stream
 from pets.importing.transactions import CATALOGUE_CHANGED
 from pets.models import ImportRun
 
@@ -67,17 +66,17 @@ class Missing:
     animals: list[MissingAnimal]
 
 
-def stage(rows: Iterable[Checked]) -> None:
-    """Fill the temporary table with `rows`, holding a few of them at a time."""
+def stage(parts: Iterable[Checked | CheckedColumns]) -> None:
+    """Fill the temporary table with rows, single ones and blocks of them, holding a few at a time."""
     clear()
     execute(f"CREATE TEMPORARY TABLE import_rows {TABLE}")
     execute("CREATE TEMPORARY TABLE import_wrong (line bigint, kind text, other bigint)")
     execute("CREATE TEMPORARY TABLE import_categories (number bigint, id bigint)")
     if connection.vendor == "postgresql":
-        _copy(rows)
+        _copy(_blocks(parts))
         execute("ANALYZE import_rows")
     else:
-        _insert(rows)
+        _insert(_blocks(parts))
 
 
 def clear() -> None:
@@ -294,26 +293,48 @@ HISTORY_OF_ADDED = f"{HISTORY} SELECT %s + r.line, {NEW}, '+', %s, %s, %s, %s, r
 LAST_ID_OF_SQLITE = "SELECT COALESCE(max(seq), 0) FROM sqlite_sequence WHERE name = 'pets_pet'"
 
 
-def _copy(rows: Iterable[Checked]) -> None:
-    """Fill the table by COPY; the values hold no control characters, so that only the backslash is escaped."""
-    lines = ("\t".join([NOTHING if value is None else str(value) for value in row]) for row in rows)
+def _blocks(parts: Iterable[Checked | CheckedColumns]) -> Iterator[CheckedColumns]:
+    """Yield blocks as they are, and single rows gathered into blocks, in the order of the file."""
+    single: list[Checked] = []
+    for part in parts:
+        if isinstance(part, Checked):
+            single.append(part)
+        if single and (len(single) == BLOCK_LINES or not isinstance(part, Checked)):
+            yield list(zip(*single, strict=True))
+            single.clear()
+        if not isinstance(part, Checked):
+            yield part
+    if single:
+        yield list(zip(*single, strict=True))
+
+
+def _copy(blocks: Iterable[CheckedColumns]) -> None:
+    """Fill the table by COPY."""
     statement = f"COPY import_rows ({FIELDS}) FROM STDIN (NULL '{NOTHING}')"
     with connection.cursor() as cursor, cursor.copy(statement) as copy:
-        while block := list(islice(lines, BLOCK_LINES)):
-            copy.write("\n".join(block).replace("\\", r"\\") + "\n")
+        for columns in blocks:
+            copy.write(_copied(columns))
+
+
+def _copied(columns: CheckedColumns) -> str:
+    """Return a block as text for COPY; the values hold no control characters, so that only the backslash is escaped."""
+    texts = [
+        [NOTHING if value is None else str(value) for value in column] if None in column else map(str, column)
+        for column in columns
+    ]
+    return "\n".join(map("\t".join, zip(*texts, strict=True))).replace("\\", r"\\") + "\n"
 
 
 INSERT = f"INSERT INTO import_rows ({FIELDS}) VALUES ({', '.join(['%s'] * len(Checked._fields))})"
 
 
-def _insert(rows: Iterable[Checked]) -> None:
+def _insert(blocks: Iterable[CheckedColumns]) -> None:
     """Fill the table in one transaction of its own, which locks no table of the catalogue."""
-    waiting = iter(rows)
     with connection.cursor() as cursor:
         cursor.execute("BEGIN")
         try:
-            while batch := list(islice(waiting, BATCH)):
-                cursor.executemany(INSERT, batch)
+            for columns in blocks:
+                cursor.executemany(INSERT, list(zip(*columns, strict=True)))
         except BaseException:
             cursor.execute("ROLLBACK")
             raise

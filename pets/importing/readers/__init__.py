@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from pets.importing.readers.json_text import read_json_array, read_json_lines
-from pets.importing.readers.rows import Reading, Row, Table
+from pets.importing.readers.rows import Block, Reading, Row, Table
 from pets.importing.readers.separated import read_csv
 from pets.importing.readers.workbook import read_workbook
 from pets.importing.source import Source
@@ -17,7 +17,7 @@ def read(source: Source, how: Reading) -> Table:
     """
     table = _read(source, how)
     titles = {column: title for title, column in how.mapping.items()}
-    return replace(table, rows=_unchanged(table.rows, source), titles=titles)
+    return replace(table, parts=_unchanged(table.parts, source), titles=titles)
 
 
 def _read(source: Source, how: Reading) -> Table:
@@ -32,6 +32,6 @@ def _read(source: Source, how: Reading) -> Table:
     return Table(read_json_lines(source.lines(encoding), how), encoding=encoding)
 
 
-def _unchanged(rows: Iterator[Row], source: Source) -> Iterator[Row]:
-    yield from rows
+def _unchanged(parts: Iterator[Row | Block], source: Source) -> Iterator[Row | Block]:
+    yield from parts
     source.reject_changes()

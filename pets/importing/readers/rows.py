@@ -1,11 +1,11 @@
-"""What every reader yields: `(line, cells)`.
+"""What every reader yields: `(line, cells)`, or a `Block` of many rows.
 
 `line` is where the row begins, from 1; in a JSON array, which may have no lines, it is the number of the animal.
 `cells` maps the name of a column to its value and leaves out what is blank. A row that cannot be taken apart comes as
 a `Damaged` instead of its cells. The header is read, and rejected, before any row.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -27,6 +27,20 @@ class Damaged:
 
 
 Row = tuple[int, Cells | Damaged]
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Rows of text in consecutive lines, none of them damaged or blank, which can be checked column by column."""
+
+    first: int
+    """The line of the first one."""
+    columns: Sequence[str]
+    """Their names, "" for one that is ignored."""
+    cells: Sequence[Sequence[str]]
+    """Of each row, in the order of `columns`; "" is blank."""
+    one_by_one: Iterable[Row]
+    """The same rows."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,9 +65,9 @@ class Reading:
 
 @dataclass(frozen=True)
 class Table:
-    """An opened table: its rows, and what a file of its rejects needs to look the same."""
+    """An opened table: its rows, some in blocks, and what a file of its rejects needs to look the same."""
 
-    rows: Iterator[Row]
+    parts: Iterator[Row | Block]
     header: Sequence[str] | None = None
     """The columns in their order, "" for one that is ignored; None for JSON, whose rows name them."""
     delimiter: str = ","
@@ -62,3 +76,12 @@ class Table:
     """What the file calls our columns, where that is another name."""
     place: str = "line"
     """What the number that comes with a row counts; each row has a number of its own."""
+
+    @property
+    def rows(self) -> Iterator[Row]:
+        """Yield the rows one by one."""
+        for part in self.parts:
+            if isinstance(part, Block):
+                yield from part.one_by_one
+            else:
+                yield part

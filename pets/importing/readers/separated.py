@@ -2,12 +2,14 @@
 
 import csv
 import re
+from collections import deque
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from pets.importing.errors import FileError
 from pets.importing.readers.header import KNOWN, cells_of, columns_of
-from pets.importing.readers.rows import Damaged, Reading, Row, Table
+from pets.importing.readers.rows import Block, Damaged, Reading, Row, Table
 from pets.importing.source import LONGEST_LINE, TOO_BLANK, Source
 
 DELIMITERS = {",": ",", ";": ";", "tab": "\t"}
@@ -19,46 +21,78 @@ BLANK = '"\r\n ' + "".join(DELIMITERS.values())
 """What a line without a cell consists of."""
 
 
-class _Record:
-    """Passes lines on to the CSV reader and keeps those of the record being read."""
+class _Lines:
+    """Passes lines on to the CSV reader and keeps those of the record being read; or gives all that it read ahead."""
 
-    def __init__(self, lines: Iterator[str]) -> None:
-        """Read from `lines`."""
-        self._lines = lines
+    def __init__(self, blocks: Iterator[list[str]]) -> None:
+        """Read from `blocks` of lines."""
+        self._blocks = blocks
+        self._ahead: deque[str] = deque()
+        self._put_back = False
         self._text: list[str] = []
         self.size = 0
-        self._line = 1
+        self.read = 0
+        """How many lines were read."""
+        self._first = 1
 
-    def begin(self, line: int) -> None:
-        """Forget the record before; the next one begins at `line`."""
+    def begin(self) -> int:
+        """Forget the record before; return the line in which the next one begins."""
         self._text.clear()
         self.size = 0
-        self._line = line
+        self._first = self.read + 1
+        return self._first
 
     def text(self) -> str:
         """Return the record so far, without its last line end."""
         return "".join(self._text).rstrip("\r\n")
 
+    def take(self) -> list[str]:
+        """Return all lines that were read ahead; none if they were put back."""
+        if (self._put_back and self._ahead) or not self._fill():
+            return []
+        lines = list(self._ahead)
+        self._ahead.clear()
+        self.read += len(lines)
+        return lines
+
+    def put_back(self, lines: list[str]) -> None:
+        """Read these lines, which `take` returned, one by one."""
+        self._ahead.extend(lines)
+        self._put_back = True
+        self.read -= len(lines)
+
     def __iter__(self) -> Iterator[str]:
         """Yield the lines; raises `FileError` if a record takes too many."""
-        for line in self._lines:
+        while self._fill():
+            line = self._ahead.popleft()
+            self.read += 1
             self._text.append(line)
             self.size += len(line)
             if self.size > LONGEST_LINE:
                 message = (
-                    f"The row that begins in line {self._line} is longer than {LONGEST_LINE:,} characters. "
+                    f"The row that begins in line {self._first} is longer than {LONGEST_LINE:,} characters. "
                     "Is a quote in it never closed?"
                 )
                 raise FileError(message)
             yield line
+
+    def _fill(self) -> bool:
+        """Read ahead if there is nothing left; False at the end of the file."""
+        while not self._ahead:
+            lines = next(self._blocks, None)
+            if lines is None:
+                return False
+            self._ahead.extend(lines)
+            self._put_back = False
+        return True
 
 
 def read_csv(source: Source, encoding: str, how: Reading) -> Table:
     """Find the delimiter by the header and read on."""
     csv.field_size_limit(LONGEST_LINE)  # by itself csv gives up at 128 KiB
     delimiter = DELIMITERS[how.delimiter] if how.delimiter else _delimiter(source, encoding, how)
-    record = _Record(source.lines(encoding))
-    reader = csv.reader(record, delimiter=delimiter, strict=True)
+    lines = _Lines(source.line_blocks(encoding))
+    reader = csv.reader(lines, delimiter=delimiter, strict=True)
     try:
         header = next((row for row in reader if any(map(str.strip, row)) and not SEPARATOR.fullmatch("".join(row))), [])
     except csv.Error:
@@ -68,8 +102,19 @@ def read_csv(source: Source, encoding: str, how: Reading) -> Table:
     while header and not header[-1].strip():
         header.pop()
     columns = columns_of(header, how)
-    rows = _csv_rows(reader, record, columns, width=width, formula_safe=how.formula_safe)
-    return Table(rows, columns, delimiter, encoding)
+    layout = _Layout(columns, width, delimiter, how.formula_safe)
+    return Table(_csv_rows(reader, lines, layout), columns, delimiter, encoding)
+
+
+@dataclass(frozen=True)
+class _Layout:
+    """What all rows of a file have in common."""
+
+    columns: Sequence[str]
+    width: int
+    """Of the header with blank cells at its end, which rows can have too."""
+    delimiter: str
+    formula_safe: bool
 
 
 def _delimiter(source: Source, encoding: str, how: Reading) -> str:
@@ -98,26 +143,44 @@ def _first_with_cells(lines: Iterator[str]) -> str:
     return ""
 
 
-def _csv_rows(reader: Any, record: _Record, columns: Sequence[str], *, width: int, formula_safe: bool) -> Iterator[Row]:
-    """Yield the rows. `width` is that of the header with blank cells at its end, which rows can have too."""
+def _csv_rows(reader: Any, lines: _Lines, layout: _Layout) -> Iterator[Row | Block]:
+    columns, width = layout.columns, layout.width
     blank = 0
     while True:
-        line = reader.line_num + 1
-        record.begin(line)
+        if block := _block(lines, layout):
+            blank = 0
+            yield block
+            continue
+        line = lines.begin()
         try:
             row = next(reader)
         except StopIteration:
             return
         except csv.Error as error:
-            yield line, _damaged_record(str(error), line, record.text())
+            yield line, _damaged_record(str(error), line, lines.text())
             continue
         if len(row) == width > len(columns) and not any(row[len(columns) :]):
             del row[len(columns) :]
-        blank = 0 if any(row) else blank + record.size
+        blank = 0 if any(row) else blank + lines.size
         if blank > LONGEST_LINE:
             raise FileError(TOO_BLANK.format(number=line))
         if any(row):
-            yield line, cells_of(columns, row, formula_safe=formula_safe)
+            yield line, cells_of(columns, row, formula_safe=layout.formula_safe)
+
+
+def _block(lines: _Lines, layout: _Layout) -> Block | None:
+    """Return the rows of the lines that were read ahead, if each line is a row without a mistake."""
+    first = lines.read + 1
+    ahead = [] if layout.formula_safe else lines.take()
+    try:
+        rows = list(csv.reader(ahead, delimiter=layout.delimiter, strict=True))
+    except csv.Error:  # a row may also go on behind these lines
+        rows = []
+    if not rows or len(rows) != len(ahead) or {*map(len, rows)} != {len(layout.columns)} or not all(map(any, rows)):
+        lines.put_back(ahead)
+        return None
+    one_by_one = ((line, cells_of(layout.columns, row, formula_safe=False)) for line, row in enumerate(rows, first))
+    return Block(first, layout.columns, rows, one_by_one)
 
 
 def _damaged_record(error: str, line: int, text: str) -> Damaged:

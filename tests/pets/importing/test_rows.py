@@ -263,3 +263,27 @@ def test_the_history_of_an_animal_tells_of_every_way_in(run_import: Import, api:
     by_api, by_import = Pet.history.order_by("history_id")
     assert (by_api.actor, by_api.request_id) == (f"key {api.key[10:18] if api.key else ''}", "call-1")
     assert (by_import.actor, by_import.request_id) == (str(ImportRun.objects.get()), "")
+
+
+@pytest.mark.parametrize(
+    ("line", "row", "error"),
+    [
+        (1, "A-1,Rex,Dogs,lost", 'line 2: status "lost" must be one of available, pending, sold.'),
+        (2_500, "A-2500,,Dogs,sold", "line 2,501: name is required."),
+        (2_500, 'A-2500,"Rex\nthe second",Dogs,sold', "must not contain control characters or lone surrogates."),
+        (5_000, f"A-5000,{'x' * 256},Dogs,sold", "must have 1 to 255 characters."),
+        (5_000, "A-5000,Rex,Cats,sold", 'line 5,001: category "Cats" does not exist.'),
+        (5_000, "A-5000,Rex", "line 5,001: The row has 2 cells, the header has 4."),
+    ],
+)
+def test_one_mistake_among_thousands_of_rows_is_found_and_all_others_are_imported_in_order(
+    run_import: Import, dogs: Category, line: int, row: str, error: str
+) -> None:
+    rows = [f"A-{number},Rex {number},Dogs,sold" for number in range(1, 5_001)]
+    rows[line - 1] = row
+    result = run_import("external_reference,name,category,status\n" + "\n".join(rows) + "\n", "--on-error", "skip")
+    assert (result.status, error in result.error) == (4, True), result.error
+    good = [each for number, each in enumerate(range(1, 5_001), 1) if number != line]
+    expected = [(f"Rex {number}", "Dogs", "sold", f"A-{number}") for number in good]
+    assert catalogue() == expected
+    assert [name for _, name, *_ in history()] == [name for name, *_ in expected]
