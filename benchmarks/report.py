@@ -1,4 +1,4 @@
-"""Fill docs/performance.md and its chart with the figures in results/: `make bench-report`."""
+"""Fill docs/performance.md and its chart, and docs/importing.md, with the figures in results/: `make bench-report`."""
 
 import json
 import re
@@ -7,12 +7,15 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
+from benchmarks import changes
 from benchmarks.load import Figures
 from benchmarks.processes import ROOT
 from benchmarks.summary import Rounds, median, tables
 
 RESULTS = ROOT / "benchmarks" / "results"
 PAGE = ROOT / "docs" / "performance.md"
+IMPORTS = RESULTS / "imports.json"
+PAGE_OF_IMPORTS = ROOT / "docs" / "importing.md"
 CHART = ROOT / "docs" / "images" / "performance.svg"
 FILLED = re.compile(r"(?<=<!-- figures -->\n).*(?=<!-- end of figures -->)", re.DOTALL)
 
@@ -22,17 +25,19 @@ LINE, BAR, WIDTH, LEFT, RIGHT = 18, 12, 860, 230, 90
 
 
 def main() -> None:
-    """Write the page and the chart."""
+    """Write the pages and the chart."""
     for file, text in filled().items():
         file.write_text(text, encoding="utf-8")
 
 
 def filled() -> dict[Path, str]:
-    """Return the page and the chart with the figures, by their files."""
+    """Return the pages and the chart with the figures, by their files."""
     files = [RESULTS / f"{name}.json" for name in ("requests", "sizes", "pages")]
     results = [json.loads(file.read_text(encoding="utf-8")) for file in files]
     text = "\n".join(line for result in results for line in section(result)) + "\n\n"
+    imports = "\n".join(changes.section(json.loads(IMPORTS.read_text(encoding="utf-8")))) + "\n\n"
     return {
+        PAGE_OF_IMPORTS: FILLED.sub(lambda _: imports, PAGE_OF_IMPORTS.read_text(encoding="utf-8")),
         PAGE: FILLED.sub(lambda _: text, PAGE.read_text(encoding="utf-8")),
         CHART: "\n".join(chart(_rounds(results[0]))) + "\n",
     }

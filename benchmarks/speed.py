@@ -115,7 +115,6 @@ def _importer(store: Store, name: str, animals: Animals, *command: str, history:
 
 
 def _postgresql_imports(store: PostgreSQL, animals: Animals) -> Iterator[Competitor]:
-    yield _importer(store, r"psql: \copy, INSERT … SELECT", animals, *_floor(store, animals))
     yield _importer(store, "import_pets", animals, *_import_pets(animals))
     yield _importer(store, "bulk_create, no history", animals, *_way("bulk", animals), history=False)
     yield _importer(store, "bulk_create_with_history", animals, *_way("bulk-with-history", animals))
