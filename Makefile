@@ -46,7 +46,7 @@ help:
 	@echo 'make bench-report'
 	@echo '              fill docs/performance.md with the figures of the last make bench'
 	@echo 'make bench-import'
-	@echo '              compare the import with alternatives (BENCH_ARGS="--rows 20000")'
+	@echo '              measure the import beside psql and fill docs/importing.md (BENCH_ARGS="--rows 20000 --rounds 1")'
 	@echo 'make lint     check style, types, layers, templates, migrations, the API description, production settings'
 	@echo 'make words    list the words that the house style avoids'
 	@echo 'make openapi  regenerate docs/openapi.yaml'
