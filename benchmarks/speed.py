@@ -160,7 +160,7 @@ def _exports(store: PostgreSQL, animals: Animals, folder: Path) -> Iterator[Comp
         return Competitor(name, command, lambda: fill(store, animals), check, rows, store.environment)
 
     yield competitor(r"psql: \copy", *psql(store.url), "-c", FLOOR_OF_EXPORT.format(file=file))
-    yield competitor("export_pets", *manage("export_pets", str(file), "--force", "-v0", "--json"))
+    yield competitor("export_pets", *manage("export_pets", str(file), "--force", "--no-ids", "-v0", "--json"))
 
 
 def fill(store: PostgreSQL, animals: Animals) -> None:
