@@ -179,6 +179,7 @@ class _Import:
     def do(self) -> Outcome:
         """Read, check, write; a rejection is recorded and returned."""
         self.run.save()
+        self.progress.usual_share = ImportRun.objects.usual_reading_share() or self.progress.usual_share
         with long_statements():
             try:
                 with clear_rejections():
@@ -304,6 +305,7 @@ class _Import:
         if self.files.changes is not None:
             self.files.changes.publish()
         self._count_rows()
+        self.run.reading_share = self.progress.reading_share()
         self.run.save()
         self.saving = not self.options.dry_run
 

@@ -5,14 +5,20 @@ import os
 import pty
 import time
 from itertools import count
+from pathlib import Path
 from threading import Event
 from types import SimpleNamespace
 from unittest.mock import MagicMock
 
 import pytest
+from django.db import connection
 
+from categories.models import Category
 from pets.importing import progress
+from pets.importing.options import Options
 from pets.importing.progress import Progress
+from pets.importing.run import import_file
+from pets.models import ImportRun
 
 
 class Screen(io.StringIO):
@@ -53,6 +59,7 @@ def test_a_bar_on_a_terminal_and_lines_elsewhere(
     screen = Screen(terminal=terminal)
     work = Progress(screen, shown=True)
     work.rows = 10
+    work.usual_share = 0.4
     with work.reading(lambda: 50, size) if size else work.working("Writing 10 rows"):
         assert screen.shown.wait(5)
     assert screen.first == shown
@@ -70,6 +77,7 @@ def test_the_time_of_writing_is_estimated_from_that_of_reading(
     monkeypatch.setattr(progress, "LINE_SECONDS", 0.01)
     screen = Screen(terminal=False)
     work = Progress(screen, shown=True)
+    work.usual_share = 0.4
     with Progress.reading(work, lambda: 1, 1):
         now[0] = reading
     screen.first = ""
@@ -89,3 +97,42 @@ def test_a_terminal_without_a_width_shows_the_phase(monkeypatch: pytest.MonkeyPa
             time.sleep(0.2)
         assert b"Writing (2 of 2): 10 rows" in os.read(terminal, 10_000)
     os.close(terminal)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_share_of_reading_is_that_of_the_last_imports(
+    monkeypatch: pytest.MonkeyPatch, dogs: Category, tmp_path: Path
+) -> None:
+    def imported(name: str) -> float:
+        (tmp_path / "a.csv").write_text(f"name,category\n{name},Dogs\n", encoding="utf-8")
+        work = Progress(None, shown=False)
+        import_file(str(tmp_path / "a.csv"), Options(), work)
+        return work.usual_share
+
+    assert imported("Rex") == progress.READING[connection.vendor]
+    assert ImportRun.objects.get().reading_share is None  # it was over in less than a second
+    monkeypatch.setattr(progress, "LEAST_SECONDS", 0)
+    assert imported("Tom") == progress.READING[connection.vendor]
+    assert 0 < (ImportRun.objects.latest("id").reading_share or 0) < 1
+    for share in (0.9, 0.1, 0.3, 0.2, 0.5, 0.4):
+        ImportRun.objects.create(who="a", file_name="b", sha256="c", options={}, state="done", reading_share=share)
+    assert imported("Pip") == 0.3
+
+
+def test_what_an_import_is_expected_to_take_is_read_from_its_share(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [100]
+    monkeypatch.setattr(progress, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    monkeypatch.setattr(progress, "LINE_SECONDS", 0.01)
+    screen = Screen(terminal=False)
+    work = Progress(screen, shown=True)
+    work.usual_share = 0.2
+    with work.reading(lambda: 1, 1):
+        now[0] += 10
+    assert work.reading_share() == 1
+    now[0] += 15  # while it is checked against the catalogue
+    assert work.reading_share() == 0.4
+    screen.first = ""
+    screen.shown.clear()
+    with work.writing(10):
+        assert screen.shown.wait(5)
+    assert screen.first == "Writing (2 of 2): 10 rows, 0 s, about 25 s left\n"
