@@ -128,6 +128,7 @@ class TestDownloads:
         assert collection["variable"] == [
             {"key": "base", "value": "http://testserver/v1"},
             {"key": "key", "value": ""},
+            {"key": "idempotencyKey", "value": "{{$guid}}"},
         ]
         requests = {item["name"]: item["request"] for group in collection["item"] for item in group["item"]}
         expected = {
