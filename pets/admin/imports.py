@@ -205,7 +205,9 @@ class ImportRunAdmin(RecordAdmin):
                 return self._show_preview(request, upload)
             except ImportRejectedError as error:
                 form.add_error("file", str(error))
-        return self._page(request, "upload.html", title="Import a file", form=form, most_rows=MOST_ROWS)
+        page = self._page(request, "upload.html", title="Import a file", form=form, most_rows=MOST_ROWS)
+        page.status_code = 400 if form.errors else 200
+        return page
 
     @method_decorator(require_POST)
     def preview_view(self, request: HttpRequest, upload_id: int) -> HttpResponse:

@@ -1,6 +1,7 @@
 """Small files in the back office: sent, looked at, imported, undone."""
 
 import re
+from html import unescape
 from io import BytesIO
 from typing import Any
 
@@ -18,6 +19,7 @@ from pets.importing.lock import only_import
 from pets.importing.options import Sender
 from pets.models import ImportRun, ImportUpload, Pet
 from tests.pets.importing.conftest import catalogue
+from tests.pets.importing.test_workbooks import packed, parts
 from tests.whole import CSV_HEADER
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -335,8 +337,17 @@ def test_a_sheet_is_chosen_and_unknown_columns_are_ignored(staff: Client, dogs: 
 )
 def test_a_file_that_cannot_be_used(staff: Client, dogs: Category, content: str | bytes, sentence: str) -> None:
     answer = send(staff, content)
-    assert answer.status_code == 200
+    assert answer.status_code == 400
     assert sentence in answer.content.decode()
+    assert not Pet.objects.exists()
+
+
+@pytest.mark.parametrize("value", ["NaN", "Infinity", "1e999", ""])
+def test_a_cell_without_a_value_is_named(staff: Client, dogs: Category, value: str) -> None:
+    row = f'<row r="2"><c r="A2"><v>{value}</v></c><c r="B2" t="inlineStr"><is><t>Dogs</t></is></c></row>'
+    answer = send(staff, packed(parts(row)), "a.xlsx")
+    assert answer.status_code == 400
+    assert "The workbook cannot be read: cell A2 has no valid value" in unescape(answer.content.decode())
     assert not Pet.objects.exists()
 
 
@@ -457,7 +468,8 @@ def test_a_template_can_be_downloaded(staff: Client, file_format: str, starts: b
     assert file["Content-Disposition"] == f'attachment; filename="new-animals.{file_format}"'
     assert file.content.startswith(starts)
     filled = file.content + b",Rex,Dogs,sold\n" if file_format == "csv" else file.content
-    assert send(staff, filled, f"new.{file_format}", create_categories="on").status_code == 200
+    answer = send(staff, filled, f"new.{file_format}", create_categories="on")
+    assert answer.status_code == (200 if file_format == "csv" else 400)  # a header without rows
 
 
 def test_an_exported_list_is_sent_back(staff: Client, dogs: Category) -> None:

@@ -2,14 +2,17 @@
 
 import shutil
 import subprocess
+from datetime import datetime
 from pathlib import Path
 
+import openpyxl
 import pytest
 
 from categories.models import Category
+from pets.importing.readers.workbook import TYPE_AGAIN
 from pets.models import Pet
 from tests.factories import PetFactory
-from tests.pets.importing.conftest import catalogue, command, counts
+from tests.pets.importing.conftest import Result, catalogue, command, counts
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),
@@ -61,3 +64,35 @@ def test_a_csv_file_does_not_and_the_import_stops(tmp_path: Path, animals: list[
     told = command("import_pets", str(saved), "-v0", "--json", "--dry-run").json["changes"]
     trimmed = [each for each in told["first"] if each["field"] == "name" and each["before"].strip() == each["after"]]
     assert told["altered"]["count"] == told["fields"]["external_reference"] + told["fields"]["name"] - len(trimmed)
+
+
+DATES = [("d", datetime(2026, 11, 21)), ("b", True), ("n", 1)]  # noqa: DTZ001 - a cell has no time zone
+
+
+@pytest.mark.parametrize(("kind", "value"), DATES)
+@pytest.mark.parametrize("with_libreoffice", [True, False], ids=["LibreOffice", "openpyxl"])
+def test_what_is_typed_again_as_text_is_taken(
+    tmp_path: Path, dogs: Category, kind: str, value: object, *, with_libreoffice: bool
+) -> None:
+    def imported(number_format: str, cell: object) -> Result:
+        book = openpyxl.Workbook()
+        sheet = book.worksheets[0]
+        sheet.append(["name", "category"])
+        sheet.append([cell, "Dogs"])
+        sheet["A2"].number_format = number_format
+        sheet["A2"].quotePrefix = isinstance(cell, str)  # what a ' in front becomes
+        book.save(tmp_path / "a.xlsx")
+        file = opened_and_saved(tmp_path / "a.xlsx", "xlsx") if with_libreoffice else tmp_path / "a.xlsx"
+        return command("import_pets", str(file), "-v0", "--again")
+
+    rejected = imported({"n": "# ?/?"}.get(kind, "General" if kind == "b" else "dddd"), value)
+    assert rejected.status == 3
+    assert TYPE_AGAIN in rejected.error
+    imported("@", value)
+    assert {name for name, *_ in catalogue()} == {
+        "d": {"46347"},
+        "b": {"1"} if with_libreoffice else set(),
+        "n": {"1"},
+    }[kind]
+    assert imported("@", "the text").status == 0
+    assert catalogue()[-1][0] == "the text"
