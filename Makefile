@@ -21,7 +21,7 @@ LEAST_COVERAGE := 93
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run test test-all test-nightly e2e screenshots fuzz chaos matrix mutants bench bench-report bench-import lint words openapi settings clients lock audit sbom clean
+.PHONY: help run test test-all test-nightly e2e screenshots pictures fuzz chaos matrix mutants bench bench-report bench-import lint words openapi settings clients lock audit sbom clean
 .PHONY: fast-sqlite fast-postgresql covered-sqlite covered-postgresql slow-sqlite slow-postgresql coverage django61 explore-sqlite explore-postgresql
 .PHONY: python port always
 
@@ -36,6 +36,7 @@ help:
 	@echo 'make e2e      run only the browser tests'
 	@echo 'make screenshots'
 	@echo '              take the pictures of the back office, of a fresh store, into docs/images'
+	@echo 'make pictures draw the badges and the architecture of README into docs/images'
 	@echo 'make fuzz     test a new service against its description (FUZZ_ARGS="--cases 100000 --base URL --key KEY")'
 	@echo 'make chaos    break what the service depends on, and look whether it keeps its promises (as root; CHAOS=long:'
 	@echo '              as often as docs/operations.md promises; CHAOS_ARGS="stopped network_cut": only these)'
@@ -97,6 +98,25 @@ python:
 	@command -v $(PYTHON) >/dev/null || { echo '$(PYTHON) was not found. Python 3.11 or newer is required: make … PYTHON=python3.12' >&2; exit 1; }
 	@$(PYTHON) -c "$$PYTHON_CHECK"
 
+# Say how far pip is: a line for each package that it downloads. Then it installs them all at once.
+define INSTALL
+import re, subprocess, sys
+folder, lock = sys.argv[1:]
+total = len(re.findall("^[a-z]", open(lock, encoding="utf-8").read(), re.MULTILINE))
+print(f"Installing the {total} packages of {lock} into {folder}. This is needed only once.", flush=True)
+command = [sys.executable, "-m", "pip", "install", "--disable-pip-version-check", "--progress-bar=off", "--require-hashes", "-r", lock]
+pip = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+done = 0
+for line in pip.stdout:
+    if found := re.match(r"(?:Collecting|Processing|Ignoring|Requirement already satisfied:) (?:\S*/)?([\w.-]+)", line):
+        done += 1
+        print(f"  {done} of {total}: {found[1]}", flush=True)
+    elif line.startswith("Installing collected packages"):
+        print("  Downloaded. Installing …", flush=True)
+sys.exit(pip.wait())
+endef
+export INSTALL
+
 # install FOLDER PYTHON LOCK: start over after an interrupted install, or if its Python is gone.
 # `unfinished` has the process ID of the make that installs.
 define install
@@ -106,8 +126,7 @@ define install
 	@if [ -e $(1)/unfinished ] || ! $(1)/bin/python -c 'import pip' 2>/dev/null; then rm -rf $(1); fi
 	@mkdir -p $(1) && echo $$PPID >$(1)/unfinished
 	@[ -e $(1)/bin/python ] || $(2) -m venv $(1)
-	@echo 'Installing requirements/$(3).txt into $(1) (only once).'
-	@$(1)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/$(3).txt
+	@$(1)/bin/python -c "$$INSTALL" $(1) requirements/$(3).txt
 	@rm $(1)/unfinished && touch $@
 endef
 
@@ -243,6 +262,9 @@ e2e: $(DEV)
 
 screenshots: $(DEV)
 	@$(APART) $(PY) -m tests.e2e.pictures
+
+pictures: $(DEV)
+	@$(PY) -m publishing.pictures
 
 fuzz: $(DEV)
 	@$(APART) $(PY) -m tests.contract.fuzz $(FUZZ_ARGS)

@@ -163,7 +163,7 @@ def test_no_connection_ends_unannounced(start: Start, arguments: str) -> None:
 def root(tmp_path: Path) -> Path:
     """A copy of the code, to be changed."""
     root = tmp_path / "code"
-    packages = {file.parent.name for file in ROOT.glob("*/__init__.py")} - {"tests", "benchmarks"}
+    packages = {file.parent.name for file in ROOT.glob("*/__init__.py")} - {"tests", "benchmarks", "publishing"}
     for name in (*packages, "deploy", "templates"):
         shutil.copytree(ROOT / name, root / name, ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copy(ROOT / "manage.py", root)

@@ -12,6 +12,7 @@ import shutil
 import sys
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -220,9 +221,16 @@ def _drawer(page: Page) -> None:
         page.wait_for_timeout(400)
 
 
-def _reference(page: Page) -> None:
+def _reference(page: Page, key: str = "") -> None:
     page.goto("/docs/#listPets")
-    page.locator("#listPets").get_by_text("Try it").click()
+    operation = page.locator("#listPets")
+    operation.locator("details.try").evaluate("form => { form.open = true }")
+    operation.get_by_label("API key").fill(key)
+    operation.get_by_label("status").select_option("available")
+    operation.get_by_label("limit").fill("3")
+    operation.get_by_role("button", name="Send request").click()
+    operation.locator(".try-status").wait_for()
+    operation.locator(".try-url").evaluate("line => scrollTo(0, line.getBoundingClientRect().top + scrollY - 380)")
 
 
 def _sign_in(page: Page) -> None:
@@ -312,17 +320,19 @@ def looks(name: str, widths: list[int]) -> Iterator[tuple[int, Any, str]]:
 
 def take_all(browser: Browser, server: Gunicorn, folder: Path, *, names: list[str], widths: list[int]) -> None:
     """Furnish the store, work in it, and take the pictures of these pages."""
-    call(server, furnish(server))
+    keys = furnish(server)
+    call(server, keys)
+    pages = PAGES | {"reference": partial(_reference, key=keys.shop)}
     options: dict[str, Any] = {"base_url": server.url, "locale": "en-GB", "timezone_id": "UTC"}
     page = browser.new_context(**options, viewport={"width": 1440, "height": 900}).new_page()
     page.on("dialog", lambda dialog: dialog.accept())
     sign_in(page)
     work(page)
-    for name in (name for name in PAGES if name in names):
+    for name in (name for name in pages if name in names):
         for width, colours, file in looks(name, widths):
             page.set_viewport_size({"width": width, "height": HEIGHTS[width]})
             page.emulate_media(color_scheme=colours)
-            PAGES[name](page)
+            pages[name](page)
             page.wait_for_load_state("networkidle")
             assert not page.get_by_role("heading", name="Internal Server Error", level=1).count(), name
             take(page, folder / file)
