@@ -7,6 +7,7 @@ from typing import Any
 from xml.etree import ElementTree as ET
 
 import pytest
+from django.conf import settings
 from django.test import Client
 
 from petstore_site.portal import changelog, clients, documents, downloads, error_help, guide, views
@@ -69,6 +70,11 @@ class TestGuide:
         for paragraph in paragraphs:
             words = re.sub(r"\[(.+?)\]\([^)]+\)", r"\1", " ".join(paragraph.split()))
             assert re.sub(r"[`*]", "", words).replace('"', "'") in page
+
+    def test_the_version_of_the_description_is_explained(self, read: Read) -> None:
+        version = re.search(r"has the version of the interface, (\S+)\. The service", text_of(read("/docs/guide/")))
+        assert version
+        assert version[1] == settings.SPECTACULAR_SETTINGS["VERSION"]
 
     def test_examples_are_beside_their_section(self, read: Read) -> None:
         section = read("/docs/guide/").split('<section id="conditional-requests"')[1].split("</section>")[0]

@@ -114,6 +114,12 @@ def test_the_servers_are_those_of_the_settings(client: Client, read: Read, descr
         assert f"<dt>{server['description']}</dt><dd><code>{server['url']}</code></dd>" in page
 
 
+def test_a_deprecated_operation_says_so_in_the_sidebar(read: Read) -> None:
+    page = read("/docs/")
+    links = re.findall(r'<a href="#(\w+)" class="is-deprecated"><span>(.+?)</span></span>', page)
+    assert links == [("getPet", 'Get an animal <span class="sidebar-note">deprecated')]
+
+
 class TestDownloads:
     """Files for tools."""
 
