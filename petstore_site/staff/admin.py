@@ -20,6 +20,7 @@ from django.views.decorators.http import require_POST
 
 from history.admin import OfficeAdmin
 from petstore_site.staff import lockout
+from petstore_site.staff.grants import grantable_permissions, grantable_roles, limit
 from petstore_site.staff.models import LIFETIME, TemporaryPassword
 from petstore_site.staff.roles import ADMINISTRATOR, ROLES
 from petstore_site.templatetags.office import badge
@@ -164,8 +165,10 @@ class MemberAdmin(OfficeAdmin, UserAdmin):
         return _in_words(super().formfield_for_manytomany(db_field, request, **kwargs))
 
     def get_form(self, request: Any, obj: User | None = None, **kwargs: Any) -> Any:  # type: ignore[override]
-        """Return a form that knows who sends it."""
+        """Return a form that knows who sends it, and takes no role beyond what they can do."""
         form = super().get_form(request, obj, **kwargs)
+        if "groups" in form.base_fields:
+            limit(form.base_fields["groups"], grantable_roles(request.user), obj.groups.all() if obj else None)
         form.editor = request.user  # type: ignore[attr-defined]  # a MemberForm
         return form
 
@@ -301,6 +304,14 @@ class RoleAdmin(OfficeAdmin, GroupAdmin):
     def has_delete_permission(self, request: HttpRequest, obj: Group | None = None) -> bool:
         """Return the same for deleting."""
         return super().has_delete_permission(request, obj) and (obj is None or obj.name not in ROLES)
+
+    def get_form(self, request: Any, obj: Group | None = None, **kwargs: Any) -> Any:  # type: ignore[override]
+        """Return a form that takes no permission which its sender lacks."""
+        form = super().get_form(request, obj, **kwargs)
+        if "permissions" in form.base_fields:
+            held = obj.permissions.all() if obj else None
+            limit(form.base_fields["permissions"], grantable_permissions(request.user), held)
+        return form
 
     def formfield_for_manytomany(self, db_field: Any, request: HttpRequest | None = None, **kwargs: Any) -> Any:
         """Return the permissions as checkboxes."""

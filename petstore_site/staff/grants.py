@@ -1,0 +1,27 @@
+"""What an administrator may grant: only what they can do themselves, as a permission or within a role."""
+
+from typing import Any
+
+from django.contrib.auth.models import Group, Permission, User
+from django.db.models import Q, QuerySet
+
+
+def grantable_permissions(user: User) -> QuerySet[Permission]:
+    """Return the permissions that the user has, for a superuser all."""
+    if user.is_superuser:
+        return Permission.objects.all()
+    return Permission.objects.filter(pk__in=user.user_permissions.values("pk")) | Permission.objects.filter(
+        pk__in=Permission.objects.filter(group__user=user).values("pk")
+    )
+
+
+def grantable_roles(user: User) -> QuerySet[Group]:
+    """Return the roles that can do nothing that the user cannot."""
+    lacking = Permission.objects.exclude(pk__in=grantable_permissions(user).values("pk"))
+    return Group.objects.exclude(pk__in=Group.objects.filter(permissions__in=lacking).values("pk"))
+
+
+def limit(field: Any, grantable: QuerySet[Any], held: QuerySet[Any] | None) -> None:
+    """Let the field of a form take what may be granted, and keep what is held already."""
+    may = Q(pk__in=grantable.values("pk"))
+    field.queryset = field.queryset.filter(may if held is None else may | Q(pk__in=held.values("pk")))

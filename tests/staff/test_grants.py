@@ -1,0 +1,87 @@
+"""Nobody can grant what they lack, even with a forged form."""
+
+import pytest
+from django.contrib.auth.models import Group, Permission, User
+from django.test import Client
+
+from tests.staff.conftest import member
+
+ROLES = "/admin/auth/group/"
+ACCOUNTS = "/admin/auth/user/"
+
+
+@pytest.fixture
+def office(db: None) -> Client:
+    client = Client()
+    client.force_login(member("ada", "Administrator"))
+    return client
+
+
+def permission(name: str) -> Permission:
+    app, codename = name.split(".")
+    return Permission.objects.get(content_type__app_label=app, codename=codename)
+
+
+def role(name: str, *permissions: str) -> Group:
+    group = Group.objects.create(name=name)
+    group.permissions.set([permission(each) for each in permissions])
+    return group
+
+
+def permissions_of(group: Group) -> list[str]:
+    return sorted(each.codename for each in group.permissions.all())
+
+
+def roles_of(user: User) -> list[str]:
+    return sorted(group.name for group in user.groups.all())
+
+
+BEYOND = "sessions.delete_session"
+"""What no administrator has."""
+
+
+def test_a_new_role_has_what_its_maker_has(office: Client) -> None:
+    office.post(f"{ROLES}add/", {"name": "Seller", "permissions": permission("pets.change_pet").pk})
+    assert permissions_of(Group.objects.get(name="Seller")) == ["change_pet"]
+
+
+def test_no_new_role_goes_beyond_its_maker(office: Client) -> None:
+    form = {"name": "Seller", "permissions": [permission("pets.change_pet").pk, permission(BEYOND).pk]}
+    assert office.post(f"{ROLES}add/", form).status_code == 200
+    assert not Group.objects.filter(name="Seller").exists()
+
+
+def test_no_role_is_raised_beyond_its_editor(office: Client) -> None:
+    seller = role("Seller", "pets.change_pet")
+    form = {"name": "Seller", "permissions": [permission("pets.change_pet").pk, permission(BEYOND).pk]}
+    assert office.post(f"{ROLES}{seller.pk}/change/", form).status_code == 200
+    assert permissions_of(seller) == ["change_pet"]
+
+
+def test_an_edit_keeps_what_a_superuser_granted(office: Client) -> None:
+    seller = role("Seller", BEYOND)
+    office.post(f"{ROLES}{seller.pk}/change/", {"name": "Buyer", "permissions": permission(BEYOND).pk})
+    seller.refresh_from_db()
+    assert (seller.name, permissions_of(seller)) == ("Buyer", ["delete_session"])
+
+
+@pytest.mark.parametrize("who", ["ada", "ben"])
+def test_nobody_gets_a_role_beyond_who_gives_it(office: Client, who: str) -> None:
+    above = role("Above", BEYOND)
+    user = User.objects.filter(username=who).first() or member(who)
+    before = roles_of(user)
+    groups = [*(group.pk for group in user.groups.all()), above.pk]
+    form = {"username": who, "is_active": "on", "is_staff": "on", "groups": groups}
+    assert office.post(f"{ACCOUNTS}{user.pk}/change/", form).status_code == 200
+    assert roles_of(user) == before
+
+
+def test_no_new_account_gets_a_role_beyond_who_makes_it(office: Client) -> None:
+    assert office.post(f"{ACCOUNTS}add/", {"username": "new", "groups": role("Above", BEYOND).pk}).status_code == 200
+    assert not User.objects.filter(username="new").exists()
+
+
+def test_a_superuser_grants_everything(client: Client, db: None) -> None:
+    client.force_login(member("root", is_superuser=True))
+    client.post(f"{ROLES}add/", {"name": "Above", "permissions": permission(BEYOND).pk})
+    assert permissions_of(Group.objects.get(name="Above")) == ["delete_session"]
