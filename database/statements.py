@@ -23,6 +23,8 @@ class Statement(NamedTuple):
     parameters: Mapping[str, Any]
     commits: bool = False
     """Whether it writes. Outside a `Transaction` it is its own, so it may be done as soon as it was sent."""
+    ends: bool = False
+    """Whether it is the last of its `Transaction`, so that COMMIT can be sent with it."""
 
 
 class Transaction(NamedTuple):

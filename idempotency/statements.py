@@ -41,5 +41,5 @@ def claim(values: Mapping[str, Any]) -> Steps[bool]:
 
 
 def store(values: Mapping[str, Any]) -> Steps[None]:
-    """Store the response in the row that was claimed."""
-    yield Statement(STORE, values, commits=True)
+    """Store the response in the row that was claimed, as the last statement of the transaction."""
+    yield Statement(STORE, values, ends=True)

@@ -38,13 +38,14 @@ GUNICORN = {
 """What `server/` uses: private names, and others that gunicorn does not document."""
 
 PSYCOPG = {
-    "psycopg.generators": {"execute"},
+    "psycopg.generators": {"execute", "fetch_many"},
     "psycopg.waiting": {"Ready", "Wait"},
     "psycopg.adapt:Transformer": {"dump_sequence", "load_rows", "set_pgresult"},
     "psycopg.errors": {"error_from_result"},
     "psycopg:AsyncConnection": {"wait"},
     "psycopg.pq:PGconn": {
-        "send_describe_prepared", "send_prepare", "send_query", "send_query_params", "send_query_prepared", "socket",
+        "enter_pipeline_mode", "exit_pipeline_mode", "pipeline_sync", "send_describe_prepared", "send_prepare",
+        "send_query", "send_query_params", "send_query_prepared", "socket", "status",
     },
 }  # fmt: skip
 """What `petstore_site/door/listening.py` uses of what psycopg's documents leave out."""

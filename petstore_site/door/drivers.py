@@ -72,27 +72,45 @@ class OnPostgreSQL:
 
 
 async def _rows(step: Statement, used: "Listening") -> list[Row]:
-    return await used.rows(step.sql, step.parameters)
+    return await used.rows(step)
 
 
 async def _commit(step: Statement, used: "Listening") -> list[Row]:
     with committing():
-        return await used.rows(step.sql, step.parameters)
-
-
-BEGIN, COMMIT, ROLLBACK = (Statement(word, {}) for word in ("BEGIN", "COMMIT", "ROLLBACK"))
+        return await used.rows(step)
 
 
 async def _transact(steps: Steps[T], used: "Listening") -> T:
-    await _rows(BEGIN, used)
+    one = OneTransaction(used)
     try:
-        returned = await statements.run_async(steps, lambda step: _rows(step, used))
+        returned = await statements.run_async(steps, one.run)
     except Exception as error:
         if not isinstance(error, OperationalError):
-            await _rows(ROLLBACK, used)
+            await _rows(Statement("ROLLBACK", {}), used)
         raise
-    await _commit(COMMIT, used)
+    if not one.has_ended:
+        await _commit(Statement("COMMIT", {}), used)
     return returned
+
+
+class OneTransaction:
+    """Sends BEGIN with the first statement, and COMMIT with the last if that is known: each takes no round trip."""
+
+    def __init__(self, used: "Listening") -> None:
+        """Take the connection."""
+        self._used = used
+        self._has_begun = False
+        self.has_ended = False
+
+    async def run(self, step: Statement) -> list[Row]:
+        """Run the next statement."""
+        begins, self._has_begun = not self._has_begun, True
+        if not step.ends:
+            return await self._used.rows(step, begins=begins)
+        with committing():
+            rows = await self._used.rows(step, begins=begins, ends=True)
+        self.has_ended = True
+        return rows
 
 
 class Turns:

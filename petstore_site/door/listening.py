@@ -1,20 +1,20 @@
 """A connection to PostgreSQL to which the event loop listens as long as it is open."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Sequence
 from typing import Any, NamedTuple, TypeVar
 
 from django.db import OperationalError
 from psycopg import AsyncConnection, Error, adapt
-from psycopg.abc import PQGen, Transformer
+from psycopg.abc import Buffer, PQGen, Transformer
 from psycopg.adapt import PyFormat
 from psycopg.errors import error_from_result
-from psycopg.generators import execute
-from psycopg.pq import ExecStatus, TransactionStatus
+from psycopg.generators import execute, fetch_many
+from psycopg.pq import ConnStatus, ExecStatus, TransactionStatus
 from psycopg.pq.abc import PGresult
 from psycopg.waiting import Ready, Wait
 
-from database.statements import Row
+from database.statements import Row, Statement
 
 T = TypeVar("T")
 
@@ -61,25 +61,53 @@ class Listening(AsyncConnection[Row]):
         """Return whether the connection is open, and neither in a statement nor in a transaction."""
         return not self.closed and self.pgconn.transaction_status == TransactionStatus.IDLE
 
-    async def rows(self, sql: str, parameters: Mapping[str, Any]) -> list[Row]:
-        """Run the statement and return its rows; raises Django's errors, with psycopg's as their causes."""
+    async def rows(self, statement: Statement, *, begins: bool = False, ends: bool = False) -> list[Row]:
+        """Run the statement and return its rows; raises Django's errors, with psycopg's as their causes.
+
+        In the same round trip, `begins` begins a transaction before it, and `ends` commits after it.
+        """
         try:
-            return await self._rows(sql, parameters)
+            return await self._rows(statement, begins=begins, ends=ends)
         except Error as error:
             raise OperationalError from error
 
-    async def _rows(self, sql: str, parameters: Mapping[str, Any]) -> list[Row]:
-        known = self._known.get(sql) or await self._learn(sql)
+    async def _rows(self, statement: Statement, *, begins: bool, ends: bool) -> list[Row]:
+        known = self._known.get(statement.sql) or await self._learn(statement.sql)
+        parameters = statement.parameters
         values = known.converter.dump_sequence([parameters[name] for name in known.names], known.formats)
-        if known.name:
-            self.pgconn.send_query_prepared(known.name, values)
+        if begins or ends:
+            result = await self._in_pipeline(known, values, begins=begins, ends=ends)
         else:
-            self.pgconn.send_query_params(known.text, values)
-        result = await self._result()
+            self._send(known, values)
+            result = await self._result()
         known.converter.set_pgresult(result, set_loaders=not known.name)
         rows: list[Row] = known.converter.load_rows(0, result.ntuples, tuple)
         known.converter.set_pgresult(None, set_loaders=False)  # what a list read is not kept
         return rows
+
+    def _send(self, known: Known, values: Sequence[Buffer | None]) -> None:
+        if known.name:
+            self.pgconn.send_query_prepared(known.name, values)
+        else:
+            self.pgconn.send_query_params(known.text, values)
+
+    async def _in_pipeline(
+        self, known: Known, values: Sequence[Buffer | None], *, begins: bool, ends: bool
+    ) -> PGresult:
+        """Send the statement with BEGIN before it or COMMIT after it, and return its result."""
+        self.pgconn.enter_pipeline_mode()
+        if begins:
+            self.pgconn.send_query_params(b"BEGIN", None)
+        self._send(known, values)
+        if ends:
+            self.pgconn.send_query_params(b"COMMIT", None)
+        self.pgconn.pipeline_sync()
+        results = await self.wait(execute(self.pgconn))
+        while self.pgconn.status == ConnStatus.OK and results[-1].status != ExecStatus.PIPELINE_SYNC:
+            results += await self.wait(fetch_many(self.pgconn))
+        if self.pgconn.status == ConnStatus.OK:
+            self.pgconn.exit_pipeline_mode()
+        return _good(results)[begins]
 
     async def wait(self, gen: PQGen[T], *_: Any, **__: Any) -> T:
         """Let psycopg send and receive until it is done, and return what it returns."""
@@ -127,11 +155,7 @@ class Listening(AsyncConnection[Row]):
         return name
 
     async def _result(self) -> PGresult:
-        results: list[PGresult] = await self.wait(execute(self.pgconn))
-        for result in results:  # the end of the connection comes after what it interrupts
-            if result.status == ExecStatus.FATAL_ERROR:
-                raise error_from_result(result)
-        return results[-1]
+        return _good(await self.wait(execute(self.pgconn)))[-1]
 
     async def _until_ready(self, wanted: Wait) -> None:
         loop = asyncio.get_running_loop()
@@ -160,3 +184,11 @@ class _Numbers(dict[str, str]):
     def __missing__(self, name: str) -> str:
         self[name] = number = f"${len(self) + 1}"
         return number
+
+
+def _good(results: list[PGresult]) -> list[PGresult]:
+    """Return the results; raises psycopg's error for the first that failed."""
+    for result in results:  # the end of the connection comes after what it interrupts
+        if result.status == ExecStatus.FATAL_ERROR:
+            raise error_from_result(result)
+    return results

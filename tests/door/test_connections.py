@@ -28,7 +28,7 @@ Work = Callable[[Any], Awaitable[list[Row]]]
 
 
 def asked(sql: str, **values: Any) -> Work:
-    return lambda used: used.rows(sql, values)
+    return lambda used: used.rows(Statement(sql, values))
 
 
 def pid() -> Work:
