@@ -27,8 +27,10 @@ def _walk(vendor: str, equal: Mapping[str, str]) -> str:
     """Return the list of the animals whose columns have these values (as SQL), as a walk along one index.
 
     PostgreSQL forgets an equality in ORDER BY, and then walks the primary key past every row with another value, which
-    the planner takes for cheap. So there the columns are compared as a range and lead the order. SQLite takes the
-    primary key for cheap too if most animals are of one category.
+    the planner takes for cheap. So there the columns lead the order. The last one is compared as a range, and one
+    before it with a list of twice its value, since once is an equality. A range of both columns would not end at the
+    last animal of a status, but read all those of the status before. SQLite takes the primary key for cheap too if most
+    animals are of one category.
     """
     columns, values = [f'"{column}"' for column in equal], [*equal.values()]
     if vendor == "sqlite":
@@ -36,13 +38,15 @@ def _walk(vendor: str, equal: Mapping[str, str]) -> str:
         index = 'INDEXED BY "pet_category_status_id"' if "category_id" in equal else ""
         return f'SELECT {COLUMNS} FROM "pets_pet" {index} WHERE {alike}"id" <= %(newest)s ORDER BY "id" DESC LIMIT '
     newest = f"LEAST(%(newest)s, {FIRST_HIDDEN} - 1)"
-    least = f"({', '.join(columns)}) >= ({', '.join(values)}) AND " if columns else ""
-    columns.append('"id"')
-    values.append(newest)
-    order = ", ".join(f"{column} DESC" for column in columns)
+    before = "".join(
+        f"{column} IN ({value}, {value}) AND " for column, value in zip(columns[:-1], values, strict=False)
+    )
+    least = f"{columns[-1]} >= {values[-1]} AND " if columns else ""
+    last = ", ".join([*columns[-1:], '"id"'])
+    order = ", ".join(f"{column} DESC" for column in [*columns, '"id"'])
     return (
         f'SELECT {COLUMNS}, {LAST_HIDDEN} FROM "pets_pet" '
-        f"WHERE {least}({', '.join(columns)}) <= ({', '.join(values)}) ORDER BY {order} LIMIT "
+        f"WHERE {before}{least}({last}) <= ({', '.join([*values[-1:], newest])}) ORDER BY {order} LIMIT "
     )
 
 

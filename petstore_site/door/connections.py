@@ -23,7 +23,7 @@ WAIT_SECONDS = 2.5
 SECONDS = 3
 """How long a read then waits for the database, which may have to accept a connection first."""
 
-PLANS = "-c enable_seqscan=off -c enable_bitmapscan=off -c plan_cache_mode=force_generic_plan"
+PLANS = "-c enable_seqscan=off -c enable_bitmapscan=off -c enable_sort=off -c plan_cache_mode=force_generic_plan"
 """All statements here read by an index, in its order, whatever their parameters, so each is planned once.
 
 For a small table PostgreSQL plans to read and sort all of it, and keeps that plan while the table grows, until its

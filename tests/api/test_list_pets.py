@@ -10,8 +10,12 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from categories.models import Category
+from database.statements import Statement, rows
 from pets.models import ImportRun, Pet, PetStatus
+from pets.statements import list_of
+from petstore_site.door.connections import PLANS
 from rest import paging
+from rest.ids import INT64_MAX
 from tests.conftest import ApiClient, error
 from tests.factories import CategoryFactory, PetFactory
 from tests.whole import shown
@@ -235,7 +239,7 @@ RUNNING = " | ".join(
 )
 """A look at the range of ids that a running import writes: its first and its last."""
 
-PLANS = [
+LISTS = [
     (
         "limit=5",
         {
@@ -274,7 +278,7 @@ class TestQueries:
         with django_assert_num_queries(1):
             api.get(next_path(first) or "")
 
-    @pytest.mark.parametrize(("query", "plans"), PLANS)
+    @pytest.mark.parametrize(("query", "plans"), LISTS)
     def test_every_list_is_an_index_scan(
         self, api: ApiClient, category: Category, query: str, plans: dict[str, str]
     ) -> None:
@@ -306,6 +310,21 @@ class TestQueries:
         assert plan.count("pet_category_status_id") == len(PetStatus.values)
         assert ("Seq Scan" in plan, "SCAN pets_pet" in plan, "pets_pet_pkey" in plan) == (False, False, False)
 
+    @pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite's plan says where a search ends")
+    @pytest.mark.parametrize("status", [{"status": "pending"}, {}])
+    def test_a_status_without_animals_does_not_read_the_others(
+        self, category: Category, status: dict[str, str]
+    ) -> None:
+        Pet.objects.bulk_create(Pet(name="x", category=category, status="available") for _ in range(6000))
+        chosen = {"categoryId": category.pk, **status}
+        sql = list_of("postgresql", frozenset(chosen), 6)
+        with connection.cursor() as cursor:
+            cursor.execute("SET LOCAL lock_timeout = 0; ANALYZE pets_pet")
+        plan = rows(Statement(f"EXPLAIN (ANALYZE, BUFFERS) {sql}", {"newest": INT64_MAX, **chosen}))
+        found = re.search("Buffers: shared hit=([0-9]+)(?: read=([0-9]+))?", str(plan))
+        assert found
+        assert sum(int(each or 0) for each in found.groups()) < 20
+
     def test_no_count_and_no_offset(self, api: ApiClient, category: Category) -> None:
         PetFactory.create_batch(3, category=category)
         with CaptureQueriesContext(connection) as captured:
@@ -313,6 +332,10 @@ class TestQueries:
         statements = " ".join(query["sql"] for query in captured.captured_queries).upper()
         assert "COUNT(" not in statements
         assert "OFFSET" not in statements
+
+
+OPTIONS = PLANS.replace("-c", "; SET LOCAL")
+"""As a statement, what the connections of the event loop have."""
 
 
 def plan_of(sql: str) -> str:
@@ -323,7 +346,7 @@ def plan_of(sql: str) -> str:
     with connection.cursor() as cursor:
         if connection.vendor == "postgresql":
             parameters = ", ".join(["NULL"] * len(set(re.findall(r"\$[0-9]", sql))))
-            cursor.execute(f"SET LOCAL plan_cache_mode = force_generic_plan; PREPARE page AS {sql}")
+            cursor.execute(f"{OPTIONS}; PREPARE page AS {sql}")
             cursor.execute(f"EXPLAIN (COSTS OFF) EXECUTE page ({parameters})")
             steps = cursor.fetchall()
             cursor.execute("DEALLOCATE page")
