@@ -92,7 +92,7 @@ class Service:
         build_limiter.cache_clear()
         with rolled_back():
             status, shown, got = exchange(application, method, target, headers, body)
-            assert shown.pop("Content-Length") == str(len(got))
+            assert shown.pop("Content-Length", None) == (None if status == 204 else str(len(got)))
             pets = [_row(model) for model in (Pet, Pet.history.model)]
         number = str(pets[0].pop("id", "none"))
         shown = {name: re.sub(rf"/{number}\Z", "/ID", value) for name, value in shown.items()}
