@@ -216,6 +216,9 @@ env.parsed("RATE_LIMIT", parse_rate, None)
 API_BODY_LIMIT = 64 * 1024
 """Bytes a request body under /v1 may have."""
 
+LARGEST_UPLOAD = 5 * 1024 * 1024
+"""Bytes that a file may have which is imported in the back office."""
+
 API_IN_EVENT_LOOP = env.flag("API_IN_EVENT_LOOP", default=env.flag("PLAIN_READS", default=not TRACES_URL))
 """Whether requests under /v1 are responded to in the event loop (docs/decisions/0040). Then they have no traces.
 

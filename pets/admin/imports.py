@@ -4,6 +4,7 @@ from datetime import timedelta
 from typing import Any
 
 from django import forms
+from django.conf import settings
 from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
@@ -25,7 +26,7 @@ from pets.importing.options import Sender
 from pets.importing.progress import Progress
 from pets.importing.report import counts
 from pets.importing.undo import undo_import
-from pets.importing.uploads import LARGEST_UPLOAD, MOST_ROWS, confirm, keep, preview
+from pets.importing.uploads import MOST_ROWS, confirm, keep, preview
 from pets.models import IMPORTED, STANDING, ImportRun, ImportState, ImportUpload
 
 ENCODINGS = (("", "Found out from the file"), ("cp1252", "cp1252, of older Windows programs"))
@@ -60,7 +61,9 @@ COUNTS = (number("rows"), "added", "changed", number("unchanged"), number("rejec
 class UploadForm(forms.Form):
     """The file, and what `import_pets` has options for."""
 
-    file = forms.FileField(help_text=f"CSV or XLSX, at most {LARGEST_UPLOAD // 2**20} MB and {MOST_ROWS:,} rows.")
+    file = forms.FileField(
+        help_text=f"CSV or XLSX, at most {settings.LARGEST_UPLOAD // 2**20} MB and {MOST_ROWS:,} rows."
+    )
     create_categories = forms.BooleanField(
         required=False, label="Add missing categories", help_text="Otherwise rows that name one are rejected."
     )

@@ -10,6 +10,7 @@ from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from django.conf import settings
 from django.utils import timezone
 
 from categories.models import Category
@@ -25,9 +26,6 @@ from pets.models import ImportRun, ImportUpload
 
 if TYPE_CHECKING:
     from django.core.files.uploadedfile import UploadedFile  # generic for mypy only
-
-LARGEST_UPLOAD = 5 * 1024 * 1024
-"""Bytes."""
 
 LARGEST_WORKBOOK = 32 * 1024 * 1024
 """Bytes that are unpacked of an XLSX file. It takes some seconds."""
@@ -105,7 +103,7 @@ class Preview:
 
 def keep(file: "UploadedFile[Any]", *, chosen: dict[str, Any], member: Any) -> ImportUpload:
     """Keep a file for a day; raises `ImportRejectedError` for one that is not for here. Older ones are forgotten."""
-    if (size := file.size or 0) > LARGEST_UPLOAD:  # before it is read: it may be of any size
+    if (size := file.size or 0) > settings.LARGEST_UPLOAD:  # before it is read: it may be of any size
         raise ImportRejectedError(TOO_LARGE.format(bytes=size))
     content = file.read()
     if content.startswith(GZIP):

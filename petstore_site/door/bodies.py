@@ -65,10 +65,11 @@ async def _read_form(environ: Environ, receive: Receive, length: int) -> None:
     body = environ["wsgi.input"] = SpooledTemporaryFile(IN_MEMORY)  # noqa: SIM115 - it lasts as long as the request
     complete = length <= LARGEST_FORM and await _copy(receive, body, most=LARGEST_FORM)
     if length > LARGEST_FORM or body.tell() > LARGEST_FORM:
-        message = f"The form is larger than {LARGEST_FORM // 1024**2} MiB."
+        most = f"Files here can have at most {settings.LARGEST_UPLOAD // 1024**2} MB."
+        message = f"{most} Go back and send a smaller file, or ask an operator to import it."
         raise APIError(ErrorCode.BODY_TOO_LARGE, message)
     if not complete:
-        raise APIError(ErrorCode.BAD_REQUEST, "The request body ended early.")
+        raise APIError(ErrorCode.BAD_REQUEST, "The form did not arrive complete. Go back and send it again.")
     environ["CONTENT_LENGTH"] = str(body.tell())
     body.seek(0)
 

@@ -4,6 +4,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Awaitable, Callable, Iterable
+from functools import partial
 from typing import Any
 
 from django.conf import settings
@@ -25,7 +26,7 @@ from petstore_site.public.health import livez, readyz
 from petstore_site.requests import metrics
 from petstore_site.requests.access import observe, record_of
 from petstore_site.requests.request import Request
-from rest.errors import CODES, APIError, ErrorCode, error_response
+from rest.errors import APIError, ErrorCode, error_response
 from rest.hosts import Environ
 from rest.limits import Counted
 from rest.requests import STARTED, request_of
@@ -132,8 +133,8 @@ class Door:
             await self._threads.respond(environ, send_part)
         except APIError as error:
             environ["wsgi.input"].close()
-            rejected = error_response(CODES[str(error.get_codes())], str(error.detail))
-            await _send(send, self._make(environ, lambda _request: rejected), closes=True)
+            rejected = self._make(environ, partial(error_pages.rejected, error=error))
+            await _send(send, rejected, closes=True)
         except BusyError:
             environ["wsgi.input"].close()
             await _send(send, await self._busy(environ), closes=not body.is_whole)

@@ -16,7 +16,7 @@ from rest_framework.permissions import SAFE_METHODS
 from database import errors as database_errors
 from database.signals import data_rejected
 from history.acting import acting
-from rest.errors import ErrorCode, error_response
+from rest.errors import CODES, APIError, ErrorCode, error_response
 
 logger = logging.getLogger(__name__)
 
@@ -91,6 +91,11 @@ def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
 def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
     """Return 404."""
     return _respond(request, ErrorCode.ROUTE_NOT_FOUND)
+
+
+def rejected(request: HttpRequest, error: APIError) -> HttpResponse:
+    """Return the response to a request whose body was not read."""
+    return _respond(request, CODES[str(error.get_codes())], str(error.detail))
 
 
 def too_many_requests(request: HttpRequest) -> HttpResponse:

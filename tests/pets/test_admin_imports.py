@@ -7,6 +7,7 @@ from typing import Any
 
 import openpyxl
 import pytest
+from django.conf import settings
 from django.contrib.auth.models import Permission, User
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
@@ -331,7 +332,7 @@ def test_a_sheet_is_chosen_and_unknown_columns_are_ignored(staff: Client, dogs: 
         (f"{HEADER}Rex,Dogs,,\n".encode("utf-16-le"), "The file looks like UTF-16 without a byte order mark"),
         (f"{HEADER}Ren\xe9,Dogs,,\n".encode("cp1252"), "Line 2 is not text in UTF-8."),
         (HEADER + "Rex,Dogs,,\n" * 5_001, "The file has more than 5,000 rows."),
-        (b"x" * (uploads.LARGEST_UPLOAD + 1), "The file has 5,242,881 bytes. Files here can have at most 5 MB."),
+        (b"x" * (settings.LARGEST_UPLOAD + 1), "The file has 5,242,881 bytes. Files here can have at most 5 MB."),
     ],
     ids=["empty", "header", "gzip", "utf-16", "cp1252", "rows", "bytes"],
 )
@@ -391,7 +392,7 @@ def test_the_rejected_rows_are_linked_only_for_who_sent_them(staff: Client, dogs
 @pytest.mark.each_database
 def test_a_file_of_exactly_the_largest_size(staff: Client, dogs: Category) -> None:
     rows = f"{HEADER}Rex,Dogs,,\n"
-    content = rows + "\n" * (uploads.LARGEST_UPLOAD - len(rows))
+    content = rows + "\n" * (settings.LARGEST_UPLOAD - len(rows))
     shown = send(staff, content)
     assert [row[2:5] for row in cells(shown, "plan")] == [["Rex", "Dogs", "available"]]
 
