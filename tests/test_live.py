@@ -149,6 +149,11 @@ class TestBodies:
                 response.begin()
                 assert json.load(response) == error("bad_request", "The request body ended early.", 400)
 
+    def test_the_body_of_a_read_is_not_waited_for(self, server: Gunicorn, key: str) -> None:
+        head = f"GET /v1/pets HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {key}\r\nContent-Length: 10\r\n\r\n"
+        with sent(server, head.encode()) as response:
+            assert (response.status, response.headers["Connection"]) == (200, "close")
+
     def test_the_key_comes_before_broken_chunks(self, server: Gunicorn) -> None:
         status, shown = exchange(server, chunked("pets_test_nonsense", b"").replace(b"0\r\n", b"zz\r\n"))
         assert (status, shown["code"]) == (401, "api_key_invalid")

@@ -12,7 +12,6 @@ from history.acting import begin_request
 from petstore_site.apikeys import usage
 from petstore_site.apikeys.lookup import CachedKey
 from petstore_site.request_desk import records
-from petstore_site.request_desk.models import LONGEST_MESSAGE
 from petstore_site.requests import metrics
 from rest.requests import STARTED, Request
 from rest.routes import is_api
@@ -121,6 +120,6 @@ def _record(record: AccessRecord) -> records.Record:
         route=request.route.name,
         status=record.status,
         code=record.code,
-        message=record.message[:LONGEST_MESSAGE],
+        message=record.message,
         milliseconds=round(record.seconds * 1000),
     )

@@ -12,12 +12,15 @@ from unittest import mock
 
 import pytest
 
+from database.statements import Steps
 from petstore_site.apikeys.keys import generate
 from petstore_site.apikeys.lookup import CachedKey
 from petstore_site.door import bodies, queue, threads
 from petstore_site.door.adapter import Adapter, UnknownOutcomeError
 from petstore_site.door.door import Door
+from petstore_site.door.drivers import OnSQLite
 from petstore_site.door.environ import environ_of
+from petstore_site.door.queue import BusyError
 from petstore_site.requests import metrics
 from rest.requests import STARTED, Request
 from rest.routes import Route
@@ -471,3 +474,23 @@ def test_repeated_headers(application: Application) -> None:
     environ = environ_of(asked)
     assert (environ["PATH_INFO"], environ["QUERY_STRING"], environ["HTTP_COOKIE"]) == ("/v1/a b", "x=%20", "a,b")
     assert environ["HTTP_IDEMPOTENCY_KEY"] == "sent twice"
+
+
+def test_sqlite_rejects_what_it_could_not_begin_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(queue, "MOST_SECONDS", 0.001)
+
+    def slow() -> Steps[None]:
+        time.sleep(0.1)
+        yield from ()
+
+    async def overload() -> None:
+        driver = OnSQLite(1)
+        await driver.run(slow())
+        driver.admit(reads=True)
+        others = [asyncio.ensure_future(driver.run(slow())) for _ in range(2)]
+        await asyncio.sleep(0)
+        with pytest.raises(BusyError):
+            driver.admit(reads=True)
+        await asyncio.gather(*others)
+
+    asyncio.run(overload())

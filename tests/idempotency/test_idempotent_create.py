@@ -10,9 +10,14 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from categories.models import Category
+from database.statements import Statement, Steps, run
 from idempotency.models import IdempotentRequest
+from idempotency.operations import once
 from pets.models import Pet
 from petstore_site.apikeys.models import APIKey
+from rest.errors import APIError
+from rest.requests import Request
+from rest.results import Result
 from tests.conftest import ApiClient, error
 
 IN_USE = error("idempotency_key_reused", "This Idempotency-Key was already used with a different body.", 422)
@@ -32,6 +37,25 @@ def test_replay(api: ApiClient, rex: dict[str, Any]) -> None:
     assert "Idempotency-Replayed" not in first.headers
     assert again["Idempotency-Replayed"] == "true"
     assert Pet.objects.count() == 1
+
+
+def test_the_same_key_for_another_path_is_another_request(key: str) -> None:
+    """No other path creates anything yet."""
+
+    def creating() -> Steps[Result]:
+        yield Statement("SELECT 1", {})
+        return Result({"id": 1}, 201, {"Location": "/1"})
+
+    def create(path: str) -> Result:
+        request = Request({"REQUEST_METHOD": "POST", "PATH_INFO": path, "HTTP_IDEMPOTENCY_KEY": "order-1"})
+        request.key = APIKey.objects.get()
+        return run(once(request, dict, creating()))
+
+    assert create("/v1/pets").status == 201
+    assert create("/v1/pets").headers["Idempotency-Replayed"] == "true"
+    with pytest.raises(APIError) as raised:
+        create("/v1/toys")
+    assert raised.value.get_codes() == "idempotency_key_reused"
 
 
 def test_a_replay_only_reads(api: ApiClient, rex: dict[str, Any], django_assert_num_queries: Any) -> None:

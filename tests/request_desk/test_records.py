@@ -62,6 +62,11 @@ class TestWhatIsRecorded:
             "message": "categoryId is required.",
         }
 
+    def test_the_beginning_of_a_long_message(self) -> None:
+        records.note(record(message="x" * 1000))
+        records.flush()
+        assert written("message") == ["x" * 300]
+
     def test_by_status_and_method(self) -> None:
         key, category = APIKeyFactory(), CategoryFactory()
         api, pet = ApiClient(key.secret), {"name": "Rex", "categoryId": category.pk}
