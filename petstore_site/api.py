@@ -73,7 +73,6 @@ def _respond(request: HttpRequest) -> HttpResponse:
     database_errors.reset_commit_state()
     try:
         request.get_host()  # raises for a foreign one
-        request.META.pop("HTTP_COOKIE", None)  # the API ignores cookies
         match = request.resolver_match = resolve(request.path_info)
         asked = request_of(request.META)
         asked.route = route_of(match.func, match.view_name) or Route(match.view_name)
