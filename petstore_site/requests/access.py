@@ -19,6 +19,9 @@ from rest.routes import is_api
 AFTER_SECONDS = 0.01
 """How long a request may wait until it is logged and counted. A worker that ends waits longer (`server/worker.py`)."""
 
+MOST_TOGETHER = 16
+"""How many requests are observed at once: others wait meanwhile."""
+
 requests_logger = logging.getLogger("petstore.requests")
 
 WRITING = {"POST", "PUT", "PATCH", "DELETE"}
@@ -66,9 +69,11 @@ class Later:
 
     def observe(self, record: AccessRecord) -> None:
         """Observe the request within `AFTER_SECONDS`."""
-        if not self._records:
-            asyncio.get_running_loop().call_later(AFTER_SECONDS, self._observe_all)
         self._records.append(record)
+        if len(self._records) == 1:
+            asyncio.get_running_loop().call_later(AFTER_SECONDS, self._observe_all)
+        elif len(self._records) == MOST_TOGETHER:
+            asyncio.get_running_loop().call_soon(self._observe_all)
 
     def _observe_all(self) -> None:
         due, self._records = self._records, []
