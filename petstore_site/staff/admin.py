@@ -20,7 +20,7 @@ from django.views.decorators.http import require_POST
 
 from history.admin import OfficeAdmin
 from petstore_site.staff import lockout
-from petstore_site.staff.grants import grantable_permissions, grantable_roles, limit
+from petstore_site.staff.grants import grantable_permissions, grantable_roles, limit, may_edit
 from petstore_site.staff.models import LIFETIME, TemporaryPassword
 from petstore_site.staff.roles import ADMINISTRATOR, ROLES
 from petstore_site.templatetags.office import badge
@@ -327,7 +327,7 @@ def _in_words(field: Any) -> Any:
 
 
 def _can_edit(request: Any, member: User | None) -> bool:
-    return member is None or not member.is_superuser or request.user.is_superuser
+    return member is None or may_edit(request.user, member)
 
 
 def _is_administrator(member: User) -> bool:

@@ -1,4 +1,4 @@
-"""What an administrator may grant: only what they can do themselves, as a permission or within a role."""
+"""What an administrator may grant, and whom they may edit: nothing beyond what they can do themselves."""
 
 from typing import Any
 
@@ -19,6 +19,13 @@ def grantable_roles(user: User) -> QuerySet[Group]:
     """Return the roles that can do nothing that the user cannot."""
     lacking = Permission.objects.exclude(pk__in=grantable_permissions(user).values("pk"))
     return Group.objects.exclude(pk__in=Group.objects.filter(permissions__in=lacking).values("pk"))
+
+
+def may_edit(user: User, member: User) -> bool:
+    """Return whether the member can do nothing that the user cannot: who resets a password can sign in with it."""
+    if user.is_superuser or member.is_superuser:
+        return user.is_superuser
+    return not grantable_permissions(member).exclude(pk__in=grantable_permissions(user).values("pk")).exists()
 
 
 def limit(field: Any, grantable: QuerySet[Any], held: QuerySet[Any] | None) -> None:

@@ -4,7 +4,7 @@ import pytest
 from django.contrib.auth.models import Group, Permission, User
 from django.test import Client
 
-from tests.staff.conftest import member
+from tests.staff.conftest import PASSWORD, member
 
 ROLES = "/admin/auth/group/"
 ACCOUNTS = "/admin/auth/user/"
@@ -74,6 +74,34 @@ def test_nobody_gets_a_role_beyond_who_gives_it(office: Client, who: str) -> Non
     form = {"username": who, "is_active": "on", "is_staff": "on", "groups": groups}
     assert office.post(f"{ACCOUNTS}{user.pk}/change/", form).status_code == 200
     assert roles_of(user) == before
+
+
+PAGES = ["change/", "password/", "unlock/", "delete/"]
+
+
+def pages_of(office: Client, user: User) -> list[int]:
+    """Return the status of each form about an account, sent as if it had been shown."""
+    form = {"username": "renamed", "is_active": "on", "usable_password": "true", "post": "yes"}
+    return [office.post(f"{ACCOUNTS}{user.pk}/{page}", form).status_code for page in PAGES]
+
+
+def test_nobody_edits_an_account_that_can_do_more(office: Client) -> None:
+    above = member("ben", "Administrator")
+    above.groups.add(role("Above", BEYOND))
+    assert pages_of(office, above) == [403] * len(PAGES)
+    above.is_active = False
+    above.save()
+    assert pages_of(office, above) == [403] * len(PAGES)
+    above.refresh_from_db()
+    assert (above.username, above.check_password(PASSWORD)) == ("ben", True)
+
+
+def test_who_may_change_accounts_does_not_edit_an_administrator(client: Client, db: None) -> None:
+    clerk = member("carl")
+    clerk.groups.add(role("Desk", "auth.view_user", "auth.change_user", "auth.delete_user"))
+    client.force_login(clerk)
+    assert pages_of(client, member("ada", "Administrator")) == [403] * len(PAGES)
+    assert client.get(f"{ACCOUNTS}{member('dora').pk}/change/").status_code == 200
 
 
 def test_no_new_account_gets_a_role_beyond_who_makes_it(office: Client) -> None:
