@@ -104,7 +104,7 @@ import re, subprocess, sys
 folder, lock = sys.argv[1:]
 total = len(re.findall("^[a-z]", open(lock, encoding="utf-8").read(), re.MULTILINE))
 print(f"Installing the {total} packages of {lock} into {folder}. This is needed only once.", flush=True)
-command = [sys.executable, "-m", "pip", "install", "--disable-pip-version-check", "--progress-bar=off", "--require-hashes", "-r", lock]
+command = [sys.executable, "-m", "pip", "install", "--disable-pip-version-check", "--progress-bar=off", "--no-deps", "--require-hashes", "-r", lock]
 pip = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
 done = 0
 for line in pip.stdout:

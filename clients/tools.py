@@ -92,7 +92,9 @@ def _unless_done(folder: Path, lock: Path, install: Callable[[], None]) -> None:
 def _install_python(lock: Path, folder: Path) -> None:
     _install(sys.executable, "-m", "venv", folder, cwd=ROOT)
     pip = (folder / "bin" / "python", "-m", "pip", "--disable-pip-version-check", "--retries=1")
-    _install(*pip, "install", "--quiet", "--no-compile", "--require-hashes", "--requirement", lock, cwd=ROOT)
+    _install(
+        *pip, "install", "--quiet", "--no-compile", "--no-deps", "--require-hashes", "--requirement", lock, cwd=ROOT
+    )
 
 
 def _install_node(folder: Path) -> None:

@@ -101,7 +101,7 @@ def install(program: str, folder: Path, lock: str) -> str:
     if not stamp.exists() or stamp.read_text(encoding="utf-8") != content:
         shutil.rmtree(folder, ignore_errors=True)
         subprocess.run([program, "-m", "venv", folder], check=True)
-        options = ("--quiet", "--disable-pip-version-check", "--require-hashes")
+        options = ("--quiet", "--disable-pip-version-check", "--no-deps", "--require-hashes")
         subprocess.run(
             [python, "-m", "pip", "install", *options, "-r", f"requirements/{lock}.txt"], cwd=ROOT, check=True
         )
