@@ -22,7 +22,7 @@ def grantable_roles(user: User) -> QuerySet[Group]:
 
 
 def may_edit(user: User, member: User) -> bool:
-    """Return whether the member can do nothing that the user cannot: who resets a password can sign in with it."""
+    """Return whether an account can do nothing that the user cannot: who resets a password can sign in with it."""
     if user.is_superuser or member.is_superuser:
         return user.is_superuser
     return not grantable_permissions(member).exclude(pk__in=grantable_permissions(user).values("pk")).exists()
