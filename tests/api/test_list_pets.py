@@ -315,7 +315,7 @@ class TestQueries:
     def test_a_status_without_animals_does_not_read_the_others(
         self, category: Category, status: dict[str, str]
     ) -> None:
-        Pet.objects.bulk_create(Pet(name="x", category=category, status="available") for _ in range(6000))
+        Pet.objects.bulk_create(Pet(name="x", category=category, status="available") for _ in range(20_000))
         chosen = {"categoryId": category.pk, **status}
         sql = list_of("postgresql", frozenset(chosen), 6)
         with connection.cursor() as cursor:
@@ -323,7 +323,7 @@ class TestQueries:
         plan = rows(Statement(f"EXPLAIN (ANALYZE, BUFFERS) {sql}", {"newest": INT64_MAX, **chosen}))
         found = re.search("Buffers: shared hit=([0-9]+)(?: read=([0-9]+))?", str(plan))
         assert found
-        assert sum(int(each or 0) for each in found.groups()) < 20
+        assert sum(int(each or 0) for each in found.groups()) < 100, "other tests leave dead rows there"
 
     def test_no_count_and_no_offset(self, api: ApiClient, category: Category) -> None:
         PetFactory.create_batch(3, category=category)
