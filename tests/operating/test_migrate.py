@@ -63,9 +63,11 @@ def test_a_table_in_use_stops_a_migration_before_requests_queue_behind_it(url: s
 
 
 def test_a_long_statement_is_stopped(url: str) -> None:
-    status, _, err = migrate(url, "pets", "zero", "--statement-timeout=1ms")
+    with closing(psycopg.connect(url)) as other:  # whose lock makes the statement long on a fast machine too
+        other.execute("LOCK TABLE pets_pet IN ACCESS SHARE MODE")
+        status, _, err = migrate(url, "pets", "zero", "--statement-timeout=300ms", "--lock-timeout=20s")
     assert status == 1
-    assert "Stopped: a statement took more than 1ms." in err
+    assert "Stopped: a statement took more than 300ms." in err
     assert migrate(url)[::2] == (0, "")
 
 
