@@ -26,6 +26,8 @@ class Package(NamedTuple):
     size: int
     """Bytes."""
     sha256: str
+    line: str
+    """What installs it."""
     install: Example
 
 
@@ -68,4 +70,4 @@ def _package(file: Path) -> Package:
     digest = sha256(content).hexdigest()
     url = SERVED_URL + reverse("client-package", args=[file.name])
     line = f'pip install "{url}#sha256={digest}"' if file.suffix == ".whl" else f"npm install {url}"
-    return Package(file.name, len(content), digest, block("Install", line, "sh"))
+    return Package(file.name, len(content), digest, line, block("Install", line, "sh"))

@@ -1,7 +1,7 @@
 """Markdown of the repository as sections of a page. HTML in a document is shown as text, never passed on."""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import Any, NamedTuple
 
@@ -82,17 +82,17 @@ PARSER = _parser()
 
 def inline(text: str) -> SafeString:
     """Return one line of Markdown as HTML."""
-    return SafeString(PARSER.renderInline(_here(text)))
+    return SafeString(PARSER.renderInline(with_own_addresses(text)))
 
 
 def html_of(text: str) -> SafeString:
     """Return Markdown without code blocks as HTML."""
-    return _render(PARSER.parse(_here(text)))
+    return _render(PARSER.parse(with_own_addresses(text)))
 
 
 def sections(text: str, level: int) -> Iterator[tuple[SafeString, Section]]:
     """Yield the sections under headings of `level`, each with the title of the heading above it."""
-    tokens = PARSER.parse(_here(text))
+    tokens = PARSER.parse(with_own_addresses(text))
     headings = [(index, int(token.tag[1])) for index, token in enumerate(tokens) if token.type == "heading_open"]
     above = SafeString()
     for number, (start, depth) in enumerate(headings):
@@ -105,7 +105,7 @@ def sections(text: str, level: int) -> Iterator[tuple[SafeString, Section]]:
 
 def introduction(text: str) -> Section:
     """Return the document's title, and what is above its first section."""
-    tokens = PARSER.parse(_here(text))
+    tokens = PARSER.parse(with_own_addresses(text))
     end = next(index for index, token in enumerate(tokens) if token.type == "heading_open" and token.tag == "h2")
     return _section(tokens[:end], 1)
 
@@ -147,16 +147,20 @@ def _samples(blocks: Iterable[Fence]) -> Iterator[Example]:
     yield sample(title, texts)
 
 
-def _here(text: str) -> str:
+def with_own_addresses(text: str) -> str:
     """Return a document with the addresses of the settings outside its code."""
-    addresses = {
-        f"{DOCUMENTED_URL}/v1": settings.PRODUCTION_URL,
-        "https://staging.petstore.example/v1": settings.STAGING_URL,
-    }
+    return change_parts(text, _own_addresses, lambda code: code)
+
+
+def _own_addresses(text: str) -> str:
+    with_production = text.replace(f"{DOCUMENTED_URL}/v1", settings.PRODUCTION_URL)
+    return with_production.replace("https://staging.petstore.example/v1", settings.STAGING_URL)
+
+
+def change_parts(text: str, change_prose: Callable[[str], str], change_code: Callable[[str], str]) -> str:
+    """Return a document with a change to its blocks of code, and another to all the rest."""
     parts = re.split(r"(^```.*?^```$)", text, flags=re.MULTILINE | re.DOTALL)
-    for index in range(0, len(parts), 2):
-        for documented, own in addresses.items():
-            parts[index] = parts[index].replace(documented, own)
+    parts[::2], parts[1::2] = map(change_prose, parts[::2]), map(change_code, parts[1::2])
     return "".join(parts)
 
 

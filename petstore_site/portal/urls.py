@@ -1,8 +1,8 @@
 """The addresses of the portal."""
 
-from django.urls import path
+from django.urls import path, re_path
 
-from petstore_site.portal import crawlers, views
+from petstore_site.portal import crawlers, markdown, views
 
 urlpatterns = [
     path("", views.page, {"name": "landing"}, name="landing"),
@@ -13,6 +13,9 @@ urlpatterns = [
     path("docs/clients/<str:name>", views.client_package, name="client-package"),
     path("docs/changelog/", views.page, {"name": "changelog"}, name="changelog"),
     path("docs/changelog/feed.atom", views.changelog_feed, name="changelog-feed"),
+    path("llms.txt", views.llms, name="llms"),
+    re_path(rf"^docs/({'|'.join(markdown.PAGES)})\.md\Z", views.markdown_page, name="markdown"),
+    path("docs/errors/<str:code>.md", views.markdown_error, name="error-markdown"),
     path("favicon.ico", crawlers.favicon),
     path("robots.txt", crawlers.robots),
     path("sitemap.xml", crawlers.sitemap, name="sitemap"),

@@ -12,7 +12,19 @@ from django.template.loader import render_to_string
 from django.urls import reverse
 from django.views.decorators.gzip import gzip_page
 
-from petstore_site.portal import changelog, clients, crawlers, downloads, error_help, guide, landing, reference, search
+from commands.version import version as release
+from petstore_site.portal import (
+    changelog,
+    clients,
+    crawlers,
+    downloads,
+    error_help,
+    guide,
+    landing,
+    markdown,
+    reference,
+    search,
+)
 from petstore_site.portal.code import SERVED_HOST, SERVED_URL
 from petstore_site.public import error_pages
 from petstore_site.public.environment import environment
@@ -22,6 +34,7 @@ from rest.media_type import render_json
 from rest.responses import revalidate
 
 HTML = "text/html; charset=utf-8"
+MARKDOWN = "text/markdown; charset=utf-8"
 
 
 @gzip_page
@@ -75,6 +88,28 @@ def search_index(request: HttpRequest) -> HttpResponse:
     return _served(request, _built(_search_index), "application/json")
 
 
+@gzip_page
+@read_only
+def markdown_page(request: HttpRequest, name: str) -> HttpResponse:
+    """Return a page as Markdown."""
+    return _served(request, _markdown(name, ""), MARKDOWN)
+
+
+@gzip_page
+@read_only
+def markdown_error(request: HttpRequest, code: str) -> HttpResponse:
+    """Return the page of an error as Markdown; other names than codes are not found."""
+    if code not in CODES:
+        raise Http404
+    return _served(request, _markdown("error", code), MARKDOWN)
+
+
+@read_only
+def llms(request: HttpRequest) -> HttpResponse:
+    """Return what a language model should read, and where."""
+    return _served(request, _built(markdown.llms), "text/plain; charset=utf-8")
+
+
 @read_only
 def changelog_feed(request: HttpRequest) -> HttpResponse:
     """Return the changelog as an Atom feed."""
@@ -120,12 +155,19 @@ def _rendered(name: str, code: str) -> str:
     return _text(name, error_help.context(CODES[code]) if code else CONTEXTS[name]())
 
 
+@cache
+def _markdown(name: str, code: str) -> str:
+    return markdown.error(CODES[code]) if code else markdown.page(name)
+
+
 def _text(name: str, content: dict[str, Any]) -> str:
     shown = {
         "page": name,
         "served_url": SERVED_URL,
         "served_host": SERVED_HOST,
         "key_prefix": settings.API_KEY_PREFIX,
+        "markdown": markdown.address(name, str(content.get("code", ""))),
+        "release": release(),
         "version": settings.SPECTACULAR_SETTINGS["VERSION"],
     }
     return render_to_string(f"portal/{name}.html", shown | environment(HttpRequest()) | content)

@@ -255,3 +255,69 @@ def test_axe_finds_nothing(page: Page, width: int, colours: Any) -> None:
         wide = page.evaluate("document.documentElement.scrollWidth - innerWidth")
         found += [f"{path}: {wide} pixels too wide"] * (wide > 0)
     assert "\n".join(found) == ""
+
+
+@pytest.mark.parametrize("path", ["/docs/guide/", "/docs/", "/docs/errors/rate_limited"])
+def test_a_page_is_copied_as_markdown(page: Page, server: Gunicorn, path: str) -> None:
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"], origin=server.url)
+    page.goto(path)
+    page.get_by_role("button", name="Copy page as Markdown").click()
+    expect(page.locator("#live")).to_have_text("Copied")
+    address = page.get_by_role("link", name="View as Markdown").get_attribute("href")
+    assert address
+    assert page.evaluate("navigator.clipboard.readText()") == server.send("GET", address).body.decode()
+
+
+def test_without_permission_the_markdown_is_shown(page: Page) -> None:
+    page.add_init_script("navigator.clipboard.write = () => Promise.reject(new Error('denied'))")
+    page.goto("/docs/guide/")
+    page.get_by_role("button", name="Copy page as Markdown").click()
+    page.wait_for_url("**/docs/guide.md")
+    expect(page.locator("body")).to_contain_text("# Build on the Pet Store API")
+
+
+@pytest.mark.parametrize(
+    ("response", "state", "shown"),
+    [
+        (None, "ok", "All systems work"),
+        ((200, {"checks": {"database": "ok", "cache": "degraded"}}), "degraded", "Working, without: cache"),
+        ((503, {"message": "Not ready: database."}), "down", "Not ready: database."),
+        ((404, "kept inside"), None, "Service status"),
+    ],
+)
+def test_the_footer_shows_the_state_of_the_service(
+    page: Page, complaints: list[str], response: tuple[int, Any] | None, state: str | None, shown: str
+) -> None:
+    if response:
+        page.route("**/readyz", lambda route: route.fulfill(status=response[0], body=json.dumps(response[1])))
+    page.goto("/docs/guide/")
+    line = page.locator(".foot-status")
+    expect(line).to_have_text("Service status")
+    with page.expect_response("**/readyz"):
+        line.scroll_into_view_if_needed()
+    expect(line).to_have_text(shown)
+    assert line.get_attribute("data-state") == state
+    complaints[:] = [one for one in complaints if "readyz" not in one and "status of" not in one]
+
+
+@pytest.mark.parametrize("width", [1440, 390])
+@pytest.mark.parametrize("operation", ["listPets", "getCategory"])
+def test_a_link_to_an_operation_is_there_at_once(page: Page, width: int, operation: str) -> None:
+    page.set_viewport_size({"width": width, "height": 844})
+    page.goto(f"/docs/#{operation}")
+    top = f"document.getElementById('{operation}').getBoundingClientRect().top"
+    first = page.evaluate(top)
+    assert 0 <= first < 200
+    page.wait_for_timeout(700)
+    assert page.evaluate(top) == first
+
+
+@pytest.mark.parametrize("width", [1440, 390])
+def test_long_lines_of_a_response_wrap(page: Page, width: int) -> None:
+    page.set_viewport_size({"width": width, "height": 844})
+    for path in ("/docs/", "/docs/guide/", "/docs/errors/validation_failed"):
+        page.goto(path)
+        wide = (
+            "[...document.querySelectorAll('.response pre')].filter((pre) => pre.scrollWidth > pre.clientWidth).length"
+        )
+        assert page.evaluate(wide) == 0, path

@@ -10,6 +10,7 @@ import pytest
 from django.conf import settings
 from django.test import Client
 
+from commands import version
 from petstore_site.portal import changelog, clients, documents, downloads, error_help, guide, views
 from rest.errors import ErrorCode
 from tests.portal.conftest import Read, text_of
@@ -72,9 +73,12 @@ class TestGuide:
             assert re.sub(r"[`*]", "", words).replace('"', "'") in page
 
     def test_the_version_of_the_description_is_explained(self, read: Read) -> None:
-        version = re.search(r"has the version of the interface, (\S+)\. The service", text_of(read("/docs/guide/")))
-        assert version
-        assert version[1] == settings.SPECTACULAR_SETTINGS["VERSION"]
+        found = re.search(
+            r"has the version of the interface, (\S+)\. The service has a version of its own, (\S+):",
+            text_of(read("/docs/guide/")),
+        )
+        assert found
+        assert found.groups() == (settings.SPECTACULAR_SETTINGS["VERSION"], version.version())
 
     def test_examples_are_beside_their_section(self, read: Read) -> None:
         section = read("/docs/guide/").split('<section id="conditional-requests"')[1].split("</section>")[0]
@@ -87,7 +91,9 @@ class TestGuide:
         assert [section.id for _, section in sections] == list(ErrorCode)
 
 
-@pytest.mark.parametrize("file", [changelog.FILE, clients.RELEASED, downloads.HTTP_FILE, error_help.FILE, guide.FILE])
+@pytest.mark.parametrize(
+    "file", [changelog.FILE, clients.RELEASED, downloads.HTTP_FILE, error_help.FILE, guide.FILE, version.PROJECT]
+)
 def test_a_container_has_what_the_pages_are_made_of(file: Path) -> None:
     name = file.relative_to(ROOT).parts[0]
     copied = re.findall(r"^COPY (?!--)(.+) \S+$", (ROOT / "Dockerfile").read_text(), re.MULTILINE)

@@ -10,6 +10,7 @@ from urllib.parse import urljoin
 import pytest
 from django.test import Client
 
+from commands.version import version
 from petstore_site.portal import changelog, downloads, error_help, guide, landing
 from rest.errors import ErrorCode
 from tests.conftest import ApiClient, error
@@ -23,7 +24,7 @@ DOWNLOADS = ["/docs/changelog/feed.atom", "/docs/petstore.http", "/docs/petstore
 def test_no_link_is_broken(client: Client, read: Read, path: str) -> None:
     for link in set(re.findall(r'href="([^"]+)"', read(path))):
         address, _, fragment = urljoin(path, link).partition("#")
-        if address.startswith(("/static/", "https://")) or address == "/admin/":
+        if address.startswith(("/static/", "https://")) or address in {"/admin/", "/readyz"}:
             continue
         answer = client.get(address)
         assert answer.status_code in {200, 302}, link
@@ -67,6 +68,15 @@ def test_pages_are_compressed(client: Client, path: str) -> None:
     answer = client.get(path, headers={"Accept-Encoding": "gzip"})
     assert answer["Content-Encoding"] == "gzip"
     assert b"</html>" in gzip.decompress(answer.content)
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_both_versions_are_explained_in_one_sentence(read: Read, settings: Any, path: str) -> None:
+    described = settings.SPECTACULAR_SETTINGS["VERSION"]
+    sentence = (
+        f"Release {version()} of the service implements version {described} of the interface, which is the version"
+    )
+    assert f"{sentence} of the API description." in read(path)
 
 
 @pytest.mark.parametrize(("environment", "prefix"), [("production", "pets_live_"), ("staging", "pets_test_")])

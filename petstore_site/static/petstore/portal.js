@@ -90,6 +90,46 @@ for (const button of $$(".copy")) {
   });
 }
 
+for (const button of $$(".copy-page")) {
+  button.addEventListener("click", async () => {
+    const page = async () => new Blob([await (await fetch(button.dataset.address)).text()], { type: "text/plain" });
+    try {
+      await navigator.clipboard.write([new ClipboardItem({ "text/plain": page() })]); // Safari wants it within the click
+      live.textContent = button.textContent = "Copied";
+    } catch {
+      location.href = button.dataset.address; // no permission, or no connection: show the page to copy by hand
+    }
+  });
+}
+
+/* --- Status: asked for when the footer is seen -------------------------------------------------- */
+
+const state = document.querySelector(".foot-status");
+
+function showState(name, text) {
+  state.dataset.state = name;
+  state.textContent = text;
+}
+
+async function ask() {
+  try {
+    const response = await fetch(state.href);
+    const { checks, message } = await response.json();
+    if (response.status === 503) { showState("down", message); return; }
+    const degraded = Object.keys(checks).filter((name) => checks[name] !== "ok");
+    if (degraded.length) showState("degraded", `Working, without: ${degraded.join(", ")}`);
+    else showState("ok", "All systems work");
+  } catch {
+    // a proxy can keep the probe to itself: the link is left as it is
+  }
+}
+
+new IntersectionObserver((entries, observer) => {
+  if (!entries.some((entry) => entry.isIntersecting)) return;
+  observer.disconnect();
+  ask();
+}).observe(state);
+
 /* --- Side navigation -------------------------------------------------------------------------- */
 
 const side = document.querySelector(".side");

@@ -34,10 +34,13 @@ function curlOf(method, url, headers, body) {
   return lines.join(" \\\n  ");
 }
 
+/** Return JSON with a space after each colon and comma: a long line wraps there. */
+const inOneLine = (value) => JSON.stringify(value, null, 1).replace(/\n\s*/g, " ").replace("{ ", "{").replace(/ }$/, "}");
+
 function layOut(body) {
   try {
     const value = JSON.parse(body);
-    if (Array.isArray(value)) return value.length ? `[\n${value.map((one) => `  ${JSON.stringify(one)}`).join(",\n")}\n]` : "[]";
+    if (Array.isArray(value)) return value.length ? `[\n${value.map((one) => `  ${inOneLine(one)}`).join(",\n")}\n]` : "[]";
     return JSON.stringify(value, null, 2);
   } catch {
     return body;

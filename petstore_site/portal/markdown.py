@@ -1,0 +1,135 @@
+"""The pages as Markdown, to paste or for programs to read, and `/llms.txt`, which lists them (llmstxt.org)."""
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from django.conf import settings
+from django.template.loader import render_to_string
+from django.urls import reverse
+
+from petstore_site.portal import changelog, clients, error_help, guide, reference
+from petstore_site.portal.code import SERVED_URL, here
+from petstore_site.portal.documents import address_of, change_parts, with_own_addresses
+from rest.errors import ErrorCode
+
+LINK = re.compile(r"\[([^]]+)\]\(([^)\s]+)\)")
+
+
+def page(name: str) -> str:
+    """Return a page of `PAGES` as Markdown."""
+    return _served(PAGES[name]())
+
+
+def error(code: ErrorCode) -> str:
+    """Return the page of an error as Markdown."""
+    section = part(error_help.FILE.read_text(encoding="utf-8"), f"## {code.value}")
+    title = f"# {code.value}\n\n{code.status.value} {code.status.phrase}: {code.meaning}\n\n"
+    return _served(f"{title}## What to do\n\n{code.cure}\n\n{section}")
+
+
+def part(text: str, heading: str) -> str:
+    """Return what is under a heading, up to the next heading of its level or above."""
+    level = len(heading.partition(" ")[0])
+    found = re.search(rf"^{re.escape(heading)}$\n(.*?)(?=^#{{2,{level}}} |\Z)", text, re.MULTILINE | re.DOTALL)
+    return found[1].strip() + "\n" if found else ""
+
+
+def _served(text: str) -> str:
+    """Return a document with the addresses of this service, and with links that lead to its pages."""
+    return change_parts(with_own_addresses(text), lambda prose: LINK.sub(_link, prose), _code)
+
+
+def _code(block: str) -> str:
+    """Return a block of code without the mark of those that a test runs."""
+    return here(re.sub(r"^(```\w+) run\b", r"\1", block))
+
+
+def _link(link: re.Match[str]) -> str:
+    title, address = link[1], address_of(link[2])
+    if address.startswith("/"):
+        address = SERVED_URL + address
+    return f"[{title}]({address})" if address else title
+
+
+def _guide() -> str:
+    return guide.FILE.read_text(encoding="utf-8")
+
+
+def _clients() -> str:
+    return "\n".join(_client(language) for language in clients.context()["languages"])
+
+
+def _client(language: clients.Language) -> str:
+    text = (clients.HERE / language.id / "README.md").read_text(encoding="utf-8")
+    package = f"```sh\n{language.package.line}\n```\n\nSHA-256: `{language.package.sha256}`\n"
+    return text.replace(part(text, "## Install"), package)
+
+
+def _changelog() -> str:
+    text = changelog.FILE.read_text(encoding="utf-8")
+    releases = re.findall(r"^## .+$", text, re.MULTILINE)
+    changes = ((title, part(part(text, title), f"### {changelog.FOR_CALLERS}")) for title in releases)
+    return "# Changelog\n\n" + "\n".join(f"{title}\n\n{change}" for title, change in changes if change)
+
+
+def _reference() -> str:
+    info = reference.document()["info"]
+    parts = [f"# {info['title']} {info['version']}", info["description"], *_operations(), *_objects()]
+    return "\n\n".join(parts) + "\n"
+
+
+def _operations() -> Iterator[str]:
+    for one in reference.operations():
+        path = reference.document()["paths"][one["path"]][one["method"].lower()]
+        yield f"## {one['summary']}\n\n`{one['method']} /v1{one['path']}`"
+        yield path["description"]
+        yield _table(("parameter", "in", "type", "required", "meaning"), map(_parameter, path["parameters"]))
+        if one["body_example"]:
+            yield f"Body, as `application/json`: [NewPet](#newpet). For example: `{one['body_example']}`"
+        yield _table(("status", "meaning"), ((status, one["description"]) for status, one in path["responses"].items()))
+
+
+def _parameter(one: dict[str, Any]) -> tuple[str, ...]:
+    required = "yes" if one["required"] else "no"
+    return (f"`{one['name']}`", one["in"], _type(one["schema"]), required, one["description"])
+
+
+def _objects() -> Iterator[str]:
+    for name, schema in reference.document()["components"]["schemas"].items():
+        if schema["type"] == "object":
+            fields = schema["properties"].items()
+            rows = ((f"`{field}`", _type(one), one.get("description", "")) for field, one in fields)
+            yield f"## {name}\n\n{schema.get('description', '')}\n\n{_table(('field', 'type', 'meaning'), rows)}"
+
+
+def _type(schema: dict[str, Any]) -> str:
+    resolved = reference.resolve(schema)
+    return ", ".join(resolved.get("enum", [])) or str(resolved["type"])
+
+
+def _table(head: tuple[str, ...], rows: Any) -> str:
+    lines = [head, ("---",) * len(head), *rows]
+    return "\n".join(f"| {' | '.join(' '.join(cell.split()) for cell in line)} |" for line in lines)
+
+
+PAGES: dict[str, Callable[[], str]] = {
+    "guide": _guide,
+    "reference": _reference,
+    "clients": _clients,
+    "changelog": _changelog,
+}
+"""Name of the page → what writes it. The landing page says nothing that the guide does not."""
+
+
+def llms() -> str:
+    """Return `/llms.txt`: what the API is, and where each page is as Markdown."""
+    context = {"served_url": SERVED_URL, "key_prefix": settings.API_KEY_PREFIX, "codes": list(ErrorCode)}
+    return render_to_string("portal/llms.txt", context)
+
+
+def address(name: str, code: str = "") -> str:
+    """Return where a page is as Markdown; empty for a page that is not."""
+    if code:
+        return reverse("error-markdown", args=[code])
+    return reverse("markdown", args=[name]) if name in PAGES else ""
