@@ -11,10 +11,9 @@ from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
-from django.utils.timezone import localtime
 
 from categories.models import Category
-from history.admin import ChangesAdmin
+from history.admin import ChangesAdmin, moment
 
 COUNTED = 1_000
 """Animals of a category that are counted to say why it cannot be deleted."""
@@ -26,7 +25,7 @@ USED_MEANWHILE = "Nothing was deleted. Someone just added an animal to the categ
 class CategoryAdmin(ChangesAdmin):
     """Search, add, rename, choose an icon; a category that animals belong to cannot be deleted."""
 
-    list_display = ["picture", "name", "id", "added", "changed"]
+    list_display = ["picture", "name", "id", moment("created_at", "added"), moment("updated_at", "changed")]
     list_display_links = ["name"]
     radio_fields: ClassVar = {"icon": admin.HORIZONTAL}
     search_fields = ["name"]
@@ -39,16 +38,6 @@ class CategoryAdmin(ChangesAdmin):
     def picture(self, category: Category) -> str:
         """Return the icon."""
         return render_to_string("admin/categories/category/picture.html", {"category": category})
-
-    @admin.display(description="added", ordering="created_at")
-    def added(self, category: Category) -> str:
-        """Return when it was added, to the minute."""
-        return f"{localtime(category.created_at):%Y-%m-%d %H:%M}"
-
-    @admin.display(description="changed", ordering="updated_at")
-    def changed(self, category: Category) -> str:
-        """Return when it was last changed, to the minute."""
-        return f"{localtime(category.updated_at):%Y-%m-%d %H:%M}"
 
     def get_deleted_objects(self, objs: Iterable[Category], _request: HttpRequest) -> tuple[Any, ...]:
         """Return the names, and why some cannot be deleted: without reading the animals, which may be a million."""

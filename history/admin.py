@@ -20,6 +20,7 @@ from simple_history.admin import SimpleHistoryAdmin
 
 from history.conflicts import SeenForm
 from history.pages import EditPages
+from history.times import NOTHING, when
 from history.undoing import REASON, labels
 
 MEANWHILE = "Not saved. Someone else just used a value that must be unique, or deleted what this belongs to. Try again."
@@ -40,12 +41,24 @@ def number(field: str) -> Any:
     return shown
 
 
+def moment(field: str, title: str = "", form: str = "said") -> Any:
+    """Return a column that shows the time in a field as `when` writes it."""
+
+    @admin.display(description=title or field.removesuffix("_at").replace("_", " "), ordering=field)
+    def shown(row: Any) -> str:
+        return when(getattr(row, field), form)
+
+    shown.__name__ = field
+    return shown
+
+
 class OfficeAdmin:
     """Mix it into a `ModelAdmin`: its list is filtered only by what it declares.
 
     Django allows any look-up of any column, also of a digest.
     """
 
+    empty_value_display: ClassVar = NOTHING
     linked_by: ClassVar[set[str]] = set()
     """Fields that other pages link to the list by, beside those in `list_filter`."""
 

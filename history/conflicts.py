@@ -7,7 +7,8 @@ from typing import Any
 from django import forms
 from django.core.exceptions import ValidationError
 from django.db.models import BigIntegerField, OuterRef, Subquery
-from django.utils.timezone import localtime
+
+from history.times import in_sentence
 
 SHOWN = 20
 """Changes by others that the form lists. There are hardly ever two."""
@@ -83,7 +84,7 @@ def changes_since(instance: Any, seen: int) -> Iterator[str]:
     """Yield what was changed since that row of history, and by whom."""
     rows = [*instance.history.filter(history_id__gte=seen).order_by("history_id")[: SHOWN + 1]]
     for before, after in pairwise(rows):
-        who = f"{after.actor or 'a program'}, {localtime(after.history_date):%Y-%m-%d %H:%M}"
+        who = f"{after.actor or 'a program'}, {in_sentence(after.history_date)}"
         for change in after.diff_against(before, foreign_keys_are_objs=True).changes:
             label = instance._meta.get_field(change.field).verbose_name.capitalize()  # noqa: SLF001 - Django's documented name
             yield f"{label}: {_shown(change.old)} → {_shown(change.new)} ({who})"

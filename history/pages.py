@@ -18,6 +18,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from history.acting import acting
 from history.conflicts import latest_change
+from history.times import to_the_minute
 from history.undoing import NotUndoneError, before, labels, listed, restore_version, undo_edit
 
 
@@ -43,7 +44,7 @@ def shown(thing: Any, name: str) -> str:
         except ObjectDoesNotExist:
             return f"deleted ({value})"
     if isinstance(value, datetime):
-        return f"{value:%Y-%m-%d %H:%M} UTC"
+        return to_the_minute(value)
     return str(getattr(thing, f"get_{name}_display")() if field.choices else value)
 
 
@@ -89,7 +90,7 @@ class EditPages:
         except NotUndoneError as error:
             messages.error(request, _why_not(error))
             return HttpResponseRedirect(request.path)
-        self._say(request, done.thing, f"“{done.thing}” has the values of {_when(row)} again.")
+        self._say(request, done.thing, f"“{done.thing}” has the values of {to_the_minute(row.history_date)} again.")
         return HttpResponseRedirect(self._back(request, row.id))
 
     def undo_address(self, thing: Any) -> str:
@@ -112,7 +113,7 @@ class EditPages:
         rows = type(row).objects.filter(id=row.id)
         values = [*self._values(row, thing)]
         context = self.admin_site.each_context(request) | {  # type: ignore[attr-defined]  # as above
-            "title": f"As it was on {_when(row)}",
+            "title": f"As it was on {to_the_minute(row.history_date)}",
             "opts": self.opts,  # type: ignore[attr-defined]  # as above
             "object": row if thing is None else thing,
             "row": row,
@@ -144,11 +145,6 @@ class EditPages:
         back = request.POST.get("back", "")
         is_ours = url_has_allowed_host_and_scheme(back, allowed_hosts=None) and back.startswith(reverse("admin:index"))
         return back if is_ours else self._address("change", number)
-
-
-def _when(row: Any) -> str:
-    when: datetime = row.history_date
-    return f"{when.day} {when:%B %Y, %H:%M} UTC"
 
 
 def _why_not(error: NotUndoneError) -> Any:

@@ -9,6 +9,11 @@ MARGIN = timedelta(seconds=30)
 """More than a test takes from here to its end."""
 
 
+def written(at: date) -> str:
+    """Return a day as pages write it: "12 Nov 2025"."""
+    return f"{at.day} {at:%b %Y}"
+
+
 def today() -> date:
     """Return the day in UTC, and wait for the next one if this one is nearly over: a test has one day."""
     now = timezone.now()

@@ -7,6 +7,7 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
+from history.times import short_day
 from pets.models import ImportRun, Pet
 from petstore_site.apikeys.models import KeyUsage, Use
 from tests.days import today
@@ -90,9 +91,9 @@ def test_each_line_leads_to_the_list_it_speaks_of(keeper: Client, settings: Any)
         ("3 animals", "are pending for more than a week"),
     ]
     assert found[0].detail == "one.csv: 1 row rejected, frogs.xlsx: failed and others"
-    assert sorted(found[1].detail.split(", ")) == [f"{name} on {ends[name].date()}" for name in ("Scanner", "Shop")]
+    assert sorted(found[1].detail.split(", ")) == [f"{name} on {short_day(ends[name])}" for name in ("Scanner", "Shop")]
     assert [matter.detail for matter in found[2:]] == [
-        f"It will be removed on {settings.API_DEPRECATIONS['pet-detail']['sunset'].date()}.",
+        f"It will be removed on {short_day(settings.API_DEPRECATIONS['pet-detail']['sunset'])}.",
         "Since 8, Since 8 and others",
     ]
     for matter in found:

@@ -15,11 +15,11 @@ from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
 from django.utils.decorators import method_decorator
 from django.utils.http import urlencode
-from django.utils.timezone import localtime
 from django.views.decorators.http import require_safe
 
 from categories.models import Category
-from history.admin import ChangesAdmin
+from history.admin import ChangesAdmin, moment
+from history.times import NOTHING
 from pets.admin import bulk, deleted, filters, listing, status, story, views
 from pets.admin.beside import Beside, neighbours
 from pets.admin.downloads import TooManyError, download
@@ -36,7 +36,7 @@ DELETED_AT_ONCE = 500
 class PetAdmin(ChangesAdmin):
     """Find, add, change, delete and restore; many at once by the actions of `bulk`."""
 
-    list_display = ["name", "id", "category", "status", "reference", "added"]
+    list_display = ["name", "id", "category", "status", "reference", moment("created_at", "added")]
     list_filter = [
         filters.StatusFilter,
         filters.CategoryFilter,
@@ -67,12 +67,7 @@ class PetAdmin(ChangesAdmin):
     @admin.display(description="reference")
     def reference(self, pet: Pet) -> str:
         """Return the external reference, under a short heading."""
-        return pet.external_reference or "-"
-
-    @admin.display(description="added")
-    def added(self, pet: Pet) -> str:
-        """Return when it was added, to the minute."""
-        return f"{localtime(pet.created_at):%Y-%m-%d %H:%M}"
+        return pet.external_reference or NOTHING
 
     def get_urls(self) -> list[URLPattern]:
         """Add the status of a row, saved views, the files of the list, and the pages of deleted animals."""

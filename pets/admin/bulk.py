@@ -17,7 +17,7 @@ from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_http_methods, require_POST
 
 from categories.models import Category
-from history.admin import RecordAdmin, number
+from history.admin import RecordAdmin, moment, number
 from history.conflicts import latest_change_of_each
 from pets.admin.permissions import change_permission_required, may_see_animals
 from pets.bulk import AT_MOST, Plan, Target, UndoRejectedError, check_undo, make, plan, plan_undo, undo
@@ -104,8 +104,8 @@ ACTIONS = [
 class BulkChangeAdmin(RecordAdmin):
     """The record of bulk changes, for everyone who can see animals. The person who made one can undo it."""
 
-    list_display = ["name", "what", "undone", number("changed"), "who", "made_at"]
-    fields = ["what", "who", "made_at", number("changed"), "undone", "left_as_they_are"]
+    list_display = ["name", "what", "undone", number("changed"), "who", moment("made_at", "when")]
+    fields = ["what", "who", moment("made_at", "when"), number("changed"), "undone", "left_as_they_are"]
     readonly_fields = fields  # type: ignore[assignment]  # the stubs allow columns in `fields` only
     show_full_result_count = False
 

@@ -12,13 +12,13 @@ from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
 from django.utils import timezone
 from django.utils.decorators import method_decorator
-from django.utils.html import format_html
+from django.utils.html import format_html, format_html_join
 from django.utils.http import content_disposition_header
-from django.utils.timezone import localtime
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from history.acting import acting
-from history.admin import RecordAdmin, number
+from history.admin import RecordAdmin, moment, number
+from history.times import NOTHING, when
 from pets.admin.downloads import CONTENT_TYPES, template
 from pets.exporting import FileFormat
 from pets.importing.errors import BusyError, ImportRejectedError
@@ -112,7 +112,7 @@ class TroubleFilter(admin.SimpleListFilter):
 class ImportRunAdmin(RecordAdmin):
     """With permission to add imports, you can send a small file, see what it would do, import it, and undo that."""
 
-    list_display = ["id", "file_name", "how", *COUNTS[1:], "who", "started"]
+    list_display = ["id", "file_name", "how", *COUNTS[1:], "who", moment("started_at")]
     list_display_links = ["id", "file_name"]
     list_filter = ["state", TroubleFilter, "started_at"]
     search_fields = ["file_name", "=sha256"]
@@ -123,18 +123,13 @@ class ImportRunAdmin(RecordAdmin):
     ]
     readonly_fields = ["how", "steps", *COUNTS, "asked_for", "digest"]
 
-    @admin.display(description="started", ordering="-started_at")
-    def started(self, run: ImportRun) -> str:
-        """Return when it began, to the minute."""
-        return f"{localtime(run.started_at):%Y-%m-%d %H:%M}"
-
-    @admin.display(description="steps (UTC)")
+    @admin.display(description="steps")
     def steps(self, run: ImportRun) -> str:
         """Return its steps, from the preview on."""
         imported = run.finished_at if run.state in IMPORTED else None
         times = (("Previewed", run.previewed_at), ("Imported", imported), ("Undone", run.undone_at))
-        said = [f"{word} {localtime(at):%Y-%m-%d %H:%M}" for word, at in times if at]
-        return ". ".join(said or [f"Started {localtime(run.started_at):%Y-%m-%d %H:%M}"]) + "."
+        said = [(word, when(at, "sentence")) for word, at in times if at]
+        return format_html_join(" ", "{} {}.", said or [("Started", when(run.started_at, "sentence"))])
 
     @admin.display(description="SHA-256")
     def digest(self, run: ImportRun) -> str:
@@ -303,7 +298,7 @@ class ImportRunAdmin(RecordAdmin):
 
 def _counted(run: ImportRun, count: int) -> str:
     """Return a count of animals, or a dash for an import that wrote none."""
-    return f"{count:,}" if run.state in IMPORTED else "–"  # noqa: RUF001 - a dash
+    return f"{count:,}" if run.state in IMPORTED else NOTHING
 
 
 def _sender() -> Sender:

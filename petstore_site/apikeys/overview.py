@@ -11,6 +11,7 @@ from django.utils import timezone
 from django.utils.timesince import timesince
 
 from database import replica
+from history.times import NOTHING, short_day, to_the_minute
 from petstore_site.apikeys.models import APIKey, KeyState, KeyUsage, Scope
 from petstore_site.apikeys.routes import operation
 from petstore_site.charts import Chart, Figure, Row, Series
@@ -47,7 +48,7 @@ class Tally:
     @property
     def share(self) -> str:
         """The share of 4xx and 5xx among all, such as "2.5 %"."""
-        return f"{100 * (self.rejected + self.failed) / self.total:.1f} %" if self.total else "-"
+        return f"{100 * (self.rejected + self.failed) / self.total:.1f} %" if self.total else NOTHING
 
 
 @dataclass
@@ -70,7 +71,7 @@ class UseOfKey:
     def chart(self, name: str, title: str, *, since: date | None = None, top: int = 0) -> Chart:
         """Return the bars of the days, the oldest first."""
         days = self.days if since is None else [day for day in self.days if day >= since]
-        rows = [Row(f"{day:%Y-%m-%d}", self.days[day].figures()) for day in days]
+        rows = [Row(short_day(day), self.days[day].figures()) for day in days]
         return Chart(name, title, ANSWERS, rows, top=top)
 
 
@@ -167,7 +168,7 @@ def _state(key: APIKey, now: datetime) -> str:
         return f"Revoked {_ago(key.revoked_at, now)}; requests with it are rejected."
     if key.expires_at is None:
         return "Active; it does not expire."
-    at = f"{key.expires_at:%Y-%m-%d %H:%M} UTC"
+    at = f"{to_the_minute(key.expires_at)} UTC"
     if key.state == KeyState.EXPIRED:
         return f"Expired {_ago(key.expires_at, now)}, on {at}; requests with it are rejected."
     return f"Active; it expires in {_span(now, key.expires_at)}, on {at}."

@@ -16,6 +16,7 @@ from django.utils.html import format_html
 from django.views.decorators.http import require_safe
 
 from history.admin import RecordAdmin
+from history.times import when
 from petstore_site.apikeys.routes import address_of
 from petstore_site.request_desk.models import KEPT, MOST_RECORDS, RecordGap, RequestRecord
 from petstore_site.request_desk.story import MOST_FOUND, Story, alike, story_of
@@ -67,11 +68,11 @@ class RequestRecordAdmin(RecordAdmin):
     sortable_by = ()
     show_full_result_count = False
 
-    @admin.display(description="Time (UTC)")
+    @admin.display(description="When")
     def time(self, record: RequestRecord) -> str:
-        """Return the time to the second, with a link to everything recorded."""
+        """Return the time, with a link to everything recorded."""
         address = reverse("admin:request_desk_requestrecord_desk", query={"request_id": record.request_id})
-        return format_html('<a href="{}">{}</a>', address, f"{record.at:%Y-%m-%d %H:%M:%S}")
+        return format_html('<a href="{}">{}</a>', address, when(record.at))
 
     @admin.display(description="Operation")
     def operation(self, record: RequestRecord) -> str:

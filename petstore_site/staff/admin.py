@@ -18,7 +18,8 @@ from django.urls import URLPattern, path, reverse
 from django.utils.decorators import method_decorator
 from django.views.decorators.http import require_POST
 
-from history.admin import OfficeAdmin
+from history.admin import OfficeAdmin, moment
+from history.times import NOTHING
 from petstore_site.staff import lockout
 from petstore_site.staff.grants import grantable_permissions, grantable_roles, limit, may_edit
 from petstore_site.staff.models import LIFETIME, TemporaryPassword
@@ -111,7 +112,7 @@ class MemberAdmin(OfficeAdmin, UserAdmin):
     add_form = NewMemberForm
     add_form_template = "admin/change_form.html"
     add_fieldsets = [(None, {"fields": ["username", "first_name", "last_name", "email", "groups"]})]
-    list_display = ["username", "roles", "active", "full_name", "email", "last_login"]
+    list_display = ["username", "roles", "active", "full_name", "email", moment("last_login")]
     list_filter = ["is_active", "is_superuser", ("groups", RoleFilter)]
     actions = None
     filter_horizontal = ()
@@ -145,7 +146,7 @@ class MemberAdmin(OfficeAdmin, UserAdmin):
     @admin.display(description="name", ordering="last_name")
     def full_name(self, member: User) -> str:
         """Return the first and the last name."""
-        return member.get_full_name() or "-"
+        return member.get_full_name() or NOTHING
 
     def formfield_for_dbfield(self, db_field: Any, request: Any, **kwargs: Any) -> Any:
         """Say what a right means in the words of the store."""

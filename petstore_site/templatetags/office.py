@@ -1,6 +1,7 @@
 """What the templates of the back office draw: icons, and badges for states."""
 
 import json
+from datetime import date
 from typing import Any
 
 from django import template
@@ -8,7 +9,10 @@ from django.templatetags.static import static
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
+from history import times
+
 register = template.Library()
+register.filter(times.when)
 
 
 @register.simple_tag
@@ -28,6 +32,13 @@ def glyph(name: str) -> SafeString:
 def badge(kind: Any, label: Any) -> SafeString:
     """Return a state in a word, with the colour of its kind beside it."""
     return format_html('<span class="badge badge-{}">{}</span>', kind, label)
+
+
+@register.filter
+def contents(field: Any) -> Any:
+    """Return what a form shows of a field that cannot be edited, a time as `when` writes it."""
+    value = getattr(field.form.instance, str(field.field["field"]), None)
+    return times.when(value, "minute") if isinstance(value, date) else field.contents()
 
 
 @register.filter

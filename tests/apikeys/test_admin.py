@@ -15,6 +15,7 @@ from django.utils import timezone
 
 from petstore_site.apikeys import keys
 from petstore_site.apikeys.models import APIKey, KeyUsage, Use
+from tests.days import written
 from tests.factories import APIKeyFactory
 
 pytestmark = pytest.mark.django_db
@@ -340,7 +341,7 @@ class TestRotate:
             (f"Shop ({old.key_id})", CHANGE, f"Rotated: replaced by {new.key_id}."),
             (f"Shop ({new.key_id})", ADDITION, f"Issued to replace {old.key_id}."),
         ]
-        assert f"{old.expires_at:%Y-%m-%d %H:%M} UTC" in answer.content.decode()
+        assert f"{written(old.expires_at)}, {old.expires_at:%H:%M}</time>" in answer.content.decode()
         assert (
             secret[18:50] not in f"{LogEntry.objects.values()} {APIKey.objects.values()} {office.cookies} {caplog.text}"
         )

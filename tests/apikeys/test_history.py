@@ -13,6 +13,7 @@ from django.utils import timezone
 from petstore_site.apikeys import usage
 from petstore_site.apikeys.models import APIKey
 from tests.conftest import ApiClient
+from tests.days import written
 from tests.factories import APIKeyFactory
 from tests.pets.office import history_told
 from tests.server import manage, migrated_database
@@ -66,10 +67,10 @@ class TestBackOffice:
         new, _ = key.rotate(grace=DAY)
         key.revoke()
         [[revoked, rotated, issued]] = history_told(admin_client, f"{LIST}{key.pk}/").values()
-        expires_at, revoked_at = (f"{at:%Y-%m-%d %H:%M} UTC" for at in (key.expires_at, key.revoked_at) if at)
+        expires_at, revoked_at = (f"{written(at)}, {at:%H:%M}" for at in (key.expires_at, key.revoked_at) if at)
         assert [row[1] for row in (revoked, rotated, issued)] == [
-            f"Revoked at - becomes {revoked_at}",
-            f"Expires at - becomes {expires_at} Replaced by - becomes Shop ({new.key_id})",
+            f"Revoked at \N{EN DASH} becomes {revoked_at}",
+            f"Expires at \N{EN DASH} becomes {expires_at} Replaced by \N{EN DASH} becomes Shop ({new.key_id})",
             "Added",
         ]
         assert issued[0] == "a command or script"

@@ -15,6 +15,7 @@ from petstore_site.apikeys.models import APIKey, KeyUsage
 from petstore_site.apikeys.overview import judge, overview, sentences
 from petstore_site.apikeys.routes import operation
 from tests.conftest import ApiClient
+from tests.days import written
 from tests.factories import APIKeyFactory
 
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
@@ -93,8 +94,8 @@ def test_a_state_in_words() -> None:
     now = timezone.now()
     soon, gone = now + 3 * DAY, now - 3 * DAY
     assert [sentences(APIKey(**columns), now)[0] for columns in ({"expires_at": soon}, {"expires_at": gone}, {"revoked_at": gone})] == [
-        f"Active; it expires in 3 days, on {soon:%Y-%m-%d %H:%M} UTC.",
-        f"Expired 3 days ago, on {gone:%Y-%m-%d %H:%M} UTC; requests with it are rejected.",
+        f"Active; it expires in 3 days, on {written(soon)}, {soon:%H:%M} UTC.",
+        f"Expired 3 days ago, on {written(gone)}, {gone:%H:%M} UTC; requests with it are rejected.",
         "Revoked 3 days ago; requests with it are rejected.",
     ]  # fmt: skip
 

@@ -136,8 +136,8 @@ def context(
 def sign_in(page: Page) -> None:
     """Sign in through the form."""
     page.goto("/admin/")
-    page.get_by_label("Username:").fill(STAFF)
-    page.get_by_label("Password:").fill(PASSWORD)
+    page.get_by_label("Username").fill(STAFF)
+    page.get_by_label("Password").fill(PASSWORD)
     page.get_by_role("button", name="Log in", exact=True).click()
     page.wait_for_url("/admin/")
 

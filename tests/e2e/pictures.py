@@ -182,7 +182,7 @@ def _conflict(page: Page) -> None:
     second.get_by_role("button", name="Undo").click()
     second.locator(".messagelist").wait_for()
     second.close()
-    page.get_by_label("Name:").fill("Señor Bigotes II")
+    page.get_by_label("Name").fill("Señor Bigotes II")
     page.get_by_role("button", name="Save", exact=True).click()
     page.locator(".errornote, .notice-warn").first.wait_for()
 
@@ -204,7 +204,7 @@ def _key(page: Page) -> None:
 
 def _issued(page: Page) -> None:
     page.goto(f"{KEYS}add/")
-    page.get_by_label("Name:").fill("Price comparison")
+    page.get_by_label("Name").fill("Price comparison")
     page.get_by_role("button", name="Save").click()
     page.locator("#issued-key").wait_for()
 

@@ -67,9 +67,9 @@ def pages_behind_forms(page: Page, word: str) -> Iterator[str]:
     page.goto(f"{PETS}?q={word}-")
     page.locator("#action-toggle").check()
     page.locator("button[value=become_category]").click()
-    expect(page.get_by_label("Move to category:")).to_be_visible()
+    expect(page.get_by_label("Move to category")).to_be_visible()
     yield "which category"
-    page.get_by_label("Move to category:").select_option(label="Dogs")
+    page.get_by_label("Move to category").select_option(label="Dogs")
     page.get_by_role("button", name="Show what will change").click()
     expect(page.locator("#bulk-animals tbody tr")).to_have_count(4)
     yield "what a bulk change would do"
@@ -93,7 +93,7 @@ def pages_behind_forms(page: Page, word: str) -> Iterator[str]:
     expect(page.locator(".errornote")).to_be_visible()
     yield "a form with mistakes"
     page.goto("/admin/apikeys/apikey/add/")
-    page.get_by_label("Name:").fill(word)
+    page.get_by_label("Name").fill(word)
     page.get_by_role("button", name="Save").click()
     expect(page.locator("#issued-key")).to_be_visible()
     yield "an issued key"

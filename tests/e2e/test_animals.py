@@ -70,7 +70,7 @@ def test_the_category_filter_works_without_scripts(
 def test_an_animal_is_added_with_a_category_that_is_searched(office: Page, server: Gunicorn, key: str) -> None:
     category = server.get("/v1/categories", key).json()[0]
     office.goto(f"{PETS}add/")
-    office.get_by_label("Name:").fill("Added by hand")
+    office.get_by_label("Name").fill("Added by hand")
     office.get_by_label("Category").fill("Nothing like it")
     office.get_by_role("button", name="Save", exact=True).click()  # the browser says to choose a suggestion
     office.wait_for_url(f"{PETS}add/")
@@ -91,7 +91,7 @@ def test_names_are_only_text(office: Page, server: Gunicorn, key: str, name: str
     expect(row.locator(".field-id")).to_have_text(str(pet["id"]))
     assert row.locator(".field-name").text_content() == name
     row.get_by_role("link").first.click()
-    expect(office.get_by_label("Name:")).to_have_value(name)
+    expect(office.get_by_label("Name")).to_have_value(name)
     assert office.locator("img[src=x]").count() == 0
     office.go_back()
     expect(row.locator(".field-name")).to_have_text(name)

@@ -28,8 +28,8 @@ def end_session(page: Page) -> None:
 def sign_in_here(page: Page) -> None:
     """Sign in on the page that comes, which leads back."""
     page.wait_for_url("**/sign-in/**")
-    page.get_by_label("Username:").fill(STAFF)
-    page.get_by_label("Password:").fill(PASSWORD)
+    page.get_by_label("Username").fill(STAFF)
+    page.get_by_label("Password").fill(PASSWORD)
     page.get_by_role("button", name="Log in", exact=True).click()
 
 
@@ -44,16 +44,16 @@ def own_session(page: Page) -> Page:
 
 def test_a_form_comes_back_after_the_session_ended_and_goes_when_it_is_sent(own_session: Page) -> None:
     page = own_session
-    page.get_by_label("Name:").fill("Typed before")
+    page.get_by_label("Name").fill("Typed before")
     page.get_by_role("radio", name="Pending").check()
-    page.get_by_label("External reference:").fill("DRAFT-1")
+    page.get_by_label("External reference").fill("DRAFT-1")
     end_session(page)
     page.get_by_role("button", name="Save", exact=True).click()
     sign_in_here(page)
     expect(page.get_by_text(NOTE)).to_be_visible()
-    expect(page.get_by_label("Name:")).to_have_value("Typed before")
+    expect(page.get_by_label("Name")).to_have_value("Typed before")
     expect(page.get_by_role("radio", name="Pending")).to_be_checked()
-    expect(page.get_by_label("External reference:")).to_have_value("DRAFT-1")
+    expect(page.get_by_label("External reference")).to_have_value("DRAFT-1")
 
     page.get_by_label("Category").fill("Dogs")
     page.get_by_role("button", name="Save", exact=True).click()
@@ -61,23 +61,23 @@ def test_a_form_comes_back_after_the_session_ended_and_goes_when_it_is_sent(own_
     page.wait_for_load_state()  # its script runs when the whole page is there
     assert drafts(page) == {}
     page.goto(f"{PETS}add/")
-    expect(page.get_by_label("Name:")).to_have_value("")
+    expect(page.get_by_label("Name")).to_have_value("")
     expect(page.get_by_text(NOTE)).to_have_count(0)
 
 
 def test_a_form_that_is_left_warns_first(office: Page, complaints: list[str]) -> None:
     office.goto(f"{PETS}1/change/")
-    name = office.get_by_label("Name:").input_value()
+    name = office.get_by_label("Name").input_value()
     office.goto(f"{PETS}1/change/")  # nothing was typed: it is left at once
-    office.get_by_label("Name:").fill("Not to be saved")
+    office.get_by_label("Name").fill("Not to be saved")
     with office.expect_event("dialog"):
         office.get_by_role("link", name="All animals").click(no_wait_after=True)
     office.wait_for_timeout(300)
     assert complaints == ["dialog: "], "the listener stays on the page"
     complaints.clear()
     assert office.url.endswith(f"{PETS}1/change/")
-    expect(office.get_by_label("Name:")).to_have_value("Not to be saved")
-    office.get_by_label("Name:").fill(name)
+    expect(office.get_by_label("Name")).to_have_value("Not to be saved")
+    office.get_by_label("Name").fill(name)
     office.get_by_role("button", name="Save", exact=True).click()
     office.wait_for_url(f"**{PETS}*")
     assert complaints == []
@@ -94,7 +94,7 @@ def test_secrets_are_never_kept(own_session: Page, complaints: list[str]) -> Non
         }"""
     )
     page.locator("input[name=secret]").fill("never to be kept")
-    page.get_by_label("First name:").fill("Kept")
+    page.get_by_label("First name").fill("Kept")
     kept = json.dumps(page.evaluate("Object.entries(sessionStorage).concat(Object.entries(localStorage))"))
     assert "Kept" in kept
     assert "never to be kept" not in kept

@@ -26,7 +26,7 @@ def send(page: Page, rows: list[list[str]], *, name: str, add_categories: bool =
     """Send the rows as a file of that name, and wait for what it would do."""
     page.goto(f"{IMPORTS}add/")
     file = {"name": name, "mimeType": "text/csv", "buffer": text_of(rows).encode()}
-    page.get_by_label("File:").set_input_files(file)  # type: ignore[arg-type]  # as playwright documents it
+    page.get_by_label("File").set_input_files(file)  # type: ignore[arg-type]  # as playwright documents it
     page.get_by_label("Add missing categories").set_checked(add_categories)
     page.get_by_role("button", name="Show what it would do").click()
     expect(page.get_by_text("Nothing is saved yet.")).to_be_visible()

@@ -33,7 +33,7 @@ def test_find_an_animal_change_it_undo_change_many_and_sign_out(page: Page, serv
     for name in ("Qwerty one", "Qwerty two"):
         server.post("/v1/pets", key, {"name": name, "categoryId": category})
     page.goto("/admin/")
-    page.get_by_label("Username:").focus()
+    page.get_by_label("Username").focus()
     page.keyboard.type(STAFF)
     press(page, "Tab")
     page.keyboard.type(PASSWORD)
@@ -47,7 +47,7 @@ def test_find_an_animal_change_it_undo_change_many_and_sign_out(page: Page, serv
     tab_to(page, "Qwerty two")
     press(page, "Enter")
     page.wait_for_url(re.compile(rf"{PETS}\d+/change/"))
-    expect(page.get_by_label("Name:")).to_have_value("Qwerty two")
+    expect(page.get_by_label("Name")).to_have_value("Qwerty two")
 
     page.goto(f"{PETS}?q=qwerty")
     tab_to(page, "Available: change the status of Qwerty two")
@@ -79,11 +79,11 @@ def test_find_an_animal_change_it_undo_change_many_and_sign_out(page: Page, serv
 
 def test_ctrl_enter_saves_a_form_and_never_confirms(office: Page) -> None:
     office.goto(f"{PETS}2/change/")
-    office.get_by_label("Name:").fill("Saved by keys")
+    office.get_by_label("Name").fill("Saved by keys")
     press(office, "Control+Enter")
     expect(office.locator(".messagelist")).to_contain_text("“Saved by keys” was saved.")
     office.goto(f"{PETS}2/delete/")
     office.locator(".main-form .default").focus()
     office.locator(".main-form a").last.press("Control+Enter")
     office.goto(f"{PETS}2/change/")
-    expect(office.get_by_label("Name:")).to_have_value("Saved by keys")
+    expect(office.get_by_label("Name")).to_have_value("Saved by keys")

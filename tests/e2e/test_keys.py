@@ -17,8 +17,8 @@ REVOKED = error("api_key_revoked", "The API key was revoked. Ask the store for a
 def issue(office: Page, name: str, *, scope: str = "write") -> str:
     """Issue a key through the form and return what the page shows."""
     office.goto(f"{KEYS}add/")
-    office.get_by_label("Name:").fill(name)
-    office.get_by_label("Scope:").select_option(scope)
+    office.get_by_label("Name").fill(name)
+    office.get_by_label("Scope").select_option(scope)
     office.get_by_role("button", name="Save").click()
     return shown_secret(office)
 
@@ -31,11 +31,11 @@ def shown_secret(office: Page) -> str:
 
 def test_sign_in_and_out(page: Page) -> None:
     page.goto("/admin/")
-    page.get_by_label("Username:").fill(STAFF)
-    page.get_by_label("Password:").fill("a guess")
+    page.get_by_label("Username").fill(STAFF)
+    page.get_by_label("Password").fill("a guess")
     page.get_by_role("button", name="Log in", exact=True).click()
     expect(page.locator(".errornote:visible")).to_have_text("The user name or the password is not correct.")
-    page.get_by_label("Password:").fill(PASSWORD)
+    page.get_by_label("Password").fill(PASSWORD)
     page.get_by_role("button", name="Log in", exact=True).click()
     expect(page.get_by_role("heading", level=1)).to_contain_text("Hello, ")
     sign_out(page)
@@ -72,7 +72,7 @@ def test_the_secret_is_shown_once(office: Page, server: Gunicorn) -> None:
     assert secret not in office.content()
     office.goto(KEYS)
     office.get_by_role("link", name="Shown once").click()
-    expect(office.get_by_label("Name:")).to_have_value("Shown once")
+    expect(office.get_by_label("Name")).to_have_value("Shown once")
     office.wait_for_load_state()
     assert secret[10:18] in office.content()
     assert secret not in office.content()
@@ -85,7 +85,7 @@ def test_going_back_to_the_secret_does_not_show_it(office: Page, server: Gunicor
     """The browser must not cache the response; it would have to send the form again."""
     secret = issue(office, "Left")
     office.get_by_role("link", name="The page of this key").click()
-    expect(office.get_by_label("Name:")).to_have_value("Left")
+    expect(office.get_by_label("Name")).to_have_value("Left")
     with pytest.raises(Error, match="ERR_CACHE_MISS"):
         office.go_back()
     office.wait_for_url("chrome-error://**")

@@ -59,8 +59,8 @@ def account(server: Gunicorn, name: str) -> str:
 def fill_in(page: Page, name: str, password: str) -> None:
     """Send the form of the sign-in."""
     page.goto("/admin/")
-    page.get_by_label("Username:").fill(name)
-    page.get_by_label("Password:").fill(password)
+    page.get_by_label("Username").fill(name)
+    page.get_by_label("Password").fill(password)
     page.get_by_role("button", name="Log in", exact=True).click()
 
 
@@ -69,9 +69,9 @@ def choose_password(page: Page, server: Gunicorn, name: str) -> None:
     given = account(server, name)
     fill_in(page, name, given)
     page.wait_for_url("/admin/account/password/")
-    page.get_by_label("Current Password:").fill(given)
-    page.get_by_label("New Password:").fill(PASSWORD)
-    page.get_by_label("New Password (again):").fill(PASSWORD)
+    page.get_by_label("Current Password").fill(given)
+    page.get_by_label("New Password", exact=True).fill(PASSWORD)
+    page.get_by_label("New Password (again)").fill(PASSWORD)
     page.get_by_role("button", name="Change the password").click()
     page.wait_for_url("/admin/account/")
 
@@ -80,7 +80,7 @@ def set_up_app(page: Page) -> str:
     """Set up an authenticator app and return its secret."""
     page.get_by_role("link", name="Set up an authenticator app").click()
     secret = page.locator(".typed-secret").inner_text()  # which waits for the page
-    page.get_by_label("Authenticator code:").fill(code(secret))
+    page.get_by_label("Authenticator code").fill(code(secret))
     page.get_by_role("button", name="Set up").click()
     page.wait_for_url("/admin/account/codes/")
     return secret
@@ -89,7 +89,7 @@ def set_up_app(page: Page) -> str:
 def enter_code(page: Page, shown: str) -> None:
     """Send the form of the second factor."""
     page.wait_for_url("/admin/account/sign-in/second-factor/")
-    page.get_by_label("Code:").fill(shown)
+    page.get_by_label("Code").fill(shown)
     page.get_by_role("button", name="Continue").click()
 
 
@@ -155,8 +155,8 @@ def test_a_passkey_is_set_up_and_opens_alone(page: Page, server: Gunicorn) -> No
     choose_password(page, server, "cleo")
     page.get_by_role("link", name="Set up a passkey").click()
     page.wait_for_url("/admin/account/passkeys/add/")  # its script sends the form
-    page.get_by_label("Name:").fill("Phone <b>")
-    page.get_by_label("Sign in without a password:").check()
+    page.get_by_label("Name").fill("Phone <b>")
+    page.get_by_label("Sign in without a password").check()
     page.get_by_role("button", name="Set up").click()
     page.wait_for_url("/admin/account/codes/")
     page.goto("/admin/account/passkeys/")

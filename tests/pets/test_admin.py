@@ -102,7 +102,7 @@ def test_the_history_page_tells_who_when_what_and_from_where(staff: Client, cate
     day = timezone.now() - timedelta(days=3)
     Pet.history.filter(history_type="+").update(history_date=day)
     assert history_told(staff, f"/admin/pets/pet/{pet.pk}/") == {
-        f"Today, {timezone.now():%Y-%m-%d}": [
+        f"Today, {timezone.now().day} {timezone.now():%B}": [
             [
                 "KE keeper",
                 f"Category {category.name} becomes <b>Dogs</b> Status Available becomes Sold",
@@ -110,7 +110,7 @@ def test_the_history_page_tells_who_when_what_and_from_where(staff: Client, cate
                 "call-9",
             ]
         ],
-        f"{day:%A, %Y-%m-%d}": [[str(run), "Added", "stock.csv, line 7 Undo…", ""]],
+        f"{day:%A}, {day.day} {day:%B}": [[str(run), "Added", "stock.csv, line 7 Undo…", ""]],
     }
     page = staff.get(f"/admin/pets/pet/{pet.pk}/history/").content.decode()
     assert f'<a href="/admin/pets/importrun/{run.pk}/change/">stock.csv</a>, line 7' in page

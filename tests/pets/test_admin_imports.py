@@ -11,7 +11,7 @@ from django.conf import settings
 from django.contrib.auth.models import Permission, User
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
-from django.utils.html import escape
+from django.utils.html import escape, strip_tags
 
 from categories.models import Category
 from pets.importing import uploads
@@ -188,7 +188,7 @@ def test_a_file_is_one_import_from_its_preview_on(staff: Client, dogs: Category)
     times = [run.previewed_at, done.previewed_at, done.started_at, done.finished_at]
     assert times == sorted(filter(None, times))
     record = staff.get(f"/admin/pets/importrun/{done.pk}/change/").content.decode()
-    assert f"Previewed {done.previewed_at:%Y-%m-%d %H:%M}. Imported {done.finished_at:%Y-%m-%d %H:%M}." in record
+    assert "Previewed just now. Imported just now." in strip_tags(record)
     assert len(ImportRun.objects.without_previews()) == 1
 
 

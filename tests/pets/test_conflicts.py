@@ -43,12 +43,11 @@ def test_the_second_is_told_what_the_first_changed_and_keeps_what_was_typed(
     assert change(anna, rex, form_of(rex, status="sold", category=cats.pk)).status_code == 302
     answer = change(staff, rex, mine)
     assert answer.status_code == 200
-    at = f"{Pet.history.latest('history_id').history_date:%Y-%m-%d %H:%M}"
     head, *others = errors(answer)
     assert head.startswith(FIRST)
     assert sorted(others) == [
-        f"Category: “Dogs” → “<b>Cats</b>” (staff anna, {at})",
-        f"Status: “available” → “sold” (staff anna, {at})",
+        "Category: “Dogs” → “<b>Cats</b>” (staff anna, just now)",
+        "Status: “available” → “sold” (staff anna, just now)",
     ]
     page = answer.content.decode()
     assert 'value="Rex the second"' in page

@@ -17,6 +17,7 @@ from django.utils import timezone
 from categories.models import Category
 from pets.admin import listing
 from pets.models import BulkChange, ImportRun, Pet, Sale
+from tests.days import written
 from tests.factories import CategoryFactory, PetFactory
 from tests.pets.office import PETS, form_of, member, seen, told
 from tests.whole import shown
@@ -230,7 +231,9 @@ def test_nothing_is_counted_and_the_queries_are_few(staff: Client, shelf: list[P
 def test_a_sold_animal_has_its_day(staff: Client, rex: Pet) -> None:
     rex.status = "sold"
     rex.save()
-    assert f"<dt>Sold</dt><dd>{Sale.objects.get().day}</dd>" in opened(staff, rex).content.decode()
+    day = Sale.objects.get().day
+    sold = f'<dt>Sold</dt><dd><time datetime="{day}" title="{written(day)}">Today</time></dd>'
+    assert sold in opened(staff, rex).content.decode()
 
 
 def test_a_name_of_255_characters_stays_in_sight(staff: Client) -> None:

@@ -244,7 +244,7 @@ def test_a_link_to_a_deleted_animal_says_who_deleted_it_and_restores_it(staff: C
     shown = staff.get(page)
     text = text_of(shown.content.decode().split('<div class="page-head">')[1])
     assert shown.status_code == 200
-    assert re.search("Keeper deleted <b>Rex</b> on [0-9]+ [A-Z][a-z]+ [0-9]{4}, [0-9:]{5} UTC. The API responds", text)
+    assert re.search("Keeper deleted <b>Rex</b> just now. The API responds", text)
     for said in ("Status Sold", f"Category {category.name}", "Reference R-1", "Keeper deleted it"):
         assert said in text
     [address] = re.findall(f'action="({PETS}deleted/[0-9]+/restore/)"', shown.content.decode())

@@ -8,7 +8,9 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
+from django.utils.html import strip_tags
 
+from history.times import in_sentence
 from petstore_site.apikeys import lookup, models
 from petstore_site.apikeys.models import MOST_READS_RECORDED, RECORDED, APIKey
 from petstore_site.request_desk import records
@@ -147,8 +149,8 @@ def test_the_key_and_the_list_show_it_and_the_history_says_who(manager: Client, 
     assert "Record each request for an hour" in manager.get(f"{page}change/").content.decode()
     assert told(switch(manager, key, "on")) == [f"Each request with {key} is recorded for an hour."]
     key.refresh_from_db()
-    until = f"{key.recorded_until:%H:%M} UTC"
-    shown = manager.get(f"{page}change/").content.decode()
+    until = in_sentence(key.recorded_until)
+    shown = strip_tags(manager.get(f"{page}change/").content.decode())
     assert f"Each request with this key is recorded until {until}, at most {MOST_READS_RECORDED:,} more" in shown
     assert "Stop recording" in shown
     assert f"recorded until {until}" in manager.get("/admin/apikeys/apikey/").content.decode()

@@ -15,6 +15,7 @@ from pets.models import Pet
 from petstore_site.request_desk import admin, records, story
 from petstore_site.request_desk.models import KEPT, RecordGap, RequestRecord
 from tests.conftest import ApiClient
+from tests.days import written
 from tests.factories import APIKeyFactory, CategoryFactory, PetFactory
 from tests.pets.office import text_of
 
@@ -76,7 +77,7 @@ class TestDesk:
             [
                 "Rejected: the caller must change something",
                 f"Shop called with the key {key.key_id}.",
-                f"{record.at:%Y-%m-%d %H:%M:%S} UTC · a key to read and add, now active",
+                "Just now · a key to read and add, now active",
                 "It asked to get an animal: GET /v1/pets/{petId}",
                 "What it sent is not kept.",
                 f"The store rejected it after {record.milliseconds:,} ms and said:",
@@ -89,14 +90,14 @@ class TestDesk:
         ]
         assert details(admin_client, "complaint-1") == {
             "Request ID": "complaint-1",
-            "Response sent": f"{record.at:%Y-%m-%d %H:%M:%S} UTC",
+            "Response sent": f"{written(record.at)}, {record.at:%H:%M:%S}",
             "Took": f"{record.milliseconds:,} ms",
             "Operation": "GET /v1/pets/{petId}",
             "Key": f"Shop ({key.key_id})",
             "Status": "404",
             "Error code": "pet_not_found",
             "Message": "No animal has this ID.",
-            "Kept until": f"{record.at + KEPT:%Y-%m-%d}",
+            "Kept until": written(record.at + KEPT),
         }
         page = shown(admin_client, "complaint-1")
         assert f'<a href="/admin/apikeys/apikey/{key.pk}/change/"><strong>Shop</strong></a>' in page
@@ -190,7 +191,7 @@ class TestDesk:
         store(method="BREW", route="")
         assert stories(desk, "id")[0][1:4] == [
             "Someone called without a known key.",
-            f"{RequestRecord.objects.get().at:%Y-%m-%d %H:%M:%S} UTC",
+            "Just now",
             "It sent something that the API doesn't have: BREW a path that does not exist",
         ]
 

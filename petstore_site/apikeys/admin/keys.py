@@ -17,7 +17,8 @@ from django.views.decorators.http import require_http_methods, require_POST
 from simple_history.models import DeletedObject
 from simple_history.template_utils import HistoricalRecordContextHelper
 
-from history.admin import HistoryAdmin
+from history.admin import HistoryAdmin, moment
+from history.times import NOTHING, in_sentence, to_the_minute
 from petstore_site.apikeys import keys
 from petstore_site.apikeys.models import SOON, APIKey, APIKeyQuerySet, KeyState, RotationError
 from petstore_site.apikeys.overview import overview
@@ -68,9 +69,9 @@ class ChangeInWords(HistoricalRecordContextHelper):  # type: ignore[misc]  # the
     def prepare_delta_change_value(self, change: Any, value: Any) -> Any:
         """Return a time as the other pages write it, and a hyphen for nothing."""
         if isinstance(value, datetime):
-            return f"{value:%Y-%m-%d %H:%M} UTC"
+            return to_the_minute(value)
         is_nothing = value in {None, ""} or (isinstance(value, DeletedObject) and value.pk is None)
-        return "-" if is_nothing else super().prepare_delta_change_value(change, value)
+        return NOTHING if is_nothing else super().prepare_delta_change_value(change, value)
 
 
 class StateFilter(admin.SimpleListFilter):
@@ -100,7 +101,7 @@ class StateFilter(admin.SimpleListFilter):
 class APIKeyAdmin(HistoryAdmin):
     """Keys are added, edited while active, rotated and revoked, and never deleted."""
 
-    list_display = ("name", "state", "expires_at", "key_id", "scope", "rate_limit", "last_used_at")
+    list_display = ("name", "state", moment("expires_at"), "key_id", "scope", "rate_limit", moment("last_used_at"))
     list_filter = (StateFilter, "scope")
     search_fields = ("name", "key_id", "contact")
     ordering = ("-pk",)
@@ -116,7 +117,7 @@ class APIKeyAdmin(HistoryAdmin):
         """Return the state in a word, and whether all requests with the key are recorded."""
         until = key.recorded_until if key.is_recorded else None
         shown = badge(key.state, key.state.label)
-        return format_html("{} recorded until {} UTC", shown, f"{until:%H:%M}") if until else shown
+        return format_html("{} recorded until {}", shown, in_sentence(until)) if until else shown
 
     def get_fields(self, _request: HttpRequest, obj: APIKey | None = None) -> list[Any]:
         """Return what a form shows: the digest never."""

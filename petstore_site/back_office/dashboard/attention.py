@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 from django.conf import settings
 from django.utils import timezone
 
+from history.times import in_sentence
 from pets.models import ImportRun, Pet, PetStatus
 from petstore_site.apikeys.models import SOON, APIKey, KeyUsage
 from petstore_site.apikeys.routes import operation
@@ -53,7 +54,7 @@ def _import(run: ImportRun) -> str:
 def _keys() -> Iterator[Matter]:
     keys = list(APIKey.objects.expiring_within(SOON).order_by("expires_at", "pk")[: COUNTED + 1])
     if keys:
-        detail = _names([f"{key.name} on {key.expires_at:%Y-%m-%d}" for key in keys])
+        detail = _names([f"{key.name} {in_sentence(key.expires_at)}" for key in keys])
         why = f"expire{'s' * (len(keys) == 1)} within {SOON.days} days"
         yield Matter(
             "key-round", _so_many(len(keys), "key", "keys"), why, detail, listed("apikeys_apikey", state="expiring")
@@ -68,7 +69,7 @@ def _callers() -> Iterator[Matter]:
         callers = calls.values_list("key").distinct()[: COUNTED + 1].count()
         if callers:
             why = f"call{'s' * (callers == 1)} {operation(route)}"
-            detail = f"It will be removed on {deprecation['sunset']:%Y-%m-%d}."
+            detail = f"It will be removed {in_sentence(deprecation['sunset'].date())}."
             behind = listed("apikeys_keyusage", route__exact=route, day__gte=since)
             yield Matter("clock", _so_many(callers, "key", "keys"), why, detail, behind)
 

@@ -11,8 +11,3 @@ def last_days() -> list[date]:
     """Return the last 30 days in UTC, today the last of them."""
     today = timezone.now().date()
     return [today - timedelta(days=back) for back in reversed(range(DAYS))]
-
-
-def name(day: date) -> str:
-    """Return it as people write it, such as 21 Nov."""
-    return f"{day.day} {day:%b}"

@@ -6,9 +6,10 @@ from typing import Any
 
 from django.db.models import Q, Sum
 
+from history.times import short_day
 from petstore_site.apikeys.models import KeyUsage
 from petstore_site.back_office.dashboard.addresses import listed, page_of
-from petstore_site.back_office.dashboard.days import last_days, name
+from petstore_site.back_office.dashboard.days import last_days
 from petstore_site.charts import Figure, Row, Spark
 
 MOST = 5
@@ -24,7 +25,7 @@ def per_day(days: list[date], using: str) -> list[Row]:
     """Return the requests of each day."""
     recent = KeyUsage.objects.using(using).filter(day__gte=days[0], day__lte=days[-1])
     counts = {row["day"]: row for row in recent.values("day").annotate(**SUMS)}
-    return [_row(name(day), counts.get(day, {}), day__exact=day) for day in days]
+    return [_row(short_day(day), counts.get(day, {}), day__exact=day) for day in days]
 
 
 def busiest(using: str) -> dict[str, Any]:

@@ -1,0 +1,106 @@
+"""When something happens, as people say it, with the full time in UTC beside it (docs/decisions/0057)."""
+
+from datetime import UTC, date, datetime, timedelta
+
+from django.utils import timezone
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
+MINUTE, HOUR = timedelta(minutes=1), timedelta(hours=1)
+DAYS_AGO = 6
+"""So many days back a day is counted; before that it has its date."""
+
+NOTHING = "–"  # noqa: RUF001 - a dash
+"""What every table shows for nothing."""
+
+
+def when(at: date | None, form: str = "said") -> SafeString | str:
+    """Return a day or a time as a `<time>`, in one of `FORMS`; a dash for none."""
+    if at is None:
+        return NOTHING
+    at = _in_utc(at)
+    machine = f"{at:%Y-%m-%dT%H:%M:%SZ}" if isinstance(at, datetime) else at.isoformat()
+    return format_html('<time datetime="{}" title="{}">{}</time>', machine, full(at), FORMS[form](at))
+
+
+def said(at: date) -> str:
+    """Return it as people say it: "Just now", "3 minutes ago", "Today 15:52", "3 days ago", "12 Nov", "12 Nov 2025"."""
+    at, now = _in_utc(at), timezone.now()
+    if isinstance(at, datetime) and -MINUTE < now - at < HOUR:
+        minutes = (now - at) // MINUTE
+        return _ago(minutes, "minute") if minutes > 0 else "Just now"
+    back = (now.date() - _day(at)).days
+    if back in NEAR:
+        return f"{NEAR[back]} {at:%H:%M}" if isinstance(at, datetime) else NEAR[back]
+    return _ago(back, "day") if 0 < back <= DAYS_AGO else short_day(at)
+
+
+def in_sentence(at: date | None) -> str:
+    """Return the same within a sentence: "just now", "yesterday at 17:20", "on 12 Nov"; "never" for none."""
+    if at is None:
+        return "never"
+    words = said(at)
+    if words[0].isdigit():
+        return words if words.endswith("ago") else f"on {words}"
+    word, _, clock = words.lower().partition(" ")
+    return f"{word} at {clock}" if ":" in clock else words.lower()
+
+
+def short_day(at: date) -> str:
+    """Return "12 Nov", with its year if that is not this one."""
+    return f"{at.day} {at:%b}" if at.year == timezone.now().year else _long_day(at)
+
+
+def full(at: date) -> str:
+    """Return "21 Nov 2026, 15:51:35 UTC"; of a day, its date."""
+    return f"{_long_day(at)}, {_in_utc(at):%H:%M:%S} UTC" if isinstance(at, datetime) else _long_day(at)
+
+
+def _heading(at: date) -> str:
+    back = (timezone.now().date() - _day(at)).days
+    year = "" if at.year == timezone.now().year else f" {at.year}"
+    return f"{NEAR.get(back, f'{at:%A}')}, {at.day} {at:%B}{year}"
+
+
+def to_the_minute(at: date) -> str:
+    """Return "18 Nov 2026, 16:51"."""
+    return f"{_long_day(at)}, {at:%H:%M}"
+
+
+def _to_the_second(at: date) -> str:
+    return f"{_long_day(at)}, {at:%H:%M:%S}"
+
+
+def _clock(at: date) -> str:
+    return f"{at:%H:%M:%S}"
+
+
+def _long_day(at: date) -> str:
+    return f"{at.day} {at:%b %Y}"
+
+
+def _day(at: date) -> date:
+    return at.date() if isinstance(at, datetime) else at
+
+
+def _in_utc(at: date) -> date:
+    return at.astimezone(UTC) if isinstance(at, datetime) else at
+
+
+def _ago(count: int, unit: str) -> str:
+    return f"{count} {unit}{'s' * (count != 1)} ago"
+
+
+NEAR = {-1: "Tomorrow", 0: "Today", 1: "Yesterday"}
+"""Days that have a name, by how many days back they are."""
+
+FORMS = {
+    "said": said,
+    "sentence": in_sentence,
+    "minute": to_the_minute,
+    "second": _to_the_second,
+    "clock": _clock,
+    "day": _long_day,
+    "heading": _heading,
+}
+"""How a time can be written: in a cell, in a sentence, with its date, within its day, as a date, above a day's list."""
