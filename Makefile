@@ -15,13 +15,14 @@ DEV := .venv/installed-dev
 DJANGO61 := .venv-django61/installed
 BENCHMARKS := .venv-benchmarks/installed
 MUTANTS := .venv-mutants/installed
+REHEARSALS := .venv-rehearsals/installed
 REPORTS := .venv/reports
 LEAST_COVERAGE := 93
 
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run test test-all test-nightly e2e screenshots pictures fuzz chaos matrix mutants bench bench-report bench-import lint words openapi settings clients lock audit sbom clean
+.PHONY: help run test test-all test-nightly e2e screenshots pictures fuzz chaos rehearse matrix mutants bench bench-report bench-import lint words openapi settings clients lock audit sbom clean
 .PHONY: fast-sqlite fast-postgresql covered-sqlite covered-postgresql slow-sqlite slow-postgresql coverage django61 explore-sqlite explore-postgresql
 .PHONY: python port always
 
@@ -40,6 +41,8 @@ help:
 	@echo 'make fuzz     test a new service against its description (FUZZ_ARGS="--cases 100000 --base URL --key KEY")'
 	@echo 'make chaos    break what the service depends on, and look whether it keeps its promises (as root; CHAOS=long:'
 	@echo '              as often as docs/operations.md promises; CHAOS_ARGS="stopped network_cut": only these)'
+	@echo 'make rehearse follow the chapters of docs/operators-book.md under load (as root, with etcd and HAProxy;'
+	@echo '              CHAPTERS="replace_node lose_quorum": only these)'
 	@echo 'make matrix   run the fast tests with each Python and Django that is here, and write the table of docs/versions.md'
 	@echo '              (MATRIX_ARGS="--only 3.12/5.2 --database SQLite")'
 	@echo 'make mutants  change the code in many places, one at a time, and list the changes that no test notices'
@@ -144,6 +147,10 @@ $(BENCHMARKS): requirements/benchmarks.txt
 
 $(MUTANTS): requirements/mutants.txt
 	$(call install,.venv-mutants,$(PYTHON),mutants)
+
+# A Python that the account `postgres` can run too.
+$(REHEARSALS): requirements/rehearsals.txt
+	$(call install,.venv-rehearsals,/usr/bin/python3,rehearsals)
 
 ifneq ($(wildcard .venv/unfinished)$(shell $(PY) -c 'import pip; print(1)' 2>/dev/null),1)
 $(BASE): always
@@ -272,6 +279,9 @@ fuzz: $(DEV)
 chaos: $(DEV)
 	@$(APART) $(PY) -m tests.chaos $(if $(filter long,$(CHAOS)),--long) $(CHAOS_ARGS)
 
+rehearse: $(DEV) $(REHEARSALS)
+	@PATH="$$PWD/.venv-rehearsals/bin:$$PATH" $(APART) $(PY) -m tests.rehearsals $(CHAPTERS)
+
 matrix: $(DEV)
 	@$(APART) $(PY) -m tests.matrix $(MATRIX_ARGS)
 
@@ -381,6 +391,7 @@ lock: python
 		$(COMPILE) --python-version 3.11 -c dev.txt generators.in -o generators.txt && \
 		$(COMPILE) --python-version 3.11 -c base.txt benchmarks.in -o benchmarks.txt && \
 		$(COMPILE) --python-version 3.11 -c dev.txt mutants.in -o mutants.txt && \
+		$(COMPILE) --python-version 3.11 rehearsals.in -o rehearsals.txt && \
 		$(COMPILE) --python-version 3.13 --override django61.in dev.in -o django61.txt
 
 audit: $(DEV)

@@ -28,7 +28,7 @@ AVOIDED = {
     r"tells?|told|telling": "show, list, report",
     r"refus(e|es|ed|ing|al|als)": "reject, not allowed",
     r"answer(s|ed|ing)?": "response, respond",
-    r"(?<!staff )members?(?! of (the )?staff)": "field",
+    r"(?<!staff )members?(?! (of (the )?staff|list|add|remove)\b)": "field",
     r"faults?": "error",
     r"troubles?": "database error, problem",
     r"slips?": "typo",

@@ -4,6 +4,7 @@ import json
 import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +16,9 @@ from petstore_site.requests.metrics import Metrics
 from tests.server import ROOT
 
 MONITORING = ROOT / "deploy/monitoring"
-UNITS = sorted((ROOT / "deploy/systemd").iterdir())
-ALERTS: list[dict[str, Any]] = yaml.safe_load((MONITORING / "alerts.yml").read_text())["groups"][0]["rules"]
+UNITS = [*sorted((ROOT / "deploy/systemd").iterdir()), ROOT / "deploy/ha/patroni.service"]
+GROUPS: list[dict[str, Any]] = yaml.safe_load((MONITORING / "alerts.yml").read_text())["groups"]
+ALERTS: list[dict[str, Any]] = [alert for group in GROUPS for alert in group["rules"]]
 NAME = re.compile(r"petstore_[a-z_]+")
 
 
@@ -60,7 +62,8 @@ def test_promtool_accepts_the_alerts(arguments: list[str]) -> None:
 def installed(tmp_path: Path) -> Path:
     """The units, with the paths of this checkout for those of an installation."""
     for unit in UNITS:
-        (tmp_path / unit.name).write_text(unit.read_text().replace("/opt/petstore", str(ROOT)))
+        text = unit.read_text().replace("/opt/petstore", str(ROOT)).replace("/opt/patroni/bin/patroni", sys.executable)
+        (tmp_path / unit.name).write_text(text)
     return tmp_path
 
 
@@ -90,6 +93,6 @@ def test_another_account_reads_the_metrics() -> None:
 def test_each_job_has_a_timer_and_runs_unprivileged() -> None:
     services = {unit.stem for unit in UNITS if unit.suffix == ".service"}
     timers = {unit.stem for unit in UNITS if unit.suffix == ".timer"}
-    assert services - timers == {"petstore"}
+    assert services - timers == {"petstore", "patroni"}
     users = {re.findall(r"^User=(\w+)$", unit.read_text(), re.MULTILINE)[0] for unit in UNITS if unit.suffix == ".service"}  # fmt: skip
     assert users == {"petstore", "postgres"}

@@ -99,7 +99,7 @@ def _answers(port: int) -> bool:
 
 def _write_files(nginx: Nginx, upstreams: tuple[int, ...]) -> None:
     folder = nginx.folder
-    _make_certificate(folder)
+    make_certificate(folder)
     # Only root can give its workers to another user, who could not read a temporary folder.
     user = "user root;" if os.geteuid() == 0 else ""
     main = MAIN.format(folder=folder, user=user, plain=nginx.plain, hasty=nginx.hasty)
@@ -128,7 +128,8 @@ def _replaced(name: str, replacements: dict[str, str]) -> str:
     return text
 
 
-def _make_certificate(folder: Path) -> None:
+def make_certificate(folder: Path) -> None:
+    """Put a new one for petstore.example, and its key, into the folder."""
     command = [
         program("openssl"), "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
         "-days", "2", "-subj", "/CN=petstore.example", "-addext", "subjectAltName=DNS:petstore.example",
