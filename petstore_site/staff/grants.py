@@ -1,5 +1,6 @@
 """What an administrator may grant, and whom they may edit: nothing beyond what they can do themselves."""
 
+from collections.abc import Iterable
 from typing import Any
 
 from django.contrib.auth.models import Group, Permission, User
@@ -13,6 +14,21 @@ def grantable_permissions(user: User) -> QuerySet[Permission]:
     return Permission.objects.filter(pk__in=user.user_permissions.values("pk")) | Permission.objects.filter(
         pk__in=Permission.objects.filter(group__user=user).values("pk")
     )
+
+
+def names_of(permissions: QuerySet[Permission]) -> frozenset[str]:
+    """Return them as Django writes them, such as `pets.view_pet`."""
+    columns = permissions.values_list("content_type__app_label", "codename")
+    return frozenset(f"{app}.{codename}" for app, codename in columns)
+
+
+def held_by(roles: Iterable[Group]) -> dict[int, set[str]]:
+    """Return role → its permissions, in one query for all."""
+    columns = ("group_id", "permission__content_type__app_label", "permission__codename")
+    held: dict[int, set[str]] = {role.pk: set() for role in roles}
+    for role, app, codename in Group.permissions.through.objects.filter(group__in=held).values_list(*columns):
+        held[role].add(f"{app}.{codename}")
+    return held
 
 
 def grantable_roles(user: User) -> QuerySet[Group]:

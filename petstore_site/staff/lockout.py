@@ -1,6 +1,7 @@
 """Locked names: failed sign-ins are counted by name and address, so that no stranger can lock an owner out."""
 
 import time
+from collections.abc import Iterable
 from datetime import timedelta
 from hashlib import sha256
 from typing import Any
@@ -52,6 +53,12 @@ def note(name: str) -> None:
 def is_locked(name: str) -> bool:
     """Return whether a sign-in with this name was rejected for too many failures in the last 15 minutes."""
     return cache.get(_locked(name)) is not None
+
+
+def locked_of(names: Iterable[str]) -> set[str]:
+    """Return those of the names that are locked, in one request to the cache."""
+    keys = {_locked(name): name for name in names}
+    return {keys[key] for key in cache.get_many(keys)}
 
 
 def unlock(name: str) -> None:

@@ -1,40 +1,21 @@
-"""The roles of the staff: what each role can do with which table."""
+"""The built-in roles of the staff: the level that each has for a task."""
 
-from collections.abc import Iterator
 from typing import NamedTuple
 
 from django.contrib.auth.models import Group, Permission
 from django.db import transaction
 
+from petstore_site.staff.tasks import CHANGE, SEE, TASKS
+
 ADMINISTRATOR = "Administrator"
 
-SEE_CATALOGUE = {
-    "pets.pet": "view",
-    "pets.importrun": "view",
-    "categories.category": "view",
-}
-CURATE = SEE_CATALOGUE | {
-    "pets.pet": "view add change delete export restore",
-    "pets.importrun": "view add",
-    "categories.category": "view add change delete",
-}
-KEEP_KEYS = {
-    "apikeys.apikey": "view add change",
-    "apikeys.keyusage": "view",
-    "request_desk.requestrecord": "view",
-}
-KEEP_STAFF = {
-    "auth.user": "view add change delete",
-    "auth.group": "view add change delete",
-}
-
 ROLES: dict[str, dict[str, str]] = {
-    "Viewer": SEE_CATALOGUE,
-    "Curator": CURATE,
-    "Key manager": KEEP_KEYS,
-    ADMINISTRATOR: CURATE | KEEP_KEYS | KEEP_STAFF,
+    "Viewer": {"animals": SEE, "imports": SEE, "categories": SEE},
+    "Curator": {"animals": CHANGE, "imports": CHANGE, "exports": CHANGE, "categories": CHANGE},
+    "Key manager": {"keys": CHANGE, "requests": SEE, "usage": SEE},
+    ADMINISTRATOR: {name: CHANGE if task.change else SEE for name, task in TASKS.items()},
 }
-"""Django group → table → permissions. Permissions that do not exist (yet) are skipped."""
+"""Django group → task → level. A task that is not there has NO."""
 
 
 class RoleChange(NamedTuple):
@@ -46,12 +27,9 @@ class RoleChange(NamedTuple):
     removed: list[str]
 
 
-def permissions_of(role: str) -> Iterator[str]:
-    """Yield the role's permissions as Django writes them, such as `pets.view_pet`."""
-    for table, words in ROLES[role].items():
-        app, model = table.split(".")
-        for word in words.split():
-            yield f"{app}.{word}_{model}"
+def permissions_of(role: str) -> frozenset[str]:
+    """Return the role's permissions as Django writes them, such as `pets.view_pet`."""
+    return frozenset[str]().union(*(TASKS[task].permissions(level) for task, level in ROLES[role].items()))
 
 
 @transaction.atomic

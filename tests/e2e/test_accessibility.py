@@ -17,6 +17,8 @@ LEFT = [
     f"{PETS}deleted/",
     "/admin/request_desk/requestrecord/desk/?request_id=nobody-sent-this",
     "/admin/request_desk/requestrecord/desk/?request_id=axe",
+    "/admin/auth/group/1/change/",
+    "/admin/auth/group/add/?start=1",
     "/admin/login/",
     "/admin/nowhere/",
 ]

@@ -1,13 +1,18 @@
 """Accounts in the back office: made and let in again with a one-time password that is shown once."""
 
 import re
+from html import unescape
+from typing import Any
 
 import pytest
 from allauth.mfa.models import Authenticator
+from allauth.mfa.recovery_codes.internal.auth import RecoveryCodes
 from django.contrib.admin.models import LogEntry
-from django.contrib.auth.models import Group, User
+from django.contrib.auth.models import Group, Permission, User
 from django.test import Client
 
+from history.times import NOTHING
+from petstore_site.staff import lockout
 from petstore_site.staff.models import TemporaryPassword
 from tests.staff.conftest import member, sign_in
 
@@ -47,19 +52,60 @@ def test_the_password_is_kept_nowhere(office: Client) -> None:
 
 
 def test_the_list_has_roles_and_states_in_words(office: Client) -> None:
-    member("ben", "Viewer", is_active=False).groups.add(Group.objects.get(name="Curator"))
+    member("ben", "Viewer", is_active=False, first_name="Ben").groups.add(Group.objects.get(name="Curator"))
     page = office.get(f"{ACCOUNTS}?groups__id__exact={Group.objects.get(name='Viewer').pk}").content.decode()
-    assert re.findall('class="field-roles">([^<]*)<', page) == ["Curator, Viewer"]
-    assert re.findall(r'class="field-active"><span class="badge badge-\w+">(\w+)<', page) == ["Inactive"]
+    assert re.findall('class="tag">([^<]*)<', page) == ["Curator", "Viewer"]
+    assert re.findall(r'class="badge badge-\w+">([\w ]+)<', page) == ["Deactivated"]
+    assert ">Ben<small>ben</small>" in page
     assert "1 staff member<" in page
 
 
-def test_a_built_in_role_says_what_it_can_do(office: Client) -> None:
-    page = office.get(f"/admin/auth/group/{Group.objects.get(name='Key manager').pk}/change/").content.decode()
-    assert re.findall('class="readonly">(.*?)</div>', page) == [
-        "Key manager",
-        "API key: add, change, view<br>key usage: view<br>request: view",
-    ]
+def test_the_list_says_who_can_sign_in_and_how(office: Client, anna: User, secret: str) -> None:
+    member("carl")
+    TemporaryPassword.objects.mark(member("dora"))
+    lockout.note("carl")
+    page = office.get(ACCOUNTS).content.decode()
+    found = re.findall(r'change/">(\w+)<small>.*?badge-\w+">([\w ]+)<.*?field-second_factor">(.*?)</td>', page)
+    said = [(name, state, re.sub("<[^>]+>", "", factor).strip()) for name, state, factor in found]
+    assert sorted(said) == [
+        ("ada", "Can sign in", NOTHING), ("anna", "Can sign in", "App"), ("carl", "Locked", NOTHING),
+        ("dora", "Invited", NOTHING),
+    ]  # fmt: skip
+    assert "carl is locked out." in re.sub("<[^>]+>", "", page)
+
+
+def test_the_list_of_many_needs_no_more_queries(office: Client, django_assert_num_queries: Any) -> None:
+    with django_assert_num_queries(10):
+        office.get(ACCOUNTS)
+    for number in range(9):
+        member(f"person {number}", "Viewer")
+    with django_assert_num_queries(10):
+        office.get(ACCOUNTS)
+
+
+def test_the_page_of_an_account_says_how_they_sign_in(office: Client, anna: User, secret: str) -> None:
+    RecoveryCodes.activate(anna)
+    page = unescape(re.sub("<[^>]+>", " ", office.get(f"{ACCOUNTS}{anna.pk}/change/").content.decode()))
+    said = ["Can sign in", "Authenticator app", "Never used", "Recovery codes", "10 left", "Never signed in"]
+    assert [each for each in said if each not in page] == []
+    assert "Can see animals, imports and categories. Can't change anything" in page
+
+
+@pytest.mark.parametrize(("who", "shows"), [("ada", False), ("root", True)])
+def test_single_permissions_of_an_account_are_said_and_taken_away(
+    client: Client, db: None, who: str, shows: bool
+) -> None:
+    client.force_login(member(who, "Administrator", is_superuser=who == "root"))
+    ben = member("ben")
+    ben.user_permissions.add(Permission.objects.get(codename="view_pet"))
+    page = client.get(f"{ACCOUNTS}{ben.pk}/change/").content.decode()
+    assert ("Take away what they can do without a role" in page) is shows
+    assert ("Can do everything, without a role" in page) is shows
+    form = {"username": "ben", "is_active": "on", "is_staff": "on"}
+    client.post(f"{ACCOUNTS}{ben.pk}/change/", form)
+    assert ben.user_permissions.count() == 1
+    client.post(f"{ACCOUNTS}{ben.pk}/change/", form | {"drop_own": "on"})
+    assert not ben.user_permissions.exists()
 
 
 def test_mistakes_make_no_account(office: Client) -> None:

@@ -1,4 +1,4 @@
-"""Staff accounts and their roles in the back office. A one-time password is shown once, in the response itself."""
+"""Staff accounts in the back office. A one-time password is shown once, in the response itself."""
 
 from typing import Any, ClassVar
 
@@ -6,36 +6,42 @@ from allauth.account.models import EmailAddress
 from allauth.mfa.models import Authenticator
 from django import forms
 from django.contrib import admin, messages
-from django.contrib.auth.admin import GroupAdmin, UserAdmin
+from django.contrib.auth.admin import UserAdmin
 from django.contrib.auth.forms import UserChangeForm
-from django.contrib.auth.models import Group, Permission, User
+from django.contrib.auth.models import Group, User
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.db import transaction
-from django.db.models import Exists, OuterRef, Q
+from django.db.models import Exists, OuterRef, Q, Value
+from django.db.models.functions import Coalesce, NullIf
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
 from django.utils.decorators import method_decorator
+from django.utils.html import format_html, format_html_join
 from django.views.decorators.http import require_POST
 
 from history.admin import OfficeAdmin, moment
 from history.times import NOTHING
 from petstore_site.staff import lockout
-from petstore_site.staff.grants import grantable_permissions, grantable_roles, limit, may_edit
+from petstore_site.staff.grants import grantable_roles, held_by, limit, may_edit, names_of
 from petstore_site.staff.models import LIFETIME, TemporaryPassword
-from petstore_site.staff.roles import ADMINISTRATOR, ROLES
-from petstore_site.templatetags.office import badge
+from petstore_site.staff.roles import ADMINISTRATOR
+from petstore_site.staff.tasks import sentence
+from petstore_site.templatetags.office import badge, icon
 
-admin.site.unregister([User, Group, EmailAddress, Authenticator])
-
+admin.site.unregister([User, EmailAddress, Authenticator])
 
 RIGHTS = {"is_active": "an active account", "is_staff": "the back office", "is_superuser": "superuser"}
-HELP = {
-    "username": "They sign in with it.",
-    "is_active": "Untick it when someone leaves: their sessions end, and the history keeps their name.",
-    "is_staff": "They can open the back office.",
-    "is_superuser": "They can do everything, without a role.",
+WORDS = {
+    "username": {"help_text": "They sign in with it."},
+    "is_active": {"help_text": "Untick it when someone leaves: their sessions end, and the history keeps their name."},
+    "is_staff": {"label": "Can open the back office", "help_text": ""},
+    "is_superuser": {"label": "Can do everything, without a role", "help_text": "We call this a superuser."},
 }
+SECOND_FACTORS = [
+    (Authenticator.Type.WEBAUTHN, "fingerprint", "Passkey"),
+    (Authenticator.Type.TOTP, "smartphone", "App"),
+]
 LAST_ADMINISTRATOR = "Not saved. This is the last active administrator. Make someone else an administrator first."
 
 
@@ -51,8 +57,14 @@ class MemberForm(UserChangeForm):
     """Keeps an active administrator, and asks twice before you give up your own rights."""
 
     sure = forms.BooleanField(required=False, widget=forms.HiddenInput)
+    drop_own = forms.BooleanField(required=False, label="Take away what they can do without a role")
     editor: User
     """Who sends the form."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        """Say what the account can do without a role, as older releases could allow."""
+        super().__init__(*args, **kwargs)
+        self.fields["drop_own"].help_text = sentence(names_of(self.instance.user_permissions.all()))
 
     def clean(self) -> dict[str, Any] | None:
         """Reject what nobody could undo, and ask again about what may be a mistake."""
@@ -112,15 +124,13 @@ class MemberAdmin(OfficeAdmin, UserAdmin):
     add_form = NewMemberForm
     add_form_template = "admin/change_form.html"
     add_fieldsets = [(None, {"fields": ["username", "first_name", "last_name", "email", "groups"]})]
-    list_display = ["username", "roles", "active", "full_name", "email", moment("last_login")]
-    list_filter = ["is_active", "is_superuser", ("groups", RoleFilter)]
+    list_display = ["name", "roles", "sign_in", "second_factor", moment("last_login", "last sign-in")]
+    list_filter = ["is_active", ("groups", RoleFilter)]
     actions = None
     filter_horizontal = ()
     fieldsets = [
         (None, {"fields": ["username", "first_name", "last_name", "email"]}),
-        ("Roles", {"fields": ["is_active", "groups"]}),
-        ("Other permissions", {"fields": ["is_staff", "is_superuser", "user_permissions"]}),
-        ("Dates", {"fields": ["last_login", "date_joined"]}),
+        ("Roles", {"fields": ["is_active", "is_staff", "groups"]}),
     ]
 
     class Media:
@@ -129,41 +139,70 @@ class MemberAdmin(OfficeAdmin, UserAdmin):
         js: ClassVar = ["petstore/submit-once.js"]
 
     def get_queryset(self, request: HttpRequest) -> Any:
-        """Load the roles with the accounts."""
-        return super().get_queryset(request).prefetch_related("groups")
+        """Load the roles with the accounts, and what their ways to sign in are."""
+        return (
+            super()
+            .get_queryset(request)
+            .prefetch_related("groups", "authenticator_set")
+            .annotate(is_invited=Exists(TemporaryPassword.objects.filter(user=OuterRef("pk"))))
+        )
+
+    def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> Any:
+        """Show the list, with who is locked out."""
+        page: Any = super().changelist_view(request, extra_context)
+        if "cl" in (getattr(page, "context_data", None) or {}):
+            members = page.context_data["cl"].result_list
+            locked = lockout.locked_of(member.get_username() for member in members)
+            for member in members:
+                member.is_locked = member.get_username() in locked
+            page.context_data["locked"] = [member for member in members if member.is_locked]
+        return page
+
+    @admin.display(description="name", ordering=Coalesce(NullIf("first_name", Value("")), "username"))
+    def name(self, member: User) -> str:
+        """Return the name, and what they sign in with."""
+        own = (each for each in (member.get_username(), member.email) if each and each != _name(member))
+        return format_html("{}<small>{}</small>", _name(member), ", ".join(own))
 
     @admin.display(description="roles")
     def roles(self, member: User) -> str:
-        """Return the roles in words."""
+        """Return the roles."""
         superuser = ["Superuser"] if member.is_superuser else []
-        return ", ".join([*superuser, *sorted(role.name for role in member.groups.all())]) or "none"
+        names = [*superuser, *sorted(role.name for role in member.groups.all())]
+        return format_html_join(" ", '<span class="tag">{}</span>', ((name,) for name in names)) or NOTHING
 
-    @admin.display(description="state", ordering="is_active")
-    def active(self, member: User) -> str:
+    @admin.display(description="sign-in", ordering="is_active")
+    def sign_in(self, member: Any) -> str:
         """Return whether they can sign in."""
-        return badge("active", "Active") if member.is_active else badge("revoked", "Inactive")
+        return badge(*state_of(member, is_locked=member.is_locked))
 
-    @admin.display(description="name", ordering="last_name")
-    def full_name(self, member: User) -> str:
-        """Return the first and the last name."""
-        return member.get_full_name() or NOTHING
+    @admin.display(description="second factor")
+    def second_factor(self, member: Any) -> str:
+        """Return which they have."""
+        kinds = {each.type for each in member.authenticator_set.all()}
+        found = [(name, label) for kind, name, label in SECOND_FACTORS if kind in kinds]
+        return format_html_join(", ", "{} {}", ((icon(name), label) for name, label in found)) or NOTHING
+
+    def get_fieldsets(self, request: Any, obj: User | None = None) -> Any:
+        """Return the fields, of which only a superuser has those that give more than an administrator has."""
+        sets = super().get_fieldsets(request, obj)
+        if obj is None or not request.user.is_superuser:
+            return sets
+        own = ["drop_own"] if obj.user_permissions.exists() else []
+        return [*sets, ("Without a role", {"fields": ["is_superuser", *own]})]
 
     def formfield_for_dbfield(self, db_field: Any, request: Any, **kwargs: Any) -> Any:
         """Say what a right means in the words of the store."""
-        if db_field.name in HELP:
-            kwargs["help_text"] = HELP[db_field.name]
+        kwargs |= WORDS.get(db_field.name, {})
         return super().formfield_for_dbfield(db_field, request, **kwargs)
 
-    def get_readonly_fields(self, request: Any, _obj: User | None = None) -> Any:
-        """Return the fields that this administrator cannot change: more rights than an administrator has."""
-        shown = ["last_login", "date_joined"]
-        return shown if request.user.is_superuser else [*shown, "is_superuser", "user_permissions"]
-
     def formfield_for_manytomany(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
-        """Return the roles and the permissions as checkboxes."""
-        label = "Roles" if db_field.name == "groups" else "Permissions"
-        kwargs |= {"widget": forms.CheckboxSelectMultiple, "label": label, "help_text": ""}
-        return _in_words(super().formfield_for_manytomany(db_field, request, **kwargs))
+        """Return the roles as checkboxes, each with what it can do."""
+        kwargs |= {"widget": forms.CheckboxSelectMultiple, "label": "Roles", "help_text": ""}
+        field: Any = super().formfield_for_manytomany(db_field, request, **kwargs)
+        held = held_by(Group.objects.all())
+        field.label_from_instance = lambda role: _in_words(role.name, sentence(held.get(role.pk, ())))
+        return field
 
     def get_form(self, request: Any, obj: User | None = None, **kwargs: Any) -> Any:  # type: ignore[override]
         """Return a form that knows who sends it, and takes no role beyond what they can do."""
@@ -189,10 +228,20 @@ class MemberAdmin(OfficeAdmin, UserAdmin):
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Any = None
     ) -> HttpResponse:
-        """Show whether failed sign-ins have locked the account."""
-        member = self.get_object(request, object_id)
-        locked = {"is_locked": member is not None and lockout.is_locked(member.get_username())}
-        return super().change_view(request, object_id, form_url, (extra_context or {}) | locked)
+        """Show whether they can sign in, and how."""
+        member: Any = self.get_object(request, object_id)
+        more: dict[str, Any] = {}
+        if member is not None:
+            is_locked = lockout.is_locked(member.get_username())
+            factors = [*member.authenticator_set.all()]
+            codes = next((each.wrap() for each in factors if each.type == Authenticator.Type.RECOVERY_CODES), None)
+            more = {
+                "is_locked": is_locked,
+                "state": state_of(member, is_locked=is_locked),
+                "factors": [each for each in factors if each.type != Authenticator.Type.RECOVERY_CODES],
+                "codes_left": codes and len(codes.get_unused_codes()),
+            }
+        return super().change_view(request, object_id, form_url, (extra_context or {}) | more)
 
     @method_decorator(require_POST)
     def unlock_view(self, request: HttpRequest, id: str) -> HttpResponse:  # noqa: A002 - as Django calls it
@@ -217,9 +266,11 @@ class MemberAdmin(OfficeAdmin, UserAdmin):
         return super().add_view(request, form_url, (extra_context or {}) | only_save)
 
     def save_model(self, request: Any, obj: Any, form: Any, change: bool) -> None:  # noqa: FBT001 - Django's signature
-        """Give a new account staff status and a one-time password."""
+        """Give a new account staff status and a one-time password; take away what is to go from another."""
         if change:
             super().save_model(request, obj, form, change)
+            if form.cleaned_data["drop_own"]:
+                obj.user_permissions.clear()
             return
         obj.is_staff = True
         obj.one_time_password = TemporaryPassword.objects.give(obj)
@@ -268,63 +319,23 @@ class MemberAdmin(OfficeAdmin, UserAdmin):
         return TemplateResponse(request, f"admin/auth/user/{template}", shared | context)
 
 
-@admin.register(Group)
-class RoleAdmin(OfficeAdmin, GroupAdmin):
-    """Each migrate resets the four roles to those in `roles.py`. For other permissions, add a group."""
-
-    filter_horizontal = ()
-    list_display = ["role"]
-    actions = None
-
-    @admin.display(description="role", ordering="name")
-    def role(self, group: Group) -> str:
-        """Return the name."""
-        return group.name
-
-    @admin.display(description="can")
-    def what(self, group: Group) -> str:
-        """Return the permissions in words: "animal: add, change"."""
-        verbs: dict[str, list[str]] = {}
-        for permission in group.permissions.select_related("content_type"):
-            verb = permission.codename.removesuffix(f"_{permission.content_type.model}").replace("_", " ")
-            verbs.setdefault(permission.content_type.name, []).append(verb)
-        return "\n".join(f"{thing}: {', '.join(can)}" for thing, can in verbs.items())
-
-    def get_fields(self, request: HttpRequest, obj: Group | None = None) -> Any:
-        """Return the permissions in words for a role that cannot be changed."""
-        return ["name", "permissions" if self.has_change_permission(request, obj) else "what"]
-
-    def get_readonly_fields(self, _request: HttpRequest, _obj: Group | None = None) -> Any:
-        """Return what is never typed."""
-        return ["what"]
-
-    def has_change_permission(self, request: HttpRequest, obj: Group | None = None) -> bool:
-        """Return whether the user can change roles, and this one: not the four that `roles.py` sets."""
-        return super().has_change_permission(request, obj) and (obj is None or obj.name not in ROLES)
-
-    def has_delete_permission(self, request: HttpRequest, obj: Group | None = None) -> bool:
-        """Return the same for deleting."""
-        return super().has_delete_permission(request, obj) and (obj is None or obj.name not in ROLES)
-
-    def get_form(self, request: Any, obj: Group | None = None, **kwargs: Any) -> Any:  # type: ignore[override]
-        """Return a form that takes no permission which its sender lacks."""
-        form = super().get_form(request, obj, **kwargs)
-        if "permissions" in form.base_fields:
-            held = obj.permissions.all() if obj else None
-            limit(form.base_fields["permissions"], grantable_permissions(request.user), held)
-        return form
-
-    def formfield_for_manytomany(self, db_field: Any, request: HttpRequest | None = None, **kwargs: Any) -> Any:
-        """Return the permissions as checkboxes."""
-        kwargs |= {"widget": forms.CheckboxSelectMultiple, "help_text": ""}
-        return _in_words(super().formfield_for_manytomany(db_field, request, **kwargs))
+def state_of(member: Any, *, is_locked: bool) -> tuple[str, str]:
+    """Return whether an account can sign in, as the kind of a badge and its words."""
+    if not member.is_active:
+        return "revoked", "Deactivated"
+    if not member.is_staff:
+        return "revoked", "Not staff"
+    if is_locked:
+        return "failed", "Locked"
+    return ("pending", "Invited") if member.is_invited else ("active", "Can sign in")
 
 
-def _in_words(field: Any) -> Any:
-    """Name permissions as Django does, but without the app and the table."""
-    if field.queryset.model is Permission:
-        field.label_from_instance = lambda permission: permission.name
-    return field
+def _name(member: User) -> str:
+    return member.get_full_name() or member.get_username()
+
+
+def _in_words(name: str, can: str) -> str:
+    return format_html('{}<small class="help">{}</small>', name, can)
 
 
 def _can_edit(request: Any, member: User | None) -> bool:
