@@ -10,7 +10,7 @@ from pets.importing.preview import Planned
 
 ALTERED = (
     "{count} by a spreadsheet program: {examples}. Take the values from the file as it was before. "
-    "To import these as they are: --accept-references"
+    "If they are right, use --accept-references."
 )
 
 
@@ -46,7 +46,7 @@ def summary(changes: Changes, *, would: bool) -> list[str]:
         lines.append(f"References: {counts}: {examples(changes.references)}{more}.")
     if changes.altered_count and would:
         lines.append(f"Warning: {altered_count(changes)} by a spreadsheet program: {examples(changes.altered)}.")
-        lines.append("The import will stop there. To import these as they are: --accept-references")
+        lines.append("The import will stop there. If they are right, use --accept-references.")
     return lines
 
 

@@ -3,6 +3,7 @@
 from pets.columns import CATEGORY, CATEGORY_ID, COLUMNS, ID, REFERENCE, Checked
 from pets.importing.checking import Categories, Check
 from pets.importing.errors import RowError, quoted
+from pets.importing.near import differences
 from pets.importing.readers.rows import Cells
 from pets.importing.staging import Kind
 from pets.models import Pet
@@ -12,19 +13,26 @@ MESSAGES = {
     Kind.SAME_ANIMAL: "is the same animal as {place} {other:,}. An animal can be in a file only once.",
     Kind.SAME_REFERENCE: "is the same animal as {place} {other:,}. An animal can be in a file only once.",
     Kind.TAKEN_REFERENCE: "belongs to animal {other}.",
-    Kind.NEAR_REFERENCE: "looks like {theirs} of animal {other}.",
 }
+NEAR = "looks like {theirs} of animal {other}. They differ by {odd}."
+ACCEPT = " If it is right, use --accept-references."
 
 
 class Conflicts:
     """Says what is wrong with staged rows."""
 
-    def __init__(self, check: Check, categories: Categories, *, place: str, names_categories: bool) -> None:
-        """`place`: what lines are called; `names_categories`: the file has the column `category`."""
+    def __init__(
+        self, check: Check, categories: Categories, *, place: str, names_categories: bool, may_accept: bool
+    ) -> None:
+        """`place`: what lines are called; `names_categories`: the file has the column `category`.
+
+        `may_accept`: the person can choose `Options.accept_references` by its name.
+        """
         self._check = check
         self._categories = categories
         self._place = place
         self._names_categories = names_categories
+        self._may_accept = may_accept
 
     def errors(self, row: Checked, kind: Kind, other: int) -> list[RowError]:
         """Return what is wrong with a row; `other` is the line or the animal that `staging.take_out_wrong` yields."""
@@ -33,9 +41,16 @@ class Conflicts:
             return self._check.missing(row.line, there)
         by_id = kind is Kind.UNKNOWN_ID or (kind is Kind.SAME_ANIMAL and row.id is not None)
         field, value = (ID, row.id) if by_id else (REFERENCE.header, row.external_reference)
-        theirs = _reference_of(other) if kind is Kind.NEAR_REFERENCE else ""
-        message = MESSAGES[kind].format(place=self._place, other=other, theirs=theirs)
+        if kind is Kind.NEAR_REFERENCE:
+            message = self._near(row.external_reference or "", other)
+        else:
+            message = MESSAGES[kind].format(place=self._place, other=other)
         return [RowError(row.line, field, message, value=value)]
+
+    def _near(self, reference: str, other: int) -> str:
+        theirs = Pet.objects.values_list("external_reference", flat=True).get(pk=other) or ""
+        message = NEAR.format(theirs=quoted(theirs), other=other, odd=differences(reference, theirs))
+        return message + ACCEPT if self._may_accept else message
 
     def cells(self, row: Checked) -> Cells:
         """Return a staged row as the file had it."""
@@ -45,7 +60,3 @@ class Conflicts:
         else:
             cells[CATEGORY_ID] = cells.pop(CATEGORY.header)
         return {header: value for header, value in cells.items() if value is not None}
-
-
-def _reference_of(pet_id: int) -> str:
-    return quoted(Pet.objects.values_list("external_reference", flat=True).get(pk=pet_id) or "")

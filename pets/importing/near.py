@@ -1,6 +1,8 @@
 """Finds references that only look like that of another animal: `R1` with a blank behind it, or in other code points."""
 
 import unicodedata
+from collections.abc import Callable, Container
+from functools import reduce
 from itertools import islice
 
 from django.db import connection
@@ -10,12 +12,30 @@ from pets.importing.sql import BATCH, execute, stream
 INVISIBLE = "\u00ad\u200b\u200c\u200d\u2060\ufeff"
 """What takes no place: soft hyphen, zero-width characters, and the byte order mark."""
 
+PLAIN: dict[str, Callable[[str], str]] = {
+    "an invisible character": lambda text: text.translate(dict.fromkeys(map(ord, INVISIBLE))),
+    "letters stored in another way": lambda text: unicodedata.normalize("NFC", text),
+    "a blank at an end": str.strip,
+}
+"""What cannot be seen of a reference, and what takes it away."""
+
 BYTES = {"postgresql": "octet_length({})", "sqlite": "length(CAST({} AS BLOB))"}
 
 
 def plain(reference: str) -> str:
     """Return the reference without what cannot be seen: blanks around it, invisible characters, its composition."""
-    return unicodedata.normalize("NFC", reference.translate(dict.fromkeys(map(ord, INVISIBLE)))).strip()
+    return _without(PLAIN, reference)
+
+
+def differences(one: str, other: str) -> str:
+    """Return in words by what two references differ that look alike."""
+    others = {what: PLAIN.keys() - {what} for what in PLAIN}
+    return " and ".join(what for what, rest in others.items() if _without(rest, one) != _without(rest, other))
+
+
+def _without(whats: Container[str], text: str) -> str:
+    """Return the text without these of `PLAIN`."""
+    return reduce(lambda left, each: PLAIN[each](left) if each in whats else left, PLAIN, text)
 
 
 def note_odd_references() -> bool:

@@ -170,7 +170,13 @@ class _Import:
             ignore_ids=options.ignore_ids,
             names_categories=named,
         )
-        self.conflicts = Conflicts(self.check, self.categories, place=table.place, names_categories=named)
+        self.conflicts = Conflicts(
+            self.check,
+            self.categories,
+            place=table.place,
+            names_categories=named,
+            may_accept=options.most_rows is None,
+        )
         self.new_categories: list[str] = []
         self.missing: staging.Missing | None = None
         self.changes: Changes | None = None
@@ -255,7 +261,8 @@ class _Import:
         if self.rejects.count and not self.options.skip_errors:
             self.rejects.publish()
             self.rejects.keep()
-            message = f"{self.rejects.count:,} of {self.progress.rows:,} rows have errors."
+            have = "row has an error" if self.progress.rows == 1 else "rows have errors"
+            message = f"{self.rejects.count:,} of {self.progress.rows:,} {have}."
             raise ImportRejectedError(message)
 
     def _read_and_check(self, rejects: Rejects) -> None:

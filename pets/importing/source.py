@@ -36,6 +36,7 @@ FIRST_PIECE = 4096
 
 GZIP = b"\x1f\x8b"
 OLE = bytes.fromhex("d0cf11e0a1b11ae1")
+EMPTY = "The file is empty."
 TOO_MUCH = "The file has more than {most:,} bytes when it is unpacked. To read more, use --max-unpacked."
 TOO_BLANK = "Line {number:,} is one of too many blank lines without a row. Is the file complete?"
 UNMARKED = "The file looks like UTF-16 without a byte order mark. Set the encoding to utf-16-le or utf-16-be."
@@ -102,8 +103,7 @@ class Source:
         with _readable():
             start = self.open().read(4096)
         if not start:
-            message = "The file is empty."
-            raise FileError(message)
+            raise FileError(EMPTY)
         return start
 
     def format(self, encoding: str | None = None) -> str:
@@ -259,7 +259,7 @@ def open_source(name: str, *, max_unpacked: int = MAX_UNPACKED) -> Iterator[Sour
             raw = _seekable(Path(name).open("rb"), max_unpacked)  # noqa: SIM115 - closed below
         raw.seek(0, io.SEEK_END)
     except OSError as error:
-        message = f"{name or 'The empty name'} cannot be read: {error.strerror or error}."
+        message = f"{name} cannot be read: {error.strerror or error}." if name else "The name of the file is empty."
         raise FileError(message) from None
     with raw:
         yield Source(os.fsencode(Path(name).name).decode("utf-8", "replace"), raw, max_unpacked=max_unpacked)

@@ -248,7 +248,7 @@ def _compare() -> None:
     compared = f"{NEW_VALUES} FROM import_rows r JOIN pets_pet p"
     execute(
         f"CREATE TEMPORARY TABLE import_known AS SELECT *, {each('new_{c}', ' OR ')} AS differs FROM ("
-        f"SELECT r.line, p.id, TRUE AS by_id, {compared} ON p.id = r.id"
+        f"SELECT r.line, p.id, TRUE AS by_id, {compared} ON p.id = r.id WHERE r.id IS NOT NULL"
         f" UNION ALL SELECT r.line, p.id, FALSE, {compared} ON p.external_reference = r.external_reference"
         " WHERE r.id IS NULL) compared"
     )

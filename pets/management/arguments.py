@@ -10,3 +10,11 @@ def new_file(text: str) -> Path:
         message = "must be the name of a new file."
         raise ArgumentTypeError(message)
     return Path(text)
+
+
+def import_number(text: str) -> int:
+    """Return the number of an import; raises `ArgumentTypeError`."""
+    if not text.isdecimal():
+        message = "must be the number of an import, as list_imports shows it."
+        raise ArgumentTypeError(message)
+    return int(text)

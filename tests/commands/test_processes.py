@@ -9,6 +9,7 @@ import subprocess
 import tomllib
 from collections.abc import Iterator
 from contextlib import suppress
+from datetime import datetime
 from pathlib import Path
 
 import pytest
@@ -201,7 +202,9 @@ def test_undoing_an_import_is_asked_with_what_it_does(
     os.write(terminal, answer.encode())
     assert process.wait(SECONDS) == status
     os.close(end)
-    asked = f"Undo import {run['import']} of stock.csv by {run['who']}: 1 animal removed, 0 set back? [y/N] "
+    at = datetime.fromisoformat(run["started_at"])
+    what = f"import {run['import']} of stock.csv by {run['who']}, {at:%Y-%m-%d %H:%M} UTC"
+    asked = f"Undo {what}: 1 animal removed, 0 set back? [y/N] "
     assert asked in all_of(terminal)
     shown = json.loads(shell(f"manage show_import {run['import']} --json").out)
     assert (shown["undo"] or {"deleted": 0})["deleted"] == left
@@ -238,6 +241,13 @@ def test_usage_leaves_out_the_options_of_django(shell: Shell) -> None:
         (
             "import_pets a.csv --dryrun",
             ["Options: manage.py help import_pets", "unrecognized arguments: --dryrun. Did you mean --dry-run?"],
+        ),
+        (
+            "undo_import a.csv",
+            [
+                "Options: manage.py help undo_import",
+                "argument RUN: must be the number of an import, as list_imports shows it.",
+            ],
         ),
         ("import_pet a.csv", ["Unknown command: import_pet. Did you mean import_pets?", "Commands: manage.py help"]),
         ("xyzzy", ["Unknown command: xyzzy.", "Commands: manage.py help"]),

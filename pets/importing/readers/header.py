@@ -60,7 +60,8 @@ def named(names: Sequence[str]) -> str:
 def cells_of(columns: Sequence[str], row: Sequence[str], *, formula_safe: bool) -> Cells | Damaged:
     """Return the cells of one row of text under the names of their columns."""
     if len(row) != len(columns):
-        return Damaged(f"The row has {len(row)} cells, the header has {len(columns)}.", row)
+        cells_word = "cell" if len(row) == 1 else "cells"
+        return Damaged(f"The row has {len(row)} {cells_word}, the header has {len(columns)}.", row)
     if formula_safe:
         row = [cell.removeprefix("'") for cell in row]
     cells: Cells = dict(zip(columns, row, strict=True))

@@ -12,7 +12,9 @@ from typing import NamedTuple
 GENERAL = "General"
 BUILT_IN = {0: GENERAL, 1: "0", 2: "0.00", 3: "#,##0", 4: "#,##0.00", 9: "0%", 10: "0.00%", 20: "h:mm"}
 BUILT_IN |= {14: "short date", 21: "h:mm:ss", 22: "short date and time", 45: "mm:ss", 49: "@"}
-"""Those that are not the same everywhere are missing, or are words that are no format."""
+BUILT_IN |= {11: "0.00E+00", 12: "# ?/?", 13: "# ??/??", 15: "d-mmm-yy", 16: "d-mmm", 17: "mmm-yy", 18: "h:mm AM/PM"}
+BUILT_IN |= {19: "h:mm:ss AM/PM", 46: "[h]:mm:ss", 47: "mmss.0", 48: "##0.0E+0"}
+"""Those that differ by language or region are missing, or are words that are no format."""
 
 LARGEST = Decimal(10) ** 15
 """Numbers of more digits are rounded by the spreadsheet."""

@@ -10,7 +10,7 @@ from typing import Any
 from pets.importing.errors import FileError
 from pets.importing.readers.header import KNOWN, cells_of, columns_of
 from pets.importing.readers.rows import Block, Damaged, Reading, Row, Table
-from pets.importing.source import LONGEST_LINE, TOO_BLANK, Source
+from pets.importing.source import EMPTY, LONGEST_LINE, TOO_BLANK, Source
 
 DELIMITERS = {",": ",", ";": ";", "tab": "\t"}
 
@@ -98,6 +98,8 @@ def read_csv(source: Source, encoding: str, how: Reading) -> Table:
     except csv.Error:
         message = "The header cannot be read: a quote in it is not closed."
         raise FileError(message) from None
+    if not header:
+        raise FileError(EMPTY)
     width = len(header)
     while header and not header[-1].strip():
         header.pop()

@@ -16,7 +16,7 @@ from pets.importing.new_file import absolute
 from pets.importing.options import Options
 from pets.importing.report import counts, run_as_json, seconds
 from pets.importing.undo import Undoable, undoable
-from pets.management.arguments import new_file
+from pets.management.arguments import import_number, new_file
 from pets.models import IMPORTED, STANDING, ImportRun
 
 OPTIONS = {
@@ -39,7 +39,9 @@ class Command(StoreCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         """Add which one, and where all changes go."""
-        parser.add_argument("run", type=int, metavar="RUN", help="The number of the import, as list_imports shows it.")
+        parser.add_argument(
+            "run", type=import_number, metavar="RUN", help="The number of the import, as list_imports shows it."
+        )
         parser.add_argument(
             "--changes",
             type=new_file,

@@ -14,6 +14,7 @@ from commands.exits import Exit
 from commands.output import to_json
 from pets.importing.progress import Progress
 from pets.importing.undo import Left, Undone, undo_import, undoable
+from pets.management.arguments import import_number
 from pets.management.ending import ending
 
 SHOWN = 20
@@ -32,7 +33,9 @@ class Command(StoreCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         """Add which."""
-        parser.add_argument("run", type=int, metavar="RUN", help="The number of the import, as list_imports shows it.")
+        parser.add_argument(
+            "run", type=import_number, metavar="RUN", help="The number of the import, as list_imports shows it."
+        )
         add_safety_options(parser)
 
     def handle(self, **options: Any) -> None:

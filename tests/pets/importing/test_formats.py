@@ -144,6 +144,8 @@ def test_a_quoted_line_end_is_a_part_of_the_name_and_so_an_error(run_import: Imp
     [
         (b"", "The file is empty."),
         (gzip.compress(b""), "The file is empty."),
+        (b"\n \r\n,,\n", "The file is empty."),
+        (b"sep=;\n", "The file is empty."),
         (
             b"nmae,category\n",
             f'The header cannot be used. Unknown column: "nmae". Did you mean name? name is missing. {COLUMNS}',
@@ -238,6 +240,7 @@ def test_a_binary_file_is_rejected_in_one_printable_sentence(run_import: Import,
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
     file = tmp_path / "none.csv"
     assert command("import_pets", str(file)).error == f"{file} cannot be read: No such file or directory."
+    assert command("import_pets", "").error == "The name of the file is empty."
 
 
 def test_a_pipe_is_read_like_a_file(tmp_path: Path, dogs: Category) -> None:

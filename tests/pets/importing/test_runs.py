@@ -328,5 +328,5 @@ def test_list_imports_as_people_read_it(run_import: Import, dogs: Category) -> N
         f"{run.pk} {started_at} rejected 0 0 0 1 {(run.finished_at - run.started_at).total_seconds():.1f} {run.who} wrong.csv"
         if run.finished_at
         else "",
-        "1 of 1 rows have errors.",
+        "1 of 1 row has an error.",
     ]

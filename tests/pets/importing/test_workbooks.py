@@ -158,14 +158,28 @@ def test_a_number_whose_text_cannot_be_known_is_rejected(code: str, stored: str)
     assert name_of(f'<c r="A2" s="1"><v>{escape(stored)}</v></c>', formats=[code]) == message
 
 
-def test_the_short_date_of_a_computer_is_not_known() -> None:
-    contents = parts(f'<row><c s="1"><v>46000</v></c>{DOGS}</row>')
-    contents["xl/styles.xml"] = "<styleSheet><cellXfs><xf/><xf numFmtId='14'/></cellXfs></styleSheet>"
+@pytest.mark.parametrize(
+    ("number", "named"),
+    [
+        (11, "0.00E+00"),
+        (12, "# ?/?"),
+        (14, "short date"),
+        (16, "d-mmm"),
+        (19, "h:mm:ss AM/PM"),
+        (22, "short date and time"),
+        (37, "built-in 37"),
+        (46, "[h]:mm:ss"),
+        (48, "##0.0E+0"),
+    ],
+)
+def test_a_format_that_every_program_knows_is_named(number: int, named: str) -> None:
+    contents = parts(f'<row><c s="1"><v>46000.3</v></c>{DOGS}</row>')
+    contents["xl/styles.xml"] = f"<styleSheet><cellXfs><xf/><xf numFmtId='{number}'/></cellXfs></styleSheet>"
     ((_, cells),) = rows_of(packed(contents))
     assert isinstance(cells, Damaged)
     assert (
         cells.message
-        == f"Cell A2 holds a number or a date whose format (short date) looks different elsewhere. {TYPE_AGAIN}"
+        == f"Cell A2 holds a number or a date whose format ({named}) looks different elsewhere. {TYPE_AGAIN}"
     )
 
 
