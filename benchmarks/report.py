@@ -1,4 +1,4 @@
-"""Fill docs/performance.md and its chart, and docs/importing.md, with the figures in results/: `make bench-report`."""
+"""Fill the documents and the chart of docs/lab/performance.md with the figures in results/: `make bench-report`."""
 
 import json
 import re
@@ -7,14 +7,15 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from benchmarks import changes
+from benchmarks import changes, figures
+from benchmarks.figures import RESULTS
 from benchmarks.load import Figures
 from benchmarks.processes import ROOT
 from benchmarks.summary import Rounds, median, tables
 
-RESULTS = ROOT / "benchmarks" / "results"
-PAGE = ROOT / "docs" / "performance.md"
+PAGE = ROOT / "docs" / "lab" / "performance.md"
 IMPORTS = RESULTS / "imports.json"
+RELY_ON = ROOT / "docs" / "performance.md"
 PAGE_OF_IMPORTS = ROOT / "docs" / "importing.md"
 CHART = ROOT / "docs" / "images" / "performance.svg"
 FILLED = re.compile(r"(?<=<!-- figures -->\n).*(?=<!-- end of figures -->)", re.DOTALL)
@@ -35,12 +36,15 @@ def filled() -> dict[Path, str]:
     files = [RESULTS / f"{name}.json" for name in ("requests", "sizes", "pages")]
     results = [json.loads(file.read_text(encoding="utf-8")) for file in files]
     text = "\n".join(line for result in results for line in section(result)) + "\n\n"
+    rely_on = "\n".join(figures.rely_on()) + "\n"
     imports = "\n".join(changes.section(json.loads(IMPORTS.read_text(encoding="utf-8")))) + "\n\n"
-    return {
-        PAGE_OF_IMPORTS: FILLED.sub(lambda _: imports, PAGE_OF_IMPORTS.read_text(encoding="utf-8")),
-        PAGE: FILLED.sub(lambda _: text, PAGE.read_text(encoding="utf-8")),
-        CHART: "\n".join(chart(_rounds(results[0]))) + "\n",
-    }
+    blocks = {PAGE_OF_IMPORTS: imports, PAGE: text, RELY_ON: rely_on}
+    pages = {file: _with(block, file) for file, block in blocks.items()}
+    return figures.in_documents() | pages | {CHART: "\n".join(chart(_rounds(results[0]))) + "\n"}
+
+
+def _with(block: str, page: Path) -> str:
+    return FILLED.sub(lambda _: block, figures.filled_in(page.read_text(encoding="utf-8")))
 
 
 def section(result: Mapping[str, Any]) -> Iterator[str]:
@@ -50,7 +54,7 @@ def section(result: Mapping[str, Any]) -> Iterator[str]:
     yield f"Measured on {result['date']} at commit `{result['commit']}`, {result['how']}."
     yield f"Machine: {result['machine']}, load average {result['load_average']} before. {versions}."
     if result["title"] == "By operation":
-        yield "\n![CPU per request, by operation and server](images/performance.svg)"
+        yield "\n![CPU per request, by operation and server](../images/performance.svg)"
     yield from tables(_rounds(result))
 
 

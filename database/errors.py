@@ -1,4 +1,4 @@
-"""Convert a database error into a response, by the table of SQLSTATEs in docs/operations.md."""
+"""Convert a database error into a response, by the table of SQLSTATEs in docs/deadlines.md."""
 
 import os
 import sqlite3

@@ -1,7 +1,7 @@
 """Configure gunicorn: `gunicorn --config deploy/gunicorn.conf.py`, from any folder.
 
 The master loads neither our code nor Django, so that workers started after a SIGHUP load the new code.
-docs/operations.md has the deadlines.
+docs/deadlines.md has the deadlines.
 """
 # ruff: noqa: INP001, S603 - gunicorn loads this file by its path, and it only runs our own commands
 
@@ -106,7 +106,7 @@ forwarder_headers = ""
 SWITCH_SECONDS = 0.0005
 """After how many seconds a thread that computes hands over to others.
 
-With Python's 0.005, a list that came while four pages were made waited up to 0.35 s (docs/performance.md).
+With Python's 0.005, a list that came while four pages were made waited up to 0.35 s (docs/lab/performance.md).
 """
 
 

@@ -133,7 +133,7 @@ def test_operations_of_the_service_are_compared_with_each_other() -> None:
 
 
 def test_the_pages_and_the_chart_show_the_last_results() -> None:
-    for page in (report.PAGE, report.PAGE_OF_IMPORTS):
+    for page in (report.PAGE, report.PAGE_OF_IMPORTS, report.RELY_ON):
         assert len(report.FILLED.findall(page.read_text(encoding="utf-8"))) == 1
     for file, text in report.filled().items():
         assert file.read_text(encoding="utf-8") == text, f"{file.name} is older than the results: run make bench-report"

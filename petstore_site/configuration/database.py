@@ -1,4 +1,4 @@
-"""Convert `DATABASE_URL` into Django's `DATABASES`, with the timeouts of docs/operations.md."""
+"""Convert `DATABASE_URL` into Django's `DATABASES`, with the timeouts of docs/deadlines.md."""
 
 from pathlib import Path
 from typing import Any

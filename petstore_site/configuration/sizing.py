@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 WORKER_MB = 130
-"""Of a worker: 102 after a million requests (docs/performance.md), and room for an export or an upload."""
+"""Of a worker: 102 after a million requests (docs/lab/performance.md), and room for an export or an upload."""
 MASTER_MB = 60
 """Of gunicorn's master and the process of the metrics."""
 SPARE_MB = 100

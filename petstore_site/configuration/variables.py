@@ -62,14 +62,13 @@ GROUPS: dict[str, list[Variable]] = {
         Variable(
             "DATABASE_REPLICA_URL",
             "none",
-            "A streaming replica of the same PostgreSQL, for exports and figures. See "
-            "[Read replica](operations.md#read-replica).",
+            "A streaming replica of the same PostgreSQL, for exports and figures. See [Read replica](replica.md).",
             is_secret=True,
         ),
         Variable(
             "DATABASE_BEHIND_PGBOUNCER",
             "`false`",
-            "`true` for PgBouncer in transaction mode. See [PgBouncer](operations.md#pgbouncer).",
+            "`true` for PgBouncer in transaction mode. See [PgBouncer](pgbouncer.md).",
         ),
         Variable(
             "CACHE_URL",

@@ -70,7 +70,6 @@ def address_of(target: str) -> str:
         "clients/README.md": "clients",
         "openapi.yaml": "description",
         "petstore.http": "http-file",
-        "petstore.postman_collection.json": "collection",
     }
     if file in pages:
         return reverse(pages[file]) + (f"#{fragment}" if fragment else "")

@@ -18,7 +18,7 @@ from tests.chaos.table import Row
 
 
 class Outage(Protocol):
-    """Breaks something; `long` asks for as often as docs/operations.md promises it."""
+    """Breaks something; `long` asks for as often as docs/reliability.md promises it."""
 
     __name__: str
 
@@ -48,7 +48,7 @@ def main() -> int:
     names = {outage.__name__: outage for outage in OUTAGES}
     parser = argparse.ArgumentParser(prog="python -m tests.chaos", description="Break what the service depends on.")
     parser.add_argument("outages", nargs="*", choices=[*names, []], metavar="OUTAGE", help=", ".join(names))
-    parser.add_argument("--long", action="store_true", help="as often as docs/operations.md promises, in an hour")
+    parser.add_argument("--long", action="store_true", help="as often as docs/reliability.md promises, in an hour")
     given = parser.parse_args()
     noise.start()
     begun = time.monotonic()

@@ -1,6 +1,6 @@
 """Run the soak: `python -m tests.soak --minutes 60`. Needs Linux, PostgreSQL and Redis.
 
-It writes `samples.csv`, `failures.csv` and `report.md` to a folder, and prints the report. docs/reliability.md has one.
+It writes `samples.csv`, `failures.csv` and `report.md` to a folder, and prints the report. docs/lab/reliability.md has one.
 """
 
 import argparse
