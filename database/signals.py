@@ -11,5 +11,8 @@ data_rejected = Signal()
 replica_left_out = Signal()
 """Reports are read from the primary, because the replica failed or is behind."""
 
+standby_read = Signal()
+"""A statement was read from a standby, because the primary is lost."""
+
 commit_in_doubt = Signal()
 """A standby did not confirm a COMMIT, so its outcome is not known."""

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 from django.db import connection, transaction
 
 from database.errors import committing
+from database.reading import fallback
 
 T = TypeVar("T")
 
@@ -65,13 +66,17 @@ def vendor() -> str:
     return connection.vendor
 
 
-def run(steps: Steps[T]) -> T:
-    """Run the steps on this thread's connection and return their result. Errors are raised in the steps."""
+def run(steps: Steps[T], *, reads: bool = False) -> T:
+    """Run the steps on this thread's connection and return their result. Errors are raised in the steps.
+
+    `reads` says that they only read: while the primary is lost, a standby may be asked.
+    """
+    run_one = _read if reads else _run_one
     try:
         step = next(steps)
         while True:
             try:
-                outcome = _run_one(step)
+                outcome = run_one(step)
             except Exception as error:  # noqa: BLE001 - the steps decide
                 step = steps.throw(error)
             else:
@@ -106,6 +111,11 @@ def _run_one(step: Statement | Transaction) -> Any:
         with committing():
             return rows(step)
     return rows(step)
+
+
+def _read(step: Any) -> list[Row]:
+    servers = fallback()
+    return servers.read(step, rows) if servers else rows(step)
 
 
 def rows(statement: Statement) -> list[Row]:

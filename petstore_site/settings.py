@@ -16,7 +16,13 @@ from database.replica import REPLICA
 from petstore_site.apikeys.keys import PREFIXES
 from petstore_site.configuration.addresses import api_address, collector_address, origins, sentry_address
 from petstore_site.configuration.cache import cache_address, caches
-from petstore_site.configuration.database import REPLICA_FORM, parse_database_url, parse_replica_url
+from petstore_site.configuration.database import (
+    REPLICA_FORM,
+    STANDBY_FORM,
+    parse_database_url,
+    parse_replica_url,
+    parse_standby_url,
+)
 from petstore_site.configuration.env import Env
 from petstore_site.configuration.logging import logging_of
 from petstore_site.configuration.openapi import openapi_of
@@ -187,6 +193,16 @@ if _given_replica:
     DATABASES[REPLICA] = _given_replica
 """Read by `database.replica` for reports and exports, and by nothing else."""
 
+
+def _standbys(url: str) -> list[dict[str, Any]]:
+    if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
+        raise ValueError(STANDBY_FORM)
+    return parse_standby_url(url, serving=SERVING)
+
+
+DATABASE_STANDBYS: list[dict[str, Any]] = env.parsed_secret("DATABASE_STANDBY_URL", _standbys, [])
+"""The servers that `database.fallback` reads while the primary is lost: psycopg's parameters for each."""
+
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 CACHE_URL = env.parsed_secret("CACHE_URL", cache_address, "memory://")
@@ -269,6 +285,7 @@ CORS_EXPOSE_HEADERS = [
     "RateLimit-Policy",
     "Request-Outcome",
     "Retry-After",
+    "Service-Mode",
     "Sunset",
     "WWW-Authenticate",
     "X-Request-ID",

@@ -58,6 +58,11 @@ HEADERS: dict[str, Schema] = {
         "known either. An `Idempotency-Key` makes it safe to retry in both cases.",
         "schema": {"type": "string", "enum": ["not-done", "unknown"]},
     },
+    "Service-Mode": _text_header(
+        "Sent while the service can only be read. The response has everything that was acknowledged. Additions get a "
+        "503 until the header is gone.",
+        const="read-only",
+    ),
     "RateLimit-Policy": _text_header("Sent if a limit is set: `q` requests in `w` seconds (IETF draft)."),
     "RateLimit": _text_header("Sent if a limit is set: `r` requests left, more in `t` seconds (IETF draft)."),
     "API-Key-Expiration": _text_header(
@@ -138,6 +143,7 @@ def _headers_of(status: str, *, action: str, deprecated: bool) -> dict[str, str]
     names += ["WWW-Authenticate"] if status == "401" else []
     names += ["Retry-After"] if status in {"409", "429", "503"} else []
     names += ["Request-Outcome"] if status == "503" and action == "create" else []
+    names += ["Service-Mode"] if action != "create" else []
     names += ["RateLimit-Policy", "RateLimit", "API-Key-Expiration"] if status != "401" else []
     names += ["Deprecation", "Sunset"] if deprecated else []
     headers = {name: name for name in names}

@@ -16,6 +16,7 @@ from django.middleware.security import SecurityMiddleware
 from django.urls import reverse
 from django.utils.http import http_date, parse_etags
 
+from database.reading import came_from_standby
 from rest.media_type import MEDIA_TYPE
 from rest.policy import PolicyMiddleware
 from rest.requests import Request
@@ -23,6 +24,8 @@ from rest.routes import Route
 
 CACHE_CONTROL = "private, no-cache"
 VARY = "Authorization"
+READ_ONLY = {"Service-Mode": "read-only"}
+"""What says that the primary is lost, and a standby was read."""
 WITHOUT_BODY = {HTTPStatus.NO_CONTENT, HTTPStatus.NOT_MODIFIED}
 
 
@@ -58,6 +61,7 @@ class Finish:
             **headers,
             **deprecation_headers(request.route, request, link),
             **request.notices,
+            **(READ_ONLY if request.reads and came_from_standby() else {}),
             **tag,
         }
         if status in WITHOUT_BODY:

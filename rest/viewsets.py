@@ -42,5 +42,6 @@ class OperationViewSet(GenericViewSet[Any]):
 
     def respond(self, request: FrameworkRequest) -> Response:
         """Run the operation of the action."""
-        result = run(self.operations[str(self.action)](request_of(request.META)))
+        asked = request_of(request.META)
+        result = run(self.operations[str(self.action)](asked), reads=asked.reads)
         return Response(result.data, result.status, headers=dict(result.headers))

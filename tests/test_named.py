@@ -30,6 +30,7 @@ NOT_OURS = {
     "WatchedFileHandler",
     "pg_last_wal_receive_lsn",
     "pg_stat_wal_receiver",
+    "primary_slot_name",
     "1/2",
     "urllib.parse.urljoin",
 }

@@ -111,6 +111,10 @@ REPLICA_FORM = (
     "DATABASE_REPLICA_URL: must be postgres://USER:PASSWORD@HOST:5432/NAME[?sslmode=…], and DATABASE_URL must be "
     "PostgreSQL too."
 )
+STANDBY_FORM = (
+    "DATABASE_STANDBY_URL: must be postgres://USER:PASSWORD@HOST:5432,HOST:5432/NAME[?sslmode=…], and DATABASE_URL must "
+    "be PostgreSQL too."
+)
 ADDRESS = "must be an http or https address whose path ends in /v1."
 ORIGINS = "must be origins such as https://shop.example, separated by commas."
 
@@ -134,6 +138,11 @@ ORIGINS = "must be origins such as https://shop.example, separated by commas."
             for url in ("sqlite:////x", "postgres://u:hunter2@h", "postgres://u:hunter2@h:x/db", "mysql://u:hunter2@h/db")
         ],
         ({"DATABASE_REPLICA_URL": "postgres://u:hunter2@h/db"}, REPLICA_FORM),
+        *[
+            (PRODUCTION | {"DATABASE_STANDBY_URL": url}, STANDBY_FORM)
+            for url in ("sqlite:////x", "postgres://u:hunter2@h", "postgres://u:hunter2@/db?host=a,b,c&port=1,2")
+        ],
+        ({"DATABASE_STANDBY_URL": "postgres://u:hunter2@h/db"}, STANDBY_FORM),
         ({"CACHE_URL": "memcached://hunter2@h"}, CACHE_FORMS),
         *[
             ({"OTEL_EXPORTER_OTLP_ENDPOINT": url}, "OTEL_EXPORTER_OTLP_ENDPOINT: must be an http or https address, such as http://collector:4318.")
@@ -241,7 +250,7 @@ def test_production_redirects_browsers_to_tls_and_nothing_else(path: str, status
 
 def test_pages_of_other_origins_may_read_every_header_that_they_need() -> None:
     exposed = (
-        "API-Key-Expiration, Deprecation, ETag, Idempotency-Replayed, Link, Location, RateLimit, RateLimit-Policy, Request-Outcome, Retry-After, Sunset, "
+        "API-Key-Expiration, Deprecation, ETag, Idempotency-Replayed, Link, Location, RateLimit, RateLimit-Policy, Request-Outcome, Retry-After, Service-Mode, Sunset, "
         "WWW-Authenticate, X-Request-ID"
     )
     assert start(PRODUCTION, "', '.join(settings.CORS_EXPOSE_HEADERS)").stdout == f"{exposed}\n"

@@ -34,9 +34,10 @@ ALTER DEFAULT PRIVILEGES FOR ROLE petstore_migrator IN SCHEMA public
 ALTER DEFAULT PRIVILEGES FOR ROLE petstore_migrator IN SCHEMA public
     GRANT USAGE, SELECT, UPDATE ON SEQUENCES TO petstore_service;
 
--- The service asks a replica for its timeline before it reads it. On a managed PostgreSQL that does not allow this:
--- GRANT pg_monitor TO petstore_service
+-- The service asks a replica for its timeline before it reads it, and the primary for its synchronous standby. On a managed
+-- PostgreSQL that does not allow this: GRANT pg_monitor TO petstore_service
 GRANT EXECUTE ON FUNCTION pg_ls_waldir() TO petstore_service;
+GRANT pg_read_all_stats TO petstore_service;
 
 -- Backups: pg_dump reads everything, pg_basebackup and pg_receivewal replicate.
 ALTER ROLE petstore_backup REPLICATION;

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from django.db import OperationalError
 from django.db.models import QuerySet
 
-from database.statements import Row, Statement, Steps
+from database.statements import Row, Statement, Steps, run
 from petstore_site.apikeys.models import APIKey
 
 LIFETIME = 1.0
@@ -76,7 +76,7 @@ class KeyCache:
         if is_new:
             with self._filling(digest, entry):
                 found = await run(_one(digest))
-                entry.answer.set_result(_key_in(found[0]) if found else None)
+                entry.answer.set_result(_key_of(found))
         return entry.answer.result() if entry.answer.done() else await asyncio.wrap_future(entry.answer)
 
     def clear(self) -> None:
@@ -111,8 +111,7 @@ class KeyCache:
 
 
 def _load(digest: str) -> CachedKey | None:
-    row = _rows(digest).first()
-    return row and CachedKey(*row)
+    return _key_of(run(_one(digest), reads=True))
 
 
 def _rows(digest: str) -> QuerySet[APIKey, Any]:
@@ -123,8 +122,12 @@ def _one(digest: str) -> Steps[list[Row]]:
     return (yield Statement(_statement(), {"digest": digest}))  # type: ignore[no-any-return]
 
 
+def _key_of(found: list[Row]) -> CachedKey | None:
+    """Return the key in the row that no model has read, if there is one: SQLite's datetimes have no time zone."""
+    return _key_in(found[0]) if found else None
+
+
 def _key_in(row: Row) -> CachedKey:
-    """Return the key in a row that no model has read: SQLite's datetimes have no time zone."""
     return CachedKey._make(each.replace(tzinfo=UTC) if isinstance(each, datetime) else each for each in row)
 
 

@@ -11,6 +11,9 @@ FORMS = (
     "must be sqlite:///relative/path, sqlite:////absolute/path or postgres://USER:PASSWORD@HOST:5432/NAME[?sslmode=…]."
 )
 REPLICA_FORM = "must be postgres://USER:PASSWORD@HOST:5432/NAME[?sslmode=…], and DATABASE_URL must be PostgreSQL too."
+STANDBY_FORM = (
+    "must be postgres://USER:PASSWORD@HOST:5432,HOST:5432/NAME[?sslmode=…], and DATABASE_URL must be PostgreSQL too."
+)
 
 CONNECT = {
     "connect_timeout": 2,
@@ -63,6 +66,25 @@ def parse_replica_url(url: str, *, serving: bool, pgbouncer: bool) -> dict[str, 
     if not pgbouncer:
         options["options"] += READ_ONLY
     return database | {"ENGINE": "django.db.backends.postgresql", "CONN_MAX_AGE": 0, "OPTIONS": options}
+
+
+def parse_standby_url(url: str, *, serving: bool) -> list[dict[str, Any]]:
+    """Return psycopg's parameters for each server that the address names.
+
+    Raises `ValueError` as `parse_database_url` does.
+    """
+    try:
+        database = _postgresql(url, serving=serving, pgbouncer=False)
+    except ValueError:
+        raise ValueError(STANDBY_FORM) from None
+    hosts, ports = database["HOST"].split(","), str(database["PORT"]).split(",")
+    if len(ports) not in {1, len(hosts)}:
+        raise ValueError(STANDBY_FORM)
+    options = database["OPTIONS"] | {"target_session_attrs": "any"}
+    options["options"] += READ_ONLY
+    account = {"dbname": database["NAME"], "user": database["USER"], "password": database["PASSWORD"]}
+    named = zip(hosts, ports * len(hosts) if len(ports) == 1 else ports, strict=False)
+    return [options | account | {"host": host, "port": port} for host, port in named]
 
 
 def _sqlite(url: str, base_dir: Path) -> dict[str, Any]:

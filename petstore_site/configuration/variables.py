@@ -66,6 +66,14 @@ GROUPS: dict[str, list[Variable]] = {
             is_secret=True,
         ),
         Variable(
+            "DATABASE_STANDBY_URL",
+            "none",
+            "`postgres://USER:PASSWORD@HOST:5432,HOST:5432,HOST:5432/NAME`: the servers that the API reads from while "
+            "the primary is lost. Name the only standby, or all servers that can be the primary. See "
+            "[Reads while the primary is lost](high-availability.md#reads-while-the-primary-is-lost).",
+            is_secret=True,
+        ),
+        Variable(
             "DATABASE_BEHIND_PGBOUNCER",
             "`false`",
             "`true` for PgBouncer in transaction mode. See [PgBouncer](pgbouncer.md).",

@@ -6,10 +6,11 @@ import time
 from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
 
-from django.db import OperationalError, connection
+from django.db import OperationalError
 from psycopg import Error
 
 from database.errors import breaker, has_ended, shut_down, watch
+from database.reading import parameters_of_primary, primary_is_lost
 from database.signals import connection_failed
 from petstore_site.door.listening import Listening
 from petstore_site.door.queue import BusyError, Queue, within
@@ -49,6 +50,8 @@ class Connections:
         """
         if latest <= time.perf_counter():
             raise BusyError
+        if primary_is_lost() and not self._commits:
+            raise OperationalError  # a thread reads from the standby
         try:
             with self.queue:
                 async with within(WAIT_SECONDS, latest, self._room):
@@ -112,7 +115,5 @@ def _fail() -> None:
 
 
 def _parameters() -> dict[str, Any]:
-    """Return those of Django's connections, without its classes."""
-    given = connection.get_connection_params()
-    kept = {name: value for name, value in given.items() if name not in {"cursor_factory", "context"}}
+    kept = parameters_of_primary()
     return kept | ({"options": f"{kept['options']} {PLANS}"} if "options" in kept else {})

@@ -17,12 +17,14 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.views.decorators.cache import never_cache
 
 from database.errors import BUSY, failure_of
+from database.reading import fallback, primary_is_lost
 from database.replica import REPLICA, is_current
 from petstore_site.public.error_pages import read_only
 from rest.errors import ErrorCode, error_response
 
 logger = logging.getLogger(__name__)
 
+STANDBY = "standby"
 RETRY_AFTER = 2
 SECONDS = 0.6
 """How long `/readyz` waits for its checks, whatever hangs: with the response on a busy machine it stays within 1 s."""
@@ -40,17 +42,20 @@ def livez(_request: HttpRequest) -> HttpResponse:
 def readyz(_request: HttpRequest) -> HttpResponse:
     """Return 200 if requests can be served, else a 503 Error that names what cannot be used.
 
-    Requests can be served without the cache (docs/decisions/0010) and the replica (0055): they are `degraded` then.
+    Requests can be served without the cache (docs/decisions/0010), the replica (0055) and the standby: they are
+    `degraded` then. While the primary is lost and the standby is read (0058), the status is `read-only`.
     """
     known_migrations()  # the first time, reading the files takes longer than asking the database
     deadline = time.monotonic() + SECONDS
     running = {name: check.start() for name, check in CHECKS.items()}
     works = {name: _works(name, future, deadline) for name, future in running.items()}
     failed = [name for name in REQUIRED if not works[name]]
-    if failed:
+    can_read = primary_is_lost() and works[STANDBY]
+    if failed and not can_read:
         message = f"Not ready: {', '.join(failed)}."
         return error_response(ErrorCode.UNAVAILABLE, message, retry_after=RETRY_AFTER)
-    return JsonResponse({"status": "ready", "checks": {name: "ok" if works[name] else "degraded" for name in CHECKS}})
+    words = {name: "ok" if works[name] else "degraded" for name in CHECKS} | dict.fromkeys(failed, "read-only")
+    return JsonResponse({"status": "read-only" if failed else "ready", "checks": words})
 
 
 class Check:
@@ -132,4 +137,6 @@ def _cache() -> bool:
 CHECKS = {"database": Check(_database), "migrations": Check(_migrations), "cache": Check(_cache)}
 if REPLICA in connections:
     CHECKS["replica"] = Check(is_current)
+if servers := fallback():
+    CHECKS[STANDBY] = Check(servers.is_ready)
 REQUIRED = ("database", "migrations")

@@ -81,6 +81,11 @@ class Metrics:
             "Times that the replica failed or was behind, and a report was read from the primary.",
             registry=self.registry,
         )
+        self.standby_reads = Counter(
+            "petstore_standby_reads_total",
+            "Statements that were read from a standby, because the primary was lost.",
+            registry=self.registry,
+        )
 
     def _of_requests(self, method: str, route: str, status: int) -> tuple[Counter, Histogram]:
         """Return what counts these requests. Finding them by their labels takes longer than counting."""
@@ -138,6 +143,7 @@ def count_failures() -> None:
             (signals.connection_failed, metrics.connections_failed),
             (signals.data_rejected, metrics.defects.labels("rejected_data")),
             (signals.replica_left_out, metrics.replica_left_out),
+            (signals.standby_read, metrics.standby_reads),
             (limiter_failed, metrics.limiter_failures),
         ):
             failed.connect(partial(_count, counter), weak=False)

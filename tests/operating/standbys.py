@@ -14,15 +14,21 @@ from tests.with_postgresql import Server
 
 
 @contextmanager
-def standby_of(primary: Server, *, behind: Server | None = None) -> Iterator[Server]:
-    """Run a standby that follows the primary, or another standby wherever that goes."""
+def standby_of(primary: Server, *, behind: Server | None = None, name: str = "") -> Iterator[Server]:
+    """Run a standby that follows the primary, or another standby wherever that goes.
+
+    With a name, it has a replication slot of that name, and `synchronous_standby_names` can name it.
+    """
     folder = Path(tempfile.mkdtemp(prefix="petstore-pg-", dir="/tmp"))
     standby = Server(folder, primary.binaries)
     try:
         if standby.account:
             os.chown(folder, standby.account.pw_uid, standby.account.pw_gid)
         address = f"host={primary.folder} port=5432 user=postgres"
-        standby._run("pg_basebackup", "-D", str(folder / "data"), "-d", address, "-R", "--checkpoint=fast", "--no-sync")
+        named = ["-C", "-S", name] if name else []
+        address += f" application_name={name}" if name else ""
+        options = ["-D", str(folder / "data"), "-d", address, "-R", "--checkpoint=fast", "--no-sync", *named]
+        standby._run("pg_basebackup", *options)
         if behind:
             with (folder / "data" / "postgresql.auto.conf").open("a") as settings:
                 settings.write(f"primary_conninfo = 'host={behind.folder} port=5432 user=postgres'\n")
@@ -43,5 +49,5 @@ def ask(server: Server, *statements: str) -> Any:
 
 
 def let_the_service_ask(primary: Server) -> None:
-    """Grant what deploy/postgresql/roles.sql grants to the role that asks for the timeline."""
-    ask(primary, "GRANT EXECUTE ON FUNCTION pg_ls_waldir() TO petstore")
+    """Grant what deploy/postgresql/roles.sql grants to the role that asks for the timeline and for standbys."""
+    ask(primary, "GRANT EXECUTE ON FUNCTION pg_ls_waldir() TO petstore", "GRANT pg_read_all_stats TO petstore")

@@ -1,0 +1,323 @@
+"""Reads survive the primary: a real primary, its synchronous standby, another one, and the service before them."""
+
+import os
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from signal import SIGKILL
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+
+from database.errors import breaker
+from database.fallback import LEASE, Fallback, UnprovenError
+from database.statements import Statement
+from tests.operating.standbys import ask, let_the_service_ask, standby_of
+from tests.outages import frozen
+from tests.server import Answer, Gunicorn, manage, running_server, until
+from tests.with_postgresql import SETTINGS, Server, server
+
+SLACK = 1.0
+"""Seconds for a machine that is busy with other tests."""
+
+STRICT = {name: value for name, value in SETTINGS.items() if not name.startswith("synchronous")}
+
+
+class Store:
+    """The service with its servers, and what it acknowledged."""
+
+    def __init__(self, service: Gunicorn, primary: Server, standbys: list[Server]) -> None:
+        self.service, self.primary, self.standbys = service, primary, standbys
+        service.manage("load_demo_data")
+        self.key = service.issue_key()
+        self.acknowledged: set[int] = set()
+
+    @property
+    def servers(self) -> list[Server]:
+        return [self.primary, *self.standbys]
+
+    def add(self) -> Answer:
+        answer = self.service.post("/v1/pets", self.key, {"name": "Rex", "categoryId": 1})
+        if answer.status == 201:
+            self.acknowledged.add(answer.json()["id"])
+        return answer
+
+    def get(self, path: str = "/v1/pets?limit=100", key: str = "") -> Answer:
+        return self.service.get(path, key or self.key)
+
+    def ready(self) -> Any:
+        answer = self.service.send("GET", "/readyz")
+        return answer.json()["status"] if answer.status == 200 else answer.status
+
+    def trusts_the_standby(self) -> bool:
+        return bool(self.service.send("GET", "/readyz").json()["checks"]["standby"] == "ok")
+
+    def is_read_only(self) -> bool:
+        """Read a list; each one that succeeds has all that was acknowledged."""
+        answer = self.get()
+        assert answer.status in {200, 503}
+        if answer.status == 200:
+            assert {pet["id"] for pet in answer.json()} >= self.acknowledged
+        return answer.status == 200 and answer.headers["Service-Mode"] == "read-only"
+
+    def is_well(self) -> bool:
+        answer = self.get()
+        return (answer.status, answer.headers["Service-Mode"]) == (200, None) and self.add().status == 201
+
+
+@contextmanager
+def running_store(*names: str, workers: int = 1, **variables: str) -> Iterator[Store]:
+    """Run a primary whose first standby is synchronous, and the service with all servers, or with the only standby."""
+    with server() as primary, ExitStack() as entered:
+        primary.stop()
+        primary.settings = STRICT
+        primary.start()
+        let_the_service_ask(primary)
+        manage({"PATH": os.environ["PATH"], "DATABASE_URL": primary.url}, "migrate", "--verbosity=0")
+        standbys = [entered.enter_context(standby_of(primary, name=name)) for name in names]
+        require(primary, names[0])
+        named = [primary, *standbys] if len(names) > 1 else standbys
+        folders = ",".join(quote(str(each.folder), safe="") for each in named)
+        variables["DATABASE_STANDBY_URL"] = f"postgres://petstore@/petstore?host={folders}&port=5432"
+        service = entered.enter_context(running_server(database=primary.url, workers=workers, **variables))
+        store = Store(service, primary, standbys)
+        until(store.is_well)
+        until(store.trusts_the_standby)
+        yield store
+
+
+def require(primary: Server, names: str) -> None:
+    """Let each COMMIT wait for these standbys."""
+    ask(primary, f"ALTER SYSTEM SET synchronous_standby_names = '{names}'", "SELECT pg_reload_conf()")
+
+
+def lose(primary: Server) -> None:
+    primary.stop(SIGKILL)
+
+
+@pytest.fixture(params=["true", "false"], ids=["event loop", "Django"])
+def store(postgresql: Server, request: pytest.FixtureRequest) -> Iterator[Store]:
+    with running_store("one", "two", API_IN_EVENT_LOOP=request.param) as running:
+        yield running
+
+
+@pytest.fixture
+def pair(postgresql: Server) -> Iterator[Store]:
+    with running_store("one") as running:
+        yield running
+
+
+def test_reads_survive_the_primary_and_return_to_it(store: Store) -> None:
+    revoked = store.service.manage_json("issue_api_key", "Gone")
+    store.service.manage("revoke_api_key", revoked["key_id"])
+    assert [store.add().status for _ in range(20)] == [201] * 20
+    lose(store.primary)
+    begun = time.monotonic()
+    until(store.is_read_only)
+    assert time.monotonic() - begun < 2.5 + SLACK
+    for _ in range(10):
+        assert store.is_read_only()
+    newest = max(store.acknowledged)
+    one, missing = store.get(f"/v1/pets/{newest}"), store.get("/v1/pets/999999")
+    assert (one.status, one.json()["id"], one.headers["Service-Mode"]) == (200, newest, "read-only")
+    assert (missing.status, missing.headers["Service-Mode"]) == (404, "read-only")
+    assert store.get("/v1/categories").status == 200
+    assert store.get("/v1/categories/1").status == 200
+    assert store.get(key=revoked["key"]).json()["code"] == "api_key_revoked"
+    added = store.add()
+    assert (added.status, added.headers["Request-Outcome"], added.headers["Retry-After"]) == (503, "not-done", "2")
+    assert added.headers["Service-Mode"] is None
+    ready = store.service.send("GET", "/readyz")
+    assert (ready.status, ready.json()) == (
+        200,
+        {
+            "status": "read-only",
+            "checks": {"database": "read-only", "migrations": "read-only", "cache": "ok", "standby": "ok"},
+        },
+    )
+    time.sleep(5)  # beyond the time in which the other standby need not be asked
+    assert store.is_read_only()
+    store.primary.process = None
+    store.primary.start()
+    until(store.is_well)
+    until(lambda: store.ready() == "ready")
+
+
+def test_reads_survive_a_frozen_primary(store: Store) -> None:
+    with frozen(store.primary):
+        begun = time.monotonic()
+        until(lambda: store.ready() == "read-only")
+        until(store.is_read_only)
+        assert time.monotonic() - begun < 4 + SLACK
+        for _ in range(10):
+            assert store.is_read_only()
+        assert store.add().status == 503
+    until(store.is_well)
+
+
+def test_the_only_standby(pair: Store) -> None:
+    lose(pair.primary)
+    until(pair.is_read_only)
+    pair.standbys[0].stop()
+    until(lambda: pair.ready() == 503)
+    assert pair.get().status == 503
+
+
+def assert_unread(store: Store) -> None:
+    """Nothing is read for a while, and `/readyz` says so."""
+    until(lambda: store.ready() == 503)
+    until(lambda: store.get().status == 503)
+    for _ in range(20):
+        assert store.get().status == 503
+        time.sleep(0.1)
+
+
+def not_synchronous(store: Store) -> None:
+    require(store.primary, "")
+    until(lambda: not store.trusts_the_standby())
+    lose(store.primary)
+
+
+def not_synchronous_for_the_service(store: Store) -> None:
+    ask(store.primary, "ALTER ROLE petstore SET synchronous_commit = local")
+    ask(store.primary, "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE usename = 'petstore'")
+    until(lambda: store.get().status == 200)
+    until(lambda: not store.trusts_the_standby())
+    lose(store.primary)
+
+
+def promoted(store: Store) -> None:
+    lose(store.primary)
+    until(store.is_read_only)
+    ask(store.standbys[0], "SELECT pg_promote()")
+
+
+@pytest.mark.parametrize("how", [not_synchronous, not_synchronous_for_the_service, promoted])
+def test_a_standby_that_may_not_be_read(pair: Store, how: Callable[[Store], None]) -> None:
+    how(pair)
+    assert_unread(pair)
+
+
+def test_a_standby_that_has_not_replayed_all_is_read_when_it_has(pair: Store) -> None:
+    ask(pair.standbys[0], "SELECT pg_wal_replay_pause()")
+    assert pair.add().status == 201
+    lose(pair.primary)
+    assert_unread(pair)
+    ask(pair.standbys[0], "SELECT pg_wal_replay_resume()")
+    until(pair.is_read_only)
+
+
+def test_a_service_that_never_saw_the_primary_reads_nothing(pair: Store) -> None:
+    lose(pair.primary)
+    with running_server(
+        database=pair.primary.url, workers=1, DATABASE_STANDBY_URL=pair.service.environment["DATABASE_STANDBY_URL"]
+    ) as late:
+        assert late.get("/v1/pets", pair.key).status == 503
+
+
+class Observer:
+    """A service's view of the servers, which may lose the primary while that goes on."""
+
+    def __init__(self, store: Store) -> None:
+        self.fallback = Fallback(parameters(store.primary), [parameters(each) for each in store.servers])
+        self.fallback.look()
+        assert self.fallback.is_ready()
+
+    def lose_the_primary(self) -> None:
+        self.fallback._server.close()
+        self.fallback._server._parameters = {"host": "/nowhere"}
+        self.fallback.look()
+
+    def close(self) -> None:
+        for each in (self.fallback._server, *self.fallback._servers):
+            each.close()
+
+    def newest(self) -> int | None:
+        """Return the newest animal, or None if no standby can prove that it has all."""
+        try:
+            return int(self.fallback.rows(Statement("SELECT max(id) FROM pets_pet", {}))[0][0])
+        except UnprovenError:
+            return None
+
+
+def parameters(server: Server) -> dict[str, Any]:
+    return {"host": str(server.folder), "port": 5432, "user": "petstore", "dbname": "petstore"}
+
+
+def cut_off(standby: Server) -> None:
+    """Let it receive nothing more."""
+    ask(standby, "ALTER SYSTEM SET primary_conninfo = 'host=/nowhere'", "SELECT pg_reload_conf()")
+    until(lambda: not ask(standby, "SELECT count(*) FROM pg_stat_wal_receiver"))
+
+
+@pytest.fixture
+def observer(postgresql: Server) -> Iterator[tuple[Store, Observer]]:
+    with running_store("one", "two") as running:
+        seen = Observer(running)
+        yield running, seen
+        seen.close()
+    breaker.succeed()
+
+
+def test_who_alone_lost_the_primary_reads_nothing_old(observer: tuple[Store, Observer]) -> None:
+    """The primary goes on with another standby, and the first one is as cut off as we are."""
+    store, seen = observer
+    seen.lose_the_primary()
+    assert seen.newest() == max(store.acknowledged)
+    cut_off(store.standbys[0])
+    require(store.primary, "two")
+    until(lambda: store.add().status == 201)
+    time.sleep(LEASE)
+    assert seen.newest() is None
+    store.standbys[1].stop()
+    assert seen.newest() is None
+
+
+def test_what_another_standby_has_may_still_be_confirmed(observer: tuple[Store, Observer]) -> None:
+    """An animal waits for the first standby. If the second one counts, it is acknowledged, and nothing is received."""
+    store, seen = observer
+    cut_off(store.standbys[0])
+    ask(store.primary, "SET synchronous_commit = local", "CREATE TABLE more ()")
+    until(lambda: ask(store.standbys[1], "SELECT to_regclass('more')"))
+    seen.lose_the_primary()
+    assert seen.newest() == max(store.acknowledged), "the primary has not had the time to choose another one"
+    time.sleep(LEASE)
+    assert seen.newest() is None
+    lose(store.primary)
+    until(lambda: seen.newest() == max(store.acknowledged))
+
+
+def test_the_servers_must_be_asked_soon_after_the_loss(
+    observer: tuple[Store, Observer], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Later the primary may have chosen another standby."""
+    _, seen = observer
+    monkeypatch.setattr("database.fallback.LEASE", 0)
+    seen.lose_the_primary()
+    assert seen.newest() is None
+
+
+def test_all_but_the_primary_must_respond(observer: tuple[Store, Observer]) -> None:
+    store, seen = observer
+    store.standbys[1].stop()
+    seen.lose_the_primary()
+    assert seen.newest() is None
+
+
+def test_another_standby_is_the_synchronous_one(observer: tuple[Store, Observer]) -> None:
+    """What it confirms counts from then on; before, it must have had everything."""
+    store, seen = observer
+    require(store.primary, "two")
+    until(
+        lambda: (
+            ask(store.primary, "SELECT application_name FROM pg_stat_replication WHERE sync_state = 'sync'") == "two"
+        )
+    )
+    seen.fallback.look()
+    assert store.add().status == 201
+    lose(store.primary)
+    seen.fallback.look()
+    cut_off(store.standbys[0])
+    assert seen.newest() == max(store.acknowledged)
+    assert seen.fallback._chosen().server._parameters["host"] == str(store.standbys[1].folder)
