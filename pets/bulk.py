@@ -1,4 +1,4 @@
-"""Changes of many animals at once: what one would do, doing it, and undoing it."""
+"""Changes of several animals at once: what one would do, doing it, and undoing it. `pets.blocks` has those of many."""
 
 import json
 from collections import defaultdict
@@ -15,20 +15,26 @@ from categories.models import Category
 from history.acting import acting
 from pets.columns import each
 from pets.importing.sql import execute
-from pets.models import BulkChange, EndedSale, Pet, PetStatus, Sale
-
-AT_MOST = 10_000
-"""Animals in one bulk change; they are held in memory, and locked while it is made."""
+from pets.models import BulkChange, BulkState, EndedSale, Pet, PetStatus, Sale
 
 WHAT_LENGTH = 400
+LEFT_LISTED = 1_000
+"""Animals that were left and are listed in the record; the others are counted."""
+
 CHANGED, GONE, CATEGORY_GONE = "changed since", "deleted since", "its former category was deleted"
 
 Value = str | int
-Seen = Mapping[int, int]
+Seen = Mapping[int, int | None]
 """The animals by their ids, each with the row of history that was its latest when someone looked."""
 
-
+# One statement for all animals of a block: a row as an object of Python takes longer than its change.
+BECOMES = {
+    "postgresql": "jsonb_to_recordset(%s::jsonb) AS becomes(id bigint, value {type})",
+    "sqlite": "(SELECT value ->> 'id' AS id, value ->> 'value' AS value FROM json_each(%s)) AS becomes",
+}
 AMONG = {"postgresql": "= ANY(%s)", "sqlite": "IN (SELECT value FROM json_each(%s))"}
+TYPES = {"status": "text", "category_id": "bigint"}
+UPDATE = "UPDATE pets_pet SET {column} = becomes.value, updated_at = %s FROM {becomes} WHERE pets_pet.id = becomes.id"
 HISTORY = {
     vendor: f"""
     INSERT INTO pets_petchange (id, {each("{c}")},
@@ -37,7 +43,6 @@ HISTORY = {
     """
     for vendor, among in AMONG.items()
 }
-"""By the database: the rows of history in one statement. A row as an object of Python takes longer than its change."""
 
 
 class UndoRejectedError(Exception):
@@ -73,130 +78,121 @@ class Plan:
         return sum(map(len, self.changes.values()))
 
 
-def plan(seen: Seen, target: Target, *, lock: bool = False) -> Plan:
+def plan(seen: Seen, column: str, value: Value, *, lock: bool = False) -> Plan:
     """Sort the animals in `seen` into those to change, those that are so already, and those changed since."""
-    made = Plan(target.column)
+    made = Plan(column)
     pets, latest = _now(seen, lock=lock)
     for number in seen:
         pet = pets.get(number)
         if pet is None or latest.get(number) != seen[number]:
             made.left.append((number, pet.name if pet else "an animal", CHANGED if pet else GONE))
-        elif getattr(pet, target.column) == target.value:
+        elif getattr(pet, column) == value:
             made.already.append(pet)
         else:
-            made.changes[target.value].append(pet)
+            made.changes[value].append(pet)
     return made
 
 
 def make(seen: Seen, target: Target, *, user: AbstractBaseUser) -> BulkChange:
-    """Change the animals that are as they were seen, and write their history; all or nothing.
+    """Change a few animals that are as they were seen, and write their history; all or nothing.
 
-    If none is, the record is not saved: it says only what was left. Raises `IntegrityError` if the category was deleted
-    meanwhile.
+    If none is, the record is not saved: it says only what was left.
     """
     with transaction.atomic():
-        made = plan(seen, target, lock=True)
+        made = plan(seen, target.column, target.value, lock=True)
         if not made.count:
-            return BulkChange(what=str(target), column=made.column, left=made.left)
-        return _write(made, str(target), user)
+            return BulkChange(what=str(target), column=made.column, left=made.left, left_count=len(made.left))
+        bulk = BulkChange.objects.create(
+            user_id=user.pk, who=acting().actor, what=str(target), column=target.column, changed=0, state=BulkState.DONE
+        )
+        write(bulk, made)
+    return bulk
 
 
-def plan_undo(bulk: BulkChange, *, lock: bool = False) -> Plan:
-    """Sort the animals of a bulk change into those that get their former values back, and those that are left.
+def plan_undo(bulk: BulkChange, rows: Iterable[int], *, lock: bool = False) -> Plan:
+    """Sort the animals of these rows of a bulk change into those that get their former values back, and those left.
 
     The value in the column that it changed decides. What has its former value already needs nothing.
     """
     made = Plan(bulk.column)
-    rows = {change.id: change for change in Pet.history.filter(bulk_change=bulk).order_by("history_id")}
-    pets, _ = _now(rows, lock=lock)
-    before = _before(bulk)
+    changes = {change["id"]: change for change in _rows(rows, bulk.column)}
+    pets, _ = _now(changes, lock=lock)
     categories = set(Category.objects.values_list("pk", flat=True)) if bulk.column == "category_id" else set()
-    for number, row in rows.items():
-        pet, left_as = pets.get(number), getattr(row, bulk.column)
+    for number, row in changes.items():
+        pet, before, left_as = pets.get(number), row["former"], row[bulk.column]
         value = getattr(pet, bulk.column, None)
-        if pet is not None and value == before[number]:
+        if pet is not None and value == before:
             made.already.append(pet)
         elif pet is None or value != left_as:
-            made.left.append((number, row.name, CHANGED if pet else GONE))
-        elif bulk.column == "category_id" and before[number] not in categories:
-            made.left.append((number, row.name, CATEGORY_GONE))
+            made.left.append((number, row["name"], CHANGED if pet else GONE))
+        elif bulk.column == "category_id" and before not in categories:
+            made.left.append((number, row["name"], CATEGORY_GONE))
         else:
-            made.changes[before[number]].append(pet)
+            made.changes[before].append(pet)
     return made
 
 
-def undo(bulk: BulkChange, *, user: AbstractBaseUser) -> BulkChange:
-    """Give the animals their former values, except those changed since; returns the bulk change that did it.
-
-    That one can be undone too, and this one again: by then animals that were left may be as it left them. Raises
-    `UndoRejectedError`.
-    """
-    with transaction.atomic():
-        check_undo(bulk, user=user)
-        made = plan_undo(bulk, lock=True)
-        if not made.count and not made.left:
-            message = f"Nothing changed. {str(bulk).capitalize()} is already undone."
-            raise UndoRejectedError(message)
-        undone = _write(made, f"Undo of {bulk}: {bulk.what}"[:WHAT_LENGTH], user, undo_of=bulk)
-        _restore_sales(bulk, made.changes.get(PetStatus.SOLD, []))
-    return undone
-
-
 def check_undo(bulk: BulkChange, *, user: AbstractBaseUser) -> None:
-    """Raise `UndoRejectedError` unless `user` made this bulk change and it changed something."""
-    if not bulk.changed:
-        message = f"Nothing changed. {str(bulk).capitalize()} changed nothing, so there is nothing to undo."
-        raise UndoRejectedError(message)
-    if bulk.user_id != user.pk:
-        message = (
-            f"Nothing changed. {str(bulk).capitalize()} was made by someone else ({bulk.who}). Only they can undo it."
-        )
-        raise UndoRejectedError(message)
+    """Raise `UndoRejectedError` unless `user` made this bulk change, it changed something, and nothing of it runs."""
+    name = str(bulk).capitalize()
+    if bulk.state == BulkState.RUNNING:
+        message = f"Nothing changed. {name} is running. Wait, or stop it, then undo it."
+    elif not bulk.changed:
+        message = f"Nothing changed. {name} changed nothing, so there is nothing to undo."
+    elif bulk.user_id != user.pk:
+        message = f"Nothing changed. {name} was made by someone else ({bulk.who}). Only they can undo it."
+    elif bulk.undoings.filter(state=BulkState.RUNNING).exists():
+        message = f"Nothing changed. {name} is being undone."
+    else:
+        return
+    raise UndoRejectedError(message)
 
 
-def _restore_sales(bulk: BulkChange, pets: list[Pet]) -> None:
-    """Let animals that are sold again be sold on the day that the bulk change ended, not today."""
+def write(bulk: BulkChange, made: Plan) -> None:
+    """Do it, and add it to the record, in the transaction that planned it."""
+    bulk.changed += made.count
+    bulk.left_count += len(made.left)
+    bulk.left = [*bulk.left, *made.left][:LEFT_LISTED]
+    bulk.save(update_fields=["changed", "left_count", "left"])
+    if not made.count:
+        return
+    becomes = [{"id": pet.pk, "value": value} for value, pets in made.changes.items() for pet in pets]
+    now = connection.ops.adapt_datetimefield_value(timezone.now())
+    table = BECOMES[connection.vendor].format(type=TYPES[made.column])
+    execute(UPDATE.format(column=made.column, becomes=table), [now, json.dumps(becomes)])
+    by = [bulk.user_id, bulk.who, acting().request_id, bulk.pk]
+    execute(HISTORY[connection.vendor], [now, *by, _array([pet.pk for pets in made.changes.values() for pet in pets])])
+
+
+def restore_sales(rows: Iterable[int], pets: Iterable[Pet]) -> None:
+    """Let animals that are sold again be sold on the day that these rows of a bulk change ended, not today."""
     numbers = [pet.pk for pet in pets]
-    changed_at = Pet.history.filter(bulk_change=bulk).values("history_date")[:1]
-    ended = EndedSale.objects.filter(pet__in=numbers, ended_at=Subquery(changed_at)).order_by("-pk")
+    changed = Pet.history.filter(history_id__in=[*rows], id=OuterRef("pet")).values("history_date")[:1]
+    ended = EndedSale.objects.filter(pet__in=numbers, ended_at=Subquery(changed)).order_by("-pk")
     days = dict(ended.values_list("pet", "day"))
     Sale.objects.filter(pet__in=numbers).delete()
     Sale.objects.bulk_create(Sale(pet_id=number, day=day) for number, day in days.items())
 
 
+def is_sold(made: Plan) -> list[Pet]:
+    """Return the animals that become sold."""
+    return made.changes.get(PetStatus.SOLD, []) if made.column == "status" else []
+
+
 def _now(numbers: Iterable[int], *, lock: bool) -> tuple[dict[int, Pet], dict[int, int]]:
     """Return the animals as they are, and the latest row of history of each."""
-    pets = Pet.objects.filter(pk__in=[*numbers]).order_by("pk")
+    pets = Pet.objects.filter(pk__in=[*numbers]).defer("created_at", "updated_at").order_by("pk")
     found = {pet.pk: pet for pet in (pets.select_for_update() if lock else pets)}
     newest = Pet.history.filter(id__in=[*numbers]).order_by().values_list("id").annotate(Max("history_id"))
     return found, dict(newest)
 
 
-def _before(bulk: BulkChange) -> dict[int, Any]:
-    """Return what each animal had in the column before."""
+def _rows(numbers: Iterable[int], column: str) -> Any:
+    """Return these rows of history, each with what its animal had before."""
     earlier = Pet.history.filter(id=OuterRef("id"), history_id__lt=OuterRef("history_id")).order_by("-history_id")
-    former = Subquery(earlier.values(bulk.column)[:1])
-    return dict(Pet.history.filter(bulk_change=bulk).annotate(former=former).values_list("id", "former"))
-
-
-def _write(made: Plan, what: str, user: AbstractBaseUser, *, undo_of: BulkChange | None = None) -> BulkChange:
-    by = acting()
-    bulk = BulkChange.objects.create(
-        user_id=user.pk,
-        who=by.actor,
-        what=what,
-        column=made.column,
-        changed=made.count,
-        left=made.left,
-        undo_of=undo_of,
-    )
-    now = timezone.now()
-    written_at = connection.ops.adapt_datetimefield_value(now)
-    for value, pets in made.changes.items():
-        numbers = [pet.pk for pet in pets]
-        Pet.objects.filter(pk__in=numbers).update(**{made.column: value, "updated_at": now})
-        execute(HISTORY[connection.vendor], [written_at, user.pk, by.actor, by.request_id, bulk.pk, _array(numbers)])
-    return bulk
+    former = Subquery(earlier.values(column)[:1])
+    rows = Pet.history.filter(history_id__in=[*numbers]).annotate(former=former).order_by("history_id")
+    return rows.values("id", "name", column, "former")
 
 
 def _array(numbers: list[int]) -> list[int] | str:

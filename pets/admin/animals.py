@@ -4,7 +4,6 @@ from typing import Any, ClassVar
 
 from django import forms
 from django.contrib import admin, messages
-from django.contrib.admin.actions import delete_selected
 from django.contrib.admin.options import IncorrectLookupParameters
 from django.contrib.admin.utils import flatten_fieldsets
 from django.core.exceptions import PermissionDenied
@@ -20,16 +19,13 @@ from django.views.decorators.http import require_safe
 from categories.models import Category
 from history.admin import ChangesAdmin, moment
 from history.times import NOTHING
-from pets.admin import bulk, deleted, filters, listing, status, story, views
+from pets.admin import bulk, deleted, deleting, filters, listing, status, story, views
 from pets.admin.beside import Beside, neighbours
 from pets.admin.downloads import TooManyError, download
 from pets.exporting import FileFormat
 from pets.models import BulkChange, Pet, PetStatus, Sale
 from pets.restoring import restore_sale
 from pets.serializers import PetSerializer
-
-DELETED_AT_ONCE = 500
-"""Animals in one deletion: the page that asks names each of them."""
 
 
 @admin.register(Pet)
@@ -78,6 +74,9 @@ class PetAdmin(ChangesAdmin):
             path("<int:number>/status/", view(status.change), name="pets_pet_status"),
             path("views/", view(views.save), name="pets_pet_views"),
             path("views/<int:number>/delete/", view(views.delete), name="pets_pet_view_delete"),
+            path(
+                "selected/<int:selection_id>/delete/", view(self.delete_selected_view), name="pets_pet_delete_selected"
+            ),
             path("deleted/", view(self.deleted_view), name="pets_pet_deleted"),
             path("deleted/<int:number>/restore/", view(deleted.restore), name="pets_pet_restore"),
             *super().get_urls(),
@@ -187,14 +186,12 @@ class PetAdmin(ChangesAdmin):
 
     @admin.action(permissions=["delete"], description="Delete selected animals…")
     def delete_selected(self, request: HttpRequest, queryset: Any) -> HttpResponse | None:
-        """Ask, naming each animal, and delete them."""
-        if len(queryset.order_by().values_list("pk")[: DELETED_AT_ONCE + 1]) > DELETED_AT_ONCE:
-            message = f"At most {DELETED_AT_ONCE:,} animals can be deleted at once. Nothing was deleted. Select fewer."
-            self.message_user(request, message, messages.ERROR)
-            return None
-        if request.POST.get("post"):
-            request.said = deleted.said(request, len(queryset)), ""  # type: ignore[attr-defined]  # see `message_user`
-        return delete_selected(self, request, queryset.select_related("category"))
+        """Go to the page that asks."""
+        return deleting.ask(request, queryset)
+
+    def delete_selected_view(self, request: HttpRequest, selection_id: int) -> HttpResponse:
+        """Ask, naming each animal, or delete them."""
+        return deleting.confirm(request, self, selection_id)
 
     def delete_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> HttpResponse:
         """Ask, showing category and reference, because names repeat, and delete."""

@@ -1,12 +1,9 @@
 """Bulk changes in the back office: the actions of the list, the page that asks, the record, and undoing one."""
 
-import re
 from typing import Any
 
 from django import forms
 from django.contrib import admin, messages
-from django.core.exceptions import ValidationError
-from django.db import IntegrityError
 from django.db.models import Exists, OuterRef, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
@@ -17,11 +14,13 @@ from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_http_methods, require_POST
 
 from categories.models import Category
+from history.acting import acting
 from history.admin import RecordAdmin, moment, number
-from history.conflicts import latest_change_of_each
+from pets import working
 from pets.admin.permissions import change_permission_required, may_see_animals
-from pets.bulk import AT_MOST, Plan, Target, UndoRejectedError, check_undo, make, plan, plan_undo, undo
-from pets.models import BulkChange, Pet, PetStatus
+from pets.blocks import AT_MOST, BLOCK, TooManyError, begin, begin_undo, first_block, progress, select, stop
+from pets.bulk import Plan, Target, UndoRejectedError, check_undo, plan, plan_undo
+from pets.models import BulkChange, BulkState, Pet, PetStatus, Selection
 
 LISTED = 100
 """Animals that the page which asks names; the others it counts."""
@@ -34,61 +33,47 @@ PER_SECOND = 5_000
 
 CATEGORY = "category"
 NONE_LEFT = "Nothing changed. The selected animals are not in this list any more."
-IN_PART = "Nothing changed: the form was incomplete. Select the animals again."
+GONE = "Nothing changed. This selection was too old. Select the animals again."
+USED = "You have confirmed this already. To change the animals again, select them again."
+TOO_MANY = "At most {most:,} animals can be {done} at once. Nothing changed. Filter or search for fewer."
 
 
-class SeenAnimalsField(forms.CharField):
-    """The animals and the latest change of each, as one hidden text: "7:120,9:131"."""
+class CategoryForm(forms.Form):
+    """Where the selected animals are moved."""
 
-    widget = forms.HiddenInput
-
-    def clean(self, value: Any) -> dict[int, int]:
-        """Return the animals by id, each with the number of its latest change."""
-        text = super().clean(value)
-        if not re.fullmatch(r"[0-9]{1,18}:[0-9]{1,18}(,[0-9]{1,18}:[0-9]{1,18})*", text):
-            raise ValidationError(IN_PART)
-        seen = {int(pet): int(change) for pet, _, change in (pair.partition(":") for pair in text.split(","))}
-        if len(seen) > AT_MOST:
-            raise ValidationError(too_many())
-        return seen
+    category = forms.ModelChoiceField(
+        Category.objects.all(), label="Move to category", empty_label="Choose a category", label_suffix=""
+    )
 
 
-class BulkForm(forms.Form):
-    """Which animals become what."""
-
-    animals = SeenAnimalsField()
-    becomes = forms.ChoiceField(choices=[*PetStatus.choices, (CATEGORY, "Category")], widget=forms.HiddenInput)
-    category = forms.ModelChoiceField(Category.objects.all(), required=False, label="Move to category")
-    filters = forms.CharField(required=False, widget=forms.HiddenInput)
-    """The query of the list that the animals were selected in, to go back to."""
-
-    def target(self) -> Target | None:
-        """Return what the animals become, or None while no category is chosen."""
-        becomes, category = self.cleaned_data["becomes"], self.cleaned_data["category"]
-        if becomes != CATEGORY:
-            return Target("status", becomes, becomes)
-        return category and Target("category_id", category.pk, category.name)
+def selected(request: HttpRequest, animals: QuerySet[Pet], done: str, most: int) -> Selection | None:
+    """Keep the animals that were selected in the list; None if there are none or too many, which it has said."""
+    try:
+        selection = select(animals, user=request.user, filters=request.GET.urlencode(), most=most)  # type: ignore[arg-type]  # signed in
+    except TooManyError:
+        messages.error(request, TOO_MANY.format(most=most, done=done))
+        return None
+    if not selection.animals:  # someone else deleted them, or changed what the list is filtered by
+        messages.warning(request, NONE_LEFT)
+        return None
+    return selection
 
 
-def too_many() -> str:
-    """Return what is said of a selection that is too large."""
-    return f"At most {AT_MOST:,} animals can be changed at once. Nothing changed. Filter or search for fewer."
+def selection_of(request: HttpRequest, number: int) -> Selection | None:
+    """Return the selection if it is this person's and still kept; else None, and say so."""
+    selection = Selection.objects.filter(pk=number, user=request.user.pk).first()
+    if selection is None:
+        messages.error(request, GONE)
+    return selection
 
 
 def _action(becomes: str, description: str) -> Any:
     @admin.action(permissions=["change"], description=description)
-    def ask(model_admin: admin.ModelAdmin, request: HttpRequest, queryset: Any) -> HttpResponse | None:
-        selected = queryset.order_by().annotate(latest=latest_change_of_each(Pet.history))
-        pairs = list(selected.values_list("pk", "latest")[: AT_MOST + 1])
-        if len(pairs) > AT_MOST:  # the first of the list, as the button that selected them says
-            pairs = list(selected.order_by(*queryset.query.order_by).values_list("pk", "latest")[:AT_MOST])
-        if not pairs:  # someone else deleted them, or changed what the list is filtered by
-            model_admin.message_user(request, NONE_LEFT, messages.WARNING)
+    def ask(_model_admin: admin.ModelAdmin, request: HttpRequest, queryset: Any) -> HttpResponse | None:
+        selection = selected(request, queryset, "changed", AT_MOST)
+        if selection is None:
             return None
-        animals = ",".join(f"{pet}:{change}" for pet, change in sorted(pairs))
-        form = BulkForm({"animals": animals, "becomes": becomes, "filters": request.GET.urlencode()})
-        form.full_clean()
-        return _ask(request, form)
+        return HttpResponseRedirect(reverse("admin:pets_bulkchange_make", args=[selection.pk, becomes]))
 
     ask.__name__ = f"become_{becomes}"
     return ask
@@ -104,8 +89,16 @@ ACTIONS = [
 class BulkChangeAdmin(RecordAdmin):
     """The record of bulk changes, for everyone who can see animals. The person who made one can undo it."""
 
-    list_display = ["name", "what", "undone", number("changed"), "who", moment("made_at", "when")]
-    fields = ["what", "who", moment("made_at", "when"), number("changed"), "undone", "left_as_they_are"]
+    list_display = ["name", "what", "how", number("changed"), "who", moment("made_at", "when")]
+    fields = [
+        "what",
+        "who",
+        moment("made_at", "when"),
+        "how",
+        number("changed"),
+        "not_reached",
+        "left_as_they_are",
+    ]
     readonly_fields = fields  # type: ignore[assignment]  # the stubs allow columns in `fields` only
     show_full_result_count = False
 
@@ -114,10 +107,17 @@ class BulkChangeAdmin(RecordAdmin):
         """Return the name, as the beginning of a row."""
         return str(bulk).capitalize()
 
-    @admin.display(description="undone")
-    def undone(self, bulk: BulkChange) -> str:
-        """Return in words whether it was undone, perhaps in part: a red cross is read as a failure."""
-        return "undone" if bulk.is_undone else "no"  # type: ignore[attr-defined]  # annotated below
+    @admin.display(description="state")
+    def how(self, bulk: BulkChange) -> str:
+        """Return how far it came, or that it was undone, perhaps in part."""
+        if bulk.is_undone:  # type: ignore[attr-defined]  # annotated below
+            return "Undone"
+        return bulk.outcome.removesuffix(".") or str(BulkState(bulk.state).label)
+
+    @admin.display(description="not reached")
+    def not_reached(self, bulk: BulkChange) -> str:
+        """Return how many animals it was stopped before."""
+        return f"{bulk.unreached:,}"
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[BulkChange]:
         """Note for each whether it was undone."""
@@ -128,7 +128,9 @@ class BulkChangeAdmin(RecordAdmin):
     @admin.display(description="left as they are")
     def left_as_they_are(self, bulk: BulkChange) -> str:
         """Return the animals that were left, and why."""
-        return "\n".join(f"{name} ({number}): {reason}" for number, name, reason in bulk.left) or "none"
+        lines = [f"{name} ({number}): {reason}" for number, name, reason in bulk.left]
+        more = bulk.left_count - len(bulk.left)
+        return "\n".join([*lines, f"and {more:,} more"] if more > 0 else lines) or "none"
 
     def has_view_permission(self, request: Any, _obj: Any = None) -> bool:
         """Return whether the user may see animals: a bulk change shows nothing else."""
@@ -139,56 +141,110 @@ class BulkChangeAdmin(RecordAdmin):
         return self.has_view_permission(request)
 
     def get_urls(self) -> list[URLPattern]:
-        """Add the page that asks and the page that undoes."""
+        """Add the page that asks, the page that undoes, and what is done with one that runs."""
         view = self.admin_site.admin_view
         return [
-            path("make/", view(self.make_view), name="pets_bulkchange_make"),
+            path("make/<int:selection_id>/<slug:becomes>/", view(self.make_view), name="pets_bulkchange_make"),
             path("<int:number>/undo/", view(self.undo_view), name="pets_bulkchange_undo"),
+            path("<int:number>/stop/", view(self.stop_view), name="pets_bulkchange_stop"),
+            path("<int:number>/continue/", view(self.continue_view), name="pets_bulkchange_continue"),
             *super().get_urls(),
         ]
 
-    @method_decorator([require_POST, change_permission_required])
-    def make_view(self, request: HttpRequest) -> HttpResponse:
-        """Show what a change would do once its category is chosen, or make it and go back to the list."""
-        form = BulkForm(request.POST)
-        target = form.target() if form.is_valid() else None
-        if target is None or "confirm" not in request.POST:
-            if "animals" in form.errors or "becomes" in form.errors:
-                said = form.errors.get("animals", [IN_PART])
-                messages.error(request, " ".join(map(str, said)))
-                return HttpResponseRedirect(reverse("admin:pets_pet_changelist"))
-            return _ask(request, form)
-        try:
-            bulk = make(form.cleaned_data["animals"], target, user=request.user)  # type: ignore[arg-type]  # signed in
-        except IntegrityError:
-            messages.error(request, f"Nothing changed. The category “{target.word}” has just been deleted.")
-        else:
-            _report(request, bulk, f"{_animals_were(bulk.changed)} changed: {target}.", undo_link=True)
-        return HttpResponseRedirect(f"{reverse('admin:pets_pet_changelist')}?{form.cleaned_data['filters']}")
+    def render_change_form(self, request: HttpRequest, context: Any, *args: Any, **kwargs: Any) -> Any:
+        """Show the record, and how far it came while it runs."""
+        bulk = context["original"]
+        if bulk.state == BulkState.RUNNING:
+            may_change = request.user.has_perm("pets.change_pet")
+            may = {"may_stop": may_change, "may_continue": may_change and bulk.user_id == request.user.pk}
+            context |= {"progress": progress(bulk)} | may
+        return super().render_change_form(request, context, *args, **kwargs)
+
+    @method_decorator([require_http_methods(["GET", "HEAD", "POST"]), change_permission_required])
+    def make_view(self, request: HttpRequest, selection_id: int, becomes: str) -> HttpResponse:
+        """Show what the change would do, or make it and go back to the list."""
+        if becomes not in {*PetStatus.values, CATEGORY}:
+            raise Http404
+        selection = selection_of(request, selection_id)
+        if selection is None:
+            return HttpResponseRedirect(_list())
+        if selection.bulk_change_id is not None:
+            messages.info(request, USED)
+            return HttpResponseRedirect(_record(selection.bulk_change_id))
+        given = request.POST if request.method == "POST" else request.GET
+        form = CategoryForm(given if CATEGORY in given else None)
+        target = _target(becomes, form)
+        if request.method != "POST" or target is None:
+            return _ask(request, selection, becomes, form, target)
+        bulk = begin(selection, target)
+        done = f"changed: {target}."
+        return _made(request, bulk, done, f"{_list()}?{selection.filters}", undo_link=True)
 
     @method_decorator([require_http_methods(["GET", "HEAD", "POST"]), change_permission_required])
     def undo_view(self, request: Any, number: int) -> HttpResponse:
         """Show what undoing would do, or undo."""
-        bulk = BulkChange.objects.filter(pk=number).first()
-        if bulk is None:
-            raise Http404
+        bulk = _bulk_change(number)
         try:
             if request.method == "POST":
-                undone = undo(bulk, user=request.user)
-                _report(request, undone, f"{_animals_were(undone.changed)} given the former value again.")
-                return HttpResponseRedirect(_back(request))
+                undone = begin_undo(bulk, user=request.user)
+                return _made(request, undone, "given the former value again.", _back(request))
             check_undo(bulk, user=request.user)
         except UndoRejectedError as error:
             messages.error(request, str(error))
             return HttpResponseRedirect(reverse("admin:pets_bulkchange_changelist"))
-        return _page(request, "undo.html", title=f"Undo {bulk}", bulk=bulk, **_shown(plan_undo(bulk)))
+        rows = Pet.history.filter(bulk_change=bulk).order_by("history_id").values_list("history_id", flat=True)
+        shown = _shown(plan_undo(bulk, list(rows[:BLOCK])))
+        if bulk.changed > BLOCK:  # what the others have now is found when they are undone
+            shown |= {"counts": [], "count": bulk.changed, "unnamed": bulk.changed - len(shown["named"])}
+        return _page(request, "undo.html", title=f"Undo {bulk}", bulk=bulk, **shown | _time(shown["count"]))
+
+    @method_decorator([require_POST, change_permission_required])
+    def stop_view(self, _request: HttpRequest, number: int) -> HttpResponse:
+        """Stop one that runs, also someone else's."""
+        stop(_bulk_change(number).pk, f"Stopped by {acting().actor}.")
+        return HttpResponseRedirect(_record(number))
+
+    @method_decorator([require_POST, change_permission_required])
+    def continue_view(self, request: HttpRequest, number: int) -> HttpResponse:
+        """Go on with one of yours that was interrupted."""
+        bulk = _bulk_change(number)
+        if bulk.user_id != request.user.pk:
+            messages.error(request, f"Only {bulk.who} can continue this. You can stop it.")
+        elif bulk.state == BulkState.RUNNING and progress(bulk).is_interrupted:
+            working.work(bulk.pk)
+        return HttpResponseRedirect(_record(number))
+
+
+def _list() -> str:
+    return reverse("admin:pets_pet_changelist")
+
+
+def _record(number: int) -> str:
+    return reverse("admin:pets_bulkchange_change", args=[number])
+
+
+def _bulk_change(number: int) -> BulkChange:
+    bulk = BulkChange.objects.filter(pk=number).first()
+    if bulk is None:
+        raise Http404
+    return bulk
+
+
+def _target(becomes: str, form: CategoryForm) -> Target | None:
+    """Return what the animals become, or None while no category is chosen."""
+    if becomes != CATEGORY:
+        return Target("status", becomes, becomes)
+    if not form.is_valid():
+        return None
+    category = form.cleaned_data["category"]
+    return Target("category_id", category.pk, category.name)
 
 
 def _back(request: HttpRequest) -> str:
     """Return the address of the page whose message or feed has the button, or of the list of animals."""
     back = request.POST.get("back", "")
     is_ours = url_has_allowed_host_and_scheme(back, allowed_hosts=None) and back.startswith(reverse("admin:index"))
-    return back if is_ours else reverse("admin:pets_pet_changelist")
+    return back if is_ours else _list()
 
 
 def _animals(count: int) -> str:
@@ -199,65 +255,97 @@ def _animals_were(count: int) -> str:
     return f"{_animals(count)} {'was' if count == 1 else 'were'}"
 
 
-def _ask(request: HttpRequest, form: BulkForm) -> HttpResponse:
-    shown = _preview(form)
-    return _page(request, "ask.html", title=_question(shown), form=form, **shown)
-
-
-def _question(shown: dict[str, Any]) -> str:
-    if "plan" not in shown:
-        return "Move to category"
-    animals, target = _animals(shown["plan"].count), shown["target"]
-    return f"Mark {animals} {target.word}?" if target.column == "status" else f"Move {animals} to {target.word}?"
-
-
-def _preview(form: BulkForm) -> dict[str, Any]:
-    """Return what the page that asks shows: nothing but the choice of a category until one is chosen."""
-    asks_category = form["becomes"].value() == CATEGORY
-    target = form.target() if form.is_valid() else None
+def _ask(
+    request: HttpRequest, selection: Selection, becomes: str, form: CategoryForm, target: Target | None
+) -> HttpResponse:
+    shared = {"selection": selection, "asks_category": becomes == CATEGORY, "form": form, "target": target}
     if target is None:
-        return {"asks_category": asks_category, "selected": len(form.cleaned_data["animals"])}
-    shown = _shown(plan(form.cleaned_data["animals"], target))
-    return {"asks_category": asks_category, "target": target, **shown}
+        return _page(request, "ask.html", title="Move to category", **shared)
+    seen = first_block(selection)
+    shown = _shown(plan(seen, target.column, target.value))
+    if selection.animals > len(seen):
+        shown |= _counted(selection, target, len(shown["named"]))
+    question = f"Mark {_animals(shown['count'])} {target.word}?"
+    if target.column == "category_id":
+        question = f"Move {_animals(shown['count'])} to {target.word}?"
+    return _page(request, "ask.html", title=question, **shared | shown | _time(shown["count"]))
+
+
+def _counted(selection: Selection, target: Target, named: int) -> dict[str, Any]:
+    """Return the counts of a selection of several blocks, as they were when it was made."""
+    of: dict[str | int, int] = {}
+    for status, category, count in selection.counts:
+        value = status if target.column == "status" else category
+        of[value] = of.get(value, 0) + count
+    already = of.pop(target.value, 0)
+    categories = Category.objects.in_bulk()
+    counts = [(_word(target.column, value, categories), target.word, count) for value, count in of.items()]
+    changed = sum(of.values())
+    return {"counts": counts, "already": already, "count": changed, "unnamed": changed - named}
 
 
 def _shown(made: Plan) -> dict[str, Any]:
     """Return the counts of each change from one value to another, the first animals by name, and those left."""
-    categories: dict[Any, str] = (
-        dict(Category.objects.values_list("pk", "name")) if made.column == "category_id" else {}
-    )
+    categories = Category.objects.in_bulk()
     counts: dict[tuple[Any, Any], int] = {}
     named: list[tuple[Pet, Any, Any]] = []
     for value, pets in made.changes.items():
         for pet in pets:
             former = getattr(pet, made.column)
-            change = categories.get(former, former), categories.get(value, str(value))
+            change = _word(made.column, former, categories), _word(made.column, value, categories)
             counts[change] = counts.get(change, 0) + 1
             if len(named) < LISTED:
+                pet.category = categories[pet.category_id]
                 named.append((pet, *change))
     return {
-        "plan": made,
+        "column": made.column,
+        "count": made.count,
+        "already": len(made.already),
         "counts": [(before, after, count) for (before, after), count in counts.items()],
         "named": named,
         "unnamed": made.count - len(named),
         "left": made.left[:LISTED],
+        "left_count": len(made.left),
         "more_left": len(made.left) - LISTED,
-        "seconds": -(-made.count // PER_SECOND),
     }
 
 
-def _report(request: HttpRequest, bulk: BulkChange, done: str, *, undo_link: bool = False) -> None:
+def _word(column: str, value: Any, categories: dict[int, Category]) -> str:
+    return str(value if column == "status" else categories.get(value, "a deleted category"))
+
+
+def _time(count: int) -> dict[str, int]:
+    return {"seconds": -(-count // PER_SECOND)}
+
+
+def _made(request: HttpRequest, bulk: BulkChange, done: str, back: str, *, undo_link: bool = False) -> HttpResponse:
+    """Do what was confirmed, and say what was done; what takes longer goes on while its page shows how far it came."""
+    ended = working.work(bulk.pk)
+    bulk.refresh_from_db()
+    if not ended:
+        return HttpResponseRedirect(_record(bulk.pk))
+    _report(request, bulk, done, undo_link=undo_link)
+    if not bulk.changed and not bulk.left_count and not bulk.outcome:
+        bulk.delete()
+    return HttpResponseRedirect(back)
+
+
+def _report(request: HttpRequest, bulk: BulkChange, done: str, *, undo_link: bool) -> None:
     """Say what was done, with a link that undoes it, and what was left."""
-    if undo_link and bulk.changed:
+    said = f"{_animals_were(bulk.changed)} {done}"
+    if bulk.undo_of and not bulk.changed and not bulk.left_count:
+        messages.error(request, f"Nothing changed. {str(bulk.undo_of).capitalize()} is already undone.")
+    elif bulk.outcome:
+        messages.error(request, f"{bulk.outcome} {_animals_were(bulk.changed)} changed.")
+    elif undo_link and bulk.changed:
         address = reverse("admin:pets_bulkchange_undo", args=[bulk.pk])
-        messages.success(request, format_html('{} <a href="{}">Undo</a>', done, address))
+        messages.success(request, format_html('{} <a href="{}">Undo</a>', said, address))
     else:
-        messages.success(request, done)
-    if bulk.left:
+        messages.success(request, said)
+    if bulk.left_count:
         first = ", ".join(f"{name} ({number}): {reason}" for number, name, reason in bulk.left[:NAMED])
-        said = f"{_animals_were(len(bulk.left))} left as before: {first}."
-        address = reverse("admin:pets_bulkchange_change", args=[bulk.pk]) if bulk.pk else ""
-        messages.warning(request, format_html('{} <a href="{}">All of them</a>', said, address) if address else said)
+        left = f"{_animals_were(bulk.left_count)} left as before: {first}."
+        messages.warning(request, format_html('{} <a href="{}">All of them</a>', left, _record(bulk.pk)))
 
 
 def _page(request: HttpRequest, template: str, **context: Any) -> HttpResponse:

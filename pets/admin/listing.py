@@ -15,7 +15,7 @@ from history.conflicts import latest_change_of_each
 from pets import stock
 from pets.admin.filters import SCATTERING
 from pets.admin.presets import Preset, presets
-from pets.bulk import AT_MOST
+from pets.blocks import AT_MOST
 from pets.models import Pet, PetStatus
 from rest.ids import INT64_MAX
 
@@ -124,14 +124,16 @@ class PetChangeList(ChangeList):
         others = [name for name in self.params if name not in {STATUS, ORDER_VAR}]
         return {} if others else stock.by_status()
 
+    most = AT_MOST
+    """Animals that can be selected."""
+
     def select_all(self) -> str:
-        """Return what a click selects beyond the page: no more than can be changed at once."""
-        which = f"{'oldest' if self._oldest_first else 'newest'} {AT_MOST:,}"
+        """Return what a click selects beyond the page; nothing if it is more than can be changed at once."""
         if not self._stock:
-            return f"Select all that match, at most the {which}"
+            return "Select all that match"
         status = self.params.get(STATUS)
         count = self._stock.get(status, 0) if status else sum(self._stock.values())
-        return f"Select all {count:,}" if count <= AT_MOST else f"Select the {which} of {count:,}"
+        return f"Select all {count:,}" if count <= AT_MOST else ""
 
     def all_are_selected(self) -> str:
         """Return the same once it is done."""

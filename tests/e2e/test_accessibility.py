@@ -69,9 +69,9 @@ def pages_behind_forms(page: Page, word: str) -> Iterator[str]:
     page.goto(f"{PETS}?q={word}-")
     page.locator("#action-toggle").check()
     page.locator("button[value=become_category]").click()
-    expect(page.get_by_label("Move to category")).to_be_visible()
+    expect(page.get_by_label("Move to category", exact=True)).to_be_visible()
     yield "which category"
-    page.get_by_label("Move to category").select_option(label="Dogs")
+    page.get_by_label("Move to category", exact=True).select_option(label="Dogs")
     page.get_by_role("button", name="Show what will change").click()
     expect(page.locator("#bulk-animals tbody tr")).to_have_count(4)
     yield "what a bulk change would do"

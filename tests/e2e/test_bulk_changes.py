@@ -66,7 +66,7 @@ def test_a_bulk_change_is_shown_made_and_undone(office: Page, three: str) -> Non
 def test_animals_are_moved_to_a_category_that_is_chosen(office: Page, three: str) -> None:
     search(office, three)
     choose(office, "become_category")
-    category = office.get_by_label("Move to category")
+    category = office.get_by_label("Move to category", exact=True)
     name = category.locator("option").nth(2).text_content() or ""
     category.select_option(label=name)
     office.get_by_role("button", name="Show what will change").click()

@@ -12,7 +12,7 @@ from categories.models import Category
 from pets.admin.animals import PetAdmin
 from pets.models import BulkChange, ImportRun, Pet
 from tests.factories import CategoryFactory, PetFactory
-from tests.pets.office import click, history_told, member, seen, text_of
+from tests.pets.office import ask, click, confirm, history_told, member, seen, text_of
 
 HOSTILE = ["<script>alert(1)</script>", '"><img src=x onerror=alert(1)>', "{{ 7*7 }}", "\u202eevil", "=1+1"]
 
@@ -182,8 +182,7 @@ def test_the_history_outlives_the_animal_and_its_category(staff: Client) -> None
 
 def test_deleting_several_leaves_a_row_for_each(staff: Client) -> None:
     pets = PetFactory.create_batch(3)
-    data = {"action": "delete_selected", "_selected_action": [pet.pk for pet in pets], "post": "yes"}
-    staff.post("/admin/pets/pet/", data)
+    confirm(staff, ask(staff, "delete_selected", *pets), post="yes")
     assert Pet.history.filter(history_type="-", actor="staff keeper").count() == 3
 
 

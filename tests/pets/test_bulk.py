@@ -1,6 +1,6 @@
 """Changing many animals at once: what is shown is what is done, and the last can be undone."""
 
-from datetime import date
+from datetime import date, timedelta
 from typing import Any
 
 import pytest
@@ -8,11 +8,13 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
+from django.utils import timezone
 
 from categories.models import Category
 from pets import bulk as domain
 from pets.admin import bulk as admin
-from pets.models import BulkChange, Pet, Sale
+from pets.blocks import progress
+from pets.models import BulkChange, Pet, Sale, SelectedBlock, Selection
 from tests.factories import CategoryFactory, PetFactory
 from tests.pets.office import PETS, ask, confirm, history_disagrees, member, told
 
@@ -94,8 +96,8 @@ def test_moving_to_a_category_asks_which_first(staff: Client, three: list[Pet]) 
 
 def test_moving_shows_from_where_to_where(staff: Client, three: list[Pet]) -> None:
     cats = CategoryFactory(name="Cats")
-    form = ask(staff, "become_category", *three).context["form"]
-    asked = staff.post(f"{BULK}make/", {"animals": form["animals"].value(), "becomes": "category", "category": cats.pk})
+    address = ask(staff, "become_category", *three).redirect_chain[-1][0]
+    asked = staff.get(address, {"category": cats.pk})
     assert asked.context["counts"] == [("Dogs", "Cats", 3)]
     assert asked.context["title"] == "Move 3 animals to Cats?"
     assert set(Pet.objects.values_list("category__name", flat=True)) == {"Dogs"}
@@ -226,7 +228,9 @@ def test_a_bulk_change_that_fails_half_way_leaves_nothing(
     monkeypatch.setattr(domain, "HISTORY", {})
     with pytest.raises(KeyError):  # when the history is written, after the animals
         confirm(staff, asked)
-    assert ((statuses(), history_disagrees()), BulkChange.objects.count()) == (before, 0)
+    made = BulkChange.objects.get()
+    assert (statuses(), history_disagrees()) == before
+    assert (made.changed, made.state, progress(made).done) == (0, "running", 0)
 
 
 def test_the_history_of_all_animals_is_written_by_the_database_in_one_statement(
@@ -261,19 +265,22 @@ def test_undo_restores_the_day_of_a_sale(staff: Client, three: list[Pet], day: d
 def test_a_form_sent_twice_leaves_one_record(staff: Client, three: list[Pet]) -> None:
     asked = ask(staff, "become_sold", three[0])
     confirm(staff, asked)
-    confirm(staff, asked)
     made = BulkChange.objects.get()
+    again = confirm(staff, asked)
+    assert again.redirect_chain == [(f"{BULK}{made.pk}/change/", 302)]
+    assert told(again) == ["You have confirmed this already. To change the animals again, select them again."]
+    back = staff.get(asked.redirect_chain[-1][0], follow=True)
+    assert back.redirect_chain == again.redirect_chain
     assert made.changed == 1
     assert told(undo(staff, made.pk)) == ["1 animal was given the former value again."]
     assert statuses()["Rex"] == "available"
 
 
-@pytest.mark.parametrize("action", ["become_sold", "become_category"])
+@pytest.mark.parametrize("action", ["become_sold", "become_category", "delete_selected"])
 def test_animals_that_left_the_list_meanwhile_are_told_of(staff: Client, three: list[Pet], action: str) -> None:
     answer = ask(staff, action, three[1], query="?status__exact=available")
-    assert answer.status_code == 302
-    page = staff.get(PETS)
-    assert told(page) == ["Nothing changed. The selected animals are not in this list any more."]
+    assert answer.redirect_chain == [(f"{PETS}?status__exact=available", 302)]
+    assert told(answer) == ["Nothing changed. The selected animals are not in this list any more."]
 
 
 def test_only_who_made_it_can_undo_it(staff: Client, three: list[Pet]) -> None:
@@ -291,17 +298,10 @@ def test_everything_that_matches_up_to_a_bound(
 ) -> None:
     asked = ask(staff, "become_available", three[0], query="?status__exact=sold", across=True)
     assert [pet.name for pet, *_ in asked.context["named"]] == ["Tom"]
-    for module in (domain, admin):
-        monkeypatch.setattr(module, "AT_MOST", 2)
-    for query, first in (
-        ("", three[::-1][:2]),
-        ("?o=2", three[:2]),
-    ):  # the newest, or the oldest in a list that begins so
-        across = ask(staff, "become_sold", three[0], query=query, across=True)
-        assert list(across.context["form"].cleaned_data["animals"]) == sorted(pet.pk for pet in first)
-    forged = ",".join(f"{pet.pk}:1" for pet in three)
-    answer = staff.post(f"{BULK}make/", {"animals": forged, "becomes": "sold", "confirm": "yes"}, follow=True)
+    monkeypatch.setattr(admin, "AT_MOST", 2)
+    answer = ask(staff, "become_sold", three[0], across=True)
     assert told(answer) == ["At most 2 animals can be changed at once. Nothing changed. Filter or search for fewer."]
+    assert Selection.objects.count() == 1
     assert not BulkChange.objects.exists()
 
 
@@ -326,17 +326,20 @@ def test_thousands_at_once(staff: Client, category: Category) -> None:
     assert history_disagrees() == []
 
 
-@pytest.mark.parametrize("animals", ["", "x", "1", "1:", "1:2,", "1:2;3:4", "9" * 40 + ":1", "-1:2"])
-@pytest.mark.parametrize("becomes", ["sold", "category"])
-def test_what_was_sent_in_part_changes_nothing(staff: Client, three: list[Pet], animals: str, becomes: str) -> None:
-    data = {"animals": animals, "becomes": becomes, "category": three[0].category_id, "confirm": "yes"}
-    assert len(told(staff.post(f"{BULK}make/", data, follow=True))) == 1
-    assert not BulkChange.objects.exists()
+def test_an_unknown_status_is_not_found(staff: Client, three: list[Pet]) -> None:
+    address = ask(staff, "become_sold", three[0]).redirect_chain[-1][0]
+    assert staff.post(address.replace("sold", "broken")).status_code == 404
 
 
-def test_an_unknown_status_changes_nothing(staff: Client, three: list[Pet]) -> None:
-    data = {"animals": f"{three[0].pk}:1", "becomes": "broken", "confirm": "yes"}
-    assert told(staff.post(f"{BULK}make/", data, follow=True)) == [admin.IN_PART]
+def test_a_selection_belongs_to_one_person_and_is_kept_for_a_day(staff: Client, three: list[Pet]) -> None:
+    asked = ask(staff, "become_sold", three[0])
+    other = member("other", "change_pet", "view_pet")
+    gone = ["Nothing changed. This selection was too old. Select the animals again."]
+    assert told(confirm(other, asked)) == gone
+    Selection.objects.update(made_at=timezone.now() - timedelta(hours=25))
+    ask(staff, "become_sold", three[1])
+    assert told(confirm(staff, asked)) == gone
+    assert (Selection.objects.count(), SelectedBlock.objects.count(), statuses()["Rex"]) == (1, 1, "available")
 
 
 @pytest.mark.parametrize(
@@ -352,9 +355,9 @@ def test_who_may(staff: Client, three: list[Pet], permissions: tuple[str, ...], 
     confirm(staff, ask(staff, "become_sold", three[0]))
     made = BulkChange.objects.get()
     client = member("other", *permissions)
-    forged = {"animals": f"{three[1].pk}:1", "becomes": "sold", "confirm": "yes"}
-    assert client.post(f"{BULK}make/", forged).status_code == make
-    assert client.post(f"{BULK}{made.pk}/undo/").status_code == make
+    assert client.post(reverse("admin:pets_bulkchange_make", args=[1, "sold"])).status_code == make
+    for act in ("undo", "stop", "continue"):
+        assert client.post(f"{BULK}{made.pk}/{act}/").status_code == make
     assert client.get(BULK).status_code == look
     assert client.get(f"{BULK}{made.pk}/change/").status_code == look
     for path in ("add/", f"{made.pk}/delete/"):
@@ -363,9 +366,9 @@ def test_who_may(staff: Client, three: list[Pet], permissions: tuple[str, ...], 
     assert statuses() == {"Rex": "sold", "Max": "pending", "Tom": "sold"}
 
 
-def test_the_page_that_asks_is_only_posted_to(staff: Client) -> None:
-    assert staff.get(reverse("admin:pets_bulkchange_make")).status_code == 405
+def test_what_does_not_exist_is_not_found(staff: Client) -> None:
     assert staff.get(f"{BULK}999/undo/").status_code == 404
+    assert staff.post(f"{BULK}999/stop/").status_code == 404
 
 
 def test_hostile_names_are_only_text(staff: Client) -> None:

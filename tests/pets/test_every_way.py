@@ -87,10 +87,7 @@ WAYS: dict[str, tuple[Callable[[Shop], object], str, str]] = {
     "page: delete": (delete, "-", KEEPER),
     "list: status": (lambda shop: click(shop.staff, shop.rex, "sold"), "~", KEEPER),
     "list: delete": (
-        lambda shop: shop.staff.post(
-            PETS, {"action": "delete_selected", "_selected_action": shop.rex.pk, "post": "yes"}
-        ),
-        "-", KEEPER,
+        lambda shop: confirm(shop.staff, ask(shop.staff, "delete_selected", shop.rex), post="yes"), "-", KEEPER,
     ),
     "bulk change": (bulk, "~", KEEPER),
     "undo of a bulk change": (undo_of_bulk, "~", KEEPER),
@@ -142,6 +139,7 @@ SILENT = re.compile(
 """What writes animals, or anything, without asking django-simple-history."""
 
 KNOWN = {
+    "pets/blocks.py": 2,  # what is selected, and when a block was done
     "pets/bulk.py": 2,  # above as "bulk change" and its undo; the day of a sale
     "pets/restoring.py": 2,  # `created_at`, which history does not hold; the day of a sale
     "pets/importing/lock.py": 1,  # the record of an import

@@ -11,10 +11,10 @@ from django.test.utils import CaptureQueriesContext
 
 from categories.models import Category
 from pets import restoring
-from pets.admin import animals, deleted
+from pets.admin import deleted, deleting
 from pets.models import Pet, Sale
 from tests.factories import PetFactory
-from tests.pets.office import PETS, ask, history_disagrees, history_told, member, text_of, told
+from tests.pets.office import PETS, ask, confirm, history_disagrees, history_told, member, text_of, told
 
 DELETED = f"{PETS}deleted/"
 
@@ -54,11 +54,27 @@ def test_what_is_deleted_is_named_so_that_names_are_told_apart(staff: Client, re
     assert f"Rex Status Pending Category {rex.category.name} Reference A-1 ID {rex.pk}" in text
     one = text_of(staff.get(f"{PETS}{twin.pk}/delete/").content.decode())
     assert f"Rex Status Sold Category Geckos Reference \N{EN DASH} ID {twin.pk}" in one
-    data = {"action": "delete_selected", "_selected_action": [rex.pk, twin.pk], "index": 0, "post": "yes"}
-    assert told(staff.post(PETS, data, follow=True)) == [
-        f'2 animals were deleted. <a href="{DELETED}">Deleted animals</a>'
-    ]
+    done = confirm(staff, ask(staff, "delete_selected", rex, twin), post="yes")
+    assert told(done) == [f'2 animals were deleted. <a href="{DELETED}">Deleted animals</a>']
     assert not Pet.objects.exists()
+
+
+def test_what_changed_since_it_was_selected_is_not_deleted(staff: Client, rex: Pet) -> None:
+    tom, gone = PetFactory(name="Tom", category=rex.category), PetFactory(category=rex.category)
+    asked = ask(staff, "delete_selected", rex, tom, gone)
+    rex.status = "sold"
+    rex.save()
+    number = gone.pk
+    gone.delete()
+    shown = staff.get(asked.redirect_chain[-1][0])  # Back, or a reload
+    assert [pet.name for pet in shown.context["queryset"]] == ["Tom"]
+    assert told(confirm(staff, asked, post="yes")) == [
+        f'1 animal was deleted. <a href="{DELETED}">Deleted animals</a>',
+        f"Not deleted, because someone changed or deleted them after you selected them: {rex.pk}, {number}.",
+    ]
+    assert list(Pet.objects.all()) == [rex]
+    back = staff.get(asked.redirect_chain[-1][0], follow=True)
+    assert told(back) == ["Nothing was deleted. The selected animals were changed or deleted since."]
 
 
 def test_it_comes_back_as_it_was(staff: Client, rex: Pet) -> None:
@@ -218,13 +234,11 @@ def test_a_number_is_never_given_twice(staff: Client, rex: Pet, category: Catego
 def test_as_many_as_can_be_named_are_deleted_at_once(
     staff: Client, category: Category, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(animals, "DELETED_AT_ONCE", 2)
+    monkeypatch.setattr(deleting, "AT_ONCE", 2)
     pets = PetFactory.create_batch(3, category=category)
-    data = {"action": "delete_selected", "_selected_action": [pet.pk for pet in pets], "index": 0}
-    assert told(staff.post(PETS, data, follow=True)) == [
-        "At most 2 animals can be deleted at once. Nothing was deleted. Select fewer."
+    assert told(ask(staff, "delete_selected", *pets)) == [
+        "At most 2 animals can be deleted at once. Nothing changed. Filter or search for fewer."
     ]
-    assert staff.post(PETS, data | {"post": "yes"}, follow=True).status_code == 200
     assert Pet.objects.count() == 3
 
 

@@ -20,7 +20,7 @@ from django.utils import timezone
 
 from categories.models import Category
 from pets import stock, triggers
-from pets.bulk import AT_MOST
+from pets.blocks import BLOCK
 from pets.importing.options import Options
 from pets.importing.progress import Progress
 from pets.importing.run import import_file
@@ -243,10 +243,10 @@ def test_many_are_changed_and_deleted_within_the_deadline_after_one_was(db: None
         with connection.cursor() as cursor:
             cursor.execute("ANALYZE pets_sale")
     Pet.objects.filter(pk=one.pk).delete()
-    many = Pet.objects.bulk_create(Pet(name="Rex", category=category, status="pending") for _ in range(AT_MOST))
+    many = Pet.objects.bulk_create(Pet(name="Rex", category=category, status="pending") for _ in range(BLOCK))
     chosen = Pet.objects.filter(pk__in=[pet.pk for pet in many])
     chosen.update(status="sold")
-    assert (chosen.count(), Sale.objects.count()) == (AT_MOST, AT_MOST)
+    assert (chosen.count(), Sale.objects.count()) == (BLOCK, BLOCK)
     chosen.update(status="pending")
     assert Sale.objects.count() == 0
     chosen.update(status="sold")

@@ -17,9 +17,11 @@ from django.urls import URLPattern, URLResolver, get_resolver, reverse
 from django.utils import timezone
 
 from categories.models import Category
+from pets.blocks import SILENT, begin, select
+from pets.bulk import Target
 from pets.importing.options import Sender
 from pets.importing.uploads import keep, preview
-from pets.models import BulkChange, ImportRun, ImportUpload, Pet, SavedView
+from pets.models import BulkChange, ImportRun, ImportUpload, Pet, SavedView, Selection
 from petstore_site.apikeys.models import APIKey, KeyUsage
 from petstore_site.request_desk.models import RequestRecord
 from petstore_site.staff.tasks import TASKS
@@ -69,12 +71,6 @@ def _seen(model: Any) -> Any:
     return model.history.latest("history_id")
 
 
-def _bulk_change() -> dict[str, Any]:
-    PetFactory()
-    animal = _seen(Pet)
-    return {"animals": f"{animal.id}:{animal.history_id}", "becomes": "sold", "confirm": "yes"}
-
-
 def _file() -> dict[str, Any]:
     return {"file": ContentFile(FILE, "a.csv"), "blank": "keep"}
 
@@ -93,10 +89,9 @@ FORMS: dict[str, Callable[[], dict[str, Any]]] = {
     "pets_pet_change": lambda: _pet(seen=_seen(Pet).history_id),
     "pets_pet_simple_history": lambda: {"seen": _seen(Pet).history_id},
     "pets_pet_delete": lambda: DELETE,
-    "pets_pet_changelist": lambda: _delete_all(Pet),
+    "pets_pet_delete_selected": lambda: DELETE,
     "pets_pet_status": lambda: {"becomes": f"sold:{_seen(Pet).history_id}"},
     "pets_pet_views": lambda: {"name": "Forged", "query": ""},
-    "pets_bulkchange_make": _bulk_change,
     "pets_bulkchange_add": lambda: {"who": "forged"},
     "pets_bulkchange_change": lambda: {"who": "forged"},
     "pets_bulkchange_delete": lambda: DELETE,
@@ -177,7 +172,7 @@ def _argument(page: str, name: str, user: User | None) -> Any:
         return OWNED[name](user) if user else 0
     if page in PREPARED:
         return PREPARED[page](user)
-    fixed = {"app_label": "pets", "content_type_id": 1}
+    fixed = {"app_label": "pets", "content_type_id": 1, "becomes": "sold"}
     return fixed[name] if name in fixed else 1 if page == "view_on_site" else MADE[_model_of(page)]().pk
 
 
@@ -201,7 +196,11 @@ def _upload(user: User) -> int:
     return int(upload.pk)
 
 
-OWNED = {"pk": _passkey, "upload_id": _upload}
+def _selection(user: User) -> int:
+    return int(select(Pet.objects.filter(pk=PetFactory(status="available").pk), user=user, most=1).pk)
+
+
+OWNED = {"pk": _passkey, "upload_id": _upload, "selection_id": _selection}
 """Arguments that name what belongs to one user alone."""
 
 
@@ -212,6 +211,13 @@ def _bulk_change_of(user: User | None) -> int:
     pet.save()
     Pet.history.filter(pk=_seen(Pet).pk).update(bulk_change=made)
     return int(made.pk)
+
+
+def _running(user: User | None) -> int:
+    owner = user or User.objects.create_user("someone")
+    bulk = begin(Selection.objects.get(pk=_selection(owner)), Target("status", "sold", "sold"))
+    Selection.objects.update(worked_at=timezone.now() - SILENT)
+    return int(bulk.pk)
 
 
 def _deleted(_user: User | None) -> int:
@@ -226,6 +232,8 @@ def _view_of(user: User | None) -> int:
 
 PREPARED: dict[str, Callable[[User | None], int]] = {
     "pets_bulkchange_undo": _bulk_change_of,
+    "pets_bulkchange_stop": _running,
+    "pets_bulkchange_continue": _running,
     "pets_pet_restore": _deleted,
     "pets_pet_view_delete": _view_of,
 }

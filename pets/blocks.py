@@ -1,0 +1,193 @@
+"""Bulk changes of any size: animals are selected, then changed block by block, each in a short transaction.
+
+The blocks of a selection are rows, and a block is deleted in the transaction that does it. So a process can be killed
+at any moment, two can work at once, and the record says what was done (docs/decisions/0057).
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from datetime import timedelta
+from typing import Any, NamedTuple
+
+from django.contrib.auth.base_user import AbstractBaseUser
+from django.db import transaction
+from django.db.models import QuerySet, Sum
+from django.utils import timezone
+
+from categories.models import Category
+from history.acting import acting
+from history.conflicts import latest_change_of_each
+from pets.bulk import WHAT_LENGTH, Seen, Target, Value, check_undo, is_sold, plan, plan_undo, restore_sales, write
+from pets.models import BulkChange, BulkState, Pet, SelectedBlock, Selection
+
+BLOCK = 1_000
+"""Animals that are locked and changed in one transaction."""
+
+READ = 50_000
+"""Animals that one statement selects: it takes a tenth of a statement's deadline."""
+
+AT_MOST = 500_000
+"""Animals in one bulk change: so many are selected within the deadline of a form."""
+
+KEPT = timedelta(days=1)
+SILENT = timedelta(seconds=20)
+"""No block takes so long. A bulk change that runs without doing one was interrupted."""
+
+CATEGORY_GONE = "Its category was deleted."
+
+Pair = tuple[int, int | None]
+
+
+class TooManyError(Exception):
+    """More animals were selected than can be changed at once."""
+
+
+class Progress(NamedTuple):
+    """How far a bulk change came, in animals, and whether nothing works on it any more."""
+
+    done: int
+    of: int
+    is_interrupted: bool
+
+
+def select(animals: QuerySet[Pet], *, user: AbstractBaseUser, filters: str = "", most: int = AT_MOST) -> Selection:
+    """Keep the animals as they are now, for a day. Raises `TooManyError`."""
+    Selection.objects.filter(made_at__lt=timezone.now() - KEPT).exclude(bulk_change__state=BulkState.RUNNING).delete()
+    selection = Selection.objects.create(user_id=user.pk, filters=filters)
+    counts: dict[tuple[str, int], int] = {}
+    latest = animals.order_by("pk").annotate(latest=latest_change_of_each(Pet.history))
+    found = latest.values_list("pk", "latest", "status", "category_id")
+    for rows in _walk(lambda last: found.filter(pk__gt=last), 0):
+        for _, _, status, category in rows:
+            counts[status, category] = counts.get((status, category), 0) + 1
+        _keep(selection, ((number, change) for number, change, *_ in rows))
+        if selection.animals > most:
+            selection.delete()
+            raise TooManyError
+    selection.counts = [[*of, count] for of, count in counts.items()]
+    selection.save()
+    return selection
+
+
+def begin(selection: Selection, target: Target) -> BulkChange:
+    """Create the bulk change that the selection is for, or return the one that was made of it before."""
+    with transaction.atomic():
+        kept = Selection.objects.select_for_update().get(pk=selection.pk)
+        if kept.bulk_change is None:
+            kept.value = str(target.value)
+            _record(kept, str(target), target.column)
+    return kept.bulk_change  # type: ignore[return-value]  # set by now
+
+
+def begin_undo(bulk: BulkChange, *, user: AbstractBaseUser) -> BulkChange:
+    """Create the bulk change that gives the animals of `bulk` their former values; raises `UndoRejectedError`.
+
+    It can be undone too, and `bulk` again: by then animals that were left may be as it left them.
+    """
+    check_undo(bulk, user=user)
+    selection = Selection.objects.create(user_id=user.pk)
+    found = Pet.history.filter(bulk_change=bulk).order_by("history_id").values_list("history_id", "id")
+    for rows in _walk(lambda last: found.filter(history_id__gt=last), 0):
+        _keep(selection, ((number, change) for change, number in rows))
+    with transaction.atomic():
+        check_undo(BulkChange.objects.select_for_update().get(pk=bulk.pk), user=user)
+        return _record(selection, f"Undo of {bulk}: {bulk.what}"[:WHAT_LENGTH], bulk.column, undo_of=bulk)
+
+
+def advance(number: int) -> bool:
+    """Do the next block of a bulk change, and return whether it still runs; raises what the database raises."""
+    with transaction.atomic():
+        bulk = BulkChange.objects.select_for_update().get(pk=number)
+        if bulk.state != BulkState.RUNNING:
+            return False
+        selection = bulk.selection
+        if bulk.column == "category_id" and not bulk.undo_of_id and not _category_exists(selection):
+            _stop(bulk, CATEGORY_GONE)
+            return False
+        if block := selection.blocks.order_by("pk").first():
+            _do(bulk, selection, dict(block.animals))
+            block.delete()
+        Selection.objects.filter(pk=selection.pk).update(worked_at=timezone.now())
+        if not selection.blocks.exists():
+            bulk.state = BulkState.DONE
+            bulk.save(update_fields=["state"])
+    return bulk.state == BulkState.RUNNING
+
+
+def stop(number: int, why: str) -> BulkChange:
+    """End a bulk change after the block that is being done. What it changed stays changed, and can be undone."""
+    with transaction.atomic():
+        bulk = BulkChange.objects.select_for_update().get(pk=number)
+        if bulk.state == BulkState.RUNNING:
+            _stop(bulk, why)
+    return bulk
+
+
+def progress(bulk: BulkChange) -> Progress:
+    """Return how far a running bulk change came."""
+    selection = bulk.selection
+    last = selection.worked_at or bulk.made_at
+    return Progress(selection.animals - _remaining(selection), selection.animals, timezone.now() - last > SILENT)
+
+
+def first_block(selection: Selection) -> Seen:
+    """Return the first animals of a selection that are not done."""
+    block = selection.blocks.order_by("pk").first()
+    return dict(block.animals) if block else {}
+
+
+def _walk(after: Callable[[int], Any], last: int) -> Iterator[list[tuple[Any, ...]]]:
+    """Yield the rows of a query that is ordered by its first column, a part at a time."""
+    while rows := list(after(last)[:READ]):
+        yield rows
+        last = rows[-1][0]
+
+
+def _keep(selection: Selection, pairs: Iterable[Pair]) -> None:
+    waiting = [*pairs]
+    blocks = [waiting[start : start + BLOCK] for start in range(0, len(waiting), BLOCK)]
+    kept = [SelectedBlock(selection=selection, size=len(block), animals=block) for block in blocks]
+    SelectedBlock.objects.bulk_create(kept)
+    selection.animals += len(waiting)
+    selection.save(update_fields=["animals"])
+
+
+def _record(selection: Selection, what: str, column: str, *, undo_of: BulkChange | None = None) -> BulkChange:
+    selection.bulk_change = BulkChange.objects.create(
+        user_id=selection.user_id,
+        who=acting().actor,
+        what=what,
+        column=column,
+        changed=0,
+        left_count=0,
+        state=BulkState.RUNNING,
+        undo_of=undo_of,
+    )
+    selection.save()
+    return selection.bulk_change
+
+
+def _do(bulk: BulkChange, selection: Selection, seen: Seen) -> None:
+    if bulk.undo_of is None:
+        return write(bulk, plan(seen, bulk.column, _value(selection, bulk.column), lock=True))
+    rows = [change for change in seen.values() if change]
+    made = plan_undo(bulk.undo_of, rows, lock=True)
+    write(bulk, made)
+    return restore_sales(rows, is_sold(made))
+
+
+def _value(selection: Selection, column: str) -> Value:
+    return selection.value if column == "status" else int(selection.value)
+
+
+def _category_exists(selection: Selection) -> bool:
+    return Category.objects.filter(pk=selection.value).exists()
+
+
+def _stop(bulk: BulkChange, why: str) -> None:
+    bulk.state, bulk.outcome, bulk.unreached = BulkState.STOPPED, why, _remaining(bulk.selection)
+    bulk.save(update_fields=["state", "outcome", "unreached"])
+    bulk.selection.blocks.all().delete()
+
+
+def _remaining(selection: Selection) -> int:
+    return int(selection.blocks.aggregate(animals=Sum("size"))["animals"] or 0)

@@ -1,0 +1,66 @@
+"""Bulk changes at work: in the request that confirms one as long as that is short, then in a thread of its own."""
+
+import contextvars
+import logging
+import threading
+import time
+
+from django.db import DatabaseError, connection
+
+from pets.blocks import advance
+
+IN_REQUEST = 2
+"""Seconds. What takes longer goes on in a thread, and its page shows how far it came."""
+
+PAUSE = 0.02
+"""Seconds between two blocks, so that others who wait for the same rows, or for SQLite's one writer, get their turn."""
+
+TRIES = 5
+"""How often in a row a block is tried: someone can hold one of its animals, and the database can be away."""
+
+TRY_AGAIN = 1
+"""Seconds until the next try."""
+
+logger = logging.getLogger(__name__)
+
+
+def work(number: int) -> bool:
+    """Do the blocks of a bulk change; return whether it ended. What remains after a moment is done in a thread."""
+    until = time.monotonic() + IN_REQUEST
+    try:
+        while time.monotonic() < until:
+            if not advance(number):
+                return True
+    except DatabaseError:
+        logger.warning("A block of bulk change %s failed. It is tried again.", number, exc_info=True)
+    start(number)
+    return False
+
+
+def start(number: int) -> threading.Thread:
+    """Go on in a thread, in the name of the person who acts now.
+
+    If the process ends, so does the thread, and the block that it was doing is rolled back.
+    """
+    run = contextvars.copy_context().run
+    thread = threading.Thread(target=run, args=(_work_on, number), name=f"bulk-change-{number}", daemon=True)
+    thread.start()
+    return thread
+
+
+def _work_on(number: int) -> None:
+    failures = 0
+    try:
+        while failures < TRIES:
+            time.sleep(TRY_AGAIN if failures else PAUSE)
+            try:
+                if not advance(number):
+                    return
+                failures = 0
+            except DatabaseError:
+                failures += 1
+                logger.warning("A block of bulk change %s failed.", number, exc_info=True)
+                connection.close()
+        logger.error("Bulk change %s was interrupted. Continue or stop it on its page.", number)
+    finally:
+        connection.close()

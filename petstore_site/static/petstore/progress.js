@@ -1,0 +1,20 @@
+// Shows every second how far a bulk change came. Without script, the page reloads itself.
+"use strict";
+
+const again = async () => {
+  const shown = document.getElementById("progress");
+  if (!shown?.hasAttribute("data-reload")) return;
+  try {
+    const response = await fetch(location.href, { credentials: "same-origin" });
+    if (response.ok) {
+      const page = new DOMParser().parseFromString(await response.text(), "text/html");
+      const now = page.getElementById("progress");
+      if (!now) return location.reload(); // it ended
+      for (const selector of ["#progress strong", "progress", ".facts"]) document.querySelector(selector).replaceWith(page.querySelector(selector));
+      if (!now.hasAttribute("data-reload")) return location.reload(); // it was interrupted
+    }
+  } catch { /* the line is away for a moment */ }
+  setTimeout(again, 1000);
+};
+
+setTimeout(again, 1000);

@@ -1,0 +1,268 @@
+"""Bulk changes of any size: block by block, stopped, interrupted, continued and undone."""
+
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from datetime import date, timedelta
+from typing import Any
+
+import pytest
+from django.db import connection, connections
+from django.test import Client
+from django.utils import timezone
+
+from categories.models import Category
+from history.acting import end_request, identify
+from pets import blocks, working
+from pets.bulk import Target
+from pets.models import BulkChange, Pet, Sale, SelectedBlock, Selection
+from tests.factories import CategoryFactory, PetFactory
+from tests.pets.office import PETS, ask, confirm, history_disagrees, member, text_of, told
+
+BULK = "/admin/pets/bulkchange/"
+SALE = date(2026, 1, 5)
+
+
+@pytest.fixture(autouse=True)
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Blocks of two animals, selected three at a time."""
+    monkeypatch.setattr(blocks, "BLOCK", 2)
+    monkeypatch.setattr("pets.admin.bulk.BLOCK", 2)
+    monkeypatch.setattr(blocks, "READ", 3)
+
+
+@pytest.fixture
+def five(category: Category) -> list[Pet]:
+    return [PetFactory(name=f"Rex {number}", category=category) for number in range(5)]
+
+
+def statuses() -> list[str]:
+    return list(Pet.objects.order_by("pk").values_list("status", flat=True))
+
+
+def begun(client: Client, *pets: Pet) -> BulkChange:
+    """Confirm a change of all animals in a process that is killed before the first block."""
+    selection = Selection.objects.get(pk=ask(client, "become_sold", *pets, across=True).context["selection"].pk)
+    identify("staff keeper")
+    bulk = blocks.begin(selection, Target("status", "sold", "sold"))
+    end_request()
+    return bulk
+
+
+def interrupt(bulk: BulkChange) -> None:
+    """Let the last block be long ago."""
+    Selection.objects.filter(bulk_change=bulk).update(worked_at=timezone.now() - timedelta(seconds=21))
+
+
+def page_of(client: Client, bulk: BulkChange) -> str:
+    return text_of(client.get(f"{BULK}{bulk.pk}/change/").content.decode())
+
+
+def test_all_that_match_are_changed_in_one_record_and_undone_in_one(staff: Client, five: list[Pet]) -> None:
+    asked = ask(staff, "become_sold", five[0], query="?status__exact=available", across=True)
+    assert asked.context["title"] == "Mark 5 animals sold?"
+    assert asked.context["counts"] == [("available", "sold", 5)]
+    assert "2 of 5 shown" in text_of(asked.content.decode())
+    assert [block.size for block in SelectedBlock.objects.order_by("pk")] == [2, 1, 2]
+    done = confirm(staff, asked)
+    made = BulkChange.objects.get()
+    assert told(done) == [f'5 animals were changed: Status becomes sold. <a href="{BULK}{made.pk}/undo/">Undo</a>']
+    assert (made.state, made.changed, made.left_count, statuses()) == ("done", 5, 0, ["sold"] * 5)
+    assert not SelectedBlock.objects.exists()
+    asked = staff.get(f"{BULK}{made.pk}/undo/")
+    assert "Undoing gives 5 animals the former value again, except those" in text_of(asked.content.decode())
+    assert told(staff.post(f"{BULK}{made.pk}/undo/", follow=True)) == ["5 animals were given the former value again."]
+    assert statuses() == ["available"] * 5
+    assert [change.changed for change in made.undoings.all()] == [5]
+    assert history_disagrees() == []
+
+
+def test_what_is_counted_by_category_is_moved(staff: Client, five: list[Pet]) -> None:
+    cats, birds = CategoryFactory(name="Cats"), CategoryFactory(name="Birds")
+    for pet, category in ((five[0], cats), (five[4], birds)):
+        pet.category = category
+        pet.save()
+    address = ask(staff, "become_category", five[0], across=True).redirect_chain[-1][0]
+    asked = staff.get(address, {"category": cats.pk})
+    assert sorted(asked.context["counts"]) == [("Birds", "Cats", 1), ("Dogs", "Cats", 3)]
+    assert (asked.context["count"], asked.context["already"]) == (4, 1)
+    staff.post(address, {"category": cats.pk})
+    assert BulkChange.objects.get().changed == 4
+    staff.post(f"{BULK}{BulkChange.objects.get().pk}/undo/")
+    assert list(Pet.objects.order_by("pk").values_list("category__name", flat=True)) == [
+        *("Cats", "Dogs", "Dogs", "Dogs", "Birds")
+    ]
+
+
+def test_each_animal_gets_the_day_of_its_sale_back(staff: Client, five: list[Pet]) -> None:
+    """The blocks are done at different times, and the sales of each ended then."""
+    for pet in five:
+        pet.status = "sold"
+        pet.save()
+    days = [SALE + timedelta(days=number) for number in range(5)]
+    for pet, day in zip(five, days, strict=True):
+        Sale.objects.filter(pet=pet).update(day=day)
+    confirm(staff, ask(staff, "become_pending", five[0], across=True))
+    assert not Sale.objects.exists()
+    staff.post(f"{BULK}{BulkChange.objects.get().pk}/undo/")
+    assert statuses() == ["sold"] * 5
+    assert list(Sale.objects.order_by("pk").values_list("day", flat=True)) == days
+
+
+def test_the_first_that_were_left_are_listed_and_all_are_counted(
+    staff: Client, five: list[Pet], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pets.bulk.LEFT_LISTED", 1)
+    asked = ask(staff, "become_sold", five[0], across=True)
+    for pet in five[:3]:
+        pet.name = f"{pet.name} II"
+        pet.save()
+    said = told(confirm(staff, asked))[1]
+    made = BulkChange.objects.get()
+    assert said.startswith(f"3 animals were left as before: Rex 0 II ({five[0].pk}): changed since.")
+    assert (made.changed, made.left_count, len(made.left)) == (2, 3, 1)
+    assert f"Rex 0 II ({five[0].pk}): changed since and 2 more" in page_of(staff, made)
+
+
+def test_a_killed_process_leaves_what_it_did_and_another_goes_on(staff: Client, five: list[Pet]) -> None:
+    bulk = begun(staff, five[0])
+    assert blocks.advance(bulk.pk)
+    assert "Running: 2 of 5 animals done." in page_of(staff, bulk)
+    rejected = f"Nothing changed. Bulk change {bulk.pk} is running. Wait, or stop it, then undo it."
+    assert told(staff.post(f"{BULK}{bulk.pk}/undo/", follow=True)) == [rejected]
+    staff.post(f"{BULK}{bulk.pk}/continue/")
+    assert statuses().count("sold") == 2  # it may still be at work
+    interrupt(bulk)
+    assert "Interrupted: 2 of 5 animals done." in page_of(staff, bulk)
+    other = member("other", "view_pet", "change_pet")
+    assert told(other.post(f"{BULK}{bulk.pk}/continue/", follow=True)) == [
+        "Only staff keeper can continue this. You can stop it."
+    ]
+    assert statuses().count("sold") == 2
+    staff.post(f"{BULK}{bulk.pk}/continue/")
+    bulk.refresh_from_db()
+    assert (statuses(), bulk.state, bulk.changed) == (["sold"] * 5, "done", 5)
+    assert {row.actor for row in Pet.history.filter(bulk_change=bulk)} == {"staff keeper"}
+    assert history_disagrees() == []
+
+
+def test_anyone_who_can_change_animals_can_stop_it_and_what_was_done_can_be_undone(
+    staff: Client, five: list[Pet]
+) -> None:
+    bulk = begun(staff, five[0])
+    blocks.advance(bulk.pk)
+    other = member("other", "view_pet", "change_pet")
+    other.post(f"{BULK}{bulk.pk}/stop/")
+    assert not blocks.advance(bulk.pk)
+    bulk.refresh_from_db()
+    assert (bulk.state, bulk.outcome, bulk.changed, bulk.unreached) == ("stopped", "Stopped by staff other.", 2, 3)
+    assert "State Stopped by staff other Changed 2 Not reached 3" in page_of(staff, bulk)
+    other.post(f"{BULK}{bulk.pk}/stop/")
+    assert told(staff.post(f"{BULK}{bulk.pk}/undo/", follow=True)) == ["2 animals were given the former value again."]
+    assert statuses() == ["available"] * 5
+    assert history_disagrees() == []
+
+
+def test_it_stops_when_its_category_is_deleted(staff: Client, five: list[Pet]) -> None:
+    cats = CategoryFactory(name="Cats")
+    selection = ask(staff, "become_category", five[0], across=True).context["selection"]
+    bulk = blocks.begin(selection, Target("category_id", cats.pk, "Cats"))
+    cats.delete()
+    interrupt(bulk)
+    staff.post(f"{BULK}{bulk.pk}/continue/")
+    bulk.refresh_from_db()
+    assert (bulk.state, bulk.outcome, bulk.unreached) == ("stopped", "Its category was deleted.", 5)
+
+
+@contextmanager
+def broken_history() -> Iterator[None]:
+    """Let the database reject rows of history."""
+    with connection.cursor() as cursor:
+        if connection.vendor == "postgresql":
+            cursor.execute("ALTER TABLE pets_petchange ADD CONSTRAINT broken CHECK (bulk_change_id IS NULL) NOT VALID")
+        else:
+            cursor.execute(
+                "CREATE TRIGGER broken BEFORE INSERT ON pets_petchange BEGIN SELECT RAISE(ABORT, 'broken'); END"
+            )
+        yield
+        postgresql = connection.vendor == "postgresql"
+        cursor.execute("ALTER TABLE pets_petchange DROP CONSTRAINT broken" if postgresql else "DROP TRIGGER broken")
+
+
+def threads() -> list[threading.Thread]:
+    return [thread for thread in threading.enumerate() if thread.name.startswith("bulk-change-")]
+
+
+def wait_for_threads() -> None:
+    for thread in threads():
+        thread.join(20)
+        assert not thread.is_alive()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_what_takes_longer_than_a_request_goes_on_behind_its_page(
+    staff: Client, five: list[Pet], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(working, "IN_REQUEST", 0)
+    page = confirm(staff, ask(staff, "become_sold", five[0], across=True))
+    made = BulkChange.objects.get()
+    assert page.redirect_chain == [(f"{BULK}{made.pk}/change/", 302)]
+    wait_for_threads()
+    made.refresh_from_db()
+    assert (made.state, made.changed, statuses()) == ("done", 5, ["sold"] * 5)
+    rows = Pet.history.filter(bulk_change=made)
+    assert {(row.actor, row.history_user.username) for row in rows} == {("staff keeper", "keeper")}
+    assert len({row.request_id for row in rows}) == 1
+    assert all(row.request_id for row in rows)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_block_that_fails_is_tried_again_and_again_and_then_waits_for_a_person(
+    staff: Client, five: list[Pet], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(working, "TRY_AGAIN", 0.01)
+    with broken_history():
+        confirm(staff, ask(staff, "become_sold", five[0], across=True))
+        wait_for_threads()
+        made = BulkChange.objects.get()
+        assert (made.state, made.changed, statuses()) == ("running", 0, ["available"] * 5)
+    monkeypatch.setattr(working, "TRIES", 10_000)
+    with broken_history():
+        thread = working.start(made.pk)
+        thread.join(0.1)
+        assert thread.is_alive()
+    thread.join(20)
+    made.refresh_from_db()
+    assert (made.state, made.changed, statuses()) == ("done", 5, ["sold"] * 5)
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.each_database
+def test_two_people_who_confirm_the_same_change_each_animal_once(staff: Client, five: list[Pet]) -> None:
+    anna = member("anna", "view_pet", "change_pet")
+    asked = [(each, ask(each, "become_sold", five[0], across=True)) for each in (staff, anna)]
+
+    def work(each: tuple[Client, Any]) -> None:
+        confirm(*each)
+        connections.close_all()
+
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(work, asked))
+    wait_for_threads()
+    made = BulkChange.objects.all()
+    assert {change.state for change in made} == {"done"}
+    assert sum(change.changed for change in made) == 5
+    assert sum(change.left_count for change in made) == 5
+    assert Pet.history.filter(bulk_change__isnull=False).count() == 5
+    assert statuses() == ["sold"] * 5
+    assert history_disagrees() == []
+
+
+def test_the_list_offers_it_without_script(staff: Client, five: list[Pet], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pets.admin.animals.PetAdmin.list_per_page", 2)
+    page = staff.get(PETS).content.decode()
+    box = '<noscript><label><input type="checkbox" name="select_across" value="1"> Select all 5</label></noscript>'
+    assert box in page
+    across = {"action": "become_sold", "index": 0, "_selected_action": five[0].pk, "select_across": ["0", "1"]}
+    assert staff.post(PETS, across, follow=True).context["count"] == 5
