@@ -1,0 +1,180 @@
+"""`deploy/kubernetes`: the manifests are what Kubernetes accepts, name what exists, and their commands run."""
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import kubernetes_validate
+import pytest
+import yaml
+
+from petstore_site.configuration.variables import GROUPS
+from tests.server import ROOT, empty_database, send, until
+
+FOLDER = ROOT / "deploy/kubernetes"
+OVERLAYS = ("production", "external-database")
+OPERATORS = {"postgresql.cnpg.io/v1", "barmancloud.cnpg.io/v1"}
+"""Their schemas come with no package: docs/kubernetes.md says what they were compared with."""
+SETTINGS = {variable.name for group in GROUPS.values() for variable in group} | {
+    f"{variable.name}_FILE" for group in GROUPS.values() for variable in group if variable.is_secret
+}
+Document = dict[str, Any]
+
+pytestmark = pytest.mark.skipif(shutil.which("kubectl") is None, reason="kubectl is not on PATH")
+
+
+@cache
+def built(overlay: str) -> list[Document]:
+    command = ["kubectl", "kustomize", str(FOLDER / "overlays" / overlay)]
+    return list(yaml.safe_load_all(subprocess.run(command, capture_output=True, check=True).stdout))
+
+
+def secrets() -> list[Document]:
+    command = [sys.executable, str(FOLDER / "make_secrets.py"), "petstore-database-rw"]
+    items: list[Document] = json.loads(subprocess.run(command, capture_output=True, check=True).stdout)["items"]
+    return items
+
+
+def pods(overlay: str) -> dict[str, Document]:
+    """Return the name of each workload and its pod."""
+    found = {}
+    for each in built(overlay):
+        spec = each.get("spec", {}).get("jobTemplate", each).get("spec", {})
+        if "containers" in spec.get("template", {}).get("spec", {}):
+            found[str(each["metadata"]["name"])] = spec["template"]
+    return found
+
+
+def containers(overlay: str) -> list[Document]:
+    return [
+        each for pod in pods(overlay).values() for kind in ("initContainers", "containers") for each in pod["spec"].get(kind, [])
+    ]  # fmt: skip
+
+
+def test_the_validator_notices_a_mistake() -> None:
+    document = json.loads(json.dumps(next(each for each in built("production") if each["kind"] == "Deployment")))
+    document["spec"]["template"]["spec"]["containers"][0]["readOnly"] = True
+    with pytest.raises(kubernetes_validate.ValidationError, match="readOnly"):
+        kubernetes_validate.validate(document, "1.37", strict=True)
+
+
+@pytest.mark.parametrize("overlay", OVERLAYS)
+def test_kubernetes_accepts_them(overlay: str) -> None:
+    for document in [*built(overlay), *secrets()]:
+        if document["apiVersion"] not in OPERATORS:
+            kubernetes_validate.validate(document, "1.37", strict=True)
+
+
+@pytest.mark.parametrize("overlay", OVERLAYS)
+def test_each_pod_has_no_rights(overlay: str) -> None:
+    for pod in pods(overlay).values():
+        assert pod["spec"]["automountServiceAccountToken"] is False
+        assert pod["spec"]["securityContext"]["runAsNonRoot"] is True
+        assert pod["spec"]["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
+    for container in containers(overlay):
+        context = {"readOnlyRootFilesystem": True, "allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}}
+        assert container["securityContext"] == context
+        assert container["resources"]["limits"]["memory"]
+
+
+@pytest.mark.parametrize("overlay", OVERLAYS)
+def test_what_they_name_exists(overlay: str) -> None:
+    names = {(each["kind"], each["metadata"]["name"]) for each in built(overlay)}
+    given = {each["metadata"]["name"]: set(each["stringData"]) for each in secrets()}
+    for pod in pods(overlay).values():
+        for volume in pod["spec"].get("volumes", []):
+            if "secret" in volume:
+                assert {item["key"] for item in volume["secret"]["items"]} <= given[volume["secret"]["secretName"]]
+    for container in containers(overlay):
+        for source in container.get("envFrom", []):
+            assert ("ConfigMap", source["configMapRef"]["name"]) in names
+    [settings] = [each for each in built(overlay) if each["kind"] == "ConfigMap"]
+    own = {variable["name"] for container in containers(overlay) for variable in container.get("env", [])}
+    assert {*settings["data"], *own} <= SETTINGS
+    labels = [pod["metadata"]["labels"] for pod in pods(overlay).values()]
+    for each in built(overlay):
+        selector = each["spec"]["selector"] if each["kind"] == "Service" else None
+        assert selector is None or any(selector.items() <= label.items() for label in labels)
+
+
+@pytest.mark.parametrize("overlay", OVERLAYS)
+def test_only_migrate_has_the_role_that_changes_the_schema(overlay: str) -> None:
+    used = {
+        name: {volume["secret"]["secretName"] for volume in pod["spec"].get("volumes", []) if "secret" in volume}
+        for name, pod in pods(overlay).items()
+    }
+    service = {"petstore-service"}
+    assert used == {
+        "petstore": service, "petstore-daily": service, "petstore-metrics": service,
+        "petstore-migrate": {"petstore-migrator"}, "petstore-cache": set(),
+    }  # fmt: skip
+
+
+def test_the_image_is_the_one_of_the_dockerfile() -> None:
+    compose = yaml.safe_load((ROOT / "compose.yaml").read_text())["services"]["web"]["image"]
+    used = {each["image"] for each in containers("production")} - {"valkey/valkey:8-bookworm"}
+    assert used == {f"registry.example/{compose}"}
+    users = {pod["spec"]["securityContext"]["runAsUser"] for name, pod in pods("production").items() if name != "petstore-cache"}  # fmt: skip
+    assert users == {int(user) for user in re.findall(r"^USER (.*)$", (ROOT / "Dockerfile").read_text(), re.MULTILINE)}
+
+
+def test_the_host_is_set_in_one_place() -> None:
+    hosts = {
+        header["value"]
+        for container in pods("production")["petstore"]["spec"]["containers"]
+        for probe in ("startupProbe", "livenessProbe", "readinessProbe")
+        for header in container[probe]["httpGet"]["httpHeaders"]
+    }
+    [ingress] = [each for each in built("production") if each["kind"] == "Ingress"]
+    assert hosts == {ingress["spec"]["rules"][0]["host"]} == set(ingress["spec"]["tls"][0]["hosts"])
+    replaced = (FOLDER / "overlays/production/kustomization.yaml").read_text().split("replacements:")[1]
+    assert replaced.count("Probe.httpGet.httpHeaders") == 3
+
+
+@pytest.fixture
+def environment(tmp_path: Path) -> Any:
+    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    with empty_database(tmp_path) as url:
+        yield {"PATH": path, "DATABASE_URL": url}
+
+
+def command_of(name: str) -> list[str]:
+    [command] = [each["command"] for each in containers("production") if each["name"] == name]
+    return list(command)
+
+
+def test_the_rollout_waits_for_the_migrations(environment: dict[str, str]) -> None:
+    with subprocess.Popen(command_of("wait-for-migrations"), cwd=ROOT, env=environment, stderr=subprocess.DEVNULL) as waiting:  # fmt: skip
+        time.sleep(3)
+        assert waiting.poll() is None
+        subprocess.run([*command_of("migrate"), "--verbosity=0"], cwd=ROOT, env=environment, check=True)
+        assert waiting.wait(60) == 0
+    subprocess.run(command_of("daily"), cwd=ROOT, env=environment, check=True, capture_output=True)
+
+
+def test_the_metrics_are_served(environment: dict[str, str]) -> None:
+    subprocess.run([*command_of("migrate"), "--verbosity=0"], cwd=ROOT, env=environment, check=True)
+    process = subprocess.Popen(command_of("metrics"), cwd=ROOT, env=environment, stderr=subprocess.DEVNULL, start_new_session=True)  # fmt: skip
+    try:
+        until(lambda: _served() == 200)
+        served = send(9101, "GET", "/petstore.txt")
+        assert served.headers["Content-Type"] == "text/plain"
+        assert b"petstore_data_metrics_timestamp_seconds" in served.body
+    finally:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+
+def _served() -> int:
+    try:
+        return send(9101, "GET", "/petstore.txt").status
+    except OSError:
+        return 0
