@@ -1,21 +1,22 @@
 """Bars drawn on the server as SVG, without a script or a style; the same figures make the table beside the picture."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from typing import NamedTuple
 
-WIDTH = 640
-"""Units of the picture's width; the page scales it to the room there is."""
-HEIGHT = 150
-"""Of upright bars. Scale and labels are beside the picture: what is in it is stretched."""
-WIDEST = 48
-"""Units of a bar: a chart of one day is not one block."""
+ABOVE, BELOW = 10, 22
+"""Pixels above the highest bar, and below all of them, where the names of the rows are."""
+MOST_STEPS = 4
+"""Steps of the axis."""
+WITH_MIDDLE = 14
+"""Rows from which on the one in the middle has its name."""
 LEAST = 1.5
-"""Units that the smallest figure is drawn with, so that it differs from zero."""
+"""Pixels that the smallest figure is drawn with, so that it differs from zero."""
 
 
 @dataclass(frozen=True)
 class Series:
-    """A colour and its meaning; `css` is one of the classes in admin.css."""
+    """A colour and its meaning; `css` is one of the classes in back-office.css."""
 
     label: str
     css: str
@@ -84,37 +85,51 @@ class Spark:
         ]
 
 
-@dataclass(frozen=True)
-class Bar:
-    """A rectangle of the picture; `label` is its tooltip."""
+class Bar(NamedTuple):
+    """A rectangle: across in percent of the picture, up in pixels from its top."""
 
-    x: float
-    y: float
-    width: float
-    height: float
     css: str
+    x: str
+    width: str
+    y: str
+    height: str
+
+
+class Column(NamedTuple):
+    """The bars of a row on each other; `label` says its figures, `x` and `width` are all the room it has."""
+
     label: str
+    x: str
+    width: str
+    bars: list[Bar]
+
+
+class Mark(NamedTuple):
+    """A text of an axis: of the figures at a height, or of the rows at a place across, with its `text-anchor`."""
+
+    text: str
+    at: str
+    anchor: str = "end"
 
 
 @dataclass(frozen=True)
 class Chart:
-    """Figures under a title; `name` is unique in the page and made of letters."""
+    """Upright bars, the oldest row first; it stretches, and its text does not."""
 
-    name: str
     title: str
     series: Sequence[Series]
     rows: Sequence[Row]
     top: int = 0
     """The total of a bar as long as the picture, if it is more than any of them: charts side by side share it."""
-    bars: Sequence[Bar] = field(init=False)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "bars", _upright(self))
+    height: int = 180
+    is_last_open: bool = False
+    """Whether the last row is of a day that is not over: it is drawn as unfinished, and nothing is compared with it."""
 
     @property
     def highest(self) -> int:
-        """The total of a bar as long as the picture."""
-        return max([self.top, *(row.total for row in self.rows)])
+        """The total that the picture has room for: a round number above the longest bar."""
+        most = max([self.top, 1, *(row.total for row in self.rows)])
+        return -(-most // self._step(most)) * self._step(most)
 
     @property
     def total(self) -> int:
@@ -122,31 +137,66 @@ class Chart:
         return sum(row.total for row in self.rows)
 
     @property
+    def base(self) -> int:
+        """How far below the top of the picture the bars begin; the names of the rows are below."""
+        return self.height - BELOW
+
+    @property
     def description(self) -> str:
         """The text for readers who cannot see the picture. The table has the rest."""
         if not self.total:
-            return "Nothing to show."
+            return f"{self.title}. Nothing to show."
         most = max(self.rows, key=lambda row: row.total)
-        return f"{self.total:,} in all; most in {most.label}: {most.total:,}. The table has every figure."
+        return f"{self.title}. {self.total:,} in all; most on {most.label}: {most.total:,}. The table has every figure."
 
+    @property
+    def marks(self) -> list[Mark]:
+        """The axis of the figures, from 0 up."""
+        step = self._step(self.highest)
+        return [Mark(f"{value:,}", f"{self._y(value):.1f}") for value in range(0, self.highest + 1, step)]
 
-def _pieces(chart: Chart, row: Row, scale: float) -> Iterator[tuple[float, float, str, str]]:
-    """Yield start, length, class and words of each piece of a row's bar, as the colours follow each other."""
-    start = 0.0
-    for series, figure in zip(chart.series, row.figures, strict=True):
-        if figure.value > 0:
-            length = max(figure.value * scale, LEAST)
-            yield start, length, series.css, f"{row.label}, {series.label}: {figure.value:,}"
-            start += length
+    @property
+    def axis_width(self) -> int:
+        """The room that the axis of the figures needs."""
+        return 8 + 7 * len(f"{self.highest:,}")
 
+    @property
+    def names(self) -> list[Mark]:
+        """The names of the first row, of the one in the middle and of the last."""
+        if not self.rows:
+            return []
+        middle = [Mark(self.rows[len(self.rows) // 2].label, "50%", "middle")] * (len(self.rows) >= WITH_MIDDLE)
+        last = f"{self.rows[-1].label}{', so far' * self.is_last_open}"
+        return [Mark(self.rows[0].label, "0", "start"), *middle, Mark(last, "100%")]
 
-def _upright(chart: Chart) -> list[Bar]:
-    step = WIDTH / max(len(chart.rows), 1)
-    wide = min(step * 0.8, WIDEST)
-    scale = HEIGHT / chart.highest if chart.total else 0.0
-    return [
-        Bar(round(number * step + (step - wide) / 2, 1), max(round(HEIGHT - start - length, 1), 0), round(wide, 1),
-            round(length, 1), css, label)
-        for number, row in enumerate(chart.rows)
-        for start, length, css, label in _pieces(chart, row, scale)
-    ]  # fmt: skip
+    @property
+    def columns(self) -> list[Column]:
+        """The bars, each row with its figures in words."""
+        step = 100 / max(len(self.rows), 1)
+        return [
+            Column(self._words(row), f"{at * step:.2f}%", f"{step:.2f}%", [*self._bars(row, at * step, step)])
+            for at, row in enumerate(self.rows)
+        ]
+
+    def _bars(self, row: Row, start: float, step: float) -> Iterator[Bar]:
+        bottom = float(self.base)
+        is_open = " bar-open" * (self.is_last_open and row is self.rows[-1])
+        for series, figure in zip(self.series, row.figures, strict=True):
+            if figure.value > 0:
+                length = max(self.base - self._y(figure.value), LEAST)
+                bottom = max(bottom - length, 0)
+                x, width = f"{start + step * 0.14:.2f}%", f"{step * 0.72:.2f}%"
+                yield Bar(series.css + is_open, x, width, f"{bottom:.1f}", f"{length:.1f}")
+
+    def _words(self, row: Row) -> str:
+        figures = zip(self.series, row.figures, strict=True)
+        return f"{row.label}: {', '.join(f'{figure.value:,} {series.label.lower()}' for series, figure in figures)}"
+
+    def _y(self, value: int) -> float:
+        return self.base - (self.base - ABOVE) * value / self.highest
+
+    @staticmethod
+    def _step(most: int) -> int:
+        """Return 1, 2 or 5 times a power of ten that divides the axis into at most four."""
+        power: int = 10 ** max(len(str(most)) - 2, 0)
+        return next(power * factor for factor in (1, 2, 5, 10, 20, 50) if power * factor * MOST_STEPS >= most)

@@ -305,7 +305,7 @@ def test_who_may_not_add_is_not_sent_to_add(db: None) -> None:
         ),
         ("apikeys/apikey/", "No API keys yet Issue an API key"),
         ("categories/category/", "No categories yet Add category"),
-        ("apikeys/keyusage/", "No key usage yet"),
+        ("apikeys/keyusage/?day__gte=2026-01-01", "Nothing matches Nothing fits these filters. Show all key usage"),
         ("pets/pet/?q=nobody", "Nothing matches “nobody” Check the spelling, or try fewer letters. Show all animals"),
         (
             "pets/pet/?q=nobody&status__exact=sold",

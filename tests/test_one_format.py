@@ -16,7 +16,7 @@ from tests.pets.office import member
 
 MANY = 1_234_567
 MONTHS = "Jan(uary)?|Feb(ruary)?|March?|Apr(il)?|June?|July?|Aug(ust)?|Sept?(ember)?|Oct(ober)?|Nov(ember)?|Dec(ember)?"
-OTHER_DATES = re.compile(rf"\b\d{{1,2}} ({MONTHS})\b|\b({MONTHS})\.? \d{{1,2}}\b")
+OTHER_DATES = re.compile(rf"\b\d{{4}}-\d{{2}}-\d{{2}}\b|\b({MONTHS})\.? \d{{1,2}},")
 STOCK = re.compile("Are you sure you want|No, take me|Please correct the error|Thanks for spending|Log in again")
 
 
@@ -52,7 +52,7 @@ def test_numbers_have_commas(office: dict[str, str]) -> None:
     assert sum("1,234,567" in text for text in office.values()) == 8
 
 
-def test_dates_are_written_from_the_year_on(office: dict[str, str]) -> None:
+def test_dates_have_the_day_and_then_the_name_of_the_month(office: dict[str, str]) -> None:
     assert {page: match[0] for page, text in office.items() if (match := OTHER_DATES.search(text))} == {}
 
 

@@ -13,12 +13,16 @@ from django.db.models import Exists, F, OuterRef, Q, Value
 from django.db.models.functions import Length
 from django.db.models.lookups import Exact, GreaterThanOrEqual
 from django.utils import timezone
+from django.utils.timesince import timeuntil
 from simple_history.models import HistoricalRecords
 
 from history.models import Change, staff_member
 from petstore_site.apikeys import keys
 from petstore_site.apikeys.durations import LONGEST
 from rest.rates import parse_rate
+
+MANY_DAYS = 60
+"""Days that are counted; beyond that, months are."""
 
 SOON = timedelta(days=14)
 """A key that expires within this time is shown as expiring."""
@@ -87,6 +91,10 @@ class APIKeyQuerySet(models.QuerySet["APIKey"]):
     def expired(self) -> Self:
         """Return the keys that are past their expiry and were not revoked."""
         return self.filter(expires_at__lte=timezone.now(), revoked_at=None)
+
+    def ended(self) -> Self:
+        """Return the keys that are not accepted any more."""
+        return self.filter(Q(expires_at__lte=timezone.now()) | Q(revoked_at__isnull=False))
 
     def revoked(self) -> Self:
         """Return the keys that were revoked."""
@@ -230,6 +238,20 @@ class APIKey(models.Model):
         """Whether the key is accepted at this moment."""
         return self.state in {KeyState.ACTIVE, KeyState.EXPIRING}
 
+    @property
+    def access(self) -> str:
+        """What requests with the key can do, in words."""
+        return "Read and add" if self.scope == Scope.WRITE else "Read"
+
+    @property
+    def state_in_words(self) -> tuple[str, str]:
+        """The kind of a badge, and what it says: "Rotating", "Expires in 2 days"."""
+        if self.is_active and self.replaced_by_id:
+            return "rotating", "Rotating"
+        if self.state == KeyState.EXPIRING and self.expires_at:
+            return KeyState.EXPIRING, f"Expires {in_days(self.expires_at)}"
+        return self.state, str(self.state.label)
+
     def give_secret(self, *, key_id: str = "") -> str:
         """Give the unsaved key its id, random unless given, and its digest; return the whole key."""
         new = keys.generate(settings.API_KEY_PREFIX, key_id=key_id)
@@ -294,6 +316,14 @@ class APIKey(models.Model):
         if self.replaced_by is not None:
             message = f"Key {self.key_id} was already replaced; rotate {self.replaced_by.key_id} instead."
             raise RotationError(message)
+
+
+def in_days(at: datetime) -> str:
+    """Return "tomorrow", "in 9 days", "in 4 months"."""
+    days = (at.date() - timezone.now().date()).days
+    if days > MANY_DAYS:
+        return f"in {timeuntil(at, depth=1)}"
+    return {0: "today", 1: "tomorrow"}.get(days, f"in {days} days")
 
 
 class Use(NamedTuple):

@@ -4,26 +4,34 @@ from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.conf import settings
 from django.utils import timezone
 from django.utils.timesince import timesince
 
 from database import replica
-from history.times import NOTHING, short_day, to_the_minute
-from petstore_site.apikeys.models import APIKey, KeyState, KeyUsage, Scope
+from history.times import said, short_day, when
+from petstore_site.apikeys.models import APIKey, KeyState, KeyUsage, in_days
 from petstore_site.apikeys.routes import operation
+from petstore_site.apikeys.shares import is_alarming, share
 from petstore_site.charts import Chart, Figure, Row, Series
 
 DAYS = 30
 """Days of use that are shown, today included."""
 
+BEFORE_ROTATION = 4
+"""Days before a rotation that are shown with it: how busy the old key was."""
+
 QUIET = timedelta(hours=24)
 """How long a key that was replaced must be unused to be called safe to end: a client's daily run is within it."""
 
 
-ANSWERS = [Series("Answered", "bar-answered"), Series("4xx", "bar-rejected"), Series("5xx", "bar-failed")]
+ANSWERS = [
+    Series("Successful", "bar-answered"),
+    Series("Rejected, 4xx", "bar-rejected"),
+    Series("Failed, 5xx", "bar-failed"),
+]
 """What becomes of a request, as charts have it."""
 
 
@@ -48,7 +56,12 @@ class Tally:
     @property
     def share(self) -> str:
         """The share of 4xx and 5xx among all, such as "2.5 %"."""
-        return f"{100 * (self.rejected + self.failed) / self.total:.1f} %" if self.total else NOTHING
+        return share(self.rejected + self.failed, self.total)
+
+    @property
+    def is_alarming(self) -> bool:
+        """Whether that is more than usual."""
+        return is_alarming(self.rejected + self.failed, self.total)
 
 
 @dataclass
@@ -68,11 +81,23 @@ class UseOfKey:
         """Return (operation, its requests), the most used first."""
         return sorted(self.operations.items(), key=lambda row: (-row[1].total, row[0]))
 
-    def chart(self, name: str, title: str, *, since: date | None = None, top: int = 0) -> Chart:
-        """Return the bars of the days, the oldest first."""
-        days = self.days if since is None else [day for day in self.days if day >= since]
-        rows = [Row(short_day(day), self.days[day].figures()) for day in days]
-        return Chart(name, title, ANSWERS, rows, top=top)
+    @property
+    def today(self) -> int:
+        """Requests of the day that is not over."""
+        return next(reversed(self.days.values())).total
+
+    def chart(self, title: str, *, days: int = DAYS, **looks: int) -> Chart:
+        """Return the bars of the last so many days, the oldest first."""
+        rows = [Row(short_day(day), tally.figures()) for day, tally in list(self.days.items())[-days:]]
+        return Chart(title, ANSWERS, rows, is_last_open=True, **looks)
+
+
+class Fact(NamedTuple):
+    """A line about the key, with a note behind its value."""
+
+    label: str
+    value: str
+    note: str = ""
 
 
 @dataclass
@@ -81,7 +106,7 @@ class Side:
 
     key: APIKey
     word: str
-    last_used: str
+    today: int
     chart: Chart
 
 
@@ -106,16 +131,17 @@ def overview(pk: int) -> dict[str, Any]:
     return {
         "as_of": now,
         "flush_seconds": settings.API_KEY_USE_FLUSH_SECONDS,
-        "sentences": sentences(key, now),
+        "facts": facts(key),
         "rotations": [_rotation(old, new, use, now) for old, new in pairs],
         "use": use[key.pk],
-        "chart": use[key.pk].chart("use", "Requests per day"),
+        "chart": use[key.pk].chart("Requests per day"),
     }
 
 
-def sentences(key: APIKey, now: datetime) -> list[str]:
-    """Return what the key is and may do, in words."""
-    return [_state(key, now), _scope(key), _limit(key), _last_use(key, now)]
+def facts(key: APIKey) -> list[Fact]:
+    """Return what the key is and can do."""
+    used = when(key.last_used_at) if key.last_used_at else "Never"
+    return [_end(key), Fact("Access", key.access), _limit(key), Fact("Last used", used)]
 
 
 def judge(old: APIKey, new: APIKey, *, used_today: int, now: datetime) -> tuple[bool, str]:
@@ -146,14 +172,14 @@ def _use(keys: Iterable[APIKey], today: date, using: str) -> dict[int, UseOfKey]
 
 
 def _rotation(old: APIKey, new: APIKey, use: dict[int, UseOfKey], now: datetime) -> Rotation:
-    safe, words = judge(old, new, used_today=use[old.pk].days[now.date()].total, now=now)
-    since = new.created_at.date()
-    shown = [tally.total for key in (old, new) for day, tally in use[key.pk].days.items() if day >= since]
+    safe, words = judge(old, new, used_today=use[old.pk].today, now=now)
+    days = min((now.date() - new.created_at.date()).days + BEFORE_ROTATION, DAYS)
+    shown = [tally.total for key in (old, new) for tally in list(use[key.pk].days.values())[-days:]]
     sides = [
-        Side(key, word, _last_use(key, now), use[key.pk].chart(name, title, since=since, top=max(shown, default=0)))
-        for key, word, name, title in (
-            (old, "Old key", f"use-{old.key_id}", "Old key, requests per day"),
-            (new, "New key", f"use-{new.key_id}", "New key, requests per day"),
+        Side(key, word, use[key.pk].today, use[key.pk].chart(title, days=days, top=max(shown), height=112))
+        for key, word, title in (
+            (old, "Old key", "Old key, requests per day"),
+            (new, "New key", "New key, requests per day"),
         )
     ]
     return Rotation(old, new, safe, words, sides)
@@ -163,29 +189,20 @@ def _used_within(period: timedelta, key: APIKey, now: datetime) -> bool:
     return key.last_used_at is not None and now - key.last_used_at < period
 
 
-def _state(key: APIKey, now: datetime) -> str:
+def _end(key: APIKey) -> Fact:
     if key.revoked_at:
-        return f"Revoked {_ago(key.revoked_at, now)}; requests with it are rejected."
+        return Fact("Revoked", when(key.revoked_at, "minute"), f"{said(key.revoked_at)}. Requests are rejected.")
     if key.expires_at is None:
-        return "Active; it does not expire."
-    at = f"{to_the_minute(key.expires_at)} UTC"
+        return Fact("Expires", "Never")
     if key.state == KeyState.EXPIRED:
-        return f"Expired {_ago(key.expires_at, now)}, on {at}; requests with it are rejected."
-    return f"Active; it expires in {_span(now, key.expires_at)}, on {at}."
+        return Fact("Expired", when(key.expires_at, "minute"), f"{said(key.expires_at)}. Requests are rejected.")
+    return Fact("Works until", when(key.expires_at, "minute"), in_days(key.expires_at))
 
 
-def _scope(key: APIKey) -> str:
-    return "It may read and add." if key.scope == Scope.WRITE else "It may read, and not add."
-
-
-def _limit(key: APIKey) -> str:
+def _limit(key: APIKey) -> Fact:
     if key.rate_limit:
-        return f"At most {key.rate_limit}, its own limit."
-    return f"At most {settings.RATE_LIMIT}, the service's limit." if settings.RATE_LIMIT else "No rate limit."
-
-
-def _last_use(key: APIKey, now: datetime) -> str:
-    return f"Last used {_ago(key.last_used_at, now)}." if key.last_used_at else "Never used."
+        return Fact("Limit", key.rate_limit, "its own")
+    return Fact("Limit", settings.RATE_LIMIT, "the service's") if settings.RATE_LIMIT else Fact("Limit", "None")
 
 
 def _ago(at: datetime | None, now: datetime) -> str:

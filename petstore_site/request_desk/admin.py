@@ -1,7 +1,6 @@
 """The request desk: what happened to the request with the ID that a caller sends you."""
 
 import re
-from collections.abc import Iterator
 from typing import Any
 
 from django import forms
@@ -10,14 +9,12 @@ from django.core.exceptions import PermissionDenied
 from django.db.models import Sum
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
-from django.urls import URLPattern, path, reverse
+from django.urls import URLPattern, path
 from django.utils.decorators import method_decorator
-from django.utils.html import format_html
 from django.views.decorators.http import require_safe
 
 from history.admin import RecordAdmin
-from history.times import when
-from petstore_site.apikeys.routes import address_of
+from petstore_site.request_desk.listing import FILTERS, RequestList
 from petstore_site.request_desk.models import KEPT, MOST_RECORDS, RecordGap, RequestRecord
 from petstore_site.request_desk.story import MOST_FOUND, Story, alike, story_of
 
@@ -31,7 +28,9 @@ class DeskForm(forms.Form):
     """One field for an ID, pasted with or without blanks, quotes or the header's name."""
 
     request_id = forms.CharField(
-        label="X-Request-ID", max_length=500, widget=forms.TextInput(attrs={"size": 36, "autocomplete": "off"})
+        label="X-Request-ID",
+        max_length=500,
+        widget=forms.TextInput(attrs={"size": 36, "autocomplete": "off", "placeholder": "X-Request-ID, 32 characters"}),
     )
 
     def clean_request_id(self) -> str:
@@ -43,45 +42,24 @@ class DeskForm(forms.Form):
         return match[1]
 
 
-class CodeFilter(admin.AllValuesFieldListFilter):
-    """Filters the list by the codes that are in it; a write that succeeded has none."""
-
-    def choices(self, changelist: Any) -> Iterator[Any]:
-        """Return the choices, each with a name."""
-        for choice in super().choices(changelist):
-            yield choice | {"display": choice["display"] or "none"}
-
-
 @admin.register(RequestRecord)
 class RequestRecordAdmin(RecordAdmin):
     """The newest records as a list, and the desk that finds each by its ID. Read-only."""
 
-    list_display = ("time", "status", "code", "operation", "key", "request_id")
-    list_display_links = None
-    list_filter = (
-        ("status", admin.AllValuesFieldListFilter),
-        ("code", CodeFilter),
-        ("key", admin.RelatedOnlyFieldListFilter),
-    )
+    list_display = ("request_id",)  # the template has the columns
+    list_filter = FILTERS
     list_select_related = ("key",)
     ordering = ("-pk",)
     sortable_by = ()
     show_full_result_count = False
 
-    @admin.display(description="When")
-    def time(self, record: RequestRecord) -> str:
-        """Return the time, with a link to everything recorded."""
-        address = reverse("admin:request_desk_requestrecord_desk", query={"request_id": record.request_id})
-        return format_html('<a href="{}">{}</a>', address, when(record.at))
-
-    @admin.display(description="Operation")
-    def operation(self, record: RequestRecord) -> str:
-        """Return method and path, without the caller's values."""
-        return f"{record.method} {address_of(record.route)}"
-
     def get_queryset(self, _request: HttpRequest) -> Any:
         """Return the newest records."""
         return RequestRecord.objects.newest(LISTED).kept()
+
+    def get_changelist(self, request: HttpRequest, **_kwargs: Any) -> type[RequestList]:  # noqa: ARG002 - Django's signature
+        """Return the list with tabs."""
+        return RequestList
 
     def get_urls(self) -> list[URLPattern]:
         """Add the desk."""
@@ -90,7 +68,13 @@ class RequestRecordAdmin(RecordAdmin):
 
     def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
         """Show the desk's form above the list, and say how many it has at most."""
-        more = {"title": "Request desk", "listed": f"{LISTED:,}", "form": DeskForm()}
+        more = {
+            "title": "Request desk",
+            "listed": f"{LISTED:,}",
+            "kept": KEPT.days,
+            "form": DeskForm(),
+            "may_see_keys": request.user.has_perm("apikeys.view_apikey"),
+        }
         return super().changelist_view(request, more | (extra_context or {}))
 
     @method_decorator(require_safe)

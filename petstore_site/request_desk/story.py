@@ -40,6 +40,11 @@ class Story(NamedTuple):
     cure: SafeString
 
     @property
+    def operation(self) -> str:
+        """What was asked, as the beginning of a row: "Add an animal"."""
+        return f"{self.asked[:1].upper()}{self.asked[1:]}" or "Something that the API doesn't have"
+
+    @property
     def is_read(self) -> bool:
         """Whether it cannot have changed anything."""
         return self.record.method in READING
@@ -53,7 +58,7 @@ class Story(NamedTuple):
 def story_of(record: RequestRecord) -> Story:
     """Return the record in words."""
     address = address_of(record.route)
-    asked = _summaries().get((address, "GET" if record.method == "HEAD" else record.method), "")
+    asked = summary_of(record.method, address)
     cure = inline(CODES[record.code].cure) if record.code in CODES else SafeString("")
     return Story(record, address, asked, _verdict(record.status), cure)
 
@@ -77,6 +82,11 @@ def _verdict(status: int) -> str:
     return VERDICTS.get(status) or (
         "Rejected: the caller must change something" if status < 500 else "Failed: this is our error"
     )
+
+
+def summary_of(method: str, address: str) -> str:
+    """Return what an operation does ("add an animal"); nothing if the API does not have it."""
+    return _summaries().get((address, "GET" if method == "HEAD" else method), "")
 
 
 @cache

@@ -9,11 +9,13 @@ from django.contrib.auth.models import Permission, User
 from django.contrib.contenttypes.models import ContentType
 from django.test import Client
 from django.utils import timezone
+from django.utils.html import strip_tags
 
 from petstore_site.apikeys import usage
 from petstore_site.apikeys.models import APIKey, KeyUsage
-from petstore_site.apikeys.overview import judge, overview, sentences
+from petstore_site.apikeys.overview import facts, judge, overview
 from petstore_site.apikeys.routes import operation
+from petstore_site.apikeys.shares import is_alarming
 from tests.conftest import ApiClient
 from tests.days import written
 from tests.factories import APIKeyFactory
@@ -77,27 +79,55 @@ def test_keys_that_have_ended_already(old: Any, new: Any, words: str) -> None:
     assert judge(*keys, used_today=0, now=now) == (False, words)
 
 
+def told(key: APIKey) -> list[str]:
+    """Return the facts of the key, each in a line."""
+    return [" ".join(filter(None, (fact.label, strip_tags(fact.value), fact.note))) for fact in facts(key)]
+
+
 @pytest.mark.parametrize(
     ("columns", "limit", "expected"),
     [
-        ({}, "", ["Active; it does not expire.", "It may read and add.", "No rate limit.", "Never used."]),
-        ({"scope": "read"}, "5/s", ["Active; it does not expire.", "It may read, and not add.", "At most 5/s, the service's limit.", "Never used."]),
-        ({"rate_limit": "9/min"}, "5/s", ["Active; it does not expire.", "It may read and add.", "At most 9/min, its own limit.", "Never used."]),
+        ({}, "", ["Expires Never", "Access Read and add", "Limit None", "Last used Never"]),
+        ({"scope": "read"}, "5/s", ["Expires Never", "Access Read", "Limit 5/s the service's", "Last used Never"]),
+        ({"rate_limit": "9/min"}, "5/s", ["Expires Never", "Access Read and add", "Limit 9/min its own", "Last used Never"]),
     ],
 )  # fmt: skip
 def test_a_key_in_words(settings: Any, columns: Any, limit: str, expected: list[str]) -> None:
     settings.RATE_LIMIT = limit
-    assert sentences(APIKey(**columns), timezone.now()) == expected
+    assert told(APIKey(**columns)) == expected
 
 
-def test_a_state_in_words() -> None:
+def test_the_end_of_a_key_in_words() -> None:
     now = timezone.now()
-    soon, gone = now + 3 * DAY, now - 3 * DAY
-    assert [sentences(APIKey(**columns), now)[0] for columns in ({"expires_at": soon}, {"expires_at": gone}, {"revoked_at": gone})] == [
-        f"Active; it expires in 3 days, on {written(soon)}, {soon:%H:%M} UTC.",
-        f"Expired 3 days ago, on {written(gone)}, {gone:%H:%M} UTC; requests with it are rejected.",
-        "Revoked 3 days ago; requests with it are rejected.",
-    ]  # fmt: skip
+    soon, late, gone = now + 3 * DAY, now + 130 * DAY, now - 3 * DAY
+
+    def at(moment: datetime) -> str:
+        return f"{written(moment)}, {moment:%H:%M}"
+
+    ends = ({"expires_at": soon}, {"expires_at": late}, {"expires_at": gone}, {"revoked_at": gone})
+    assert [told(APIKey(**columns))[0] for columns in ends] == [
+        f"Works until {at(soon)} in 3 days",
+        f"Works until {at(late)} in 4\xa0months",
+        f"Expired {at(gone)} 3 days ago. Requests are rejected.",
+        f"Revoked {at(gone)} 3 days ago. Requests are rejected.",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "total", "usual", "expected"),
+    [
+        (6, 45, 0, False),  # no alarm from 45 requests
+        (199, 199, 0, False),
+        (4, 200, 0, False),
+        (5, 200, 0, True),
+        (5, 200, 0.04, False),
+        (9, 200, 0.04, True),
+    ],
+)
+def test_an_alarm_needs_enough_requests_and_more_errors_than_usual(
+    wrong: int, total: int, usual: float, expected: bool
+) -> None:
+    assert is_alarming(wrong, total, usual) is expected
 
 
 @pytest.mark.parametrize(
@@ -148,13 +178,13 @@ class TestUse:
         api.post("/v1/pets", {})
         usage.flush()
         shown = text(admin_client, key)
-        assert "2 requests, 1 of them rejected (4xx), 0 failed (5xx)." in shown
-        assert "GET /v1/pets 1 0 0 0.0 % POST /v1/pets 1 1 0 100.0 %" in shown
+        assert "2 requests: 1 rejected (4xx), 0 failed (5xx)." in shown
+        assert "List animals GET /v1/pets 1 0.0 % Add an animal POST /v1/pets 1 100.0 %" in shown
 
     def test_of_a_key_that_was_never_used(self, admin_client: Client) -> None:
         shown = text(admin_client, APIKeyFactory())
         assert "The key was not used in the last 30 days." in shown
-        assert "Rotation" not in shown
+        assert "Replacing" not in shown
 
 
 @pytest.mark.django_db
@@ -176,12 +206,15 @@ class TestRotation:
     def test_both_pages_show_both_keys(self, admin_client: Client, rotated: tuple[APIKey, APIKey]) -> None:
         for key in rotated:
             shown = text(admin_client, key)
-            assert f"Rotation of {rotated[0].key_id} to {rotated[1].key_id}" in shown
+            assert f"Replacing {rotated[0].key_id} with {rotated[1].key_id}" in shown
             assert "Not yet: the old key was used 14 times today, last 5 minutes ago." in shown
             assert "End the old key anyway" in shown
             [rotation] = overview(key.pk)["rotations"]
-            assert [[row.total for row in side.chart.rows] for side in rotation.sides] == [[30, 20, 14], [0, 0, 7]]
-            assert {side.chart.top for side in rotation.sides} == {30}
+            assert [[row.total for row in side.chart.rows] for side in rotation.sides] == [
+                [0, 0, 40, 30, 20, 14],
+                [0, 0, 0, 0, 0, 7],
+            ]
+            assert {side.chart.top for side in rotation.sides} == {40}
 
     def test_a_key_in_the_middle_shows_two_rotations(self, rotated: tuple[APIKey, APIKey]) -> None:
         newest, _ = rotated[1].rotate(grace=DAY)
@@ -193,7 +226,7 @@ class TestRotation:
         APIKey.objects.filter(pk=old.pk).update(last_used_at=timezone.now() - 2 * DAY)
         shown = admin_client.get(page(new)).content.decode()
         revoke = f"/admin/apikeys/apikey/{old.pk}/revoke/"
-        assert f'<a class="button default" href="{revoke}">End the old key now</a>' in shown
+        assert f'<a class="btn btn-primary" href="{revoke}">End the old key now</a>' in shown
         admin_client.post(revoke)
         assert f"Nothing is left to end: key {old.key_id} is revoked." in text(admin_client, new)
         assert revoke not in admin_client.get(page(new)).content.decode()
@@ -203,7 +236,7 @@ class TestRotation:
         member.user_permissions.set(Permission.objects.filter(codename="view_apikey"))
         client.force_login(member)
         shown = client.get(page(rotated[0])).content.decode()
-        assert "Rotation of" in shown
+        assert "Replacing " in shown
         assert "/revoke/" not in shown
 
     def test_queries(
@@ -221,4 +254,4 @@ class TestRotation:
         answer = admin_client.post(
             page(rotated[1]), {"name": "", "expires_at_0": "2020-01-01", "expires_at_1": "00:00"}
         )
-        assert "Active; it does not expire." in answer.content.decode()
+        assert "<dt>Expires</dt><dd><strong>Never</strong>" in answer.content.decode()

@@ -307,19 +307,44 @@ class TestList:
     def test_shows_and_filters(self, desk: Client) -> None:
         key = APIKeyFactory()
         store("one", key=key, status=404, code="pet_not_found")
-        store("two")
+        store("two", status=503, code="unavailable")
+        store("added", key=key, method="POST", status=201, code="")
+        store("read", key=key, status=200, code="")
         store("old", at=timezone.now() - KEPT)
 
         def found(**query: Any) -> list[str]:
             return [row.request_id for row in desk.get(LIST, query).context["cl"].result_list]
 
         assert found() == ["two", "one"]
-        assert found(status=404) == found(code="pet_not_found") == found(key__id__exact=key.pk) == ["one"]
-        assert found(code="nonsense") == []
+        assert found(kind="additions") == ["added"]
+        assert found(kind="all") == ["read", "added", "two", "one"]
+        assert found(kind="all", key__id__exact=key.pk) == ["read", "added", "one"]
+        assert found(answer=4) == found(code="pet_not_found") == found(key__id__exact=key.pk) == ["one"]
+        assert found(answer=5) == ["two"]
+        assert found(code="nonsense") == found(key__id__exact="1;") == found(kind="nonsense") == found(answer="x") == []
 
-    def test_every_choice_of_a_filter_has_a_name(self, desk: Client) -> None:
-        store(code="", status=201)
-        assert 'href="?code=">none</a>' in desk.get(LIST).content.decode()
+    def test_tabs_have_counts_unless_something_else_filters(self, desk: Client) -> None:
+        for status, method in ((404, "GET"), (503, "POST"), (201, "POST"), (200, "GET")):
+            store(method=method, status=status, code="unavailable" if status == 503 else "")
+        counted = desk.get(LIST, {"kind": "all"}).context["cl"].tabs()
+        assert [(tab["label"], tab["count"], tab["is_here"]) for tab in counted] == [
+            ("Errors", 2, False),
+            ("Additions", 1, False),
+            ("All", 4, True),
+        ]
+        assert {tab["count"] for tab in desk.get(LIST, {"code": "unavailable"}).context["cl"].tabs()} == {None}
+
+    def test_a_row_says_what_was_asked_and_what_the_caller_was_told(self, desk: Client) -> None:
+        key = APIKeyFactory(name="Shop", contact="it@shop.example")
+        store(key=key, method="POST", route="pet-list", status=400, message="name is required.")
+        store(key=None, method="BREW", route="", status=500, message="")
+        none, asked = re.findall(r"(?s)<tr><td>.*?</tr>", desk.get(LIST).content.decode())
+        words = [" ".join(re.sub(r"<[^>]*>", " ", row).split()) for row in (asked, none)]
+        assert words[0].startswith("400 Add an animal POST /v1/pets name is required. Shop it@shop.example Just now")
+        assert 'class="status-code status-4"' in asked
+        assert 'class="status-code status-5"' in none
+        assert "Something that the API doesn't have" in words[1].replace("&#x27;", "'")
+        assert "No key" in words[1]
 
     def test_is_bounded_by_the_newest(self, desk: Client, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(admin, "LISTED", 2)
@@ -335,9 +360,8 @@ class TestList:
     def test_queries_do_not_grow(self, desk: Client, django_assert_num_queries: Any) -> None:
         for _ in range(30):
             store(key=APIKeyFactory())
-        with django_assert_num_queries(
-            13
-        ):  # session, user, 2 for permissions; keys, statuses, codes, count, rows; 4 last ids
+        # session, user, 2 for permissions; keys, codes, count, tabs, rows; 3 last ids
+        with django_assert_num_queries(12):
             desk.get(LIST)
 
 
@@ -362,7 +386,7 @@ class TestPermissions:
 
     def test_the_list_says_how_many_it_has_at_most(self, admin_client: Client) -> None:
         page = admin_client.get(LIST).content.decode()
-        assert "The last 10,000 errors and writes. To find older ones, enter their X-Request-ID." in page
+        assert "This list has the last 10,000. Enter an X-Request-ID to find older ones." in page
 
     def test_gaps_have_no_page(self, admin_client: Client) -> None:
         assert admin_client.get("/admin/request_desk/recordgap/").status_code == 404

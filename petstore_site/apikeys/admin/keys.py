@@ -1,6 +1,5 @@
 """API keys in the back office. A secret is shown once, in the response to the POST that created it."""
 
-from collections.abc import Callable, Iterable
 from datetime import datetime, timedelta
 from typing import Any, ClassVar
 
@@ -12,20 +11,18 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
 from django.utils.decorators import method_decorator
-from django.utils.html import format_html
 from django.views.decorators.http import require_http_methods, require_POST
 from simple_history.models import DeletedObject
 from simple_history.template_utils import HistoricalRecordContextHelper
 
-from history.admin import HistoryAdmin, moment
-from history.times import NOTHING, in_sentence, to_the_minute
+from history.admin import HistoryAdmin
+from history.times import NOTHING, to_the_minute
 from petstore_site.apikeys import keys
-from petstore_site.apikeys.models import SOON, APIKey, APIKeyQuerySet, KeyState, RotationError
+from petstore_site.apikeys.admin.listing import KeyList, StateFilter
+from petstore_site.apikeys.models import APIKey, RotationError
 from petstore_site.apikeys.overview import overview
-from petstore_site.templatetags.office import badge
 
 EDITABLE = ["name", "contact", "rate_limit", "expires_at"]
-SHOWN = ["key_id", "state", "scope", "created_at", "created_by", "last_used_at", "revoked_at", "replaced_by"]
 HOURS_OF_A_YEAR = 365 * 24
 
 RECORDING = {"on": "Each request with {key} is recorded for an hour.", "off": "The recording of {key} has ended."}
@@ -74,35 +71,14 @@ class ChangeInWords(HistoricalRecordContextHelper):  # type: ignore[misc]  # the
         return NOTHING if is_nothing else super().prepare_delta_change_value(change, value)
 
 
-class StateFilter(admin.SimpleListFilter):
-    """Filters the list by the state of the keys; active includes expiring."""
-
-    title = "state"
-    parameter_name = "state"
-    chosen: ClassVar[dict[str, Callable[[APIKeyQuerySet], APIKeyQuerySet]]] = {
-        KeyState.ACTIVE: lambda keys: keys.active(),
-        KeyState.EXPIRING: lambda keys: keys.expiring_within(SOON),
-        KeyState.EXPIRED: lambda keys: keys.expired(),
-        KeyState.REVOKED: lambda keys: keys.revoked(),
-    }
-
-    def lookups(self, _request: HttpRequest, _model_admin: Any) -> Iterable[tuple[str, str]]:
-        """Return the choices."""
-        labels = dict(KeyState.choices) | {KeyState.EXPIRING: f"Expiring within {SOON.days} days"}
-        return [(state, str(labels[state])) for state in self.chosen]
-
-    def queryset(self, _request: HttpRequest, queryset: Any) -> Any:
-        """Return the keys in the chosen state."""
-        state = self.value()
-        return self.chosen[state](queryset) if state in self.chosen else queryset
-
-
 @admin.register(APIKey)
 class APIKeyAdmin(HistoryAdmin):
     """Keys are added, edited while active, rotated and revoked, and never deleted."""
 
-    list_display = ("name", "state", moment("expires_at"), "key_id", "scope", "rate_limit", moment("last_used_at"))
-    list_filter = (StateFilter, "scope")
+    list_display = ("name",)  # the template has the columns
+    list_filter = (StateFilter,)
+    linked_by: ClassVar = {"scope"}
+    list_per_page = 50
     search_fields = ("name", "key_id", "contact")
     ordering = ("-pk",)
     undoable: ClassVar = EDITABLE
@@ -112,20 +88,13 @@ class APIKeyAdmin(HistoryAdmin):
 
         js: ClassVar = ["petstore/submit-once.js"]
 
-    @admin.display(description="State")
-    def state(self, key: APIKey) -> str:
-        """Return the state in a word, and whether all requests with the key are recorded."""
-        until = key.recorded_until if key.is_recorded else None
-        shown = badge(key.state, key.state.label)
-        return format_html("{} recorded until {}", shown, in_sentence(until)) if until else shown
+    def get_changelist(self, request: HttpRequest, **_kwargs: Any) -> type[KeyList]:  # noqa: ARG002 - Django's signature
+        """Return the list with tabs."""
+        return KeyList
 
     def get_fields(self, _request: HttpRequest, obj: APIKey | None = None) -> list[Any]:
         """Return what a form shows: the digest never."""
-        return ["name", "contact", "scope", "rate_limit", "expires_at", "issues"] if obj is None else EDITABLE + SHOWN
-
-    def get_readonly_fields(self, _request: HttpRequest, obj: APIKey | None = None) -> list[str]:
-        """Return what cannot be changed after the key is issued."""
-        return [] if obj is None else SHOWN
+        return ["name", "contact", "scope", "rate_limit", "expires_at", "issues"] if obj is None else EDITABLE
 
     def get_form(self, request: HttpRequest, obj: APIKey | None = None, change: bool = False, **kwargs: Any) -> Any:  # noqa: FBT001, FBT002 - Django's signature
         """Return the form that issues a key, or the one that edits it."""
@@ -258,7 +227,7 @@ class APIKeyAdmin(HistoryAdmin):
         return new
 
     def _show_secret(self, request: HttpRequest, key: APIKey, *, old: APIKey | None = None) -> HttpResponse:
-        response = self._page(request, "issued.html", key, title="Copy the API key now", old=old)
+        response = self._page(request, "issued.html", key, title="Here is the new key", old=old)
         response["Cache-Control"] = "no-store"
         return response
 

@@ -1,18 +1,25 @@
 """The use of keys in the back office."""
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from django.contrib import admin
+from django.core.exceptions import PermissionDenied
+from django.http import HttpRequest, HttpResponse
+from django.template.loader import render_to_string
+from django.template.response import TemplateResponse
 
-from history.admin import RecordAdmin, number
+from database import replica
+from history.admin import RecordAdmin, moment, number
+from petstore_site.apikeys.admin.summary import summary
 from petstore_site.apikeys.models import KeyUsage
+from petstore_site.apikeys.routes import operation
 
 
 @admin.register(KeyUsage)
 class KeyUsageAdmin(RecordAdmin):
-    """How much each key was used, to be read; the list behind the figures of the dashboard."""
+    """How much each key was used, to be read: a page for all, and the list behind its figures and the dashboard's."""
 
-    list_display = ("key", "day", "route", "answers", number("count"))
+    list_display = ("of_key", moment("day", form="day"), "called", "answers", number("count"))
     list_display_links = None
     list_filter = ("day",)
     linked_by: ClassVar = {"key", "route", "status_class"}
@@ -21,7 +28,27 @@ class KeyUsageAdmin(RecordAdmin):
     ordering = ("-day", "-count")
     show_full_result_count = False
 
-    @admin.display(description="Answers", ordering="status_class")
+    @admin.display(description="Key", ordering="key__name")
+    def of_key(self, usage: KeyUsage) -> str:
+        """Return the key by its name, with whom to ask."""
+        return render_to_string("admin/apikeys/apikey/named.html", {"key": usage.key, "may_see_keys": False})
+
+    @admin.display(description="Operation", ordering="route")
+    def called(self, usage: KeyUsage) -> str:
+        """Return the operation as the API's description has it."""
+        return operation(usage.route)
+
+    @admin.display(description="Responses", ordering="status_class")
     def answers(self, usage: KeyUsage) -> str:
         """Return the class of the status, such as 4xx."""
         return f"{usage.status_class}xx"
+
+    def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
+        """Show the last days, or the list if a link or a filter asks for some of it."""
+        if request.GET or request.method != "GET":
+            return super().changelist_view(request, extra_context)
+        if not self.has_view_permission(request):
+            raise PermissionDenied
+        context = self.admin_site.each_context(request) | replica.read(summary)
+        context |= {"title": "Usage", "opts": self.opts, "may_see_keys": request.user.has_perm("apikeys.view_apikey")}
+        return TemplateResponse(request, "admin/apikeys/keyusage/summary.html", context)

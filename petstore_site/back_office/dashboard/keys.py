@@ -32,7 +32,11 @@ def busiest(using: str) -> dict[str, Any]:
     """Return the keys with the most requests in the last days, each with its days, and how many were errors."""
     days = last_days()
     recent = KeyUsage.objects.using(using).filter(day__gte=days[0], day__lte=days[-1])
-    keys = recent.values("key", "key__name", "key__key_id").annotate(all=Sum("count"), **SUMS).order_by("-all", "key")
+    keys = (
+        recent.values("key", "key__name", "key__key_id", "key__contact")
+        .annotate(all=Sum("count"), **SUMS)
+        .order_by("-all", "key")
+    )
     shown = list(keys[:MOST])
     by_day = recent.filter(key__in=[row["key"] for row in shown]).values_list("key", "day").annotate(Sum("count"))
     counts = {(key, day): count for key, day, count in by_day}
@@ -41,9 +45,10 @@ def busiest(using: str) -> dict[str, Any]:
             {
                 "name": row["key__name"],
                 "key_id": row["key__key_id"],
+                "contact": row["key__contact"],
                 "page": page_of("apikeys_apikey", row["key"]),
                 "row": _row(row["key__name"], row, key__id__exact=row["key"], day__gte=days[0]),
-                "spark": Spark([counts.get((row["key"], day), 0) for day in days], tone="quiet"),
+                "spark": Spark([counts.get((row["key"], day), 0) for day in days[:-1]], tone="quiet"),
             }
             for row in shown
         ],

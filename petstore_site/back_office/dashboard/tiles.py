@@ -5,10 +5,14 @@ from datetime import date, timedelta
 from typing import Any, NamedTuple
 
 from pets import stock
+from petstore_site.apikeys.shares import ENOUGH, is_alarming, share
 from petstore_site.back_office.dashboard import keys
 from petstore_site.back_office.dashboard.addresses import listed, sold_on, within
 from petstore_site.back_office.dashboard.days import DAYS, last_days
 from petstore_site.charts import Figure, Spark
+
+TWICE = 2
+"""So many times the usual share of errors is an alarm, if there are enough requests."""
 
 MOST = 999
 """Percent of a change that says something; beyond that there was next to nothing to compare with."""
@@ -84,22 +88,24 @@ def _requests(days: list[date], using: str) -> tuple[list[Tile], list[Column]]:
     rows = keys.per_day(days, using)
     totals = [row.total for row in rows]
     wrong = [row.figures[1].value + row.figures[2].value for row in rows]
+    shares = [100 * bad / total if total else 0 for bad, total in zip(wrong, totals, strict=True)]
+    usual = TWICE * sum(wrong[:-1]) / max(sum(totals[:-1]), 1)
     behind = {"day__gte": days[0], "day__lte": days[-1]}
     tiles = [
         Tile(
             "API requests, 30 days",
             f"{sum(totals):,}",
-            f"{totals[-1]:,} today",
+            f"{totals[-1]:,} today so far",
             listed("apikeys_keyusage", **behind),
-            Spark(totals, tone="quiet"),
+            Spark(totals[:-1], tone="quiet"),
         ),
         Tile(
             "Errors, 30 days",
-            _share(sum(wrong), sum(totals)),
-            f"{_share(wrong[-1], totals[-1])} today",
+            share(sum(wrong), sum(totals)),
+            f"{share(wrong[-1], totals[-1])} today so far" if totals[-1] >= ENOUGH else "",
             listed("apikeys_keyusage", status_class__gte=4, **behind),
-            Spark([100 * bad / total if total else 0 for bad, total in zip(wrong, totals, strict=True)], tone="bad"),
-            "bad" if wrong[-1] * sum(totals) > sum(wrong) * totals[-1] else "",
+            Spark(shares[:-1], tone="bad"),
+            "bad" if is_alarming(wrong[-1], totals[-1], usual) else "",
         ),
     ]
     columns = [
@@ -108,7 +114,3 @@ def _requests(days: list[date], using: str) -> tuple[list[Tile], list[Column]]:
         Column("5xx", [row.figures[2] for row in rows]),
     ]
     return tiles, columns
-
-
-def _share(part: int, total: int) -> str:
-    return f"{100 * part / total:.1f} %" if total else "0 %"

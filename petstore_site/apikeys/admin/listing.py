@@ -1,0 +1,115 @@
+"""The list of keys: tabs for their states, and beside each key how it was used in the last days."""
+
+from collections import defaultdict
+from collections.abc import Callable
+from datetime import date, timedelta
+from typing import Any, NamedTuple
+
+from django.contrib import admin
+from django.contrib.admin.views.main import PAGE_VAR, SEARCH_VAR, ChangeList
+from django.db.models import Count, Q, Sum
+from django.http import HttpRequest
+from django.utils import timezone
+from django.utils.functional import cached_property
+
+from database import replica
+from petstore_site.apikeys.models import SOON, APIKey, APIKeyQuerySet, KeyState, KeyUsage
+from petstore_site.apikeys.shares import is_alarming, share
+from petstore_site.charts import Spark
+
+DAYS = 14
+"""Days of use beside each key, today included; its line ends yesterday, because today is not over."""
+
+ALL = "all"
+ROTATING = "rotating"
+TABS: dict[str, tuple[str, Callable[[APIKeyQuerySet], APIKeyQuerySet]]] = {
+    KeyState.ACTIVE: ("Active", lambda keys: keys.active()),
+    KeyState.EXPIRING: ("Expiring", lambda keys: keys.expiring_within(SOON)),
+    ROTATING: ("Rotating", lambda keys: keys.active().exclude(replaced_by=None)),
+    "ended": ("Ended", lambda keys: keys.ended()),
+    ALL: ("All", lambda keys: keys.all()),
+}
+"""By the value in the query: what the tab is called, and its keys. Active includes expiring."""
+
+
+class StateFilter(admin.SimpleListFilter):
+    """The tabs. A search looks through all keys unless a tab is open."""
+
+    title = "state"
+    parameter_name = "state"
+
+    def lookups(self, _request: HttpRequest, _model_admin: Any) -> list[tuple[str, str]]:
+        """Return the tabs."""
+        return [(state, label) for state, (label, _) in TABS.items()]
+
+    def queryset(self, request: HttpRequest, queryset: Any) -> Any:
+        """Return the keys of the tab."""
+        state = open_tab(self.value(), request.GET.get(SEARCH_VAR, ""))
+        return TABS[state][1](queryset) if state in TABS else queryset.none()
+
+
+def open_tab(state: str | None, needle: str) -> str:
+    """Return the tab that is open: the one that is asked for, else all for a search, else the active keys."""
+    return state or (ALL if needle else KeyState.ACTIVE)
+
+
+class Line(NamedTuple):
+    """A key and its use."""
+
+    key: APIKey
+    spark: Spark
+    total: int
+    errors: str
+    is_alarming: bool
+
+
+class KeyList(ChangeList):
+    """The list."""
+
+    def tabs(self) -> list[dict[str, Any]]:
+        """Return the tabs, each with its keys counted."""
+        here = open_tab(self.params.get("state"), self.query)
+        counts = self._counts
+        return [
+            {
+                "label": label,
+                "is_here": state == here,
+                "query": self.get_query_string({"state": state}, [PAGE_VAR]),
+                "count": counts[state],
+            }
+            for state, (label, _) in TABS.items()
+        ]
+
+    def lines(self) -> list[Line]:
+        """Return the keys of the page with their use, by one query."""
+        keys = list(self.result_list)
+        days = [timezone.now().date() - timedelta(days=back) for back in reversed(range(DAYS))]
+        use = replica.read(lambda using: _use(keys, days[0], using))
+        return [_line(key, use[key.pk], days) for key in keys]
+
+    def expiring(self) -> int:
+        """Return how many keys expire soon, if the page is not about them."""
+        return 0 if self.params.get("state") or self.query else self._counts[KeyState.EXPIRING]
+
+    @cached_property
+    def _counts(self) -> dict[str, int]:
+        of_tab = {state: keys(APIKey.objects.order_by()).values("pk") for state, (_, keys) in TABS.items()}
+        counts: dict[str, int] = APIKey.objects.order_by().aggregate(
+            **{state: Count("pk", filter=Q(pk__in=keys)) for state, keys in of_tab.items()}
+        )
+        return counts
+
+
+def _use(keys: list[APIKey], since: date, using: str) -> dict[int, dict[date, tuple[int, int]]]:
+    rows = KeyUsage.objects.using(using).filter(key__in=keys, day__gte=since).values("key", "day")
+    wrong = Sum("count", filter=Q(status_class__gte=4), default=0)
+    use: dict[Any, dict[Any, tuple[int, int]]] = defaultdict(dict)
+    for row in rows.annotate(all=Sum("count"), wrong=wrong):
+        use[row["key"]][row["day"]] = row["all"], row["wrong"]
+    return use
+
+
+def _line(key: APIKey, use: dict[date, tuple[int, int]], days: list[date]) -> Line:
+    total, wrong = (sum(counts[part] for counts in use.values()) for part in (0, 1))
+    spark = Spark([use.get(day, (0, 0))[0] for day in days[:-1]], tone="quiet")
+    return Line(key, spark, total, share(wrong, total), is_alarming(wrong, total))

@@ -1,0 +1,78 @@
+"""The page of usage: the last days as figures, as a picture, by key and by operation."""
+
+from collections import defaultdict
+from collections.abc import Iterable
+from datetime import timedelta
+from typing import Any, NamedTuple
+
+from django.conf import settings
+from django.db.models import Sum
+from django.utils import timezone
+
+from history.times import short_day
+from petstore_site.apikeys.models import APIKey, KeyUsage
+from petstore_site.apikeys.overview import ANSWERS, DAYS, Tally
+from petstore_site.apikeys.routes import operation
+from petstore_site.charts import Chart, Row
+
+MOST = 20
+"""Keys that are shown. The list of keys has all."""
+
+
+class OfKey(NamedTuple):
+    """A key, its requests, and its bar: class, start and length of each piece."""
+
+    key: APIKey
+    tally: Tally
+    bar: list[tuple[str, str, str]]
+
+
+class OfOperation(NamedTuple):
+    """An operation, its requests, and when it will be removed, if it is deprecated."""
+
+    operation: str
+    tally: Tally
+    sunset: Any
+
+
+def summary(using: str) -> dict[str, Any]:
+    """Return what the page shows, by four queries."""
+    days = [timezone.now().date() - timedelta(days=back) for back in reversed(range(DAYS))]
+    use = KeyUsage.objects.using(using).filter(day__gte=days[0], day__lte=days[-1])
+    by_day, by_key, by_route = (_tallies(use, column) for column in ("day", "key", "route"))
+    rows = [Row(short_day(day), by_day[day].figures()) for day in days]
+    return {
+        "since": days[0],
+        "all": _sum(by_day.values()),
+        "today": by_day[days[-1]],
+        "chart": Chart("Requests by day", ANSWERS, rows, is_last_open=True),
+        "keys": _keys(by_key, using),
+        "more_keys": max(len(by_key) - MOST, 0),
+        "operations": sorted(_operations(by_route), key=lambda each: -each.tally.total),
+    }
+
+
+def _tallies(use: Any, column: str) -> dict[Any, Tally]:
+    found: dict[Any, Tally] = defaultdict(Tally)
+    counts = use.order_by().values_list(column, "status_class").annotate(Sum("count"))
+    for value, status_class, count in counts:
+        found[value].add(status_class, count)
+    return found
+
+
+def _sum(tallies: Iterable[Tally]) -> Tally:
+    every = list(tallies)
+    return Tally(*(sum(getattr(each, part) for each in every) for part in ("total", "rejected", "failed")))
+
+
+def _keys(by_key: dict[int, Tally], using: str) -> list[OfKey]:
+    busiest = sorted(by_key, key=lambda pk: (-by_key[pk].total, pk))[:MOST]
+    keys = APIKey.objects.using(using).in_bulk(busiest)
+    longest = by_key[busiest[0]].total if busiest else 0
+    bars = {pk: [*Row("", by_key[pk].figures()).bar(longest, ANSWERS)] for pk in busiest}
+    return [OfKey(keys[pk], by_key[pk], bars[pk]) for pk in busiest if pk in keys]
+
+
+def _operations(by_route: dict[str, Tally]) -> Iterable[OfOperation]:
+    for route, tally in by_route.items():
+        yield OfOperation(operation(route), tally, settings.API_DEPRECATIONS.get(route, {}).get("sunset"))

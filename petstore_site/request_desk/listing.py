@@ -1,0 +1,143 @@
+"""The list of recent requests: tabs for what they are, and a form that filters them."""
+
+from abc import abstractmethod
+from typing import Any
+
+from django.contrib import admin
+from django.contrib.admin.views.main import PAGE_VAR, ChangeList
+from django.db.models import Count, Q
+from django.http import HttpRequest
+
+from petstore_site.apikeys.models import APIKey
+from petstore_site.request_desk.story import Story, story_of
+
+KINDS = {
+    "": ("Errors", Q(status__gte=400)),
+    "additions": ("Additions", Q(status__lt=400, method="POST")),
+    "all": ("All", Q()),
+}
+"""The tabs: by the value in the query, what they are called and what is in them."""
+
+
+class Choice(admin.SimpleListFilter):
+    """A select of the form; what it does not offer finds nothing."""
+
+    every = ""
+    """The label of the choice that filters nothing."""
+
+    @abstractmethod
+    def chosen(self, records: Any, value: str) -> Any:
+        """Return the records that are wanted."""
+
+    def has_output(self) -> bool:
+        """Return that the form has it, also if there is nothing to choose."""
+        return True
+
+    def queryset(self, _request: HttpRequest, queryset: Any) -> Any:
+        """Return the records that are wanted, or all."""
+        value = self.value() or ""
+        if not value:
+            return queryset
+        known = {str(each) for each, _ in self.lookup_choices}
+        return self.chosen(queryset, value) if value in known else queryset.none()
+
+
+class KindFilter(Choice):
+    """The tabs."""
+
+    title = parameter_name = "kind"
+
+    def lookups(self, _request: HttpRequest, _model_admin: Any) -> list[tuple[str, str]]:
+        """Return the tabs."""
+        return [(kind, label) for kind, (label, _) in KINDS.items()]
+
+    def queryset(self, _request: HttpRequest, queryset: Any) -> Any:
+        """Return what is in the tab; errors unless another one is asked for."""
+        _, wanted = KINDS.get(self.value() or "", ("", Q(pk=None)))
+        return queryset.filter(wanted)
+
+
+class KeyFilter(Choice):
+    """The keys that made one of the requests."""
+
+    title, parameter_name, every = "key", "key__id__exact", "All keys"
+
+    def lookups(self, _request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        """Return the keys by name."""
+        records = model_admin.get_queryset(_request).order_by()
+        keys = APIKey.objects.filter(pk__in=records.values("key")).order_by("name", "pk")
+        return [(str(pk), f"{name} ({key_id})") for pk, name, key_id in keys.values_list("pk", "name", "key_id")]
+
+    def chosen(self, records: Any, value: str) -> Any:
+        """Return the requests of the key."""
+        return records.filter(key=value)
+
+
+class AnswerFilter(Choice):
+    """Whether the caller or the store must change something."""
+
+    title, parameter_name, every = "answer", "answer", "4xx and 5xx"
+
+    def lookups(self, _request: HttpRequest, _model_admin: Any) -> list[tuple[str, str]]:
+        """Return both."""
+        return [("4", "Rejected, 4xx"), ("5", "Failed, 5xx")]
+
+    def chosen(self, records: Any, value: str) -> Any:
+        """Return the requests with such a response."""
+        return records.filter(status__range=(int(value) * 100, int(value) * 100 + 99))
+
+
+class CodeFilter(Choice):
+    """The codes of errors that are in the list."""
+
+    title, parameter_name, every = "code", "code", "All codes"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        """Return them."""
+        codes = model_admin.get_queryset(request).exclude(code="").order_by("code").values_list("code", flat=True)
+        return [(code, code) for code in codes.distinct()]
+
+    def chosen(self, records: Any, value: str) -> Any:
+        """Return the requests with this code."""
+        return records.filter(code=value)
+
+
+FILTERS = (KindFilter, KeyFilter, AnswerFilter, CodeFilter)
+
+
+class RequestList(ChangeList):
+    """The list, whose tabs have counts unless something else filters it too."""
+
+    def rows(self) -> list[Story]:
+        """Return the records of the page in words."""
+        return [story_of(record) for record in self.result_list]
+
+    def selects(self) -> list[Any]:
+        """Return the filters of the form."""
+        return [spec for spec in self.filter_specs if not isinstance(spec, KindFilter)]
+
+    def here(self) -> str:
+        """Return which tab is open."""
+        return str(self.params.get(KindFilter.parameter_name, ""))
+
+    def tabs(self) -> list[dict[str, Any]]:
+        """Return the tabs."""
+        counts = self._counts()
+        return [
+            {
+                "label": label,
+                "is_here": kind == self.here(),
+                "query": self.get_query_string({"kind": kind} if kind else {}, [PAGE_VAR, *([] if kind else ["kind"])]),
+                "count": counts.get(kind or "errors"),
+            }
+            for kind, (label, _) in KINDS.items()
+        ]
+
+    def _counts(self) -> dict[str, int]:
+        if any(spec.value() for spec in self.selects()):
+            return {}
+        listed: Any = self.root_queryset
+        counted: dict[str, int] = listed.order_by().aggregate(
+            **{kind or "errors": Count("pk", filter=wanted) for kind, (_, wanted) in KINDS.items()}
+        )
+        return counted
