@@ -84,7 +84,7 @@ def test_the_secret_is_shown_once(office: Page, server: Gunicorn) -> None:
 def test_going_back_to_the_secret_does_not_show_it(office: Page, server: Gunicorn, complaints: list[str]) -> None:
     """The browser must not cache the response; it would have to send the form again."""
     secret = issue(office, "Left")
-    office.get_by_role("link", name="The page of this key").click()
+    office.get_by_role("link", name="I have copied it").click()
     expect(office.get_by_label("Name")).to_have_value("Left")
     with pytest.raises(Error, match="ERR_CACHE_MISS"):
         office.go_back()
@@ -95,7 +95,7 @@ def test_going_back_to_the_secret_does_not_show_it(office: Page, server: Gunicor
 
 def test_after_a_rotation_both_keys_work(office: Page, server: Gunicorn) -> None:
     old = issue(office, "Rotated")
-    office.get_by_role("link", name="The page of this key").click()
+    office.get_by_role("link", name="I have copied it").click()
     office.get_by_role("link", name="Rotate").click()
     office.get_by_role("button", name="Rotate and show the new key").click()
     new = shown_secret(office)
@@ -106,7 +106,7 @@ def test_after_a_rotation_both_keys_work(office: Page, server: Gunicorn) -> None
 def test_a_revoked_key_is_dead_within_a_second(office: Page, server: Gunicorn) -> None:
     secret = issue(office, "Revoked")
     assert {server.get("/v1/pets", secret).status for _ in range(16)} == {200}
-    office.get_by_role("link", name="The page of this key").click()
+    office.get_by_role("link", name="I have copied it").click()
     office.get_by_role("link", name="Revoke").click()
     office.get_by_role("button", name="Revoke this key").click()
     expect(office.locator(".messagelist")).to_contain_text("is revoked.")
