@@ -8,6 +8,7 @@ from django.test import Client
 from django.utils import timezone
 
 from petstore_site.request_desk.models import RequestRecord
+from petstore_site.templatetags.office import marked
 from tests.factories import APIKeyFactory, CategoryFactory, PetFactory
 from tests.staff.conftest import member
 
@@ -54,11 +55,17 @@ def test_each_result_has_the_icon_of_its_kind(shop: Any) -> None:
     client = Client()
     client.force_login(member("ada", "Administrator"))
     page = client.get(SEARCH, {"q": "rex"}).content.decode()
-    assert re.findall('class="mark"><svg.*?#i-([a-z-]+)', page) == ["cat", "paw-print", "key-round", "tags", "fish"]
+    shown = re.findall('class="glyph" aria-hidden="true"><svg.*?#i-([a-z-]+)', page)
+    assert shown == ["cat", "paw-print", "key-round", "tags", "fish"]
 
 
-def test_a_key_is_found_by_its_id(shop: Any) -> None:
-    assert found("Key manager", shop[1].key_id) == {"API keys": ["Rex web shop"]}
+def test_a_key_id_leads_to_its_page(shop: Any) -> None:
+    client = Client()
+    client.force_login(member("kim", "Key manager"))
+    key = shop[1]
+    assert client.get(SEARCH, {"q": key.key_id})["Location"] == f"/admin/apikeys/apikey/{key.pk}/change/"
+    palette = client.get(SEARCH, {"q": key.key_id, "palette": ""})
+    assert [group["title"] for group in palette.context["groups"]] == ["API keys"]
 
 
 def test_a_request_id_leads_to_its_story(shop: Any) -> None:
@@ -77,3 +84,62 @@ def test_anything_can_be_searched_for(shop: Any, needle: str) -> None:
     page = client.get(SEARCH, {"q": needle})
     assert page.status_code == 200
     assert "<script>" not in page.content.decode()
+
+
+@pytest.mark.parametrize(
+    ("role", "needle", "groups"),
+    [
+        ("Viewer", "role", {}),
+        ("Administrator", "role", {"Actions": ["Add a role"], "Pages": ["Roles"]}),
+        ("Key manager", "add", {}),
+        ("Curator", "ANI add", {"Actions": ["Add an animal"]}),
+        ("Viewer", "your", {"Actions": ["Change your password", "Your sign-in"]}),
+        ("Viewer", "", {
+            "Actions": ["Change your password", "Your sign-in"],
+            "Pages": ["Overview", "Animals", "Bulk changes", "Imports", "Categories"],
+        }),
+    ],
+)  # fmt: skip
+def test_pages_and_actions_are_found_by_who_can_open_them(
+    db: None, role: str, needle: str, groups: dict[str, list[str]]
+) -> None:
+    assert found(role, needle) == groups
+
+
+def test_staff_are_found_by_who_may_see_them(db: None) -> None:
+    member("rosa", "Curator", first_name="Rosa", last_name="Ortega")
+    assert found("Administrator", "orteg") == {"Staff": ["Rosa Ortega"]}
+    assert found("Viewer", "orteg") == {}
+
+
+def test_the_palette_gets_the_results_alone(shop: Any, django_assert_num_queries: Any) -> None:
+    client = Client()
+    client.force_login(member("ada", "Administrator"))
+    client.get(SEARCH)
+    with django_assert_num_queries(11):
+        part = client.get(SEARCH, {"q": "rex", "palette": ""})
+    PetFactory(name="Rex two", category=CategoryFactory(name="Rex two"))
+    APIKeyFactory(name="Rex two")
+    with django_assert_num_queries(11):
+        client.get(SEARCH, {"q": "rex", "palette": ""})
+    html = part.content.decode()
+    assert "<html" not in html
+    assert re.findall('role="option"[^>]*id="([^"]+)"', html) == ["palette-1-1", "palette-2-1", "palette-3-1"]
+    assert re.findall("<mark>([^<]+)</mark>", html) == ["Rex", "Rex", "Rex", "Rex"]
+    assert "Cache-Control" in part
+    desk = client.get(SEARCH, {"q": REQUEST, "palette": ""}).content.decode()
+    assert f"/admin/request_desk/requestrecord/desk/?request_id={REQUEST}" in desk
+
+
+@pytest.mark.parametrize(
+    ("text", "needle", "html"),
+    [
+        ("Maple", "ma", "<mark>Ma</mark>ple"),
+        ("<b>", "b", "&lt;<mark>b</mark>&gt;"),
+        ("\N{LATIN CAPITAL LETTER I WITH DOT ABOVE}zmir", "z", "\N{LATIN CAPITAL LETTER I WITH DOT ABOVE}zmir"),
+        ("Rex", "cat", "Rex"),
+        ("Rex", "", "Rex"),
+    ],
+)
+def test_what_was_searched_for_is_marked(text: str, needle: str, html: str) -> None:
+    assert marked(text, needle) == html

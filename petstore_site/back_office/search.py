@@ -1,10 +1,11 @@
-"""The search at the top of every page: animals, keys, categories and requests, as far as its user can see them."""
+"""The search at the top of every page, and its palette: things, pages and actions, as far as its user can see them."""
 
 import re
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from django.contrib import admin
+from django.contrib.auth.models import User
 from django.db.models import Q
 from django.http import HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
@@ -16,7 +17,8 @@ from pets.admin.listing import newest_matching
 from pets.admin.permissions import SEE_ANIMALS
 from pets.models import Pet
 from petstore_site.apikeys.models import APIKey
-from petstore_site.back_office.navigation import SEE_CATEGORIES, SEE_KEYS, SEE_REQUESTS, may_open
+from petstore_site.back_office.navigation import GROUPS as PAGES
+from petstore_site.back_office.navigation import SEE_CATEGORIES, SEE_KEYS, SEE_REQUESTS, SEE_STAFF, may_open
 from petstore_site.request_desk.models import RequestRecord
 
 MOST = 8
@@ -27,12 +29,16 @@ REQUEST_ID = re.compile("[A-Za-z0-9._-]{16,128}")
 
 
 class Found(NamedTuple):
-    """A result, a note to choose between results of the same name, and the icon of its category."""
+    """A result, a note to choose between results of the same name, and the icon of its own if it has one."""
 
     label: str
     address: str
     note: str = ""
     icon: str = ""
+    state: tuple[str, str] = ("", "")
+    """The kind and the words of its badge."""
+    is_exact: bool = False
+    """Whether it was asked for by its ID: then its page opens at once."""
 
 
 class Group(NamedTuple):
@@ -49,14 +55,16 @@ class Group(NamedTuple):
 
 def _animals(needle: str) -> Iterator[Found]:
     for pet in Pet.objects.filter(pk__in=newest_matching(needle, MOST)).select_related("category").order_by("-pk"):
-        note = ", ".join(filter(None, [pet.get_status_display(), pet.category.name, pet.external_reference]))
+        note = ", ".join(filter(None, [pet.category.name, pet.external_reference, f"ID {pet.pk}"]))
         page = reverse("admin:pets_pet_change", args=[pet.pk])
-        yield Found(pet.name, page, f"{note}, ID {pet.pk}", pet.category.icon)
+        yield Found(pet.name, page, note, pet.category.icon, (pet.status, pet.get_status_display()))
 
 
 def _keys(needle: str) -> Iterator[Found]:
     for key in APIKey.objects.filter(Q(name__icontains=needle) | Q(key_id=needle)).order_by("-pk")[:MOST]:
-        yield Found(key.name, reverse("admin:apikeys_apikey_change", args=[key.pk]), f"{key.state.label}, {key.key_id}")
+        page = reverse("admin:apikeys_apikey_change", args=[key.pk])
+        state = (str(key.state), key.state.label)
+        yield Found(key.name, page, key.key_id, state=state, is_exact=key.key_id == needle)
 
 
 def _categories(needle: str) -> Iterator[Found]:
@@ -68,7 +76,14 @@ def _categories(needle: str) -> Iterator[Found]:
 def _requests(needle: str) -> Iterator[Found]:
     if REQUEST_ID.fullmatch(needle) and RequestRecord.objects.kept().filter(request_id=needle).exists():
         desk = reverse("admin:request_desk_requestrecord_desk", query={"request_id": needle})
-        yield Found(needle, desk, "What happened to this request")
+        yield Found(needle, desk, "What happened to this request", is_exact=True)
+
+
+def _staff(needle: str) -> Iterator[Found]:
+    named = Q(username__icontains=needle) | Q(first_name__icontains=needle) | Q(last_name__icontains=needle)
+    for member in User.objects.filter(named).order_by("username")[:MOST]:
+        page = reverse("admin:auth_user_change", args=[member.pk])
+        yield Found(member.get_full_name() or member.get_username(), page, member.get_username())
 
 
 GROUPS = [
@@ -76,22 +91,71 @@ GROUPS = [
     Group("Animals", "paw-print", SEE_ANIMALS, _animals, "pets_pet"),
     Group("API keys", "key-round", SEE_KEYS, _keys, "apikeys_apikey"),
     Group("Categories", "tags", SEE_CATEGORIES, _categories),
+    Group("Staff", "users", SEE_STAFF, _staff),
 ]
+
+ACTIONS = [
+    ("Add an animal", "plus", "admin:pets_pet_add", "pets.add_pet"),
+    ("Import animals from a file", "upload", "admin:pets_importrun_add", "pets.add_importrun"),
+    ("Add a category", "plus", "admin:categories_category_add", "categories.add_category"),
+    ("Issue an API key", "key-round", "admin:apikeys_apikey_add", "apikeys.add_apikey"),
+    ("Add a staff member", "user-round-plus", "admin:auth_user_add", "auth.add_user"),
+    ("Add a role", "plus", "admin:auth_group_add", "auth.add_group"),
+    ("Change your password", "lock", "account_change_password", ""),
+    ("Your sign-in", "fingerprint", "mfa_index", ""),
+]
+"""What can be begun from anywhere: its name, icon, page and permission."""
 
 
 @require_safe
 def everything(request: Any) -> HttpResponse:
-    """Show what was found, in groups; a request that is the only result leads to its story at once."""
+    """Show what was found, in groups, as a page or as the part of it that the palette shows.
+
+    The ID of a request or a key leads to its page at once.
+    """
     needle = request.GET.get("q", "").replace("\0", "").strip()[:200]
     groups = [_results(group, needle) for group in GROUPS if needle and may_open(request.user, group.permissions)]
-    found = [result for group in groups for result in group["results"]]
-    if len(found) == 1 and groups[0]["results"] and groups[0]["title"] == "Requests":
-        return HttpResponseRedirect(found[0].address)
-    context = {"title": "Search", "needle": needle, "groups": [group for group in groups if group["results"]]}
+    groups = [group for group in [*groups, *_commands(request.user, needle)] if group["results"]]
+    exact = [result for group in groups for result in group["results"] if result.is_exact]
+    context = {
+        "title": "Search",
+        "needle": needle,
+        "groups": groups,
+        "count": sum(len(group["results"]) for group in groups),
+    }
+    if "palette" in request.GET:
+        groups.sort(key=lambda group: not any(result.is_exact for result in group["results"]))
+        return TemplateResponse(request, "admin/search_results.html", context | {"is_palette": True})
+    if exact:
+        return HttpResponseRedirect(exact[0].address)
     return TemplateResponse(request, "admin/search.html", admin.site.each_context(request) | context)
+
+
+def _commands(user: Any, needle: str) -> list[dict[str, Any]]:
+    """Return the pages and actions that are called so, all of them while nothing is searched for."""
+    links = [link for links in PAGES.values() for link in links if may_open(user, link.permissions)]
+    pages = [Found(link.heading or link.label, reverse(f"admin:{link.page}"), icon=link.icon) for link in links]
+    actions = [
+        Found(label, reverse(page), icon=icon)
+        for label, icon, page, needs in ACTIONS
+        if not needs or user.has_perm(needs)
+    ]
+    return [
+        _group("Actions", "activity", _called(actions, needle)),
+        _group("Pages", "layout-dashboard", _called(pages, needle)),
+    ]
+
+
+def _called(results: list[Found], needle: str) -> list[Found]:
+    words = needle.lower().split()
+    return [result for result in results if all(word in result.label.lower() for word in words)]
+
+
+def _group(title: str, icon: str, results: list[Found], more: str = "") -> dict[str, Any]:
+    return {"title": title, "icon": icon, "results": results, "more": more}
 
 
 def _results(group: Group, needle: str) -> dict[str, Any]:
     results = list(group.look(needle))
     more = reverse(f"admin:{group.more}_changelist", query={"q": needle}) if group.more and len(results) == MOST else ""
-    return {"title": group.title, "icon": group.icon, "results": results, "more": more}
+    return _group(group.title, group.icon, results, more)

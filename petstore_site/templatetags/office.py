@@ -42,6 +42,16 @@ def contents(field: Any) -> Any:
 
 
 @register.filter
+def marked(text: str, needle: str) -> SafeString:
+    """Return the text with what was searched for marked, where it is first."""
+    at = text.lower().find(needle.lower()) if needle else -1
+    if at < 0 or len(text.lower()) != len(text):
+        return format_html("{}", text)
+    end = at + len(needle)
+    return format_html("{}<mark>{}</mark>{}", text[:at], text[at:end], text[end:])
+
+
+@register.filter
 def as_json(value: Any) -> str:
     """Return a value as the API writes it."""
     return json.dumps(value, ensure_ascii=False)

@@ -43,7 +43,7 @@
   };
   const row = () => document.activeElement?.closest("#result_list tbody tr");
   const keys = {
-    "/": () => { const field = document.querySelector("[data-search]"); field?.focus(); field?.select(); },
+    "/": () => document.dispatchEvent(new Event("palette")),
     "?": () => document.getElementById("shortcuts")?.showModal(),
     n: () => document.querySelector("[data-shortcut=n]")?.click(),
     e: () => row()?.querySelector("th a")?.click(),

@@ -1,0 +1,90 @@
+"""Search as you type: by keys alone, one request at a time, and from anywhere."""
+
+import re
+
+from playwright.sync_api import Page, Route, expect
+
+from tests.e2e.test_animals import PETS
+from tests.server import Gunicorn
+
+FIELD = "#palette input"
+CHOSEN = "#palette [aria-selected=true]"
+
+
+def test_it_opens_finds_and_goes_by_keys_alone(office: Page, server: Gunicorn) -> None:
+    key = server.issue_key("Palette shop")
+    category = server.get("/v1/categories", key).json()[0]["id"]
+    for name in ("Zephyr one", "Zephyr two"):
+        server.post("/v1/pets", key, {"name": name, "categoryId": category})
+    office.goto(PETS)
+    office.keyboard.press("/")
+    expect(office.locator(FIELD)).to_be_focused()
+    expect(office.locator(CHOSEN)).to_contain_text("Add an animal")
+    office.keyboard.type("zephyr")
+    expect(office.locator(CHOSEN)).to_contain_text("Zephyr two")
+    office.keyboard.press("ArrowDown")
+    expect(office.locator(CHOSEN)).to_contain_text("Zephyr one")
+    expect(office.locator(FIELD)).to_be_focused()
+    chosen = office.locator(CHOSEN).get_attribute("id")
+    assert office.locator(FIELD).get_attribute("aria-activedescendant") == chosen
+    office.keyboard.press("ArrowUp")
+    office.keyboard.press("Enter")
+    office.wait_for_url(re.compile(rf"{PETS}\d+/change/"))
+    expect(office.get_by_label("Name")).to_have_value("Zephyr two")
+
+    office.get_by_label("Name").focus()
+    office.keyboard.press("Control+k")
+    office.keyboard.type("issue")
+    expect(office.locator(CHOSEN)).to_contain_text("Issue an API key")
+    office.keyboard.press("Escape")
+    expect(office.locator("#palette")).to_be_hidden()
+    expect(office.get_by_label("Name")).to_be_focused()
+
+    office.keyboard.press("Control+k")
+    office.keyboard.type(key.split("_")[2][:8])
+    expect(office.locator(CHOSEN)).to_contain_text("Palette shop")
+    office.keyboard.press("Enter")
+    office.wait_for_url(re.compile("/admin/apikeys/apikey/[0-9]+/change/"))
+
+
+def test_one_request_at_a_time_and_the_last_word_wins(office: Page) -> None:
+    asked: list[str] = []
+    waiting: list[Route] = []
+
+    def hold(route: Route) -> None:
+        asked.append(re.findall("q=([^&]*)", route.request.url)[0])
+        waiting.append(route)
+
+    office.goto("/admin/")
+    office.route("**/search/?*palette=*", hold)
+    office.keyboard.press("Control+k")
+    expect(office.locator(FIELD)).to_be_focused()
+    for letter in "category":
+        office.keyboard.type(letter)
+        office.wait_for_timeout(160)
+    assert asked == [""]
+    waiting.pop().continue_()
+    office.wait_for_function("document.querySelectorAll('#palette [role=option]').length > 3")
+    office.wait_for_timeout(300)
+    assert asked == ["", "category"]
+    waiting.pop().continue_()
+    expect(office.locator(CHOSEN)).to_contain_text("category")
+
+
+def test_enter_before_the_results_opens_the_page_of_results(office: Page) -> None:
+    office.goto("/admin/")
+    office.locator("[data-search]").click()
+    office.keyboard.type("max")
+    office.keyboard.press("Enter")
+    office.wait_for_url("**/admin/search/?q=max")
+
+
+def test_a_session_that_ended_is_said(office: Page, complaints: list[str]) -> None:
+    office.goto("/admin/")
+    office.context.clear_cookies()
+    office.keyboard.press("/")
+    expect(office.locator("#palette")).to_contain_text("Press Enter to search on a page of its own.")
+    office.keyboard.type("rex")
+    expect(office.locator("#palette [role=status]")).to_contain_text("Not loaded")
+    office.keyboard.press("Enter")
+    office.wait_for_url("**/account/sign-in/**")
