@@ -31,6 +31,7 @@ RUN PETSTORE_ENVIRONMENT=production ALLOWED_HOSTS=build.invalid DATABASE_URL=sql
 FROM python:3.13-slim-bookworm
 RUN useradd --system --uid 10001 --home-dir /nonexistent --no-create-home --shell /usr/sbin/nologin petstore
 COPY --from=build /opt/petstore /opt/petstore
+RUN install --directory --owner petstore /opt/petstore/var
 WORKDIR /opt/petstore
 ENV PATH=/opt/petstore/.venv/bin:$PATH PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1 \
     PETSTORE_ENVIRONMENT=production HOST=0.0.0.0 PORT=8000
