@@ -22,7 +22,7 @@ LEAST_COVERAGE := 93
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run test test-all test-nightly e2e screenshots pictures fuzz chaos rehearse matrix mutants bench bench-report bench-import lint words openapi settings clients lock audit sbom clean
+.PHONY: release help run test test-all test-nightly e2e screenshots pictures fuzz chaos rehearse matrix mutants bench bench-report bench-import lint words openapi settings clients lock audit sbom clean
 .PHONY: fast-sqlite fast-postgresql covered-sqlite covered-postgresql slow-sqlite slow-postgresql coverage django61 explore-sqlite explore-postgresql
 .PHONY: python port always
 
@@ -59,6 +59,9 @@ help:
 	@echo 'make lock     regenerate requirements/*.txt (LOCK_ARGS=--upgrade for newer versions)'
 	@echo 'make audit    check the locked versions for known vulnerabilities (uses the network)'
 	@echo 'make sbom     list what the service is made of in the CycloneDX format, in var/sbom'
+	@echo 'make release VERSION=1.2.0'
+	@echo '              check everything, date the changelog, tag, and write the artefacts into var/release'
+	@echo '              (DRY_RUN=1 keeps nothing; CHECKS=lint runs fewer checks)'
 	@echo 'make clean    remove everything created here, except var with the development database'
 
 # --- Serving ---------------------------------------------------------------------------------------------------------
@@ -396,6 +399,11 @@ lock: python
 
 audit: $(DEV)
 	@$(PY) tests/audit.py $(AUDIT_ARGS)
+
+CHECKS ?= lint test-all
+
+release: $(DEV)
+	@$(PY) -m publishing.release '$(VERSION)' $(if $(DRY_RUN),--dry-run) --checks '$(CHECKS)'
 
 # The extras have files of their own.
 SBOM := var/sbom

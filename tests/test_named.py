@@ -35,7 +35,7 @@ NOT_OURS = {
     "urllib.parse.urljoin",
 }
 """Media types, versions, examples, and what belongs to libraries and PostgreSQL."""
-CREATED = {"clients/dist"}
+CREATED = {"clients/dist", "var/release/VERSION"}
 """What `make` creates."""
 
 

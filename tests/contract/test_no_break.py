@@ -261,23 +261,29 @@ def read(path: Path) -> Any:
 
 
 def version(path: Path) -> tuple[int, ...]:
-    """Return the version in the name of a released description."""
+    """Return the release of the service in the name of a released description."""
     match = re.fullmatch(r"openapi-(\d+)\.(\d+)\.(\d+)\.yaml", path.name)
     assert match, path.name
     return tuple(int(number) for number in match.groups())
 
 
-RELEASED = sorted((DOCS / "released").iterdir(), key=version)
-
-
-def test_no_released_client_breaks() -> None:
-    """A breaking change needs a new major version, under another path, beside this one."""
-    assert breaks(read(RELEASED[-1]), read(DOCS / "openapi.yaml")) == []
+RELEASED = sorted((DOCS / "released").glob("*.yaml"), key=version)
 
 
 @pytest.mark.parametrize("path", RELEASED, ids=lambda path: path.stem)
-def test_a_released_description_says_its_version(path: Path) -> None:
-    assert read(path)["info"]["version"] == ".".join(map(str, version(path)))
+def test_no_released_client_breaks(path: Path) -> None:
+    """A breaking change needs a new major version, under another path, beside this one."""
+    assert breaks(read(path), read(DOCS / "openapi.yaml")) == []
+
+
+@pytest.mark.parametrize("path", RELEASED, ids=lambda path: path.stem)
+def test_a_released_description_says_the_version_of_the_interface(path: Path) -> None:
+    assert read(path)["info"]["version"] == "1.0.0"
+
+
+def test_every_release_has_its_description() -> None:
+    dated = re.findall(r"^## (\S+) \(\d", (DOCS.parent / "CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE)
+    assert dated[::-1] == [".".join(map(str, version(path))) for path in RELEASED]
 
 
 @pytest.mark.parametrize(("change", "lines"), BREAKS, ids=[lines[0] for _, lines in BREAKS])

@@ -1,0 +1,132 @@
+"""`make release`: all or nothing, in a clone; and the version is the same wherever it is written."""
+
+import re
+import subprocess
+import tarfile
+from pathlib import Path
+
+import pytest
+
+from clients.tools import node_tools, python_tools
+from publishing import release
+from publishing.release import ReleaseError
+from tests.clients.conftest import or_skip
+from tests.server import ROOT
+
+
+@pytest.mark.parametrize("name", release.VERSIONED)
+def test_the_version_is_the_same_wherever_it_is_written(name: str) -> None:
+    found = re.findall(release.VERSIONED[name], (ROOT / name).read_text(encoding="utf-8"), re.MULTILINE)
+    assert set(found) == {release.version_of(ROOT)}
+
+
+@pytest.fixture
+def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A clone with the code as it is here, and an unreleased 99.0.0."""
+    for who in ("AUTHOR", "COMMITTER"):
+        monkeypatch.setenv(f"GIT_{who}_NAME", "Someone")
+        monkeypatch.setenv(f"GIT_{who}_EMAIL", "someone@petstore.example")
+    folder = tmp_path / "petstore"
+    files = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    for name in filter(None, files.split("\0")):
+        if (ROOT / name).is_file():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            (folder / name).write_bytes((ROOT / name).read_bytes())
+    changelog = folder / "CHANGELOG.md"
+    text = changelog.read_text(encoding="utf-8")
+    changelog.write_text(text.replace("\n## ", "\n## 99.0.0 (unreleased)\n\n### API\n\n- `Moon` is new.\n\n## ", 1))
+    for command in ("init --quiet --initial-branch=main", "add --all --force", "commit --quiet --message First"):
+        release.git(folder, *command.split())
+    return folder
+
+
+def state(folder: Path) -> tuple[str, str, str]:
+    return (release.git(folder, "rev-parse", "HEAD"), release.git(folder, "tag"), release.git(folder, "status", "-s"))
+
+
+@pytest.mark.parametrize(
+    ("version", "reason"),
+    [
+        ("99", "VERSION must be like 1.2.0, not '99'."),
+        ("0.9.0", "0.9.0 is older than "),
+        ("99.1.0", "CHANGELOG.md has no heading '## 99.1.0 (unreleased)'."),
+    ],
+)
+def test_what_cannot_be_released_is_rejected(repository: Path, version: str, reason: str) -> None:
+    before = state(repository)
+    with pytest.raises(ReleaseError, match=re.escape(reason)):
+        release.release(repository, version, checks=[], is_dry_run=False)
+    assert state(repository) == before
+
+
+def test_changes_and_a_used_version_are_rejected(repository: Path) -> None:
+    release.git(repository, "tag", "v99.0.0")
+    with pytest.raises(ReleaseError, match=r"v99\.0\.0 is tagged already\."):
+        release.check(repository, "99.0.0")
+    (repository / "new").touch()
+    with pytest.raises(ReleaseError, match="The work tree has changes"):
+        release.check(repository, "99.0.0")
+
+
+def test_a_release_is_written_everywhere(repository: Path) -> None:
+    release.write(repository, "99.0.0", "2031-02-03")
+    for name, pattern in release.VERSIONED.items():
+        assert set(re.findall(pattern, release.text_of(repository / name), re.MULTILINE)) == {"99.0.0"}
+    assert "\n## 99.0.0 (2031-02-03)\n" in release.text_of(repository / "CHANGELOG.md")
+    assert release.notes(repository, "99.0.0") == (
+        "Release 99.0.0\n\n## 99.0.0 (2031-02-03)\n\n### API\n\n- `Moon` is new.\n"
+    )
+    changed = release.git(repository, "diff", "--name-only").splitlines()
+    assert sorted(changed) == sorted([*release.VERSIONED, "CHANGELOG.md"])
+
+
+def test_the_commit_the_tag_and_the_artefacts_arrive(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    clone, results = repository.parent / "clone", repository.parent / "results"
+    release.run(repository, "git", "clone", "--quiet", str(repository), str(clone))
+    release.write(clone, "99.0.0", "2031-02-03")
+    release.commit(clone, "99.0.0")
+    release.artefacts(clone, "99.0.0", results)
+    release.publish(repository, "99.0.0", clone, results)
+    assert capsys.readouterr().out == (
+        "Released 99.0.0: the tag v99.0.0, and var/release/99.0.0.\nNext: git push --follow-tags\n"
+    )
+    assert release.git(repository, "log", "--format=%s") == "Release 99.0.0\nFirst"
+    assert release.git(repository, "rev-parse", "HEAD") == release.git(repository, "rev-parse", "v99.0.0^{commit}")
+    assert release.git(repository, "tag", "--list", "--format=%(contents)", "v99.0.0").endswith("- `Moon` is new.")
+    assert state(repository)[2] == ""
+    folder = repository / "var" / "release" / "99.0.0"
+    subprocess.run(["sha256sum", "--check", "--quiet", "SHA256SUMS"], cwd=folder, check=True)
+    with tarfile.open(folder / "petstore-99.0.0.tar.gz") as archive:
+        assert 'version = "99.0.0"' in archive.extractfile("petstore-99.0.0/pyproject.toml").read().decode()  # type: ignore[union-attr]
+
+
+def test_a_failure_leaves_everything_as_it_was(repository: Path) -> None:
+    (repository / "tests" / "released" / "make.py").write_text("raise SystemExit(1)\n")
+    release.git(repository, "commit", "--quiet", "--all", "--message", "Break")
+    before = state(repository)
+    with pytest.raises(ReleaseError, match=r"-m tests\.released\.make 99\.0\.0 failed"):
+        release.release(repository, "99.0.0", checks=[], is_dry_run=False)
+    assert state(repository) == before
+
+
+@pytest.mark.slow
+def test_a_dry_run_makes_everything_and_keeps_nothing(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with or_skip():
+        python_tools(), node_tools()
+    before = state(repository)
+    release.release(repository, "99.0.0", checks=["help"], is_dry_run=True)
+    printed = capsys.readouterr().out
+    assert printed.endswith("Dry run: nothing changed.\n")
+    for name in (
+        "docs/released/openapi-99.0.0.yaml",
+        "tests/released/99.0.0.sqlite3.xz",
+        "tests/released/99.0.0.sql.xz",
+        "clients/released/petstore-client-99.0.0.tgz",
+        "  petstore_client-99.0.0-py3-none-any.whl\n",
+        "  petstore-99.0.0.tar.gz\n",
+        "  NOTES.md\n",
+        "  openapi.yaml\n",
+    ):
+        assert name in printed
+    assert state(repository) == before
+    assert not (repository / "var").exists()
