@@ -10,6 +10,7 @@ from typing import Any
 
 from benchmarks.animals import write_animals
 from benchmarks.circumstances import circumstances
+from benchmarks.postmaster import server_cpu
 from benchmarks.processes import Ran, manage, run
 from benchmarks.speed import FLOOR
 from benchmarks.stores import PostgreSQL, psql
@@ -51,10 +52,12 @@ def measure(store: PostgreSQL, folder: Path, *, rows: int, rounds: int) -> dict[
     for _ in range(rounds):
         for name, took in _round(store, new, changed):
             ran[name].append(took)
-            sys.stderr.write(f"{name}: {took.seconds:.1f} s, {took.peak / 1e6:.0f} MB\n")
+            sys.stderr.write(f"{name}: {took.seconds:.1f} s, CPU {took.cpu:.1f} s, {took.peak / 1e6:.0f} MB\n")
     return before | {
         "rows": rows,
+        "statements": dict(_statements(store, new, changed)),
         "seconds": {name: [round(each.seconds, 2) for each in found] for name, found in ran.items()},
+        "cpu": {name: [round(each.cpu, 2) for each in found] for name, found in ran.items()},
         "peak_mb": {name: round(max(each.peak for each in found) / 1e6) for name, found in ran.items()},
     }
 
@@ -62,6 +65,7 @@ def measure(store: PostgreSQL, folder: Path, *, rows: int, rounds: int) -> dict[
 def section(result: Mapping[str, Any]) -> Iterator[str]:
     """Yield the lines of docs/importing.md about these figures."""
     median = {name: statistics.median(seconds) for name, seconds in result["seconds"].items()}
+    cpu = {name: statistics.median(seconds) for name, seconds in result["cpu"].items()}
     ours, theirs = median["import_pets: new animals"], median["psql: new animals"]
     yield (
         f"{result['rows']:,} animals into PostgreSQL took {ours:.0f} seconds, {ours / theirs:.2f} times as long as"
@@ -69,14 +73,18 @@ def section(result: Mapping[str, Any]) -> Iterator[str]:
     )
     yield f"Measured on {result['date']} at commit `{result['commit']}`, load average {result['load_average']} before."
     yield f"Machine: {result['machine']}. PostgreSQL {result['versions']['PostgreSQL']}."
-    yield "\n| whole process                |      s | least–most s | times measured | ratio | goal | peak MB |"
-    yield "| --- | ---: | ---: | ---: | ---: | ---: | ---: |"
+    head = "     s | least–most s | times measured | ratio | goal | CPU s | ratio | peak MB"
+    yield f"\n| {'whole process':<28} | {head} |"
+    yield "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |"
     for name, (to, goal) in STEPS.items():
         seconds = result["seconds"][name]
-        ratio = f"{median[name] / median[to]:.2f}" if to else ""
+        ratio, of_cpu = (f"{each[name] / each[to]:.2f}" if to else "" for each in (median, cpu))
         spread = f"{min(seconds):.1f}–{max(seconds):.1f}"
         figures = f"{median[name]:>6.1f} | {spread:>12} | {len(seconds):>14} | {ratio:>5} | {goal or '':>4}"
-        yield f"| {name:<28} | {figures} | {result['peak_mb'][name]:>7} |"
+        yield f"| {name:<28} | {figures} | {cpu[name]:>5.1f} | {of_cpu:>5} | {result['peak_mb'][name]:>7} |"
+    yield "\nCPU is that of the process and of the server together. What the time goes into, measured once more:"
+    for name, parts in result["statements"].items():
+        yield from _shares(name, parts)
 
 
 def _round(store: PostgreSQL, new: Path, changed: Path) -> Iterator[tuple[str, Ran]]:
@@ -104,8 +112,43 @@ def _floors(store: PostgreSQL, new: Path, changed: Path) -> Iterator[tuple[str, 
 def _psql(store: PostgreSQL, script: str, file: Path) -> Ran:
     path = file.with_suffix(".sql")
     path.write_text(script.format(file=file), encoding="utf-8")
-    return run(*psql(store.url), "-f", str(path), environment=store.environment)
+    return _run(store, *psql(store.url), "-f", str(path))
 
 
 def _manage(store: PostgreSQL, *arguments: str) -> Ran:
-    return run(*manage(*arguments, "-v0", "--json"), environment=store.environment)
+    return _run(store, *manage(*arguments, "-v0", "--json"))
+
+
+def _run(store: PostgreSQL, *command: str) -> Ran:
+    """Run a command, and count the CPU of the server with its own."""
+    before = server_cpu(store.url)
+    ran = run(*command, environment=store.environment)
+    return ran._replace(cpu=ran.cpu + server_cpu(store.url) - before)
+
+
+Parts = list[tuple[str, float]]
+"""Statements and their seconds, longest first."""
+
+
+def _statements(store: PostgreSQL, new: Path, changed: Path) -> Iterator[tuple[str, Parts]]:
+    """Import, change and undo once more, and yield where the time of each went."""
+
+    def parts(*arguments: str) -> Parts:
+        store.tidy()
+        file = new.with_suffix(".json")
+        command = (sys.executable, "-m", "benchmarks.statements", str(file), *arguments, "-v0")
+        run(*command, environment=store.environment)
+        return [(what, round(seconds, 2)) for what, seconds in json.loads(file.read_text(encoding="utf-8"))]
+
+    store.empty()
+    yield "import_pets: new animals", parts("import_pets", str(new))
+    yield "import_pets: changed names", parts("import_pets", str(changed))
+    yield "undo_import: changed names", parts("undo_import", "2")
+
+
+def _shares(name: str, parts: Parts) -> Iterator[str]:
+    total = sum(seconds for _, seconds in parts)
+    yield f"\n| {name:<52} |      s | share |"
+    yield "| --- | ---: | ---: |"
+    for what, seconds in parts:
+        yield f"| {what:<52} | {seconds:>6.1f} | {seconds / total:>5.0%} |"

@@ -9,7 +9,7 @@ or `make bench-import BENCH_ARGS=…`. The first measures imports that add, chan
 beside psql; its figures are the only ones of that in the repository, and fill docs/importing.md. The second compares
 with other ways to import and export, on PostgreSQL and SQLite. The third measures the memory of the import by the size
 of the file. The last measures what clients notice of a running import. DATABASE_URL must name an empty PostgreSQL
-database. They take from some minutes to half an hour.
+database; for the first on this machine, which must run Linux. They take from some minutes to half an hour.
 """
 
 import argparse

@@ -23,6 +23,8 @@ class Ran(NamedTuple):
     seconds: float
     peak: int
     output: str
+    cpu: float
+    """Seconds of the process itself, not of a server that works for it."""
 
 
 def run(*command: str, environment: Mapping[str, str] | None = None) -> Ran:
@@ -36,7 +38,7 @@ def run(*command: str, environment: Mapping[str, str] | None = None) -> Ran:
         output.seek(0)
         if process.returncode:
             sys.exit(f"{' '.join(command)}: exit status {process.returncode}\n{output.read()}")
-        return Ran(seconds, usage.ru_maxrss * MAXRSS_UNIT, output.read())
+        return Ran(seconds, usage.ru_maxrss * MAXRSS_UNIT, output.read(), usage.ru_utime + usage.ru_stime)
 
 
 def least_peak() -> int:

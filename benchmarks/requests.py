@@ -20,18 +20,17 @@ import sys
 import tempfile
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import ExitStack
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 from uuid import uuid4
 
-import psycopg
-
 from benchmarks import pages
 from benchmarks.circumstances import circumstances
 from benchmarks.load import Figures, fetch, measure, request
-from benchmarks.processes import cpu_seconds, parent
+from benchmarks.postmaster import server_cpu
+from benchmarks.processes import cpu_seconds
 from benchmarks.servers import (
     FASTIFY,
     LEAN,
@@ -292,13 +291,7 @@ def _measure(store: Store, server: Server, operation: Operation, asked: Asked) -
 
 
 def _database_cpu(store: Store) -> float:
-    return cpu_seconds(_postmaster(store.url)) if isinstance(store, PostgreSQL) else 0.0
-
-
-@cache
-def _postmaster(url: str) -> int:
-    with psycopg.connect(url) as connection:
-        return parent(connection.info.backend_pid)
+    return server_cpu(store.url) if isinstance(store, PostgreSQL) else 0.0
 
 
 def _pgbench(store: PostgreSQL, folder: Path, operation: str, asked: Asked) -> Figures:

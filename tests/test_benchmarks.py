@@ -11,7 +11,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from benchmarks import report
+from benchmarks import report, statements
 from benchmarks.load import Figures, fetch, measure, request
 from benchmarks.processes import cpu_seconds, parent
 from benchmarks.summary import ratios, tables
@@ -130,6 +130,38 @@ def test_operations_of_the_service_are_compared_with_each_other() -> None:
         "| --- | ---: | ---: |",
         "| list categories ÷ get one     |   1.90 (1.80–2.00) |   1.3 |",  # noqa: RUF001
     ]
+
+
+def test_the_time_of_a_statement_counts_once_and_little_ones_are_summed_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = iter([0.0, 1.0, 3.0, 4.0, 4.0, 5.0, 5.05, 6.0, 6.05, 20.0])
+    clock = statements.Clock()
+    with monkeypatch.context() as patch:
+        patch.setattr("time.perf_counter", lambda: next(now))
+        with clock.taking("all"):
+            with clock.taking("COPY"), clock.taking("ANALYZE"):
+                pass
+            for _ in range(2):
+                with clock.taking("SELECT"):
+                    pass
+    assert [(what, round(took, 2)) for what, took in clock.parts()] == [
+        ("all", 16.9),
+        ("COPY", 2.0),
+        ("ANALYZE", 1.0),
+        ("all other statements", 0.1),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("statement", "name"),
+    [
+        ("\n UPDATE pets_pet SET name = ''", "UPDATE pets_pet"),
+        ("CREATE TEMPORARY TABLE import_known AS SELECT 1", "CREATE TEMPORARY TABLE import_known"),
+        ("SELECT count(*),\n max(line) FROM import_rows", "SELECT FROM import_rows"),
+        ("SET work_mem = '1MB'", "all other statements"),
+    ],
+)
+def test_a_statement_is_named_by_its_table(statement: str, name: str) -> None:
+    assert statements.name_of(statement) == name
 
 
 def test_the_pages_and_the_chart_show_the_last_results() -> None:
