@@ -1,23 +1,56 @@
 """A form that notices when someone else changed the thing since the form was opened, and says what they changed."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
 from django import forms
 from django.core.exceptions import ValidationError
 from django.db.models import BigIntegerField, OuterRef, Subquery
+from django.utils.text import capfirst
 
+from history.acting import acting
 from history.times import in_sentence
+from history.values import in_words, shown, stored
 
 SHOWN = 20
 """Changes by others that the form lists. There are hardly ever two."""
 
-CHANGED = (
-    "Not saved. Someone else changed this after you opened it. Their changes are listed here. What you typed is still "
-    "in the form. Save it anyway, or take theirs."
-)
 UNKNOWN = "Not saved. This page is out of date. Reload it and try again."
+
+
+STATES = {"status"}
+"""Fields that are shown as a badge."""
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A field that has another value now than in the form; `badges` are the kinds of its badges, if it is a state."""
+
+    label: str
+    theirs: str
+    yours: str
+    badges: tuple[str, str] | None
+
+
+@dataclass(frozen=True)
+class Conflict:
+    """Why a form was not saved: the newest change since it was opened, and what differs now."""
+
+    change: Any
+    is_yours: bool
+    """Whether you made it, on another device or in another window."""
+    others: int
+    """People or programs beside that one."""
+    differences: list[Difference]
+
+    def __str__(self) -> str:
+        """Return the first sentence."""
+        who = "You" if self.is_yours else self.change.actor.removeprefix("staff ") or "A program"
+        more = f" and {self.others} other{'s' * (self.others > 1)}" * bool(self.others)
+        device = " on another device" * self.is_yours
+        return f"Not saved. {who}{more} changed this{device} {in_sentence(self.change.history_date)}."
 
 
 class SeenField(forms.IntegerField):
@@ -38,8 +71,8 @@ class SeenForm(forms.ModelForm):  # type: ignore[type-arg]  # cannot be subscrip
     """
 
     seen = SeenField(required=False)
-    changes_of_others: Sequence[str] = ()
-    """What they changed since the form was opened, if that is why it was not saved."""
+    conflict: Conflict | None = None
+    """What changed since the form was opened, if that is why it was not saved."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         """Note what is there now, unless the form comes back from a browser."""
@@ -57,15 +90,27 @@ class SeenForm(forms.ModelForm):  # type: ignore[type-arg]  # cannot be subscrip
 
     def _reject_unseen(self, seen: int | None) -> None:
         model: Any = type(self.instance)
-        model.objects.select_for_update().filter(pk=self.instance.pk).first()
+        now = model.objects.select_for_update().filter(pk=self.instance.pk).first()
         latest = latest_change(self.instance)
         if seen == latest:
             return
         self.data = dict(self.data.items()) | {self.add_prefix("seen"): latest}
         if seen is None:
             raise ValidationError(UNKNOWN, code="unknown")
-        self.changes_of_others = [*changes_since(self.instance, seen)]
-        raise ValidationError([CHANGED, *self.changes_of_others])
+        changes = list(self.instance.history.filter(history_id__gt=seen).order_by("-history_id"))
+        others = len({change.actor for change in changes} - {changes[0].actor})
+        is_yours = changes[0].actor == acting().actor
+        self.conflict = Conflict(changes[0], is_yours, others, [*_differences(self, now)])
+        raise ValidationError(str(self.conflict))
+
+
+def _differences(form: Any, now: Any) -> Iterator[Difference]:
+    for name, field in form.fields.items():
+        if name == "seen" or not field.has_changed(stored(now, name), form[name].data):
+            continue
+        yours = form.cleaned_data.get(name, form[name].data)
+        badges = (getattr(now, name), str(yours)) if name in STATES else None
+        yield Difference(capfirst(str(field.label)), shown(now, name), in_words(now, name, yours), badges)
 
 
 def latest_change(instance: Any) -> int | None:
@@ -84,7 +129,7 @@ def changes_since(instance: Any, seen: int) -> Iterator[str]:
     """Yield what was changed since that row of history, and by whom."""
     rows = [*instance.history.filter(history_id__gte=seen).order_by("history_id")[: SHOWN + 1]]
     for before, after in pairwise(rows):
-        who = f"{after.actor or 'a program'}, {in_sentence(after.history_date)}"
+        who = f"{after.actor.removeprefix('staff ') or 'a program'}, {in_sentence(after.history_date)}"
         for change in after.diff_against(before, foreign_keys_are_objs=True).changes:
             label = instance._meta.get_field(change.field).verbose_name.capitalize()  # noqa: SLF001 - Django's documented name
             yield f"{label}: {_shown(change.old)} → {_shown(change.new)} ({who})"

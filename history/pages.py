@@ -2,11 +2,10 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from datetime import datetime
 from typing import Any, ClassVar, NamedTuple
 
 from django.contrib import messages
-from django.core.exceptions import ObjectDoesNotExist, PermissionDenied
+from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import reverse
@@ -20,6 +19,7 @@ from history.acting import acting
 from history.conflicts import latest_change
 from history.times import to_the_minute
 from history.undoing import NotUndoneError, before, labels, listed, restore_version, undo_edit
+from history.values import shown
 
 
 class Value(NamedTuple):
@@ -30,22 +30,6 @@ class Value(NamedTuple):
     now: str
     badges: tuple[str, str] | None
     is_different: bool
-
-
-def shown(thing: Any, name: str) -> str:
-    """Return the value of a field in words; nothing for nothing."""
-    field = thing._meta.get_field(name)  # noqa: SLF001 - Django's documented name
-    value = getattr(thing, field.attname)
-    if value in {None, ""}:
-        return ""
-    if field.is_relation:
-        try:
-            return str(getattr(thing, name) or f"deleted ({value})")
-        except ObjectDoesNotExist:
-            return f"deleted ({value})"
-    if isinstance(value, datetime):
-        return to_the_minute(value)
-    return str(getattr(thing, f"get_{name}_display")() if field.choices else value)
 
 
 class EditPages:

@@ -157,7 +157,10 @@ TEMPLATES: list[dict[str, Any]] = [
                 "petstore_site.public.environment.environment",
                 "petstore_site.back_office.navigation.navigation",
             ],
-            "libraries": {"catalogue": "petstore_site.back_office.added"},
+            "libraries": {
+                "callers": "petstore_site.back_office.callers",
+                "catalogue": "petstore_site.back_office.added",
+            },
         },
     },
 ]

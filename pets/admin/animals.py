@@ -131,11 +131,14 @@ class PetAdmin(ChangesAdmin):
         if context["original"] is not None:
             pet = Pet.objects.select_related("category").get(pk=context["original"].pk)
             newest = story.history_of(pet)
+            origin = story.first_of(pet, newest)
             context |= neighbours(self, request) | {
                 "animal": pet,
                 "newest": newest[0] if newest else None,
-                "origin": story.first_of(pet, newest),
+                "origin": origin,
                 "happened": story.told(newest),
+                "rows": newest,
+                "named": [*newest[:1], origin],
                 "sale": Sale.objects.filter(pet=pet).first(),
                 "statuses": PetStatus.choices,
                 "shown": PetSerializer(pet).data,
@@ -157,12 +160,14 @@ class PetAdmin(ChangesAdmin):
     def _was_deleted(self, request: HttpRequest, last: Any) -> HttpResponse:
         """Say who deleted it and when, and offer to restore it."""
         pet = Pet(pk=last.id, name=last.name)
+        newest = story.history_of(pet)
         context = self.admin_site.each_context(request) | {
             "title": f"{last.name}, deleted",
             "opts": self.opts,
             "last": last,
             "animal": pet,
-            "happened": story.told(story.history_of(pet)),
+            "happened": story.told(newest),
+            "rows": newest,
             "may_restore": deleted.may_restore(request),
             "categories": Category.objects.all(),
         }

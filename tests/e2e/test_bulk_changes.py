@@ -7,7 +7,6 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import BrowserContext, Locator, Page, expect
 
-from tests.e2e.conftest import STAFF
 from tests.server import Gunicorn
 
 PETS = "/admin/pets/pet/"
@@ -95,10 +94,11 @@ def test_the_second_of_two_browsers_is_told(office: Page, second: Page, three: s
     expect(second.locator(".messagelist")).to_contain_text("was saved.")
     office.get_by_label("Name").fill("Mine")
     office.get_by_role("button", name="Save", exact=True).click()
-    expect(office.locator(".errorlist")).to_contain_text("Someone else changed this after you opened it")
-    expect(office.locator(".errorlist")).to_contain_text(f"Status: “pending” → “sold” (staff {STAFF}, ")
+    alert = office.get_by_role("alert")
+    expect(alert).to_contain_text("Not saved. You changed this on another device just now.")
+    expect(alert.get_by_role("listitem")).to_have_text([re.compile("^Name"), "Status now Sold here Pending"])
     expect(office.get_by_label("Name")).to_have_value("Mine")
-    office.get_by_role("link", name="Take theirs").click()
+    office.get_by_role("link", name="Use the values of now").click()
     expect(office.get_by_label("Name")).to_have_value(f"{three} puppy 2")
     expect(office.get_by_role("radio", name="Sold")).to_be_checked()
 

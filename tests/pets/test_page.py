@@ -18,7 +18,7 @@ from categories.models import Category
 from pets.admin import listing
 from pets.models import BulkChange, ImportRun, Pet, Sale
 from tests.days import written
-from tests.factories import CategoryFactory, PetFactory
+from tests.factories import APIKeyFactory, CategoryFactory, PetFactory
 from tests.pets.office import PETS, form_of, member, seen, told
 from tests.whole import shown
 
@@ -80,7 +80,7 @@ def test_a_button_overwrites_nothing_that_was_not_seen(staff: Client, rex: Pet) 
     assert after.redirect_chain[-1][0].startswith(page_of(rex))
     (said,) = told(after)
     assert "“Rex” was not changed. Someone else changed it after you opened the page." in said
-    assert "Status: “available” → “pending” (staff anna, " in said
+    assert "Status: “available” → “pending” (anna, " in said
     assert Pet.objects.get().status == "pending"
 
 
@@ -239,3 +239,14 @@ def test_a_sold_animal_has_its_day(staff: Client, rex: Pet) -> None:
 def test_a_name_of_255_characters_stays_in_sight(staff: Client) -> None:
     pet = PetFactory(name="W" * 255)
     assert opened(staff, pet).content.decode().count("W" * 255) >= 4
+
+
+def test_a_key_is_called_by_its_name_for_those_who_can_see_keys(staff: Client, rex: Pet) -> None:
+    key = APIKeyFactory(name="Partner <shop>", contact="it@partner.example")
+    Pet.history.filter(id=rex.pk).update(actor=f"key {key.key_id}")
+    pages = [f"{PETS}{rex.pk}/{page}/" for page in ("change", "history")]
+    named = [staff.get(page).content.decode() for page in pages]
+    assert ["Partner &lt;shop&gt;" in page and "it@partner.example" in page for page in named] == [True, True]
+    keeper = member("ben", "view_pet", "change_pet")
+    hidden = [keeper.get(page).content.decode() for page in pages]
+    assert [("Partner" in page, key.key_id in page) for page in hidden] == [(False, True), (False, True)]

@@ -38,7 +38,7 @@ def test_a_conflict_is_told_and_changes_nothing(staff: Client, rex: Pet) -> None
     assert status() == "pending"
     (said,) = told(page)
     assert "“Rex” was not changed. Someone else changed it after you opened the list." in said
-    assert "Status: “available” → “pending” (staff anna, " in said
+    assert "Status: “available” → “pending” (anna, " in said
     assert BulkChange.objects.count() == 1, "what changed nothing leaves no record"
 
 

@@ -66,7 +66,7 @@ def test_what_someone_changed_since_stays_and_is_named(staff: Client, rex: Pet) 
     edit(member("anna", "change_pet", "view_pet"), rex, name="Moritz")
     answer = undo(staff, saved)
     [message] = told(answer)
-    assert message.startswith("Not undone. Someone changed name of “Moritz” since. Name: “Max” → “Moritz” (staff anna,")
+    assert message.startswith("Not undone. Someone changed name of “Moritz” since. Name: “Max” → “Moritz” (anna,")
     assert values(rex)[0] == "Moritz"
 
 
@@ -195,7 +195,7 @@ class TestOldVersions:
         edit(member("anna", "change_pet", "view_pet"), rex, name="Moritz")
         [message] = told(staff.post(old, {"seen": opened}, follow=True))
         assert message.startswith(
-            "Not restored. Someone changed “Moritz” after you opened this version. Name: “Max” → “Moritz” (staff anna,"
+            "Not restored. Someone changed “Moritz” after you opened this version. Name: “Max” → “Moritz” (anna,"
         )
         assert values(rex)[0] == "Moritz"
 
