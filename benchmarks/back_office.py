@@ -118,7 +118,7 @@ def pages(animals: int) -> dict[str, Page]:
 
     def ask(address: str) -> Page:
         data = {"action": "become_pending", "_selected_action": 1, "select_across": 1, "index": 0}
-        return lambda client: client.post(address, data)
+        return lambda client: client.post(address, data, follow=True)
 
     return {
         "animals": get(listed),

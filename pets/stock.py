@@ -45,10 +45,12 @@ def in_stock(*, using: str = DEFAULT_DB_ALIAS) -> list[Stock]:
     return [Stock(*row) for row in sums]
 
 
-def by_status() -> dict[str, int]:
-    """Return the animals of each status that has any."""
-    sums = StockMovement.objects.exclude(status=None).values_list("status").annotate(Sum("animals")).order_by()
-    return dict(sums)
+def by_status(*, category: int | None = None) -> dict[str, int]:
+    """Return the animals of each status that has any, of all categories or of one."""
+    movements = StockMovement.objects.exclude(status=None)
+    if category is not None:
+        movements = movements.filter(category=category)
+    return dict(movements.values_list("status").annotate(Sum("animals")).order_by())
 
 
 def added_since(day: date, *, using: str = DEFAULT_DB_ALIAS) -> dict[date, int]:

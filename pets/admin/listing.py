@@ -1,6 +1,7 @@
 """The list of animals: pages and a search that take as long for a million as for a thousand."""
 
 import re
+from collections import Counter
 from typing import Any
 
 from django import forms
@@ -30,6 +31,9 @@ SHORTEST_PART = 3
 
 STATUS = "status__exact"
 """The status in a query: the tabs above the list set it."""
+
+CATEGORY = "category__id__exact"
+"""The category in a query."""
 
 
 class Words(Func):
@@ -124,15 +128,38 @@ class PetChangeList(ChangeList):
         others = [name for name in self.params if name not in {STATUS, ORDER_VAR}]
         return {} if others else stock.by_status()
 
+    @cached_property
+    def totals(self) -> dict[str, int]:
+        """Return how many animals of each status match; nothing if only the status filters, or if they are too many."""
+        others = {name for name in self.params if name not in {STATUS, ORDER_VAR, PAGE_VAR}}
+        if not others:
+            return {}
+        if others == {CATEGORY} and self.params[CATEGORY].isdecimal():
+            status, counts = self.params.get(STATUS), stock.by_status(category=int(self.params[CATEGORY]))
+            return {name: count for name, count in counts.items() if count and status in {None, "", name}}
+        if self.page_num == 1 and not self.has_next:
+            return Counter(pet.status for pet in self.result_list)
+        # Without an order, as PostgreSQL may walk along the ids in the hope of meeting so many.
+        found = list(self.queryset.order_by().values_list("status", flat=True)[: LISTED + 1])
+        return Counter(found) if len(found) <= LISTED else {}
+
+    def totals_shown(self) -> dict[str, Any] | None:
+        """Return what the filtered list adds up to; None if nothing but the status filters it."""
+        if self._stock or (not self.has_active_filters and not self.query):
+            return None
+        of = [(value, label, self.totals[value]) for value, label in self.statuses() if self.totals.get(value)]
+        return {"all": sum(self.totals.values()), "of": of, "more_than": None if self.totals else LISTED}
+
     most = AT_MOST
     """Animals that can be selected."""
 
     def select_all(self) -> str:
         """Return what a click selects beyond the page; nothing if it is more than can be changed at once."""
-        if not self._stock:
-            return "Select all that match"
         status = self.params.get(STATUS)
-        count = self._stock.get(status, 0) if status else sum(self._stock.values())
+        counts = self._stock or self.totals
+        if not counts:
+            return "Select all that match"
+        count = counts.get(status, 0) if status else sum(counts.values())
         return f"Select all {count:,}" if count <= AT_MOST else ""
 
     def all_are_selected(self) -> str:

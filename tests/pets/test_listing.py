@@ -18,7 +18,7 @@ from pets.admin import listing
 from pets.admin.animals import PetAdmin
 from pets.models import ImportRun, Pet
 from tests.factories import CategoryFactory, PetFactory
-from tests.pets.office import PETS, member
+from tests.pets.office import PETS, member, text_of
 
 postgresql_only = pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite has no trigrams")
 
@@ -332,3 +332,29 @@ def test_what_selects_all_says_how_many(
     for status in ("available", "available", "pending", "sold"):
         PetFactory(category=category, status=status)
     assert staff.get(f"{PETS}{query}").context["cl"].select_all() == offered
+
+
+@pytest.mark.parametrize(
+    ("query", "said"),
+    [
+        ("", None),
+        ("?status__exact=sold", None),
+        ("?q=Pippin", "3 animals match 2 available 1 sold"),
+        ("?q=Pippin&status__exact=sold", "1 animal matches 1 sold"),
+        ("?category__id__exact={}", "4 animals match 2 available 1 pending 1 sold"),
+        ("?category__id__exact={}&status__exact=pending", "1 animal matches 1 pending"),
+        ("?added_from=2020-01-01", "More than 4 animals match"),
+        ("?q=nowhere", None),
+    ],
+)
+def test_a_filtered_list_says_what_it_adds_up_to(
+    staff: Client, category: Category, monkeypatch: pytest.MonkeyPatch, query: str, said: str | None
+) -> None:
+    monkeypatch.setattr(listing, "LISTED", 4)
+    monkeypatch.setattr("pets.admin.animals.PetAdmin.list_per_page", 2)
+    for name, status in (("Pippin", "available"), ("Pippin", "available"), ("Pippin", "sold"), ("Rex", "pending")):
+        PetFactory(name=name, status=status, category=category)
+    PetFactory(name="Tom", status="sold")
+    page = staff.get(f"{PETS}{query.format(category.pk)}").content.decode()
+    shown = re.search('(?s)<p class="totals">(.*?)</p>', page)
+    assert (text_of(shown[1]) if shown else None) == said
