@@ -4,9 +4,12 @@ import contextvars
 import logging
 import threading
 import time
+from contextlib import suppress
+from itertools import count
 
 from django.db import DatabaseError, connection
 
+from pets import stock
 from pets.blocks import advance
 
 IN_REQUEST = 2
@@ -18,6 +21,9 @@ PAUSE = 0.02
 TRIES = 5
 """How often in a row a block is tried: someone can hold one of its animals, and the database can be away."""
 
+TIDY = 20
+"""After so many blocks the stock is made compact: they leave thousands of rows, which every list adds up."""
+
 TRY_AGAIN = 1
 """Seconds until the next try."""
 
@@ -28,9 +34,13 @@ def work(number: int) -> bool:
     """Do the blocks of a bulk change; return whether it ended. What remains after a moment is done in a thread."""
     until = time.monotonic() + IN_REQUEST
     try:
+        several = False
         while time.monotonic() < until:
             if not advance(number):
+                if several:
+                    _tidy()
                 return True
+            several = True
     except DatabaseError:
         logger.warning("A block of bulk change %s failed. It is tried again.", number, exc_info=True)
     start(number)
@@ -51,16 +61,26 @@ def start(number: int) -> threading.Thread:
 def _work_on(number: int) -> None:
     failures = 0
     try:
-        while failures < TRIES:
+        for block in count(1):
             time.sleep(TRY_AGAIN if failures else PAUSE)
             try:
                 if not advance(number):
                     return
                 failures = 0
+                if block % TIDY == 0:
+                    _tidy()
             except DatabaseError:
                 failures += 1
                 logger.warning("A block of bulk change %s failed.", number, exc_info=True)
                 connection.close()
-        logger.error("Bulk change %s was interrupted. Continue or stop it on its page.", number)
+                if failures == TRIES:
+                    logger.error("Bulk change %s was interrupted. Continue or stop it on its page.", number)  # noqa: TRY400
+                    return
     finally:
+        _tidy()
         connection.close()
+
+
+def _tidy() -> None:
+    with suppress(DatabaseError):  # the nightly recount does it too
+        stock.compact()

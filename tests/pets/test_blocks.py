@@ -16,7 +16,7 @@ from categories.models import Category
 from history.acting import end_request, identify
 from pets import blocks, working
 from pets.bulk import Target
-from pets.models import BulkChange, Pet, Sale, SelectedBlock, Selection
+from pets.models import BulkChange, Pet, Sale, SelectedBlock, Selection, StockMovement
 from tests.factories import CategoryFactory, PetFactory
 from tests.pets.office import PETS, ask, confirm, history_disagrees, member, text_of, told
 
@@ -211,6 +211,7 @@ def test_what_takes_longer_than_a_request_goes_on_behind_its_page(
     wait_for_threads()
     made.refresh_from_db()
     assert (made.state, made.changed, statuses()) == ("done", 5, ["sold"] * 5)
+    assert StockMovement.objects.count() == 2  # one for the day, one for the status
     rows = Pet.history.filter(bulk_change=made)
     assert {(row.actor, row.history_user.username) for row in rows} == {("staff keeper", "keeper")}
     assert len({row.request_id for row in rows}) == 1
