@@ -37,7 +37,7 @@ class Command(StoreCommand):
         if settings.HOSTED:
             message = (
                 f"make run is for development, and PETSTORE_ENVIRONMENT is {settings.PETSTORE_ENVIRONMENT}. "
-                "docs/operations.md explains how to serve there."
+                "docs/serving.md explains how to serve there."
             )
             raise ExitError(message)
         call_command("migrate", verbosity=0)
