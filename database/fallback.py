@@ -40,8 +40,8 @@ A primary replaces a standby that it no longer hears after `wal_sender_timeout` 
 is still the same one.
 """
 
-REPLAY_SECONDS = 0.5
-"""How long a read waits until the standby has replayed what it received."""
+PATIENCE = 1.5
+"""How long a read waits for the standby to replay what it received, or for a new primary when it was promoted."""
 
 # `sync` are those that each COMMIT of this role waits for. It needs pg_read_all_stats: deploy/postgresql/roles.sql.
 ASK_PRIMARY = f"""
@@ -56,7 +56,7 @@ SELECT {FOLLOWS}, current_setting('primary_slot_name'), coalesce(pg_last_wal_rec
 
 ANYWHERE = "0/0"
 
-NOT_REPLAYED = "The standby has not replayed all it received, or was promoted."
+INCOMPLETE = "The standby has not replayed all it received, or was promoted."
 NONE_KNOWN = "No standby is known that confirms each commit."
 LATE = "The standbys did not respond in time."
 TOO_FEW = "More than one server does not respond as a standby."
@@ -171,18 +171,16 @@ class Fallback:
         return rows
 
     def rows(self, statement: Statement) -> list[Row]:
-        """Return the rows that the standby has; raises `UnprovenError`."""
+        """Return the rows that the standby has; raises `UnprovenError`, at once if the primary responds again."""
         stand_in = self._chosen()
-        deadline = time.monotonic() + REPLAY_SECONDS
-        try:
-            position = _position(stand_in)
-            while (rows := _rows(stand_in.server, position, statement)) is None:
-                if time.monotonic() > deadline:
-                    raise UnprovenError(NOT_REPLAYED)
-                time.sleep(0.02)
-        except psycopg.Error as error:
-            raise UnprovenError(str(error)) from error
-        return rows
+        deadline = time.monotonic() + PATIENCE
+        while True:
+            try:
+                return _rows(stand_in.server, _position(stand_in), statement)
+            except (UnprovenError, psycopg.Error) as error:
+                if not breaker.failed or time.monotonic() > deadline:
+                    raise UnprovenError(str(error)) from error
+            time.sleep(0.05)
 
     def is_ready(self) -> bool:
         """Return whether reads would survive the loss of the primary; while it is lost, whether they do."""
@@ -291,9 +289,11 @@ def _number(position: str) -> tuple[int, ...]:
     return tuple(int(part, 16) for part in position.split("/"))
 
 
-def _rows(server: Server, position: Position, statement: Statement) -> list[Row] | None:
-    """Return the rows, or None if the standby lacks something. It is asked before the rows, in the same round trip."""
+def _rows(server: Server, position: Position, statement: Statement) -> list[Row]:
+    """Return the rows of a standby that lacks nothing. That is asked before them, in the same round trip."""
     with server.connection() as used, used.pipeline():
         condition = used.execute(f"SELECT {IS_COMPLETE}", position)
         rows = used.execute(statement.sql, statement.parameters)
-        return rows.fetchall() if condition.fetchone() == (True,) else None
+        if condition.fetchone() != (True,):
+            raise UnprovenError(INCOMPLETE)
+        return rows.fetchall()

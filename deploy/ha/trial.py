@@ -4,8 +4,9 @@
 
 Three etcd, three Patroni with PostgreSQL, HAProxy and gunicorn run with the files of this folder, in a temporary
 folder, and are stopped at the end. Writers add animals through the service. Each repeats an addition with its
-Idempotency-Key until it is acknowledged. Exit status 0 only if every acknowledged animal is there once and every
-break ended within 30 s. docs/high-availability.md explains it.
+Idempotency-Key until it is acknowledged. Readers read meanwhile. Exit status 0 only if every acknowledged animal is
+there once, every break ended within 30 s, and one order explains all that was read. docs/high-availability.md
+explains it.
 """
 # ruff: noqa: EM101, EM102, INP001, S311, S603, T201, TRY003 - a program of its own, which runs others and prints
 
@@ -31,6 +32,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import psycopg
+from orders import NEVER, Addition
+from readers import Readers, judge_all
 
 FILES = Path(__file__).resolve().parent
 ROOT = FILES.parent.parent
@@ -48,26 +51,35 @@ def main() -> int:
     """Run the trial and return the exit status."""
     parser = argparse.ArgumentParser(description="Break a highly available PostgreSQL under load on this machine.")
     parser.add_argument("--kills", type=int, default=2, help="How often the primary is killed (default: 2).")
+    parser.add_argument("--machines", type=int, default=0, help="How often its machine is killed, besides.")
     parser.add_argument("--freezes", type=int, default=0, help="How often its machine is frozen for 40 s.")
     parser.add_argument("--switchovers", type=int, default=0, help="How often another one takes over as planned.")
     parser.add_argument("--writers", type=int, default=50)
+    parser.add_argument("--readers", type=int, default=10)
     parser.add_argument("--pause", type=float, default=1.0, help="Seconds between two animals of a writer.")
     parser.add_argument("--seed", type=int, default=1, help="The order of the breaks.")
     arguments = parser.parse_args()
-    breaks = [kill_machine, kill_postgresql] * arguments.kills
-    breaks = breaks[: arguments.kills] + [freeze] * arguments.freezes + [switch_over] * arguments.switchovers
+    breaks = ([kill_machine, kill_postgresql] * arguments.kills)[: arguments.kills]
+    breaks += [kill_machine] * arguments.machines + [freeze] * arguments.freezes
+    breaks += [switch_over] * arguments.switchovers
     random.Random(arguments.seed).shuffle(breaks)
     with running_cluster() as cluster, running_service(cluster) as service:
         writers = Writers(service.port, service.key, arguments.pause)
+        readers = Readers(service.port, service.key, arguments.pause / 5)
         seconds: list[float] = []
-        with writers.writing(arguments.writers), contextlib.suppress(TimeoutError):
+        with (
+            writers.writing(arguments.writers),
+            readers.reading(arguments.readers),
+            contextlib.suppress(TimeoutError),
+        ):
             for each in breaks:
-                seconds.append(tried(each, cluster, writers))
+                seconds.append(tried(each, cluster, writers, readers))
                 cluster.wait_until_whole()
-        return max(report(cluster, writers, seconds), len(seconds) < len(breaks))
+        status = max(report(cluster, writers, seconds), len(seconds) < len(breaks))
+        return max(status, report_reads(cluster, writers, readers))
 
 
-def tried(break_it: "Break", cluster: "Cluster", writers: "Writers") -> float:
+def tried(break_it: "Break", cluster: "Cluster", writers: "Writers", readers: Readers) -> float:
     """Break the primary, print and return the seconds until an animal was acknowledged that was sent afterwards."""
     primary = cluster.primary()
     begun = time.monotonic()
@@ -75,7 +87,11 @@ def tried(break_it: "Break", cluster: "Cluster", writers: "Writers") -> float:
         wait_until(lambda: writers.acknowledged_since(begun))
         seconds = time.monotonic() - begun
         name = break_it.__name__.replace("_", " ")
-        print(f"{name:16} db{primary}: back after {seconds:.1f} s, primary is db{cluster.primary()}", flush=True)
+        print(
+            f"{name:16} db{primary}: back after {seconds:.1f} s, primary is db{cluster.primary()}", end="", flush=True
+        )
+    time.sleep(2)  # those that failed last have read again
+    print(f", reads failed for {readers.failing(begun):.1f} s", flush=True)
     return seconds
 
 
@@ -94,6 +110,21 @@ def report(cluster: "Cluster", writers: "Writers", seconds: list[float]) -> int:
         f"{len(late)} after more than {ALLOWED_SECONDS} s."
     )
     return 1 if lost or doubled or late or unexpected else 0
+
+
+def report_reads(cluster: "Cluster", writers: "Writers", readers: Readers) -> int:
+    """Compare what was read with what was added, print it, and return the exit status."""
+    stored = dict(cluster.query("SELECT id, name FROM pets_pet"))
+    seen = [each for one in readers.seen for each in one]
+    verdict = judge_all(seen, writers.additions(), stored, time.monotonic())
+    statuses = Counter(each.status for each in seen)
+    print(
+        f"{len(seen)} reads, {sum(each.from_standby for each in seen)} from a standby: {len(verdict.lacking)} lack an "
+        f"acknowledged animal, {len(verdict.vanished)} show one that vanished. Responses: {dict(statuses)}.\n"
+        f"The slowest took {max(each.received - each.sent for each in seen):.1f} s. "
+        + (f"No order explains them: {verdict.order[:9]}." if verdict.order else "One order explains them all.")
+    )
+    return 0 if verdict.is_good and statuses.keys() <= {200, 404, 503} else 1
 
 
 # --- What breaks -----------------------------------------------------------------------------------------------------
@@ -160,12 +191,25 @@ class Cluster:
         if self.account:
             shutil.chown(folder, self.account)
         # Replaced in the files: the addresses of the machines, and the few others that are this machine's own.
-        self.addresses = {f"db{number}:{port}": f"127.0.0.1:{free_port()}" for number in NUMBERS for port in PORTS}
+        self.addresses = {f"db{each}:{port}": f"{self.host(each)}:{free_port()}" for each in NUMBERS for port in PORTS}
         self.addresses |= {"/var/run/postgresql": str(folder)}
         self.addresses |= {f"127.0.0.1:{port}": f"127.0.0.1:{free_port()}" for port in (5433,)}
         self.port = free_port()
         self.machines = {number: self._machine(number) for number in NUMBERS}
         self.haproxy = Program(folder, "haproxy", [find("haproxy"), "-f", self._haproxy_file()], {}, None)
+
+    def host(self, _number: int) -> str:
+        """Return the address of this machine."""
+        return "127.0.0.1"
+
+    def within(self, _number: int) -> list[str]:
+        """Return what begins each command of this machine."""
+        return []
+
+    @property
+    def servers(self) -> str:
+        """All addresses of PostgreSQL."""
+        return ",".join(self.addresses[f"db{each}:5432"] for each in NUMBERS)
 
     def start(self, number: int) -> None:
         """Start what runs on this machine."""
@@ -190,7 +234,8 @@ class Cluster:
         """Send a request to the Patroni of this machine; the status is 0 if there is no response."""
         name = base64.b64encode(b"patroni:PASSWORD").decode()
         sent = json.dumps(body) if body else None
-        return send(self.machines[number].api_port, method, path, sent, {"Authorization": f"Basic {name}"})
+        api = self.machines[number].api_port
+        return send(api, method, path, sent, {"Authorization": f"Basic {name}"}, host=self.host(number))
 
     def primary(self) -> int:
         """Wait until there is a primary, and return its number."""
@@ -204,17 +249,17 @@ class Cluster:
 
     def query(self, statement: str) -> list[Any]:
         """Run a statement on the primary as a superuser."""
-        port = self.machines[self.primary()].postgresql_port
-        address = f"postgres://postgres:PASSWORD@127.0.0.1:{port}"
+        address = f"postgres://postgres:PASSWORD@{self.addresses[f'db{self.primary()}:5432']}"
         with psycopg.connect(f"{address}/petstore", autocommit=True) as connection:
             return connection.execute(statement.encode()).fetchall()
 
     def create_database(self) -> None:
         """Create the service's role and database."""
-        port = self.machines[self.primary()].postgresql_port
-        with psycopg.connect(f"postgres://postgres:PASSWORD@127.0.0.1:{port}/postgres", autocommit=True) as connection:
+        address = f"postgres://postgres:PASSWORD@{self.addresses[f'db{self.primary()}:5432']}/postgres"
+        with psycopg.connect(address, autocommit=True) as connection:
             connection.execute("CREATE ROLE petstore LOGIN PASSWORD 'PASSWORD'")
             connection.execute("CREATE DATABASE petstore OWNER petstore")
+            connection.execute("GRANT pg_monitor TO petstore")
 
     def stop(self) -> None:
         """End everything."""
@@ -243,9 +288,11 @@ class Cluster:
         patroni = self._environment("patroni.env", number) | own
         file = home / "patroni.yml"
         file.write_text(self._filled((FILES / "patroni.yml").read_text(encoding="utf-8")), encoding="utf-8")
+        before = self.within(number)
+        account = None if before else self.account
         return Machine(
-            Program(home, "etcd", [find("etcd")], etcd, self.account),
-            Program(home, "patroni", [find("patroni"), str(file)], patroni, self.account),
+            Program(home, "etcd", [*before, find("etcd")], etcd, account),
+            Program(home, "patroni", [*before, find("patroni"), str(file)], patroni, account),
             home / "data",
             *(int(self.addresses[f"db{number}:{port}"].split(":")[1]) for port in (5432, 8008)),
         )
@@ -308,6 +355,7 @@ def running_service(cluster: Cluster) -> Iterator[Service]:
     port = free_port()
     address = f"postgres://petstore:PASSWORD@127.0.0.1:{cluster.port}/petstore"
     environment = {"PATH": os.environ["PATH"], "PORT": str(port), "WEB_CONCURRENCY": "2", "DATABASE_URL": address}
+    environment["DATABASE_STANDBY_URL"] = f"postgres://petstore:PASSWORD@{cluster.servers}/petstore"
     manage = [sys.executable, str(ROOT / "manage.py")]
     subprocess.run([*manage, "migrate", "--verbosity=0"], env=environment, check=True)
     subprocess.run([*manage, "load_demo_data"], env=environment, stdout=subprocess.DEVNULL, check=True)
@@ -317,7 +365,7 @@ def running_service(cluster: Cluster) -> Iterator[Service]:
     gunicorn = Program(cluster.folder, "gunicorn", command, environment, None)
     gunicorn.start()
     try:
-        wait_until(lambda: send(port, "GET", "/readyz")[0] == 200)
+        wait_until(lambda: b'"standby": "ok"' in send(port, "GET", "/readyz")[1])
         yield Service(port, key)
     finally:
         gunicorn.stop()
@@ -326,10 +374,13 @@ def running_service(cluster: Cluster) -> Iterator[Service]:
 class Writers:
     """Callers that add animals, and what they were acknowledged."""
 
-    def __init__(self, port: int, key: str, pause: float) -> None:
-        self.port, self.key, self.pause = port, key, pause
+    def __init__(self, port: int, key: str, pause: float, host: str = "127.0.0.1") -> None:
+        self.port, self.key, self.pause, self.host = port, key, pause, host
         self.acknowledged: dict[str, int] = {}
         """The ID of each animal that was acknowledged, by its name, which no other has."""
+        self.sent: dict[str, float] = {}
+        """When each animal was sent for the first time."""
+        self.acknowledged_at: dict[str, float] = {}
         self.responses: Counter[int] = Counter()
         """How often there was each status; 0 is a broken connection."""
         self._stop = threading.Event()
@@ -352,6 +403,10 @@ class Writers:
         """Return whether an animal was acknowledged that was sent after this moment."""
         return self._last_sent > moment
 
+    def additions(self) -> list[Addition]:
+        """Return what was added, and when, for `orders.py`."""
+        return [Addition(name, sent, self.acknowledged_at.get(name, NEVER)) for name, sent in list(self.sent.items())]
+
     def _write(self, writer: int) -> None:
         for count in itertools.count():
             name = f"trial {writer}-{count}"
@@ -363,13 +418,16 @@ class Writers:
 
     def _add(self, name: str) -> bool:
         sent = time.monotonic()
+        self.sent.setdefault(name, sent)
         headers = {"Authorization": f"Bearer {self.key}", "Idempotency-Key": name.replace(" ", "-")}
         body = json.dumps({"name": name, "categoryId": 1})
-        status, response = send(self.port, "POST", "/v1/pets", body, headers | {"Content-Type": "application/json"})
+        headers |= {"Content-Type": "application/json"}
+        status, response = send(self.port, "POST", "/v1/pets", body, headers, host=self.host)
         self.responses[status] += 1
         if status != 201:
             return False
         self.acknowledged[name] = json.loads(response)["id"]
+        self.acknowledged_at[name] = time.monotonic()
         self._last_sent = max(self._last_sent, sent)
         return True
 
@@ -423,11 +481,17 @@ def send_to_all(processes: list[int], sent: signal.Signals) -> None:
                 os.kill(process, sent)
 
 
-def send(
-    port: int, method: str, path: str, body: str | None = None, headers: Mapping[str, str] | None = None
+def send(  # noqa: PLR0913 - each is a part of a request
+    port: int,
+    method: str,
+    path: str,
+    body: str | None = None,
+    headers: Mapping[str, str] | None = None,
+    *,
+    host: str = "127.0.0.1",
 ) -> tuple[int, bytes]:
     """Send one request on a new connection; the status is 0 if there is no response within 10 s."""
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
+    connection = http.client.HTTPConnection(host, port, timeout=10)
     try:
         connection.request(method, path, body, headers or {})
         response = connection.getresponse()

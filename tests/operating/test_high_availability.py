@@ -13,4 +13,6 @@ def test_no_acknowledged_animal_is_lost() -> None:
     command = [sys.executable, "deploy/ha/trial.py", "--kills", "1", "--switchovers", "1", "--writers", "10"]
     done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, timeout=500, check=False)
     assert "animals acknowledged: 0 lost, 0 doubled." in done.stdout, done.stdout
+    assert "from a standby: 0 lack an acknowledged animal, 0 show one that vanished." in done.stdout, done.stdout
+    assert "One order explains them all." in done.stdout, done.stdout
     assert "2 breaks: " in done.stdout, "how long they take says nothing on a machine that is busy with other tests"

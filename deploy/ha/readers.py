@@ -1,0 +1,119 @@
+"""Callers that read animals during the trial, and what they saw, for `orders.py`."""  # noqa: INP001 - as `trial.py`
+
+import contextlib
+import http.client
+import json
+import random
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+from orders import NEVER, Addition, Read, Verdict, judge
+
+LIMIT = 100
+"""Animals on a page."""
+
+
+class Seen(NamedTuple):
+    """A response, or none."""
+
+    sent: float
+    received: float
+    path: str
+    status: int
+    """0 for a broken connection, or no response in 10 s."""
+    from_standby: bool
+    animals: Mapping[int, str]
+    """ID → name."""
+
+
+class Readers:
+    """They read the newest animals and single ones by turns."""
+
+    def __init__(self, port: int, key: str, pause: float, host: str = "127.0.0.1") -> None:
+        self.port, self.key, self.pause, self.host = port, key, pause, host
+        self.seen: list[list[Seen]] = []
+        """What each of them saw."""
+        self._stop = threading.Event()
+        self._newest = 1
+
+    @contextlib.contextmanager
+    def reading(self, count: int) -> Iterator[None]:
+        """Let so many of them read in the block."""
+        self.seen = [[] for _ in range(count)]
+        threads = [threading.Thread(target=self._read, args=(each,)) for each in self.seen]
+        for thread in threads:
+            thread.start()
+        try:
+            yield
+        finally:
+            self._stop.set()
+            for thread in threads:
+                thread.join()
+
+    def failing(self, begun: float, ended: float = NEVER) -> float:
+        """Return the longest time for which a reader got nothing: from a read that failed to the next good response."""
+        return max((_failing([each for each in seen if begun <= each.sent <= ended]) for seen in self.seen), default=0)
+
+    def counted(self, begun: float, ended: float) -> str:
+        """Return in words how many reads that were sent in this time were good, and from where."""
+        seen = [each for one in self.seen for each in one if begun <= each.sent < ended]
+        good, aside = sum(each.status in {200, 404} for each in seen), sum(each.from_standby for each in seen)
+        return f"{good} of {len(seen)} ({aside} from a standby)"
+
+    def _read(self, seen: list[Seen]) -> None:
+        while not self._stop.wait(self.pause):
+            path = random.choice([f"/v1/pets?limit={LIMIT}", f"/v1/pets/{max(1, self._newest - random.randrange(9))}"])  # noqa: S311
+            seen.append(self._get(path))
+            self._newest = max([self._newest, *seen[-1].animals])
+
+    def _get(self, path: str) -> Seen:
+        connection = http.client.HTTPConnection(self.host, self.port, timeout=10)
+        sent = time.monotonic()
+        try:
+            connection.request("GET", path, headers={"Authorization": f"Bearer {self.key}"})
+            response = connection.getresponse()
+            body = json.loads(response.read())
+        except (OSError, http.client.HTTPException, ValueError):
+            return Seen(sent, time.monotonic(), path, 0, from_standby=False, animals={})
+        finally:
+            connection.close()
+        received = time.monotonic()
+        rows = [] if response.status != 200 else body if isinstance(body, list) else [body]
+        from_standby = response.headers["Service-Mode"] == "read-only"
+        return Seen(sent, received, path, response.status, from_standby, {each["id"]: each["name"] for each in rows})
+
+
+def judge_all(seen: list[Seen], additions: list[Addition], stored: Mapping[int, str], at: float) -> Verdict:
+    """Judge all that was read, and what is stored at this time after all of it."""
+    good = [each for each in seen if each.status in {200, 404}]
+    known = dict(stored) | {number: name for each in good for number, name in each.animals.items()}
+    sent = {each.name: each.sent for each in additions}
+    reads = [_as_read(each, known, sent) for each in good]
+    there = frozenset(stored.values())
+    lost = frozenset(known.values()) | {each.name for each in additions if each.acknowledged != NEVER}
+    return judge(additions, [*reads, Read(at, at, there, lost - there)])
+
+
+def _failing(seen: list[Seen]) -> float:
+    longest, since = 0.0, NEVER
+    for each in seen:
+        if each.status in {200, 404}:
+            longest, since = max(longest, each.received - since), NEVER
+        else:
+            since = min(since, each.sent)
+    return longest
+
+
+def _as_read(each: Seen, known: Mapping[int, str], sent: Mapping[str, float]) -> Read:
+    """Return a response with what it lacks: an animal that it would show, and that had been sent by then."""
+    if "?" in each.path:
+        oldest = min(each.animals) if len(each.animals) == LIMIT else 0
+        expected = {name for number, name in known.items() if number >= oldest}
+    else:
+        expected = {name for number, name in known.items() if str(number) == each.path.rpartition("/")[2]}
+    shown = frozenset(each.animals.values())
+    return Read(
+        each.sent, each.received, shown, frozenset(n for n in expected - shown if sent.get(n, 0) <= each.received)
+    )
