@@ -13,7 +13,7 @@ from django.db import IntegrityError
 from django.db.models import CharField, OuterRef, Subquery, Value
 from django.db.models.functions import Cast, Concat
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
-from django.urls import URLPattern, path
+from django.urls import URLPattern, path, reverse
 from django.utils.html import format_html
 from django.utils.text import capfirst
 from simple_history.admin import SimpleHistoryAdmin
@@ -25,6 +25,8 @@ from history.undoing import REASON, labels
 
 MEANWHILE = "Not saved. Someone else just used a value that must be unique, or deleted what this belongs to. Try again."
 
+
+GONE = "Not found. Perhaps someone deleted it."
 
 LOOKUPS = "(__id)?(__(exact|gte|lte|lt|gt|isnull))?"
 """What Django's filters put behind the name of a field."""
@@ -108,6 +110,23 @@ class OfficeAdmin:
         if level == messages.SUCCESS and said:
             message, more["extra_tags"] = said
         super().message_user(request, message, level, *given, **more)  # type: ignore[misc]  # as above
+
+    def _get_obj_does_not_exist_redirect(self, request: HttpRequest, *_given: Any) -> HttpResponse:
+        """Say that it is gone, in our words, and go on."""
+        self.message_user(request, GONE, messages.WARNING)
+        return HttpResponseRedirect(reverse("admin:index"))
+
+    def delete_queryset(self, request: Any, queryset: Any) -> None:
+        """Delete the selected rows, and say how many."""
+        count, names = len(queryset), (self.opts.verbose_name, self.opts.verbose_name_plural)  # type: ignore[attr-defined]  # of the ModelAdmin
+        request.said = f"{count} {names[count != 1]} {'was' if count == 1 else 'were'} deleted.", ""
+        super().delete_queryset(request, queryset)  # type: ignore[misc]  # as above
+
+    @admin.display(description="")
+    def action_checkbox(self, obj: Any) -> Any:
+        """Return the box that selects a row."""
+        box = forms.CheckboxInput({"class": "action-select", "aria-label": f"Select {obj}"}, lambda _value: False)
+        return box.render(ACTION_CHECKBOX_NAME, str(obj.pk))
 
     def lookup_allowed(self, lookup: str, value: Any, request: Any = None) -> bool:  # noqa: ARG002 - Django's signature
         """Return whether this parameter of the query belongs to a filter."""

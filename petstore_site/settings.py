@@ -381,6 +381,7 @@ ALLAUTH_TRUSTED_PROXY_COUNT = 1 if BEHIND_TLS_PROXY else 0
 """With a proxy, the last address in `X-Forwarded-For` is the caller's: the proxy put it there. Without, none is."""
 
 MFA_ADAPTER = "petstore_site.staff.adapters.MFAAdapter"
+ACCOUNT_FORMS = {"change_password": "petstore_site.staff.forms.OwnPasswordForm"}
 MFA_FORMS = {"add_webauthn": "petstore_site.staff.forms.AddPasskeyForm"}
 MFA_SUPPORTED_TYPES = ["totp", "webauthn", "recovery_codes"]
 MFA_PASSKEY_LOGIN_ENABLED = True

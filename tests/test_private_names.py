@@ -52,8 +52,9 @@ PSYCOPG = {
 
 DJANGO = {
     "django.db.backends.base.base:BaseDatabaseWrapper": {"_commit", "_prepare_cursor"},
+    "django.contrib.admin:ModelAdmin": {"_get_obj_does_not_exist_redirect"},
 }
-"""What `database/postgresql/` and `database/statements.py` use."""
+"""What `database/postgresql/`, `database/statements.py` and `history/admin.py` use."""
 
 USED = [
     (owner, name) for owners in (GUNICORN, PSYCOPG, DJANGO) for owner, names in owners.items() for name in sorted(names)

@@ -26,6 +26,10 @@ class BackOffice(AdminSite):
         """Redirect to the page that handles temporary passwords."""
         return HttpResponseRedirect(reverse("account_change_password"))
 
+    def password_change_done(self, *_given: Any, **_context: Any) -> HttpResponse:  # type: ignore[override]  # as above
+        """Redirect to the page of the own sign-in: no page of ours leads here."""
+        return HttpResponseRedirect(reverse("mfa_index"))
+
     def get_urls(self) -> list[Any]:
         """Add the search."""
         from petstore_site.back_office.search import everything  # noqa: PLC0415 - it needs the models

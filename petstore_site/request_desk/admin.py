@@ -7,9 +7,9 @@ from django import forms
 from django.contrib import admin
 from django.core.exceptions import PermissionDenied
 from django.db.models import Sum
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
-from django.urls import URLPattern, path
+from django.urls import URLPattern, path, reverse
 from django.utils.decorators import method_decorator
 from django.views.decorators.http import require_safe
 
@@ -76,6 +76,16 @@ class RequestRecordAdmin(RecordAdmin):
             "may_see_keys": request.user.has_perm("apikeys.view_apikey"),
         }
         return super().changelist_view(request, more | (extra_context or {}))
+
+    def change_view(self, request: HttpRequest, object_id: str, *_given: Any, **_more: Any) -> HttpResponse:
+        """Redirect to the desk, which has the story of a request."""
+        if request.method == "POST" or not self.has_view_permission(request):
+            raise PermissionDenied
+        record: Any = self.get_object(request, object_id)
+        if record is None:
+            raise Http404
+        query = {"request_id": record.request_id}
+        return HttpResponseRedirect(reverse("admin:request_desk_requestrecord_desk", query=query))
 
     @method_decorator(require_safe)
     def desk_view(self, request: HttpRequest) -> HttpResponse:

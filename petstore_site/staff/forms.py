@@ -1,5 +1,8 @@
-"""Our texts for allauth's passkey form."""
+"""Our texts for the forms of allauth."""
 
+from typing import Any
+
+from allauth.account.forms import ChangePasswordForm
 from allauth.mfa.webauthn.forms import AddWebAuthnForm
 from django import forms
 
@@ -13,3 +16,14 @@ class AddPasskeyForm(AddWebAuthnForm):  # type: ignore[misc]  # allauth has no t
         label="Sign in without a password",
         help_text="Your device asks for your fingerprint, your face or a PIN instead.",
     )
+
+
+class OwnPasswordForm(ChangePasswordForm):  # type: ignore[misc]  # as above
+    """The form for a new password, with its labels in our case and none of them twice."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        """Rename the fields."""
+        super().__init__(*args, **kwargs)
+        for field in self.fields.values():
+            field.label = str(field.label).capitalize()
+            field.widget.attrs.pop("placeholder", None)

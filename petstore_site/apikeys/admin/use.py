@@ -21,6 +21,7 @@ class KeyUsageAdmin(RecordAdmin):
 
     list_display = ("of_key", moment("day", form="day"), "called", "answers", number("count"))
     list_display_links = None
+    fields = ("key", "day", "called", "answers", "count")
     list_filter = ("day",)
     linked_by: ClassVar = {"key", "route", "status_class"}
     list_select_related = ("key",)

@@ -214,11 +214,11 @@ class MemberAdmin(OfficeAdmin, UserAdmin):
 
     def get_deleted_objects(self, objs: Any, request: HttpRequest) -> tuple[Any, ...]:
         """Return what a deletion takes along; the last active administrators are protected."""
-        deleted, counts, lacking, protected = super().get_deleted_objects(objs, request)
+        _, counts, lacking, protected = super().get_deleted_objects(objs, request)
         gone = [member for member in objs if _is_administrator(member)]
         if gone and not _others(*gone).exists():
             protected = [*protected, *(f"{member}, the last active administrator" for member in gone)]
-        return deleted, counts, lacking, protected
+        return [_name(member) for member in objs], counts, lacking, protected
 
     def get_urls(self) -> list[URLPattern]:
         """Add unlocking."""

@@ -124,6 +124,11 @@ class RoleAdmin(OfficeAdmin, GroupAdmin):
         """Return the same for deleting."""
         return super().has_delete_permission(request, obj) and not _is_built_in(obj)
 
+    def get_deleted_objects(self, objs: Any, request: HttpRequest) -> tuple[Any, ...]:
+        """Return the names, not the rows that tie roles to people and permissions."""
+        _, counts, lacking, protected = super().get_deleted_objects(objs, request)
+        return [f"{role.name}, which {_people(role.user_set.count())}" for role in objs], counts, lacking, protected
+
     def get_form(self, request: Any, obj: Group | None = None, **kwargs: Any) -> Any:  # type: ignore[override]
         """Return a form that knows who sends it, and which role a new one begins as."""
         form: Any = super().get_form(request, obj, **kwargs)
@@ -168,6 +173,10 @@ class RoleAdmin(OfficeAdmin, GroupAdmin):
 
 def _is_built_in(role: Group | None) -> bool:
     return role is not None and role.name in ROLES
+
+
+def _people(count: int) -> str:
+    return f"{count} {'person has' if count == 1 else 'people have'}"
 
 
 def _start(request: HttpRequest) -> Group | None:

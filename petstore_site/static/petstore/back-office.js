@@ -126,6 +126,7 @@
         value: select.value && select.selectedOptions[0].text,
       });
       field.setAttribute("list", list.id);
+      for (const name of ["aria-invalid", "aria-describedby"]) if (select.hasAttribute(name)) field.setAttribute(name, select.getAttribute(name));
       field.addEventListener("input", () => {
         const typed = field.value.trim();
         const same = (option) => option.text === typed;

@@ -1,0 +1,36 @@
+"""What a form looks like when it was sent with mistakes."""
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.e2e.test_animals import PETS
+
+FORMS = {
+    f"{PETS}add/": ["name", "category"],
+    "/admin/categories/category/add/": ["name"],
+    "/admin/apikeys/apikey/add/": ["name"],
+    "/admin/auth/user/add/": ["username"],
+    "/admin/auth/group/add/": ["name"],
+}
+"""Each form → the fields that must not be empty."""
+
+RED = """field => {
+  const probe = document.body.appendChild(Object.assign(document.createElement("i"), {className: "row-error"}));
+  const red = getComputedStyle(probe).color;
+  probe.remove();
+  return getComputedStyle(field).borderTopColor === red;
+}"""
+
+
+@pytest.mark.parametrize("address", FORMS)
+def test_a_required_field_that_is_empty_is_red_and_says_why(office: Page, address: str) -> None:
+    office.goto(address)
+    office.locator(".main-form [name=_save]").click()
+    expect(office.locator(".errornote")).to_contain_text("Not saved.")
+    for name in FORMS[address]:
+        field = office.locator(f"[name={name}]")
+        shown = field.locator("xpath=following-sibling::input[1]") if not field.is_visible() else field
+        assert field.get_attribute("aria-invalid") == "true"
+        assert shown.evaluate(RED), name
+        said = office.locator(f"#{(field.get_attribute('aria-describedby') or '').split()[-1]}")
+        expect(said).to_contain_text("required")
