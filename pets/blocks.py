@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from django.contrib.auth.base_user import AbstractBaseUser
 from django.db import transaction
-from django.db.models import QuerySet, Sum
+from django.db.models import Q, QuerySet, Sum
 from django.utils import timezone
 
 from categories.models import Category
@@ -127,6 +127,14 @@ def progress(bulk: BulkChange) -> Progress:
     selection = bulk.selection
     last = selection.worked_at or bulk.made_at
     return Progress(selection.animals - _remaining(selection), selection.animals, timezone.now() - last > SILENT)
+
+
+def interrupted() -> list[BulkChange]:
+    """Return the bulk changes that run and that nothing works on, newest first."""
+    latest = timezone.now() - SILENT
+    running = BulkChange.objects.filter(selection__isnull=False, state=BulkState.RUNNING).defer("left")
+    never = Q(selection__worked_at=None, made_at__lt=latest)
+    return list(running.filter(Q(selection__worked_at__lt=latest) | never))
 
 
 def first_block(selection: Selection) -> Seen:

@@ -4,15 +4,20 @@ from datetime import UTC, datetime, time, timedelta
 from typing import Any
 
 import pytest
+from django.contrib.auth.models import User
 from django.test import Client
 from django.utils import timezone
 
 from history.times import short_day
-from pets.models import ImportRun, Pet
+from pets.blocks import begin, select, stop
+from pets.bulk import Target
+from pets.models import ImportRun, Pet, Selection
 from petstore_site.apikeys.models import KeyUsage, Use
 from tests.days import today
 from tests.factories import APIKeyFactory, PetFactory
 from tests.pets.office import member
+
+SOLD = Target("status", "sold", "sold")
 
 
 @pytest.fixture
@@ -55,6 +60,21 @@ def test_nothing_needs_attention(keeper: Client) -> None:
     KeyUsage.objects.add_all([(Use(APIKeyFactory().pk, days_ago(30).date(), "pet-detail", 2), 5)])
     assert matters(keeper) == []
     assert "Needs attention" not in keeper.get("/admin/").content.decode()
+
+
+def test_an_interrupted_bulk_change_waits_for_a_person(keeper: Client) -> None:
+    assert matters(member("viewer", "view_pet")) == []
+    bulk = begin(select(Pet.objects.filter(pk=PetFactory().pk), user=User.objects.get(username="keeper")), SOLD)
+    assert matters(keeper) == []  # it is at work
+    Selection.objects.update(worked_at=timezone.now() - timedelta(seconds=21))
+    [matter] = matters(keeper)
+    assert (matter.what, matter.why, matter.url) == (
+        *("1 bulk change", "was interrupted"),
+        f"/admin/pets/bulkchange/{bulk.pk}/change/",
+    )
+    assert matters(member("viewer 2", "view_pet")) == []
+    stop(bulk.pk, "Stopped.")
+    assert matters(keeper) == []
 
 
 def removed_in(days: int) -> dict[str, Any]:

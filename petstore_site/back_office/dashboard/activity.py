@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from django.db.models import F, OuterRef, Subquery
+from django.db.models import OuterRef, Subquery
 from django.urls import reverse
 
 from categories.models import Category
@@ -82,9 +82,16 @@ class Group:
     """Whether there may be more rows than were read."""
 
 
+SIZES = (
+    *("bulk_change__changed", "import_run__created", "import_run__updated"),
+    *("undo_of__created", "undo_of__updated"),
+)
+"""How many rows the import or bulk change of a row wrote: of these, one source has a value."""
+
 COLUMNS = (
     *("history_id", "history_date", "history_type", "id", "name", "actor"),
     *("import_run_id", "undo_of_id", "bulk_change_id", "history_change_reason"),
+    *SIZES,
 )
 
 
@@ -137,10 +144,7 @@ def _kind(row: dict[str, Any]) -> tuple[Any, ...]:
 
 def _size(row: dict[str, Any]) -> int:
     """Return how many rows the import or bulk change of this one wrote."""
-    if row["bulk_change_id"]:
-        return int(BulkChange.objects.values_list("changed", flat=True).get(pk=row["bulk_change_id"]))
-    run = row["import_run_id"] or row["undo_of_id"]
-    return int(ImportRun.objects.values_list(F("created") + F("updated"), flat=True).get(pk=run)) if run else 0
+    return sum(row[size] or 0 for size in SIZES)
 
 
 def _bulks(numbers: set[int]) -> dict[int, Any]:

@@ -8,10 +8,11 @@ from django.conf import settings
 from django.utils import timezone
 
 from history.times import in_sentence
+from pets.blocks import interrupted
 from pets.models import ImportRun, Pet, PetStatus
 from petstore_site.apikeys.models import SOON, APIKey, KeyUsage
 from petstore_site.apikeys.routes import operation
-from petstore_site.back_office.dashboard.addresses import listed
+from petstore_site.back_office.dashboard.addresses import listed, page_of
 from petstore_site.back_office.dashboard.days import last_days
 
 LONG = timedelta(days=7)
@@ -44,6 +45,15 @@ def _imports() -> Iterator[Matter]:
     if runs:
         what, detail = _so_many(len(runs), "import", "imports"), _names([_import(run) for run in runs])
         yield Matter("file-up", what, "had errors this week", detail, listed("pets_importrun", trouble="week"), "bad")
+
+
+def _bulk_changes() -> Iterator[Matter]:
+    stuck = interrupted()
+    if stuck:
+        why = f"{'was' if len(stuck) == 1 else 'were'} interrupted"
+        detail = _names([f"{bulk.what}, by {bulk.who}" for bulk in stuck])
+        url = page_of("pets_bulkchange", stuck[0].pk) if len(stuck) == 1 else listed("pets_bulkchange")
+        yield Matter("layers", _so_many(len(stuck), "bulk change", "bulk changes"), why, detail, url, "bad")
 
 
 def _import(run: ImportRun) -> str:
@@ -96,6 +106,7 @@ def _names(names: list[str]) -> str:
 
 
 CHECKS: list[tuple[tuple[str, ...], Callable[[], Iterator[Matter]]]] = [
+    (("pets.change_pet",), _bulk_changes),
     (("pets.view_importrun",), _imports),
     (("apikeys.view_apikey",), _keys),
     (("apikeys.view_apikey", "apikeys.view_keyusage"), _callers),
