@@ -67,8 +67,9 @@
   };
 
   // A form that was typed into warns before it is left, and keeps what was typed in this tab until it is sent: after a
-  // sign-in in between it is there again. Passwords, files and hidden fields are never kept. A draft goes when its form
-  // was sent, which the page after it knows, or when its user signs out.
+  // sign-in in between, or when the line was lost while it was sent, it is there again. Passwords, files and hidden
+  // fields are never kept. A draft goes when its form was sent, which the page after it knows, or when its user signs
+  // out.
   const drafts = () => {
     const form = document.querySelector(".main-form");
     const door = document.getElementById("login-form");
@@ -76,7 +77,10 @@
     try {
       const sent = sessionStorage.getItem("sent");
       sessionStorage.removeItem("sent");
-      if (sent && !door) sessionStorage.removeItem(sent);
+      const answered = !door && (document.querySelector(".messagelist, .errornote, .notice-warn[role=alert]")
+        || (!form && sent === `draft:${location.pathname}`)); // else no response to it came
+      if (sent && answered) sessionStorage.removeItem(sent);
+      else if (sent) sessionStorage.setItem("interrupted", "yes");
       if (door) sessionStorage.setItem("interrupted", "yes");
       interrupted = form !== null && sessionStorage.getItem("interrupted") === "yes";
       if (form) sessionStorage.removeItem("interrupted");
@@ -84,6 +88,12 @@
     document.getElementById("logout-form")?.addEventListener("submit", () => sessionStorage.clear());
     if (!form) return;
     const place = `draft:${location.pathname}`;
+    const offline = Object.assign(document.createElement("p"), {
+      className: "notice notice-warn", hidden: true, tabIndex: -1, role: "alert",
+      textContent: "Not saved. You are offline. What you typed is still in the form. Save again when you are back online.",
+    });
+    form.prepend(offline);
+    window.addEventListener("online", () => { offline.hidden = true; });
     const fields = () => all("input, select, textarea", form).filter((field) => field.name && !field.readOnly
       && !["password", "hidden", "file", "submit", "button"].includes(field.type));
     const value = (field) => ["checkbox", "radio"].includes(field.type) ? field.checked : field.value;
@@ -108,7 +118,13 @@
     else try { sessionStorage.removeItem(place); } catch { /* none */ }
     if (form.querySelector(".errornote")) keep();
     form.addEventListener("input", () => { typed = true; keep(); });
-    form.addEventListener("submit", () => {
+    form.addEventListener("submit", (event) => {
+      if (!navigator.onLine) {
+        event.preventDefault();
+        offline.hidden = false;
+        offline.focus();
+        return;
+      }
       typed = false;
       try { sessionStorage.setItem("sent", place); } catch { /* nothing is kept */ }
     });

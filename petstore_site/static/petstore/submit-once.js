@@ -4,6 +4,7 @@
 const sent = new WeakSet();
 
 document.addEventListener("submit", (event) => {
+  if (event.defaultPrevented) return; // it was not sent
   if (sent.has(event.target)) {
     event.preventDefault();
   }
