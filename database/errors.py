@@ -2,8 +2,7 @@
 
 import os
 import sqlite3
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
 from select import POLLIN, poll
@@ -158,16 +157,17 @@ def reset_commit_state() -> None:
     _committing.set(False)
 
 
-@contextmanager
-def committing() -> Iterator[None]:
+class committing:  # noqa: N801 - it is used like a function
     """Know in the block that a COMMIT was sent, and after it whether it was confirmed, unless the connection broke."""
-    _committing.set(True)
-    try:
-        yield
-    except Exception as error:
-        _committing.set(failure_of(error) is BROKEN)
-        raise
-    _committing.set(False)
+
+    def __enter__(self) -> None:
+        """Know it from now on."""
+        _committing.set(True)
+
+    def __exit__(self, _kind: object, error: BaseException | None, _traceback: object) -> None:
+        """Know what became of it. Whoever is canceled will never know."""
+        if error is None or isinstance(error, Exception):
+            _committing.set(error is not None and failure_of(error) is BROKEN)
 
 
 def outcome_is_unknown() -> bool:

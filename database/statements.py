@@ -1,6 +1,7 @@
 """What an operation asks of the database: statements that are written once as text, alone or in a transaction."""
 
 from collections.abc import Awaitable, Callable, Generator, Hashable, Mapping
+from datetime import datetime
 from functools import cache
 from typing import Any, NamedTuple, Protocol, TypeVar
 
@@ -24,8 +25,10 @@ class Statement(NamedTuple):
     parameters: Mapping[str, Any]
     commits: bool = False
     """Whether it writes. Outside a `Transaction` it is its own, so it may be done as soon as it was sent."""
+    leads: bool = False
+    """Whether it is sent with the next one of its `Transaction`, which is not run if this one fails. It has no rows."""
     ends: bool = False
-    """Whether it is the last of its `Transaction`, so that COMMIT can be sent with it."""
+    """Whether it is the last of its `Transaction`, so that COMMIT can be sent with it. It has no rows."""
 
 
 class Transaction(NamedTuple):
@@ -64,6 +67,11 @@ class Statements(Protocol):
 def vendor() -> str:
     """Return the kind of database: `postgresql` or `sqlite`."""
     return connection.vendor
+
+
+def parameter(at: datetime) -> Any:
+    """Return a time as a parameter of a statement: SQLite takes text."""
+    return at if vendor() == "postgresql" else connection.ops.adapt_datetimefield_value(at)
 
 
 def run(steps: Steps[T], *, reads: bool = False) -> T:

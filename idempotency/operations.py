@@ -8,11 +8,10 @@ from typing import Any
 
 import orjson
 from django.conf import settings
-from django.db import OperationalError, connection
+from django.db import IntegrityError, OperationalError
 from django.utils import timezone
 
-from database.errors import LOCK_NOT_AVAILABLE, sqlstate
-from database.statements import HeldError, Row, Steps, Transaction
+from database.statements import HeldError, Row, Steps, Transaction, parameter
 from idempotency import statements
 from rest.errors import APIError, ErrorCode
 from rest.media_type import render_json
@@ -23,6 +22,8 @@ IDEMPOTENCY_ERRORS = [ErrorCode.IDEMPOTENCY_IN_PROGRESS, ErrorCode.IDEMPOTENCY_K
 
 RETRY_AFTER = 1
 """Seconds to wait while the first request with the key is still running."""
+
+WRITTEN = json.JSONEncoder(sort_keys=True, default=repr)
 
 KEY = re.compile(r'"([\x21\x23-\x7e]{1,255})"|(?!""\Z)([\x21-\x7e]{1,255})')
 
@@ -41,24 +42,32 @@ def once(request: Request, meaning: Callable[[], Mapping[str, Any]], creating: S
         "api_key_id": request.key.pk,
         "key": key,
         "fingerprint": _fingerprint(request.path, meaning()),
-        "created_at": connection.ops.adapt_datetimefield_value(now),
-        "expired_at": connection.ops.adapt_datetimefield_value(now - settings.IDEMPOTENCY_LIFETIME),
+        "created_at": parameter(now),
+        "expired_at": parameter(now - settings.IDEMPOTENCY_LIFETIME),
     }
-    if earlier := (yield from statements.stored(values)):
+    earlier = yield from statements.stored(values)
+    if earlier and earlier[-1]:
         return _replay(earlier, values)
     try:
-        result: Result = yield Transaction(_create(values, creating), alone=(request.key.pk, key))
+        result: Result = yield Transaction(
+            _create(values, creating, expired=bool(earlier)), alone=(request.key.pk, key)
+        )
     except HeldError:
         raise _in_progress() from None
+    except OperationalError as error:
+        if statements.is_held(error):
+            raise _in_progress() from None
+        raise
+    except IntegrityError:
+        earlier = yield from statements.stored(values)
+        if not earlier:
+            raise
+        return _replay(earlier, values)
     return result
 
 
-def _create(values: Mapping[str, Any], creating: Steps[Result]) -> Steps[Result]:
-    if not (yield from _claim(values)):  # someone else had it, and has committed
-        earlier = yield from statements.stored(values)
-        if earlier is None:
-            raise _in_progress()
-        return _replay(earlier, values)
+def _create(values: Mapping[str, Any], creating: Steps[Result], *, expired: bool) -> Steps[Result]:
+    yield from statements.claim(values, expired=expired)
     result = yield from creating
     response = {
         "status": int(result.status),
@@ -67,15 +76,6 @@ def _create(values: Mapping[str, Any], creating: Steps[Result]) -> Steps[Result]
     }
     yield from statements.store({**values, **response})
     return result
-
-
-def _claim(values: Mapping[str, Any]) -> Steps[bool]:
-    try:
-        return (yield from statements.claim(values))
-    except OperationalError as error:
-        if sqlstate(error) == LOCK_NOT_AVAILABLE:
-            raise _in_progress() from None
-        raise
 
 
 def _in_progress() -> APIError:
@@ -94,12 +94,11 @@ def _key_of(request: Request) -> str | None:
 
 
 def _fingerprint(path: str, meaning: Mapping[str, Any]) -> str:
-    written = json.dumps(meaning, sort_keys=True, default=repr)
-    return sha256(f"{path}\n{written}".encode()).hexdigest()
+    return sha256(f"{path}\n{WRITTEN.encode(meaning)}".encode()).hexdigest()
 
 
 def _replay(earlier: Row, values: Mapping[str, Any]) -> Result:
-    fingerprint, status, body, location = earlier
+    fingerprint, status, body, location, _is_kept = earlier
     if fingerprint != values["fingerprint"]:
         raise APIError(ErrorCode.IDEMPOTENCY_KEY_REUSED)
     headers = {"Location": location, "Idempotency-Replayed": "true"}

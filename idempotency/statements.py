@@ -3,23 +3,24 @@
 from collections.abc import Mapping
 from typing import Any
 
+from django.db import OperationalError
+
+from database.errors import LOCK_NOT_AVAILABLE, sqlstate
 from database.statements import Row, Statement, Steps
+from idempotency.models import ONE_ANSWER
 
 TABLE = '"idempotency_idempotentrequest"'
 SAME = '"api_key_id" = %(api_key_id)s AND "key" = %(key)s'
 
 STORED = f"""
-    SELECT "fingerprint", "status", "body", "location" FROM {TABLE}
-    WHERE {SAME} AND "created_at" > %(expired_at)s
+    SELECT "fingerprint", "status", "body", "location", "created_at" > %(expired_at)s FROM {TABLE} WHERE {SAME}
 """  # noqa: S608 - put together from constants, as the next ones
+FORGET = f"""
+    DELETE FROM {TABLE} WHERE {SAME} AND "created_at" <= %(expired_at)s
+"""  # noqa: S608
 CLAIM = f"""
     INSERT INTO {TABLE} ("api_key_id", "key", "fingerprint", "status", "body", "location", "created_at")
     VALUES (%(api_key_id)s, %(key)s, %(fingerprint)s, 0, '', '', %(created_at)s)
-    ON CONFLICT ("api_key_id", "key") DO UPDATE
-    SET "fingerprint" = excluded."fingerprint", "status" = 0, "body" = '', "location" = '',
-        "created_at" = excluded."created_at"
-    WHERE {TABLE}."created_at" <= %(expired_at)s
-    RETURNING 1
 """  # noqa: S608
 STORE = f"""
     UPDATE {TABLE} SET "status" = %(status)s, "body" = %(body)s, "location" = %(location)s WHERE {SAME}
@@ -27,17 +28,26 @@ STORE = f"""
 
 
 def stored(values: Mapping[str, Any]) -> Steps[Row | None]:
-    """Return fingerprint, status, body and location that are stored for the key, if any are."""
+    """Return fingerprint, status, body and location that are stored for the key, and whether they still count."""
     rows = yield Statement(STORED, values)
     return rows[0] if rows else None
 
 
-def claim(values: Mapping[str, Any]) -> Steps[bool]:
-    """Add the row of the key, or take over one that has expired; return whether there was no other.
+def claim(values: Mapping[str, Any], *, expired: bool) -> Steps[None]:
+    """Add the row of the key, in the place of one that has expired.
 
-    It waits for the transaction that has claimed the key (PostgreSQL: until `lock_timeout`).
+    It waits for the transaction that has claimed the key (PostgreSQL: until `lock_timeout`, which `is_held` knows).
+    Once that has committed, it is an `IntegrityError`, and what the claim leads is not run.
     """
-    return bool((yield Statement(CLAIM, values)))
+    if expired:
+        yield Statement(FORGET, values, leads=True)
+    yield Statement(CLAIM, values, leads=True)
+
+
+def is_held(error: OperationalError) -> bool:
+    """Return whether the claim waited for another one too long. What it leads can wait for other rows."""
+    diagnostic = getattr(error.__cause__, "diag", None)
+    return sqlstate(error) == LOCK_NOT_AVAILABLE and ONE_ANSWER in ((diagnostic and diagnostic.context) or "")
 
 
 def store(values: Mapping[str, Any]) -> Steps[None]:

@@ -1,11 +1,10 @@
 """The three operations of the interface document (section 4)."""
 
-from django.db import connection
 from django.utils import timezone
 from rest_framework.exceptions import ValidationError
 
 from categories import statements as categories
-from database.statements import Steps, vendor
+from database.statements import Steps, parameter, vendor
 from history.acting import acting
 from idempotency.operations import once
 from pets import statements
@@ -51,8 +50,7 @@ def _add(request: Request, sent: NewPet) -> Steps[Result]:
     if sent.errors:
         raise ValidationError((yield from _with_category(sent)))
     by = acting()
-    now = connection.ops.adapt_datetimefield_value(timezone.now())
-    history = {"now": now, "actor": by.actor, "request_id": by.request_id}
+    history = {"now": parameter(timezone.now()), "actor": by.actor, "request_id": by.request_id}
     added = yield from statements.add(vendor(), {**sent.values, **history})
     if not added:
         raise ValidationError({"categoryId": [NO_SUCH_CATEGORY]})

@@ -1,13 +1,13 @@
 """Run the steps of requests: on PostgreSQL by connections of the event loop, on SQLite in a few threads."""
 
 import asyncio
+import math
 import time
-from collections.abc import AsyncIterator, Hashable
+from collections.abc import Awaitable, Callable, Hashable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager
 from contextvars import copy_context
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 from weakref import WeakValueDictionary
 
 from django.db import OperationalError
@@ -15,12 +15,15 @@ from django.db import OperationalError
 from database import statements
 from database.errors import committing
 from database.statements import HeldError, Row, Statement, Steps, Transaction
-from petstore_site.door.queue import BusyError, Queue
+from petstore_site.door.queue import BusyError, Queue, within
 
 if TYPE_CHECKING:
     from petstore_site.door.listening import Listening
 
+P = ParamSpec("P")
 T = TypeVar("T")
+
+BEGIN, COMMIT, ROLLBACK = (Statement(word, {}) for word in ("BEGIN", "COMMIT", "ROLLBACK"))
 
 WRITE_SECONDS = 4
 """How long a statement that writes waits for the database. It may be done after that, so it is not tried again."""
@@ -64,8 +67,7 @@ class OnPostgreSQL:
 
     async def _run_one(self, latest: float, step: Statement | Transaction) -> Any:
         if isinstance(step, Transaction):
-            async with self._turns.turn(step.alone):
-                return await self._to_write.run(partial(_transact, step.steps), latest)
+            return await self._turns.run(step.alone, self._to_write.run, partial(_transact, step.steps), latest)
         if step.commits:
             return await self._to_write.run(partial(_commit, step), latest)
         return await self._to_read.run(partial(_rows, step), latest)
@@ -84,33 +86,54 @@ async def _transact(steps: Steps[T], used: "Listening") -> T:
     one = OneTransaction(used)
     try:
         returned = await statements.run_async(steps, one.run)
-    except Exception as error:
-        if not isinstance(error, OperationalError):
-            await _rows(Statement("ROLLBACK", {}), used)
+        await one.end()
+    except OperationalError:
         raise
-    if not one.has_ended:
-        await _commit(Statement("COMMIT", {}), used)
+    except Exception:
+        await one.roll_back()
+        raise
     return returned
 
 
 class OneTransaction:
-    """Sends BEGIN with the first statement, and COMMIT with the last if that is known: each takes no round trip."""
+    """Sends BEGIN, what leads and COMMIT with the statements beside them: each takes no round trip."""
 
     def __init__(self, used: "Listening") -> None:
         """Take the connection."""
         self._used = used
-        self._has_begun = False
-        self.has_ended = False
+        self._waiting = [BEGIN]
+        self._has_ended = False
 
     async def run(self, step: Statement) -> list[Row]:
         """Run the next statement."""
-        begins, self._has_begun = not self._has_begun, True
-        if not step.ends:
-            return await self._used.rows(step, begins=begins)
-        with committing():
-            rows = await self._used.rows(step, begins=begins, ends=True)
-        self.has_ended = True
-        return rows
+        self._waiting.append(step)
+        if step.leads:
+            return []
+        if step.ends:
+            await self.end()
+            return []
+        return await self._send()
+
+    async def end(self) -> None:
+        """Commit, unless that is done."""
+        if not self._has_ended:
+            self._has_ended = True
+            self._waiting.append(COMMIT)
+            with committing():
+                await self._send()
+
+    async def roll_back(self) -> None:
+        """End without a COMMIT. What leads is sent first: if it fails, its error is what the transaction ends with."""
+        try:
+            if len(self._waiting) > 1:
+                await self._send()
+        finally:
+            if not self._used.is_usable:
+                await self._used.rows(ROLLBACK)
+
+    async def _send(self) -> list[Row]:
+        waiting, self._waiting = self._waiting, []
+        return await self._used.rows(*waiting)
 
 
 class Turns:
@@ -120,17 +143,16 @@ class Turns:
         """Start with none."""
         self._locks: WeakValueDictionary[Hashable, asyncio.Lock] = WeakValueDictionary()
 
-    @asynccontextmanager
-    async def turn(self, name: Hashable) -> AsyncIterator[None]:
-        """Wait until no other one runs; raises `HeldError` after `HELD_SECONDS`."""
+    async def run(self, name: Hashable, function: Callable[P, Awaitable[T]], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Call the function when no other one with this name runs; raises `HeldError` after `HELD_SECONDS`."""
         lock = self._locks.setdefault(name, asyncio.Lock())
         try:
-            async with asyncio.timeout(HELD_SECONDS):
+            async with within(HELD_SECONDS, math.inf, lock):
                 await lock.acquire()
         except TimeoutError:
             raise HeldError from None
         try:
-            yield
+            return await function(*args, **kwargs)
         finally:
             lock.release()
 

@@ -2,21 +2,17 @@
 
 import asyncio
 from collections.abc import Sequence
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
-from django.db import OperationalError
-from psycopg import AsyncConnection, Error, adapt
-from psycopg.abc import Buffer, PQGen, Transformer
+from django.db import IntegrityError, OperationalError
+from psycopg import AsyncConnection, Error, adapt, errors
+from psycopg.abc import Transformer
 from psycopg.adapt import PyFormat
 from psycopg.errors import error_from_result
-from psycopg.generators import execute, fetch_many
 from psycopg.pq import ConnStatus, ExecStatus, TransactionStatus
 from psycopg.pq.abc import PGresult
-from psycopg.waiting import Ready, Wait
 
 from database.statements import Row, Statement
-
-T = TypeVar("T")
 
 MOST_STATEMENTS = 100
 """How many statements stay prepared: as many as psycopg keeps."""
@@ -40,7 +36,7 @@ class Listening(AsyncConnection[Row]):
     """psycopg's connection, in autocommit, which one task at a time uses.
 
     psycopg begins and ends to listen for each query, with a timer, and its cursor finds out each time how to send it
-    and what it returns: that is 15 % of a list.
+    and what it returns: that is 15 % of a list. So it is asked as psycopg's own generators ask libpq.
 
     It has no deadline. The caller closes it when its own is over, or when anything fails.
     """
@@ -50,6 +46,9 @@ class Listening(AsyncConnection[Row]):
 
     _woken: asyncio.Future[None] | None = None
     """What the query that runs waits for."""
+
+    _was_woken = False
+    """Whether it has waited before."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         """Take what psycopg gives."""
@@ -61,65 +60,51 @@ class Listening(AsyncConnection[Row]):
         """Return whether the connection is open, and neither in a statement nor in a transaction."""
         return not self.closed and self.pgconn.transaction_status == TransactionStatus.IDLE
 
-    async def rows(self, statement: Statement, *, begins: bool = False, ends: bool = False) -> list[Row]:
-        """Run the statement and return its rows; raises Django's errors, with psycopg's as their causes.
+    async def rows(self, *statements: Statement) -> list[Row]:
+        """Run the statements in one round trip, none after one that fails, and return the rows of the last.
 
-        In the same round trip, `begins` begins a transaction before it, and `ends` commits after it.
+        Raises Django's errors, with psycopg's as their causes.
         """
         try:
-            return await self._rows(statement, begins=begins, ends=ends)
+            return await self._rows(statements)
+        except errors.IntegrityError as error:
+            raise IntegrityError from error
         except Error as error:
             raise OperationalError from error
 
-    async def _rows(self, statement: Statement, *, begins: bool, ends: bool) -> list[Row]:
-        known = self._known.get(statement.sql) or await self._learn(statement.sql)
-        parameters = statement.parameters
-        values = known.converter.dump_sequence([parameters[name] for name in known.names], known.formats)
-        if begins or ends:
-            result = await self._in_pipeline(known, values, begins=begins, ends=ends)
+    async def _rows(self, statements: Sequence[Statement]) -> list[Row]:
+        for each in statements:
+            if each.sql not in self._known:
+                await self._learn_all(statements)
+                break
+        if len(statements) > 1:
+            result = await self._in_pipeline(statements)
         else:
-            self._send(known, values)
+            self._send(statements[0])
             result = await self._result()
+        known = self._known[statements[-1].sql]
         known.converter.set_pgresult(result, set_loaders=not known.name)
         rows: list[Row] = known.converter.load_rows(0, result.ntuples, tuple)
         known.converter.set_pgresult(None, set_loaders=False)  # what a list read is not kept
         return rows
 
-    def _send(self, known: Known, values: Sequence[Buffer | None]) -> None:
+    async def _in_pipeline(self, statements: Sequence[Statement]) -> PGresult:
+        self.pgconn.enter_pipeline_mode()
+        for statement in statements:
+            self._send(statement)
+        self.pgconn.pipeline_sync()
+        results = await self._results(ends=ExecStatus.PIPELINE_SYNC)
+        if self.pgconn.status == ConnStatus.OK:
+            self.pgconn.exit_pipeline_mode()
+        return _good(results)[-2]
+
+    def _send(self, statement: Statement) -> None:
+        known, parameters = self._known[statement.sql], statement.parameters
+        values = known.converter.dump_sequence([parameters[name] for name in known.names], known.formats)
         if known.name:
             self.pgconn.send_query_prepared(known.name, values)
         else:
             self.pgconn.send_query_params(known.text, values)
-
-    async def _in_pipeline(
-        self, known: Known, values: Sequence[Buffer | None], *, begins: bool, ends: bool
-    ) -> PGresult:
-        """Send the statement with BEGIN before it or COMMIT after it, and return its result."""
-        self.pgconn.enter_pipeline_mode()
-        if begins:
-            self.pgconn.send_query_params(b"BEGIN", None)
-        self._send(known, values)
-        if ends:
-            self.pgconn.send_query_params(b"COMMIT", None)
-        self.pgconn.pipeline_sync()
-        results = await self.wait(execute(self.pgconn))
-        while self.pgconn.status == ConnStatus.OK and results[-1].status != ExecStatus.PIPELINE_SYNC:
-            results += await self.wait(fetch_many(self.pgconn))
-        if self.pgconn.status == ConnStatus.OK:
-            self.pgconn.exit_pipeline_mode()
-        return _good(results)[begins]
-
-    async def wait(self, gen: PQGen[T], *_: Any, **__: Any) -> T:
-        """Let psycopg send and receive until it is done, and return what it returns."""
-        try:
-            await self._until_ready(next(gen))
-            while True:
-                wanted = gen.send(Ready.RW)
-                self._stop()  # uvloop no longer listens to a socket that had an error, even if there is more to read
-                await self._until_ready(wanted)
-        except StopIteration as done:
-            returned: T = done.value
-            return returned
 
     def wake(self) -> None:
         """Let the query look at the socket, whatever the event loop knows of it; without one, stop to listen."""
@@ -133,20 +118,26 @@ class Listening(AsyncConnection[Row]):
         self._stop()
         await super().close()
 
+    async def _learn_all(self, statements: Sequence[Statement]) -> None:
+        """Know all of these statements, and forget the others if they would be too many."""
+        if len(self._known) + len(statements) > MOST_STATEMENTS:
+            self._known.clear()
+            if self.prepare_threshold is not None:
+                self.pgconn.send_query(b"DEALLOCATE ALL")
+                await self._result()
+        for each in statements:
+            if each.sql not in self._known:
+                self._known[each.sql] = await self._learn(each.sql)
+
     async def _learn(self, sql: str) -> Known:
         numbers = _Numbers()
         text = (sql % numbers).encode()
         converter: Transformer = adapt.Transformer(self)
         name = b"" if self.prepare_threshold is None else await self._prepare(text, converter)
-        self._known[sql] = known = Known(name, text, list(numbers), [PyFormat.TEXT] * len(numbers), converter)
-        return known
+        return Known(name, text, list(numbers), [PyFormat.TEXT] * len(numbers), converter)
 
     async def _prepare(self, text: bytes, converter: Transformer) -> bytes:
         """Prepare the statement and return its name, when the converter knows the columns that it returns."""
-        if len(self._known) == MOST_STATEMENTS:
-            self._known.clear()
-            self.pgconn.send_query(b"DEALLOCATE ALL")
-            await self._result()
         name = b"%d" % len(self._known)
         self.pgconn.send_prepare(name, text)
         await self._result()
@@ -155,21 +146,40 @@ class Listening(AsyncConnection[Row]):
         return name
 
     async def _result(self) -> PGresult:
-        return _good(await self.wait(execute(self.pgconn)))[-1]
+        return _good(await self._results())[-1]
 
-    async def _until_ready(self, wanted: Wait) -> None:
+    async def _results(self, ends: ExecStatus | None = None) -> list[PGresult]:
+        """Send the rest, and return all results: to the one with the status `ends` if there is more than one query."""
+        pgconn, results, self._was_woken = self.pgconn, list[PGresult](), False
+        while pgconn.flush():  # it is longer than what the socket takes at once
+            await self._until_ready(writes=True)
+            pgconn.consume_input()
+        while True:
+            while pgconn.is_busy():
+                await self._until_ready()
+                pgconn.consume_input()
+            if result := pgconn.get_result():
+                results.append(result)
+                if result.status == ends:
+                    return results
+            elif ends is None or pgconn.status != ConnStatus.OK:
+                return results
+
+    async def _until_ready(self, *, writes: bool = False) -> None:
         loop = asyncio.get_running_loop()
+        if self._was_woken:
+            self._stop()  # uvloop no longer listens to a socket that had an error, even if there is more to read
         if self._socket is None:
             self._socket = self.pgconn.socket
             loop.add_reader(self._socket, self.wake)
         self._woken = loop.create_future()
         try:
-            if wanted & Wait.W:  # the statement is longer than what the socket takes at once
+            if writes:
                 loop.add_writer(self._socket, self.wake)
             await self._woken
         finally:
-            self._woken = None
-            if wanted & Wait.W:
+            self._woken, self._was_woken = None, True
+            if writes:
                 loop.remove_writer(self._socket)
 
     def _stop(self) -> None:

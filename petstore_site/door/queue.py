@@ -41,7 +41,7 @@ class Queue:
         self._average_seconds += WEIGHT * (seconds - self._average_seconds)
 
 
-def within(seconds: float, latest: float, *rooms: asyncio.Semaphore) -> AbstractAsyncContextManager[Any]:
+def within(seconds: float, latest: float, *rooms: asyncio.Semaphore | asyncio.Lock) -> AbstractAsyncContextManager[Any]:
     """Return what raises `TimeoutError` after so many seconds, or at the time `latest` of `time.perf_counter`.
 
     That takes time, so it does nothing if all rooms are free.
