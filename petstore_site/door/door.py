@@ -69,7 +69,7 @@ class Body:
 
     async def drain(self) -> None:
         """Read what came after all, before the connection is closed."""
-        if not self._is_read and is_api(self._environ["PATH_INFO"]):
+        if not (self.is_whole or self._is_read) and is_api(self._environ["PATH_INFO"]):
             try:
                 async with asyncio.timeout(DRAIN_SECONDS):
                     await self.read()
