@@ -165,7 +165,7 @@ class committing:  # noqa: N801 - it is used like a function
         _committing.set(True)
 
     def __exit__(self, _kind: object, error: BaseException | None, _traceback: object) -> None:
-        """Know what became of it. Whoever is canceled will never know."""
+        """Know how it ended. A caller that is canceled will never know."""
         if error is None or isinstance(error, Exception):
             _committing.set(error is not None and failure_of(error) is BROKEN)
 
