@@ -62,6 +62,30 @@ def test_a_bulk_change_is_shown_made_and_undone(office: Page, three: str) -> Non
     expect_statuses(office, "pending", "available", "available")
 
 
+def test_back_after_a_bulk_change_leads_to_its_record_and_then_to_the_list(office: Page, three: str) -> None:
+    search(office, three)
+    choose(office, "become_sold")
+    office.get_by_role("button", name="Change 3 animals").click()
+    expect(office.locator(".messagelist")).to_contain_text("3 animals were changed")
+    office.go_back()
+    expect(office.locator(".messagelist")).to_contain_text("You have confirmed this already.")
+    expect(office.locator("h1")).to_contain_text("Bulk change")
+    office.go_back()
+    expect(office.locator("#result_list tbody tr")).to_have_count(3)
+
+
+def test_back_after_a_deletion_leads_to_the_list(office: Page, three: str) -> None:
+    search(office, three)
+    choose(office, "delete_selected")
+    expect(office.locator("h1")).to_have_text("Delete 3 animals?")
+    office.reload()
+    office.get_by_role("button", name="Delete 3 animals").click()
+    expect(office.locator(".messagelist")).to_contain_text("3 animals were deleted.")
+    office.go_back()
+    expect(office.locator(".messagelist")).to_contain_text("Nothing was deleted.")
+    assert "/admin/pets/pet/?" in office.url
+
+
 def test_animals_are_moved_to_a_category_that_is_chosen(office: Page, three: str) -> None:
     search(office, three)
     choose(office, "become_category")
