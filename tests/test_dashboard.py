@@ -219,7 +219,7 @@ def test_a_visit_counts_no_animal_and_writes_nothing(shop: None, keeper: Client)
     (pending,) = [sql for sql in statements if '"pets_pet"' in sql]
     assert "COUNT" not in pending
     assert pending.endswith("LIMIT 101")
-    assert len(statements) == 19, "\n".join(statements)
+    assert len(statements) == 20, "\n".join(statements)
 
 
 def test_names_are_only_text(shop: None, keeper: Client) -> None:
