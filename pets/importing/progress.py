@@ -17,8 +17,8 @@ new animals, once on each."""
 LEAST_SECONDS = 1.0
 """A shorter reading says nothing about the share."""
 
-USUAL_WIDTH = 80
-"""Columns of a terminal that says it has none, as some do that nobody looks at directly."""
+USUAL_SIZE = {"ncols": 80, "nrows": 24}
+"""Of a terminal that says it has none, as some do that nobody looks at directly. Without rows tqdm shows nothing."""
 
 
 class Progress:
@@ -98,8 +98,8 @@ class Progress:
         from tqdm import tqdm  # noqa: PLC0415 - it takes a fifth of the start
 
         layout = "{desc} |{bar}|" if size else "{desc}"
-        width = {"ncols": USUAL_WIDTH} if self._has_no_width() else {"dynamic_ncols": True}
-        with tqdm(total=size or None, file=self._stream, leave=False, bar_format=layout, **width) as bar:
+        shape = USUAL_SIZE if self._has_no_width() else {"dynamic_ncols": True}
+        with tqdm(total=size or None, file=self._stream, leave=False, bar_format=layout, **shape) as bar:
             while not ended.wait(TERMINAL_SECONDS):
                 bar.n = min(position(), size)
                 bar.set_description_str(text())

@@ -89,10 +89,12 @@ def test_the_time_of_writing_is_estimated_from_that_of_reading(
 
 def test_a_terminal_without_a_width_shows_the_phase(monkeypatch: pytest.MonkeyPatch) -> None:
     terminal, end = pty.openpty()
+    os.set_blocking(terminal, False)
     monkeypatch.setattr("tqdm.tqdm.monitor_interval", 0)
     monkeypatch.setattr(progress, "TERMINAL_SECONDS", 0.01)
     with os.fdopen(end, "w", encoding="utf-8") as stream:
         assert os.get_terminal_size(end).columns == 0
+        monkeypatch.setattr("sys.stderr", stream)  # only there tqdm asks for the number of rows
         with Progress(stream, shown=True).writing(10):
             time.sleep(0.2)
         assert b"Writing (2 of 2): 10 rows" in os.read(terminal, 10_000)
