@@ -6,7 +6,9 @@ import json
 import random
 import threading
 import time
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping
+from itertools import accumulate
 from typing import NamedTuple
 
 from orders import NEVER, Addition, Read, Verdict, judge
@@ -88,11 +90,11 @@ class Readers:
 def judge_all(seen: list[Seen], additions: list[Addition], stored: Mapping[int, str], at: float) -> Verdict:
     """Judge all that was read, and what is stored at this time after all of it."""
     good = [each for each in seen if each.status in {200, 404}]
-    known = dict(stored) | {number: name for each in good for number, name in each.animals.items()}
-    sent = {each.name: each.sent for each in additions}
-    reads = [_as_read(each, known, sent) for each in good]
+    names = dict(stored) | {number: name for each in good for number, name in each.animals.items()}
+    known = Known(names, {each.name: each.sent for each in additions})
+    reads = [_as_read(each, known) for each in good]
     there = frozenset(stored.values())
-    lost = frozenset(known.values()) | {each.name for each in additions if each.acknowledged != NEVER}
+    lost = frozenset(names.values()) | {each.name for each in additions if each.acknowledged != NEVER}
     return judge(additions, [*reads, Read(at, at, there, lost - there)])
 
 
@@ -106,14 +108,29 @@ def _failing(seen: list[Seen]) -> float:
     return longest
 
 
-def _as_read(each: Seen, known: Mapping[int, str], sent: Mapping[str, float]) -> Read:
+class Known:
+    """All animals that anyone knows by their ID, and when each was sent."""
+
+    def __init__(self, names: Mapping[int, str], sent: Mapping[str, float]) -> None:
+        self.names = names
+        self.numbers = sorted(names)
+        self.sent = [sent.get(names[number], 0.0) for number in self.numbers]
+        self.next = list(accumulate(reversed(self.sent), min))[::-1]
+        """The earliest time at which this animal or one with a higher ID was sent."""
+
+    def sent_until(self, moment: float, oldest: int, newest: float) -> Iterator[str]:
+        """Yield the animals with these IDs that had been sent by then. Later ones are not visited."""
+        for at in range(bisect_left(self.numbers, oldest), len(self.numbers)):
+            if self.numbers[at] > newest or self.next[at] > moment:
+                return
+            if self.sent[at] <= moment:
+                yield self.names[self.numbers[at]]
+
+
+def _as_read(each: Seen, known: Known) -> Read:
     """Return a response with what it lacks: an animal that it would show, and that had been sent by then."""
-    if "?" in each.path:
-        oldest = min(each.animals) if len(each.animals) == LIMIT else 0
-        expected = {name for number, name in known.items() if number >= oldest}
-    else:
-        expected = {name for number, name in known.items() if str(number) == each.path.rpartition("/")[2]}
+    oldest, newest = min(each.animals) if len(each.animals) == LIMIT else 0, NEVER
+    if "?" not in each.path:
+        oldest = newest = int(each.path.rpartition("/")[2])
     shown = frozenset(each.animals.values())
-    return Read(
-        each.sent, each.received, shown, frozenset(n for n in expected - shown if sent.get(n, 0) <= each.received)
-    )
+    return Read(each.sent, each.received, shown, frozenset(known.sent_until(each.received, oldest, newest)) - shown)
