@@ -69,9 +69,9 @@ def choose_password(page: Page, server: Gunicorn, name: str) -> None:
     given = account(server, name)
     fill_in(page, name, given)
     page.wait_for_url("/admin/account/password/")
-    page.get_by_label("Current Password").fill(given)
-    page.get_by_label("New Password", exact=True).fill(PASSWORD)
-    page.get_by_label("New Password (again)").fill(PASSWORD)
+    page.get_by_label("Current password").fill(given)
+    page.get_by_label("New password", exact=True).fill(PASSWORD)
+    page.get_by_label("New password (again)").fill(PASSWORD)
     page.get_by_role("button", name="Change the password").click()
     page.wait_for_url("/admin/account/")
 
