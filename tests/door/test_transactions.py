@@ -148,7 +148,7 @@ def test_one_that_waits_too_long_for_its_turn_is_not_begun() -> None:
 
 
 def test_many_other_statements_do_not_forget_those_sent_together(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("petstore_site.door.listening.MOST_STATEMENTS", 4)
+    monkeypatch.setattr("petstore_site.door.listening.MOST_STATEMENTS", 6)
 
     def other(number: int) -> Callable[[], Steps[list[Row]]]:
         def steps() -> Steps[list[Row]]:
@@ -157,5 +157,10 @@ def test_many_other_statements_do_not_forget_those_sent_together(monkeypatch: py
 
         return steps
 
+    def prepared() -> Steps[list[Row]]:
+        return (yield Statement("SELECT count(*) FROM pg_prepared_statements", {}))  # type: ignore[no-any-return]
+
     numbers = range(6)
-    assert using(*[other(number) for number in numbers]) == [*[[(number,)] for number in numbers], 1]
+    *outcomes, [(count,)], kept = using(*[other(number) for number in numbers], prepared)
+    assert (outcomes, kept) == ([[(number,)] for number in numbers], 1)
+    assert count <= 6
