@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 from django.core.management import call_command
-from django.db import connection
+from django.db import IntegrityError, connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
@@ -63,6 +63,36 @@ def test_a_replay_only_reads(api: ApiClient, rex: dict[str, Any], django_assert_
     api.post("/v1/pets", rex, Idempotency_Key="order-1")
     with django_assert_num_queries(1):
         assert api.post("/v1/pets", rex, Idempotency_Key="order-1").status_code == 201
+
+
+def test_a_lost_race_replays_what_the_winner_stored(key: str) -> None:
+    """The winner commits after the loser has read that there is nothing."""
+
+    def creating() -> Steps[Result]:
+        yield Statement("SELECT 1", {})
+        return Result({"id": 1}, 201, {"Location": "/1"})
+
+    def request() -> Steps[Result]:
+        asked = Request({"REQUEST_METHOD": "POST", "PATH_INFO": "/v1/pets", "HTTP_IDEMPOTENCY_KEY": "order-1"})
+        asked.key = APIKey.objects.get()
+        return once(asked, dict, creating())
+
+    def losing() -> Steps[Result]:
+        steps = request()
+        nothing = yield next(steps)
+        assert run(request()).headers == {"Location": "/1"}
+        transaction = steps.send(nothing)
+        try:
+            yield transaction
+        except IntegrityError as error:
+            stored = yield steps.throw(error)
+        with pytest.raises(StopIteration) as done:
+            steps.send(stored)
+        result: Result = done.value.value
+        return result
+
+    result = run(losing())
+    assert (result.status, result.headers) == (201, {"Location": "/1", "Idempotency-Replayed": "true"})
 
 
 @pytest.mark.parametrize(
