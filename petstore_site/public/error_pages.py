@@ -32,6 +32,9 @@ FOR_PEOPLE = {
 }
 """What the pages say where the meaning of the code is written for developers."""
 
+HEADINGS = {ErrorCode.BODY_TOO_LARGE: "The file is too large"}
+"""The headings of pages where the phrase of HTTP says little to people."""
+
 View = TypeVar("View", bound=Callable[..., HttpResponseBase])
 
 
@@ -147,7 +150,7 @@ def _respond(
     if not request.path_info.startswith(PEOPLE):
         return error_response(code, message, retry_after=retry_after)
     shown = message or FOR_PEOPLE.get(code, code.meaning)
-    context = {"phrase": code.status.phrase, "message": shown, "request_id": acting().request_id}
+    context = {"phrase": HEADINGS.get(code, code.status.phrase), "message": shown, "request_id": acting().request_id}
     try:
         response = render(request, "error.html", context, status=code.status)
     except Exception:
