@@ -7,8 +7,10 @@ from typing import Any
 import pytest
 from allauth.mfa.models import Authenticator
 from allauth.mfa.recovery_codes.internal.auth import RecoveryCodes
+from django.contrib import admin
 from django.contrib.admin.models import LogEntry
 from django.contrib.auth.models import Group, Permission, User
+from django.db import models
 from django.test import Client
 
 from history.times import NOTHING
@@ -81,6 +83,28 @@ def test_the_list_of_many_needs_no_more_queries(office: Client, django_assert_nu
         member(f"person {number}", "Viewer")
     with django_assert_num_queries(10):
         office.get(ACCOUNTS)
+
+
+@pytest.mark.parametrize(("is_superuser", "queries"), [(True, (10, 6, 5)), (False, (12, 9, 8))])
+def test_the_pages_of_an_account_ask_once(
+    client: Client, anna: User, is_superuser: bool, queries: tuple[int, ...], django_assert_num_queries: Any
+) -> None:
+    client.force_login(member("root", "Administrator", is_superuser=is_superuser))
+    client.get(f"{ACCOUNTS}{anna.pk}/change/")
+    for page, number in zip(("change", "delete", "password"), queries, strict=True):
+        with django_assert_num_queries(number):
+            assert client.get(f"{ACCOUNTS}{anna.pk}/{page}/").status_code == 200
+
+
+def test_what_goes_with_an_account_has_no_page_and_nothing_keeps_the_account() -> None:
+    """So deleting one need not look for what goes with it."""
+    related: list[Any] = [
+        each for each in User._meta.get_fields(include_hidden=True) if each.auto_created and not each.concrete
+    ]
+    kept = [each.related_model for each in related if each.on_delete in (models.PROTECT, models.RESTRICT)]
+    gone = [each.related_model for each in related if each.on_delete is models.CASCADE]
+    assert TemporaryPassword in gone
+    assert [*kept, *filter(admin.site.is_registered, gone)] == []
 
 
 def test_the_page_of_an_account_says_how_they_sign_in(office: Client, anna: User, secret: str) -> None:

@@ -1,6 +1,8 @@
 """Staff accounts in the back office. A one-time password is shown once, in the response itself."""
 
-from typing import Any, ClassVar
+from collections.abc import Callable
+from functools import partial
+from typing import Any, ClassVar, TypeVar
 
 from allauth.account.models import EmailAddress
 from allauth.mfa.models import Authenticator
@@ -28,6 +30,8 @@ from petstore_site.staff.models import LIFETIME, TemporaryPassword
 from petstore_site.staff.roles import ADMINISTRATOR
 from petstore_site.staff.tasks import sentence
 from petstore_site.templatetags.office import badge, icon
+
+Found = TypeVar("Found")
 
 admin.site.unregister([User, EmailAddress, Authenticator])
 
@@ -147,6 +151,10 @@ class MemberAdmin(OfficeAdmin, UserAdmin):
             .annotate(is_invited=Exists(TemporaryPassword.objects.filter(user=OuterRef("pk"))))
         )
 
+    def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> User | None:
+        """Return the account, which several parts of a page ask for."""
+        return _once(request, ("account", object_id), partial(super().get_object, request, object_id, from_field))
+
     def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> Any:
         """Show the list, with who is locked out."""
         page: Any = super().changelist_view(request, extra_context)
@@ -212,13 +220,15 @@ class MemberAdmin(OfficeAdmin, UserAdmin):
         form.editor = request.user  # type: ignore[attr-defined]  # a MemberForm
         return form
 
-    def get_deleted_objects(self, objs: Any, request: HttpRequest) -> tuple[Any, ...]:
-        """Return what a deletion takes along; the last active administrators are protected."""
-        _, counts, lacking, protected = super().get_deleted_objects(objs, request)
-        gone = [member for member in objs if _is_administrator(member)]
-        if gone and not _others(*gone).exists():
-            protected = [*protected, *(f"{member}, the last active administrator" for member in gone)]
-        return [_name(member) for member in objs], counts, lacking, protected
+    def get_deleted_objects(self, objs: Any, request: HttpRequest) -> tuple[Any, ...]:  # noqa: ARG002 - Django's signature
+        """Return whom a deletion takes; the last active administrators are protected.
+
+        What belongs to an account, such as its known addresses and its saved views, goes with it and has no page: so it
+        needs no permission of its own, and is not looked for.
+        """
+        names, gone = [_name(member) for member in objs], [member for member in objs if _is_administrator(member)]
+        is_last = bool(gone) and not _others(*gone).exists()
+        return names, {}, set(), [f"{member}, the last active administrator" for member in gone if is_last]
 
     def get_urls(self) -> list[URLPattern]:
         """Add unlocking."""
@@ -339,7 +349,17 @@ def _in_words(name: str, can: str) -> str:
 
 
 def _can_edit(request: Any, member: User | None) -> bool:
-    return member is None or may_edit(request.user, member)
+    return member is None or _once(request, ("may edit", member.pk), partial(may_edit, request.user, member))
+
+
+def _once(request: Any, what: tuple[str, Any], find: Callable[[], Found]) -> Found:
+    """Find it once for a page that only shows it; what changes something always looks again."""
+    if request.method != "GET":
+        return find()
+    kept: dict[Any, Found] = request.__dict__.setdefault("found_once", {})
+    if what not in kept:
+        kept[what] = find()
+    return kept[what]
 
 
 def _is_administrator(member: User) -> bool:
