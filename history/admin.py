@@ -117,9 +117,10 @@ class OfficeAdmin:
         return HttpResponseRedirect(reverse("admin:index"))
 
     def delete_queryset(self, request: Any, queryset: Any) -> None:
-        """Delete the selected rows, and say how many."""
+        """Delete the selected rows, and say how many unless something is to be said already."""
         count, names = len(queryset), (self.opts.verbose_name, self.opts.verbose_name_plural)  # type: ignore[attr-defined]  # of the ModelAdmin
-        request.said = f"{count} {names[count != 1]} {'was' if count == 1 else 'were'} deleted.", ""
+        if not hasattr(request, "said"):
+            request.said = f"{count} {names[count != 1]} {'was' if count == 1 else 'were'} deleted.", ""
         super().delete_queryset(request, queryset)  # type: ignore[misc]  # as above
 
     @admin.display(description="")

@@ -1,7 +1,7 @@
 """Bulk changes of any size: animals are selected, then changed block by block, each in a short transaction.
 
 The blocks of a selection are rows, and a block is deleted in the transaction that does it. So a process can be killed
-at any moment, two can work at once, and the record says what was done (docs/decisions/0057).
+at any moment, two can work at once, and the record says what was done (docs/decisions/0060).
 """
 
 from collections.abc import Callable, Iterable, Iterator
