@@ -82,7 +82,7 @@ class Shown(NamedTuple):
 
     header: str
     before: str
-    """What the animal has now, if the row changes that."""
+    """What the animal has now, if the row changes that; "none" for a reference that it lacks."""
     after: str
     wrong: bool = False
 
@@ -110,7 +110,7 @@ def lines(plan: Sequence[Planned], rejected: Sequence[Rejected]) -> list[Line]:
 
 def _plan(row: Planned) -> Line:
     cells = [(column.header, row.cells[column.header]) for column in COLUMNS_SHOWN]
-    shown = [Shown(header, (cell.before or "") if cell.changes else "", cell.after) for header, cell in cells]
+    shown = [Shown(header, (cell.before or "none") if cell.changes else "", cell.after) for header, cell in cells]
     does = "added" if row.pet_id is None else "changed" if row.acts else "unchanged"
     return Line(row.line, does, shown, row.pet_id, row.by_id)
 

@@ -482,6 +482,21 @@ def test_an_exported_list_is_sent_back(staff: Client, dogs: Category) -> None:
     assert catalogue() == [("=1+1", "Dogs", "sold", None)]
 
 
+def test_what_changes_in_a_hidden_column_stands_below_the_name(staff: Client, dogs: Category) -> None:
+    """A phone has no room for the columns of the category and the reference."""
+    Category.objects.create(name="Cats")
+    old = Pet.objects.create(name="Max", category=dogs, external_reference="A-1")
+    new = Pet.objects.create(name="Tom", category=dogs)
+    shown = send(staff, f"id,external_reference,name,category\n{old.pk},A-9,Max,Cats\n{new.pk},B-1,Tom,Dogs\n")
+    changed, added = cells(shown, "plan")
+    below = "Category: Dogs becomes Cats\nReference: A-1 becomes A-9"
+    assert changed[2:] == [f"Max\n{below}", "Dogs becomes Cats", "available", "A-1 becomes A-9"]
+    assert added[2:] == ["Tom\nReference: none becomes B-1", "Dogs", "available", "none becomes B-1"]
+    page = shown.content.decode()
+    assert '<div class="only-narrow small"><span class="only-phone">Category: ' in page
+    assert page.count('<div class="only-narrow small"><span>Reference: ') == 2
+
+
 def test_what_a_spreadsheet_altered_must_be_confirmed(staff: Client, dogs: Category) -> None:
     pet = Pet.objects.create(name="Max", category=dogs, external_reference="00042")
     shown = send(staff, f"id,external_reference,name,category\n{pet.pk},42,Max,Dogs\n")
