@@ -26,7 +26,7 @@ from pets.importing.options import Sender
 from pets.importing.progress import Progress
 from pets.importing.report import counts
 from pets.importing.undo import undo_import
-from pets.importing.uploads import MOST_ROWS, confirm, keep, preview
+from pets.importing.uploads import MOST_ROWS, accept_near, confirm, keep, preview
 from pets.models import IMPORTED, STANDING, ImportRun, ImportState, ImportUpload
 
 ENCODINGS = (("", "Found out from the file"), ("cp1252", "cp1252, of older Windows programs"))
@@ -36,7 +36,7 @@ BLANKS = (("keep", "Leaves the animal as it is"), ("clear", "Clears the status, 
 OPTIONS = {
     "dry_run": "dry run",
     "again": "again, although it was imported before",
-    "accept_references": "altered references accepted",
+    "accept_references": "references accepted as they are",
     "create_categories": "missing categories added",
     "skip_errors": "rows with errors left out",
     "formula_safe": "a ' before cells dropped",
@@ -211,6 +211,8 @@ class ImportRunAdmin(RecordAdmin):
     def preview_view(self, request: HttpRequest, upload_id: int) -> HttpResponse:
         """Show once more what a file would do that was sent before and not imported."""
         upload = self._upload(request, upload_id)
+        if "accept_near" in request.POST:
+            accept_near(upload)
         try:
             return self._show_preview(request, upload)
         except ImportRejectedError as error:

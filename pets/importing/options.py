@@ -81,3 +81,5 @@ class Outcome:
     """What it wrote, or would write, row by row, if `Options.most_rows` keeps them few."""
     rejected: Sequence[Rejected] = ()
     """The rows with these errors."""
+    near: int = 0
+    """How many of them have a reference that only looks like another animal's, which can be accepted."""

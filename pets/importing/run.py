@@ -25,6 +25,7 @@ from pets.importing.readers import read
 from pets.importing.readers.rows import Block, Cells, Damaged, Row, Table
 from pets.importing.rejects import SHOWN, Rejects
 from pets.importing.source import Source, open_source
+from pets.importing.staging import Kind
 from pets.importing.stopping import too_late
 from pets.importing.transactions import clear_rejections, disconnect, long_statements, write_at_once
 from pets.models import IMPORTED, ImportRun, ImportState
@@ -181,6 +182,7 @@ class _Import:
         self.missing: staging.Missing | None = None
         self.changes: Changes | None = None
         self.planned: Sequence[Planned] = ()
+        self.near = 0
 
     def do(self) -> Outcome:
         """Read, check, write; a rejection is recorded and returned."""
@@ -228,6 +230,7 @@ class _Import:
             self.changes if rejection is None else None,
             self.planned,
             self.rejects.rows,
+            self.near,
         )
 
     def _write_all(self) -> None:
@@ -272,6 +275,7 @@ class _Import:
             raise ImportRejectedError(NO_ROWS if self.options.most_rows is None else NO_ROWS_HERE)
         with self.progress.working("Checking against the catalogue"):
             for row, kind, other in staging.take_out_wrong(near=not self.options.accept_references):
+                self.near += kind is Kind.NEAR_REFERENCE
                 rejects.add(self.conflicts.errors(row, kind, other), self.conflicts.cells(row))
 
     def _rows(self, rejects: Rejects) -> Iterator[Checked | CheckedColumns]:

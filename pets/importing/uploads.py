@@ -114,6 +114,12 @@ def keep(file: "UploadedFile[Any]", *, chosen: dict[str, Any], member: Any) -> I
     )
 
 
+def accept_near(upload: ImportUpload) -> None:
+    """Take references that only look like another animal's as they are, from the next preview on."""
+    upload.options |= {"accept_references": True}
+    upload.save(update_fields=["options"])
+
+
 def preview(upload: ImportUpload, sender: Sender) -> Preview:
     """Do all of the import and roll it back; keep the rejected rows, and the record for the import to go on in.
 
@@ -150,7 +156,8 @@ def confirm(
     if upload.run is None:  # its preview was rejected
         raise ImportRejectedError(CHANGED_SINCE)
     with _source(upload) as source:
-        options = replace(_options(upload), again=again, accept_references=accept_references)
+        options = _options(upload)
+        options = replace(options, again=again, accept_references=accept_references or options.accept_references)
         return _done(import_source(source, options, replace(sender, watch=compare, record=upload.run))).run
 
 
@@ -178,6 +185,7 @@ def _options(upload: ImportUpload) -> Options:
         ),
         create_categories=chosen["create_categories"],
         keep_blanks=chosen["blank"] == "keep",
+        accept_references=chosen.get("accept_references", False),
         skip_errors=True,
         most_rows=MOST_ROWS,
     )

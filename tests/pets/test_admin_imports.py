@@ -510,6 +510,37 @@ def test_what_a_spreadsheet_altered_must_be_confirmed(staff: Client, dogs: Categ
     assert Pet.objects.get().external_reference == "42"
 
 
+def test_a_near_miss_of_a_reference_can_be_taken_as_it_is(staff: Client, dogs: Category) -> None:
+    """Its row is left out until then; a value that a spreadsheet altered waits for that, and keeps its box."""
+    pet = Pet.objects.create(name="Max", category=dogs, external_reference="R1")
+    old = Pet.objects.create(name="Tom", category=dogs, external_reference="00042")
+    shown = send(staff, f'id,external_reference,name,category\n,"R1 ",Rex,Dogs\n{old.pk},42,Tom,Dogs\n')
+    page = shown.content.decode()
+    assert "1 reference looks like that of another animal." in page
+    assert f"looks like &quot;R1&quot; of animal {pet.pk}. They differ by a blank at an end.</span>" in page
+    assert 'form="accept-near" class="btn btn-small">This reference is right</button>' in page
+    assert 'id="id_accept_references"' not in page
+    (address,) = re.findall(r'action="([^"]*)" id="accept-near"', page)
+    accepted = staff.post(address, {"accept_near": "on"})
+    page = accepted.content.decode()
+    taken = [row[1:3] for row in cells(accepted, "plan")]
+    assert taken == [["New", "Rex"], [f"Changed {old.pk} by id", "Tom\nReference: 00042 becomes 42"]]
+    assert "References that look like those of other animals are taken as they are." in page
+    assert 'id="accept-near"' not in page
+    assert 'id="id_accept_references" required' in page
+    done = confirm(staff, accepted, accept_references="on")
+    assert messages(done)[0].endswith(": 1 added, 1 changed, 0 unchanged, 0 rejected.")
+    assert sorted(row[3] or "" for row in catalogue()) == ["42", "R1", "R1 "]
+    assert "references accepted as they are" in done.content.decode()
+
+
+def test_a_near_miss_that_was_not_taken_is_left_out(staff: Client, dogs: Category) -> None:
+    Pet.objects.create(name="Max", category=dogs, external_reference="R1")
+    shown = send(staff, f'{HEADER}Rex,Dogs,,"R1 "\nPip,Dogs,,Q\n')
+    confirm(staff, shown)
+    assert sorted(row[3] or "" for row in catalogue()) == ["Q", "R1"]
+
+
 def test_a_preview_is_kept_while_another_import_runs(staff: Client, dogs: Category) -> None:
     shown = send(staff, f"{HEADER}Rex,Dogs,,\n")
     with only_import():
