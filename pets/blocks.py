@@ -129,12 +129,12 @@ def progress(bulk: BulkChange) -> Progress:
     return Progress(selection.animals - _remaining(selection), selection.animals, timezone.now() - last > SILENT)
 
 
-def interrupted() -> list[BulkChange]:
+def interrupted() -> QuerySet[BulkChange]:
     """Return the bulk changes that run and that nothing works on, newest first."""
     latest = timezone.now() - SILENT
     running = BulkChange.objects.filter(selection__isnull=False, state=BulkState.RUNNING).defer("left")
     never = Q(selection__worked_at=None, made_at__lt=latest)
-    return list(running.filter(Q(selection__worked_at__lt=latest) | never))
+    return running.filter(Q(selection__worked_at__lt=latest) | never)
 
 
 def first_block(selection: Selection) -> Seen:

@@ -8,7 +8,7 @@ from datetime import date
 from typing import NamedTuple
 
 from django.db import DEFAULT_DB_ALIAS, connection, transaction
-from django.db.models import Count, Sum
+from django.db.models import Count, Sum, Value
 
 from pets.models import Sale, StockMovement
 
@@ -19,6 +19,8 @@ class Stock(NamedTuple):
     category_id: int
     category: str
     status: str
+    icon: str
+    """Of the category; empty if it has none."""
     animals: int
 
 
@@ -37,7 +39,7 @@ def in_stock(*, using: str = DEFAULT_DB_ALIAS) -> list[Stock]:
     sums = (
         StockMovement.objects.using(using)
         .exclude(category=None)
-        .values_list("category_id", "category__name", "status")
+        .values_list("category_id", "category__name", "status", "category__icon")
         .annotate(sum=Sum("animals"))
         .exclude(sum=0)
         .order_by("category__name", "status")
@@ -53,15 +55,19 @@ def by_status(*, category: int | None = None) -> dict[str, int]:
     return dict(movements.values_list("status").annotate(Sum("animals")).order_by())
 
 
-def added_since(day: date, *, using: str = DEFAULT_DB_ALIAS) -> dict[date, int]:
-    """Return how many animals of the catalogue were added on each day (UTC) that has any, from `day` on."""
-    movements = StockMovement.objects.using(using).filter(day__gte=day)
-    return dict(movements.values_list("day").annotate(sum=Sum("animals")).exclude(sum=0))
+def added_and_sold_since(day: date, *, using: str = DEFAULT_DB_ALIAS) -> tuple[dict[date, int], dict[date, int]]:
+    """Return how many animals of the catalogue were added on each day (UTC) that has any, from `day` on.
 
-
-def sold_since(day: date, *, using: str = DEFAULT_DB_ALIAS) -> dict[date, int]:
-    """Return how many of the animals that are sold became so on each day (UTC) that has any, from `day` on."""
-    return dict(Sale.objects.using(using).filter(day__gte=day).values_list("day").annotate(Count("pk")))
+    And how many of those that are sold became so. Both are of one moment: they are one statement.
+    """
+    movements = StockMovement.objects.using(using).filter(day__gte=day).order_by().values("day")
+    sales = Sale.objects.using(using).filter(day__gte=day).order_by().values("day")
+    added = movements.annotate(kind=Value("added"), sum=Sum("animals")).exclude(sum=0)
+    sold = sales.annotate(kind=Value("sold"), sum=Count("pk"))
+    columns = ("kind", "day", "sum")
+    rows = list(added.values_list(*columns).union(sold.values_list(*columns), all=True))
+    of_added, of_sold = ({day: sum_ for kind, day, sum_ in rows if kind == wanted} for wanted in ("added", "sold"))
+    return of_added, of_sold
 
 
 COUNTED = """

@@ -215,11 +215,11 @@ def test_a_visit_counts_no_animal_and_writes_nothing(shop: None, keeper: Client)
     with CaptureQueriesContext(connection) as queries:
         keeper.get("/admin/")
     statements = [query["sql"] for query in queries]
-    assert [sql for sql in statements if not sql.startswith("SELECT")] == []
+    assert [sql for sql in statements if not sql.lstrip("(").startswith("SELECT")] == []
     (pending,) = [sql for sql in statements if '"pets_pet"' in sql]
     assert "COUNT" not in pending
-    assert pending.endswith("LIMIT 101")
-    assert len(statements) == 20, "\n".join(statements)
+    assert pending.count("LIMIT 101") == 4
+    assert len(statements) == 11, "\n".join(statements)
 
 
 def test_names_are_only_text(shop: None, keeper: Client) -> None:

@@ -51,7 +51,7 @@ def assert_right() -> None:
     )
     added = Counter(pet.created_at.astimezone(UTC).date() for pet in Pet.objects.all())
     assert {row[:3]: row.animals for row in stock.in_stock()} == dict(counted)
-    assert stock.added_since(EPOCH) == dict(added)
+    assert stock.added_and_sold_since(EPOCH)[0] == dict(added)
     assert stock.differences() == []
 
 
@@ -156,45 +156,45 @@ def test_an_import_and_its_undoing_count(tmp_path: Path, today: date) -> None:
     file = tmp_path / "animals.csv"
     file.write_text("external_reference,name,category,status\nA-1,Rex,Cats,sold\nA-2,Tom,Cats,\nA-3,Ada,Dogs,sold\n")
     run = import_file(str(file), Options(create_categories=True), QUIET).run
-    assert (Pet.objects.count(), stock.sold_since(EPOCH)) == (3, {today: 1})
+    assert (Pet.objects.count(), stock.added_and_sold_since(EPOCH)[1]) == (3, {today: 1})
     assert_right()
     undo_import(run.pk, QUIET, dry_run=False)
-    assert (Pet.objects.count(), stock.sold_since(EPOCH)) == (1, {})
+    assert (Pet.objects.count(), stock.added_and_sold_since(EPOCH)[1]) == (1, {})
     assert_right()
 
 
 def test_the_day_is_in_utc(db: None) -> None:
     pet = PetFactory()
     Pet.objects.filter(pk=pet.pk).update(created_at=datetime(2026, 3, 1, 23, 59, 59, 999999, tzinfo=UTC))
-    assert stock.added_since(EPOCH) == {date(2026, 3, 1): 1}
-    assert stock.added_since(date(2026, 3, 2)) == {}
+    assert stock.added_and_sold_since(EPOCH)[0] == {date(2026, 3, 1): 1}
+    assert stock.added_and_sold_since(date(2026, 3, 2))[0] == {}
     assert_right()
 
 
 def test_an_animal_is_sold_on_the_day_it_becomes_so(animals: list[Pet], today: date) -> None:
     rex, *_ = animals
     PetFactory(status="sold")  # nobody knows when
-    assert stock.sold_since(EPOCH) == {}
+    assert stock.added_and_sold_since(EPOCH)[1] == {}
     rex.status = "sold"
     rex.save()
     assert list(Sale.objects.values_list("pet", "day")) == [(rex.pk, today)]
     Sale.objects.update(day=date(2026, 1, 2))
     rex.name = "Rex II"
     rex.save()
-    assert stock.sold_since(EPOCH) == {date(2026, 1, 2): 1}
-    assert stock.sold_since(date(2026, 1, 3)) == {}
+    assert stock.added_and_sold_since(EPOCH)[1] == {date(2026, 1, 2): 1}
+    assert stock.added_and_sold_since(date(2026, 1, 3))[1] == {}
 
 
 @pytest.mark.parametrize("back", ["available", "pending"])
 def test_what_comes_back_was_not_sold(animals: list[Pet], back: str, today: date) -> None:
     Pet.objects.update(status="sold")
-    assert stock.sold_since(EPOCH) == {today: 5}
+    assert stock.added_and_sold_since(EPOCH)[1] == {today: 5}
     Pet.objects.filter(pk=animals[0].pk).update(status=back)
     animals[1].refresh_from_db()
     animals[1].delete()
-    assert stock.sold_since(EPOCH) == {today: 3}
+    assert stock.added_and_sold_since(EPOCH)[1] == {today: 3}
     Pet.objects.update(status="sold")
-    assert stock.sold_since(EPOCH) == {today: 4}
+    assert stock.added_and_sold_since(EPOCH)[1] == {today: 4}
 
 
 def test_a_category_without_animals_can_be_deleted(animals: list[Pet]) -> None:
@@ -359,4 +359,4 @@ def test_and_corrected(
 def test_an_emptied_table_counts(animals: list[Pet]) -> None:
     with connection.cursor() as cursor:
         cursor.execute("TRUNCATE pets_pet")
-    assert (stock.in_stock(), stock.added_since(EPOCH), stock.differences()) == ([], {}, [])
+    assert (stock.in_stock(), stock.added_and_sold_since(EPOCH)[0], stock.differences()) == ([], {}, [])

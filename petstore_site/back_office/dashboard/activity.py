@@ -7,9 +7,11 @@ other, so the rest of a large one is skipped: the feed takes as long after an im
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+from itertools import pairwise
+from typing import Any, NamedTuple
 
-from django.db.models import OuterRef, Subquery
+from django.db.models import CharField, Exists, OuterRef, Subquery, Value
+from django.db.models.functions import Cast, Concat
 from django.urls import reverse
 
 from categories.models import Category
@@ -91,29 +93,35 @@ SIZES = (
 COLUMNS = (
     *("history_id", "history_date", "history_type", "id", "name", "actor"),
     *("import_run_id", "undo_of_id", "bulk_change_id", "history_change_reason"),
+    *("import_run__who", "import_run__file_name", "import_run__state", "import_run__rejected"),
+    *(
+        "bulk_change__who",
+        "bulk_change__what",
+        "bulk_change__made_at",
+        "bulk_change__user_id",
+        "bulk_change__undo_of_id",
+    ),
     *SIZES,
 )
 
 
 def _animals(user: Any) -> Iterator[Event]:
     groups = list(_groups())[:MOST]
-    runs = ImportRun.objects.in_bulk({group.newest["import_run_id"] for group in groups} - {None})
-    bulks = _bulks({group.newest["bulk_change_id"] for group in groups} - {None})
-    undone = _undone(group.newest for group in groups if _is_one_edit(group))
-    told = _what_changed(group.newest["history_id"] for group in groups if _is_one_edit(group))
+    told = _told([group.newest["history_id"] for group in groups if _is_one_edit(group)])
     for group in groups:
         row = group.newest
         if row["bulk_change_id"]:
-            yield _bulk(group, bulks[row["bulk_change_id"]], user)
+            yield _bulk(group, user)
         elif row["import_run_id"]:
-            yield _import(row, runs[row["import_run_id"]], user)
+            yield _import(row, user)
         elif row["undo_of_id"]:
             yield Event(
                 row["history_date"], row["actor"], "undid", f"import {row['undo_of_id']}", _run(row["undo_of_id"], user)
             )
         else:
-            event = _edits(group, told.get(row["history_id"], {}), user)
-            if row["history_id"] in told and row["history_id"] not in undone and user.has_perm("pets.change_pet"):
+            edit = told.get(row["history_id"])
+            event = _edits(group, edit.changed if edit else {}, user)
+            if edit and not edit.is_undone and user.has_perm("pets.change_pet"):
                 event.undo = reverse("admin:pets_pet_undo_edit", args=[row["id"], row["history_id"]])
             yield event
 
@@ -121,9 +129,10 @@ def _animals(user: Any) -> Iterator[Event]:
 def _groups() -> Iterable[Group]:
     """Return the groups, the one with the newest row first."""
     groups: dict[Any, Group] = {}
+    undoings = BulkChange.objects.filter(undo_of=OuterRef("bulk_change")).order_by().values("pk")[:1]
     before = None
     for _ in range(READS):
-        newest = Pet.history.order_by("-history_id").values(*COLUMNS)
+        newest = Pet.history.order_by("-history_id").values(*COLUMNS, bulk_undone_by=Subquery(undoings))
         rows = list((newest if before is None else newest.filter(history_id__lt=before))[:WINDOW])
         for row in rows:
             groups.setdefault(_kind(row), Group(row)).rows.append(row)
@@ -147,15 +156,12 @@ def _size(row: dict[str, Any]) -> int:
     return sum(row[size] or 0 for size in SIZES)
 
 
-def _bulks(numbers: set[int]) -> dict[int, Any]:
-    undone = BulkChange.objects.filter(undo_of=OuterRef("pk")).values("pk")[:1]
-    return BulkChange.objects.defer("left").annotate(undone_by=Subquery(undone)).in_bulk(numbers)
-
-
-def _bulk(group: Group, bulk: Any, user: Any) -> Event:
+def _bulk(group: Group, user: Any) -> Event:
+    row = group.newest
+    bulk = BulkChange(pk=row["bulk_change_id"], **_joined(row, "bulk_change"))
     one = bulk.changed == 1
-    what = group.newest["name"] if one else f"{bulk.changed:,} animals"
-    url = page_of("pets_pet", group.newest["id"]) if one else page_of("pets_bulkchange", bulk.pk)
+    what = row["name"] if one else f"{bulk.changed:,} animals"
+    url = page_of("pets_pet", row["id"]) if one else page_of("pets_bulkchange", bulk.pk)
     verb, rest, note = "changed", bulk.what, "" if one else str(bulk)
     if bulk.undo_of_id:
         verb, rest, note = "gave", "the former value again", f"undo of bulk change {bulk.undo_of_id}"
@@ -163,12 +169,19 @@ def _bulk(group: Group, bulk: Any, user: Any) -> Event:
         verb, rest = "marked", bulk.what.removeprefix("Status becomes ")
     elif bulk.what.startswith("Category becomes "):
         verb, rest = "moved", f"to {bulk.what.removeprefix('Category becomes ')}"
-    may_undo = bulk.user_id == user.pk and user.has_perm("pets.change_pet") and bulk.undone_by is None
+    may_undo = bulk.user_id == user.pk and user.has_perm("pets.change_pet") and row["bulk_undone_by"] is None
     undo = reverse("admin:pets_bulkchange_undo", args=[bulk.pk])
     return Event(bulk.made_at, bulk.who, verb, what, url, rest, note, undo=undo if may_undo else "")
 
 
-def _import(row: dict[str, Any], run: ImportRun, user: Any) -> Event:
+def _joined(row: dict[str, Any], relation: str) -> dict[str, Any]:
+    """Return the columns that were read with a row from what it points to, by their names there."""
+    names = [name for name in COLUMNS if name.startswith(f"{relation}__")]
+    return {name.removeprefix(f"{relation}__"): row[name] for name in names}
+
+
+def _import(row: dict[str, Any], user: Any) -> Event:
+    run = ImportRun(pk=row["import_run_id"], **_joined(row, "import_run"))
     counts = ((run.created, "added"), (run.updated, "changed"), (run.rejected, "rejected"))
     note = ", ".join(f"{count:,} {word}" for count, word in counts if count)
     may_undo = run.state in STANDING and user.has_perm("pets.add_importrun")
@@ -185,21 +198,30 @@ def _is_one_edit(group: Group) -> bool:
     return group.newest["history_type"] == "~" and len(group.rows) == 1 and not source
 
 
-def _undone(edits: Iterable[dict[str, Any]]) -> set[int]:
-    """Return which of these rows of history were undone since."""
-    reasons = {REASON.format(row["history_id"]): row for row in edits}
-    numbers = {row["id"] for row in reasons.values()}
-    found = Pet.history.filter(id__in=numbers, history_change_reason__in=reasons).order_by() if reasons else []
-    return {reasons[row.history_change_reason]["history_id"] for row in found}
+class Edit(NamedTuple):
+    """What a row of history changed, and whether that was undone since."""
+
+    changed: dict[str, Any]
+    is_undone: bool
 
 
-def _what_changed(numbers: Iterable[int]) -> dict[int, Any]:
-    """Return what each of these rows of history changed."""
-    former = Pet.history.filter(id=OuterRef("id"), history_id__lt=OuterRef("history_id")).order_by("-history_id")
-    rows = Pet.history.filter(history_id__in=list(numbers)).select_related("category")
-    pairs = {row: row.former for row in rows.annotate(former=Subquery(former.values("history_id")[:1]))}
-    before = Pet.history.select_related("category").in_bulk(set(pairs.values()) - {None})
-    return {row.pk: changes_between(before[number], row) for row, number in pairs.items() if number}
+def _told(numbers: list[int]) -> dict[int, Edit]:
+    """Return what each of these rows of history changed; one statement reads them and the rows before them."""
+    if not numbers:
+        return {}
+    of_animal = Pet.history.filter(id=OuterRef("id")).order_by("-history_id")
+    former = of_animal.filter(history_id__lt=OuterRef("history_id")).values("history_id")[:1]
+    edits = Pet.history.filter(history_id__in=numbers).order_by()
+    both = edits.values("history_id").union(edits.annotate(former=Subquery(former)).values("former"), all=True)
+    reason = Concat(Value(REASON.format("")), Cast(OuterRef("history_id"), CharField()), output_field=CharField())
+    is_undone = Exists(of_animal.filter(history_change_reason=reason))
+    found = Pet.history.filter(history_id__in=both).annotate(is_undone=is_undone).select_related("category")
+    rows = list(found.order_by("id", "history_id"))
+    return {
+        after.history_id: Edit(changes_between(before, after), after.is_undone)
+        for before, after in pairwise(rows)
+        if before.id == after.id and after.history_id in numbers
+    }
 
 
 VERBS = {"+": "added", "~": "changed", "-": "deleted"}
@@ -240,10 +262,9 @@ def _deleted(user: Any) -> Callable[[int], str]:
 
 def _categories(_user: Any) -> Iterator[Event]:
     verbs = {"+": "added the category", "~": "changed the category", "-": "deleted the category"}
-    rows = list(Category.history.order_by("-history_id")[:MOST])
-    there = Category.objects.in_bulk({row.id for row in rows})
-    for row in rows:
-        url = page_of("categories_category", row.id) if row.id in there else ""
+    is_there = Exists(Category.objects.filter(pk=OuterRef("id")))
+    for row in Category.history.order_by("-history_id").annotate(is_there=is_there)[:MOST]:
+        url = page_of("categories_category", row.id) if row.is_there else ""
         yield Event(row.history_date, row.actor, verbs[row.history_type], row.name, url)
 
 

@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from itertools import groupby
 from typing import Any, NamedTuple
 
-from categories.models import Category
 from pets import stock
 from pets.models import PetStatus
 from petstore_site.back_office.dashboard.addresses import listed
@@ -21,6 +20,7 @@ class Kind(NamedTuple):
 
     number: int
     name: str
+    icon: str
     counts: list[int]
 
 
@@ -28,8 +28,7 @@ def in_stock(using: str) -> dict[str, Any]:
     """Return a row with its bar and icon for each of the largest categories, and the totals of each status."""
     kinds = sorted(_kinds(using), key=lambda kind: -sum(kind.counts))
     longest = sum(kinds[0].counts) if kinds else 0
-    icons = dict(Category.objects.using(using).exclude(icon="").values_list("pk", "icon"))
-    rows = [(_row(kind), icons.get(kind.number, "paw-print")) for kind in kinds[:MOST]]
+    rows = [(_row(kind), kind.icon or "paw-print") for kind in kinds[:MOST]]
     totals = [
         Figure(value, listed("pets_pet", status__exact=status))
         for status, value in zip(PetStatus.values, _sums(kinds), strict=True)
@@ -44,9 +43,10 @@ def in_stock(using: str) -> dict[str, Any]:
 
 
 def _kinds(using: str) -> Iterator[Kind]:
-    for (number, category), group in groupby(stock.in_stock(using=using), key=lambda row: row[:2]):
+    rows = stock.in_stock(using=using)
+    for (number, category, icon), group in groupby(rows, key=lambda row: (row.category_id, row.category, row.icon)):
         counts = {row.status: row.animals for row in group}
-        yield Kind(number, category, [counts.get(status, 0) for status in PetStatus.values])
+        yield Kind(number, category, icon, [counts.get(status, 0) for status in PetStatus.values])
 
 
 def _row(kind: Kind) -> Row:

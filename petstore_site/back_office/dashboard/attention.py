@@ -1,10 +1,13 @@
 """What needs attention: a line for each kind of work that waits, with the list of it."""
 
+from collections import defaultdict
 from collections.abc import Callable, Iterator
-from datetime import UTC, datetime, time, timedelta
+from datetime import UTC, date, datetime, time, timedelta
+from functools import partial
 from typing import Any, NamedTuple
 
 from django.conf import settings
+from django.db.models import F, QuerySet, Value
 from django.utils import timezone
 
 from history.times import in_sentence
@@ -39,61 +42,85 @@ class Matter(NamedTuple):
     tone: str = "warn"
 
 
-def _imports() -> Iterator[Matter]:
-    since = timezone.now().date() - LONG
-    runs = list(ImportRun.objects.troubled_since(since)[: COUNTED + 1])
+class Waiting(NamedTuple):
+    """A row of what waits, of any kind: `Check.columns` says what it has."""
+
+    name: str
+    word: str
+    at: datetime
+    number: int
+    pk: int
+
+
+def _troubled() -> QuerySet[Any]:
+    return ImportRun.objects.troubled_since(_week_ago())
+
+
+def _imports(runs: list[Waiting]) -> Iterator[Matter]:
     if runs:
-        what, detail = _so_many(len(runs), "import", "imports"), _names([_import(run) for run in runs])
+        what = _so_many(len(runs), "import", "imports")
+        detail = _names([_import(run) for run in sorted(runs, key=lambda run: run.pk, reverse=True)])
         yield Matter("file-up", what, "had errors this week", detail, listed("pets_importrun", trouble="week"), "bad")
 
 
-def _bulk_changes() -> Iterator[Matter]:
-    stuck = interrupted()
+def _import(run: Waiting) -> str:
+    rejected = f"{run.number:,} row{'s' * (run.number != 1)} rejected" if run.number else run.word
+    return f"{run.name}: {rejected}"
+
+
+def _bulk_changes(stuck: list[Waiting]) -> Iterator[Matter]:
     if stuck:
         why = f"{'was' if len(stuck) == 1 else 'were'} interrupted"
-        detail = _names([f"{bulk.what}, by {bulk.who}" for bulk in stuck])
-        url = page_of("pets_bulkchange", stuck[0].pk) if len(stuck) == 1 else listed("pets_bulkchange")
+        newest = sorted(stuck, key=lambda bulk: bulk.pk, reverse=True)
+        detail = _names([f"{bulk.name}, by {bulk.word}" for bulk in newest])
+        url = page_of("pets_bulkchange", newest[0].pk) if len(stuck) == 1 else listed("pets_bulkchange")
         yield Matter("layers", _so_many(len(stuck), "bulk change", "bulk changes"), why, detail, url, "bad")
 
 
-def _import(run: ImportRun) -> str:
-    rejected = f"{run.rejected:,} row{'s' * (run.rejected != 1)} rejected" if run.rejected else str(run.state)
-    return f"{run.file_name}: {rejected}"
+def _expiring() -> QuerySet[Any]:
+    return APIKey.objects.expiring_within(SOON).order_by("expires_at", "pk")
 
 
-def _keys() -> Iterator[Matter]:
-    keys = list(APIKey.objects.expiring_within(SOON).order_by("expires_at", "pk")[: COUNTED + 1])
+def _keys(keys: list[Waiting]) -> Iterator[Matter]:
     if keys:
-        detail = _names([f"{key.name} {in_sentence(key.expires_at)}" for key in keys])
+        first = sorted(keys, key=lambda key: (key.at, key.pk))
+        detail = _names([f"{key.name} {in_sentence(key.at)}" for key in first])
         why = f"expire{'s' * (len(keys) == 1)} within {SOON.days} days"
         yield Matter(
             "key-round", _so_many(len(keys), "key", "keys"), why, detail, listed("apikeys_apikey", state="expiring")
         )
 
 
-def _callers() -> Iterator[Matter]:
-    since = last_days()[0]
-    near = {route: each for route, each in settings.API_DEPRECATIONS.items() if each["sunset"] - timezone.now() < NEAR}
-    for route, deprecation in near.items():
-        calls = KeyUsage.objects.filter(route=route, day__gte=since).order_by()
-        callers = calls.values_list("key").distinct()[: COUNTED + 1].count()
-        if callers:
-            why = f"call{'s' * (callers == 1)} {operation(route)}"
-            detail = f"It will be removed {in_sentence(deprecation['sunset'].date())}."
-            behind = listed("apikeys_keyusage", route__exact=route, day__gte=since)
-            yield Matter("clock", _so_many(callers, "key", "keys"), why, detail, behind)
+def _calling(route: str) -> QuerySet[Any]:
+    calls = KeyUsage.objects.filter(route=route, day__gte=last_days()[0]).order_by()
+    return APIKey.objects.filter(pk__in=calls.values("key"))
 
 
-def _pending() -> Iterator[Matter]:
-    day = timezone.now().date() - LONG
+def _callers(route: str, keys: list[Waiting]) -> Iterator[Matter]:
+    if keys:
+        why = f"call{'s' * (len(keys) == 1)} {operation(route)}"
+        sunset = settings.API_DEPRECATIONS[route]["sunset"]
+        detail = f"It will be removed {in_sentence(sunset.date())}."
+        behind = listed("apikeys_keyusage", route__exact=route, day__gte=last_days()[0])
+        yield Matter("clock", _so_many(len(keys), "key", "keys"), why, detail, behind)
+
+
+def _long_pending() -> QuerySet[Any]:
     # As a range that leads the order: asked for an equality, PostgreSQL walks the primary key past all other statuses.
     pending = Pet.objects.filter(status__gte=PetStatus.PENDING, status__lte=PetStatus.PENDING)
-    waiting = pending.filter(updated_at__lt=datetime.combine(day, time(), UTC)).order_by("status", "pk")
-    names = list(waiting.values_list("name", flat=True)[: COUNTED + 1])
-    if names:
+    return pending.filter(updated_at__lt=datetime.combine(_week_ago(), time(), UTC)).order_by("status", "pk")
+
+
+def _pending(animals: list[Waiting]) -> Iterator[Matter]:
+    if animals:
+        names = [animal.name for animal in sorted(animals, key=lambda animal: animal.pk)]
         why = f"{'is' if len(names) == 1 else 'are'} pending for more than a week"
-        behind = listed("pets_pet", status__exact=PetStatus.PENDING.value, unchanged_since=day)
+        behind = listed("pets_pet", status__exact=PetStatus.PENDING.value, unchanged_since=_week_ago())
         yield Matter("hourglass", _so_many(len(names), "animal", "animals"), why, _names(names), behind)
+
+
+def _week_ago() -> date:
+    return timezone.now().date() - LONG
 
 
 def _so_many(count: int, one: str, several: str) -> str:
@@ -105,17 +132,50 @@ def _names(names: list[str]) -> str:
     return ", ".join(names[:NAMED]) + (" and others" if rest > 0 else "")
 
 
-CHECKS: list[tuple[tuple[str, ...], Callable[[], Iterator[Matter]]]] = [
-    (("pets.change_pet",), _bulk_changes),
-    (("pets.view_importrun",), _imports),
-    (("apikeys.view_apikey",), _keys),
-    (("apikeys.view_apikey", "apikeys.view_keyusage"), _callers),
-    (("pets.view_pet",), _pending),
-]
-"""What is looked for, and what you need to see it: the permissions of the lists."""
+class Check(NamedTuple):
+    """What you need to see something that waits (the permissions of its list), its rows, and the line that it makes."""
+
+    permissions: tuple[str, ...]
+    query: Callable[[], QuerySet[Any]]
+    """Those that are named first come first."""
+    columns: tuple[str, str, str, str]
+    """Of each row: the name, the word, the time and the number of `Waiting`."""
+    tell: Callable[[list[Waiting]], Iterator[Matter]]
+
+
+def _checks() -> list[Check]:
+    of_key = ("name", "contact", "expires_at", "pk")
+    use = ("apikeys.view_apikey", "apikeys.view_keyusage")
+    routes = [route for route, each in settings.API_DEPRECATIONS.items() if each["sunset"] - timezone.now() < NEAR]
+    return [
+        Check(("pets.change_pet",), interrupted, ("what", "who", "made_at", "pk"), _bulk_changes),
+        Check(("pets.view_importrun",), _troubled, ("file_name", "state", "started_at", "rejected"), _imports),
+        Check(("apikeys.view_apikey",), _expiring, of_key, _keys),
+        *(Check(use, partial(_calling, route), of_key, partial(_callers, route)) for route in routes),
+        Check(("pets.view_pet",), _long_pending, ("name", "status", "updated_at", "pk"), _pending),
+    ]
 
 
 def attention(user: Any) -> dict[str, Any] | None:
     """Return what needs attention and is for `user` to see; None if none of it could be."""
-    checks = [check for permissions, check in CHECKS if user.has_perms(permissions)]
-    return {"matters": [matter for check in checks for matter in check()]} if checks else None
+    checks = [check for check in _checks() if user.has_perms(check.permissions)]
+    if not checks:
+        return None
+    waiting = _waiting(checks)
+    return {"matters": [matter for kind, check in enumerate(checks) for matter in check.tell(waiting[kind])]}
+
+
+def _waiting(checks: list[Check]) -> dict[int, list[Waiting]]:
+    """Return what waits, by the position of its check: all of it by one statement."""
+    first, *others = [_part(kind, check) for kind, check in enumerate(checks)]
+    found = defaultdict(list)
+    for kind, *row in first.union(*others, all=True):
+        found[kind].append(Waiting(*row))
+    return found
+
+
+def _part(kind: int, check: Check) -> Any:
+    # The limit is in a query within: SQLite takes none in a part of a statement.
+    query = check.query()
+    first = QuerySet[Any](query.model).filter(pk__in=query.values("pk")[: COUNTED + 1]).order_by()
+    return first.annotate(kind=Value(kind), place=F("pk")).values_list("kind", *check.columns, "place")

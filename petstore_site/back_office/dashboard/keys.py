@@ -32,14 +32,10 @@ def busiest(using: str) -> dict[str, Any]:
     """Return the keys with the most requests in the last days, each with its days, and how many were errors."""
     days = last_days()
     recent = KeyUsage.objects.using(using).filter(day__gte=days[0], day__lte=days[-1])
-    keys = (
-        recent.values("key", "key__name", "key__key_id", "key__contact")
-        .annotate(all=Sum("count"), **SUMS)
-        .order_by("-all", "key")
-    )
-    shown = list(keys[:MOST])
-    by_day = recent.filter(key__in=[row["key"] for row in shown]).values_list("key", "day").annotate(Sum("count"))
-    counts = {(key, day): count for key, day, count in by_day}
+    most = recent.values("key").annotate(all=Sum("count")).order_by("-all", "key")[:MOST]
+    columns = ("key", "key__name", "key__key_id", "key__contact", "day")
+    by_day = list(recent.filter(key__in=most.values("key")).values(*columns).annotate(all=Sum("count"), **SUMS))
+    counts = {(row["key"], row["day"]): row["all"] for row in by_day}
     return {
         "keys": [
             {
@@ -50,10 +46,19 @@ def busiest(using: str) -> dict[str, Any]:
                 "row": _row(row["key__name"], row, key__id__exact=row["key"], day__gte=days[0]),
                 "spark": Spark([counts.get((row["key"], day), 0) for day in days[:-1]], tone="quiet"),
             }
-            for row in shown
+            for row in _by_key(by_day)
         ],
         "all": listed("apikeys_keyusage", day__gte=days[0]),
     }
+
+
+def _by_key(by_day: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return a row for each key with the sums of its days, the busiest first."""
+    keys: dict[int, dict[str, Any]] = {}
+    for row in by_day:
+        key = keys.setdefault(row["key"], row | dict.fromkeys(("all", *SUMS), 0))
+        key |= {name: key[name] + (row[name] or 0) for name in ("all", *SUMS)}
+    return sorted(keys.values(), key=lambda key: (-key["all"], key["key"]))
 
 
 def _row(label: str, counts: Mapping[str, Any], **behind: Any) -> Row:

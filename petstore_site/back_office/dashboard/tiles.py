@@ -54,7 +54,7 @@ def of_days(user: Any, in_stock: dict[str, Any] | None, using: str) -> dict[str,
 
 def _animals(days: list[date], in_stock: dict[str, Any], using: str) -> tuple[list[Tile], list[Column]]:
     before = days[0] - timedelta(days=DAYS)
-    added, sold = stock.added_since(before, using=using), stock.sold_since(before, using=using)
+    added, sold = stock.added_and_sold_since(before, using=using)
     there, available = in_stock["all"].value, in_stock["totals"][0].value
     added_figures = [Figure(added.get(day, 0), listed("pets_pet", **within(day))) for day in days]
     sold_figures = [Figure(sold.get(day, 0), listed("pets_pet", **sold_on(day))) for day in days]
