@@ -101,6 +101,7 @@ class EditPages:
             "opts": self.opts,  # type: ignore[attr-defined]  # as above
             "object": row if thing is None else thing,
             "row": row,
+            "rows": [row],
             "thing": thing,
             "values": values,
             "different": sum(value.is_different for value in values),

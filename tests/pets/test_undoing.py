@@ -5,6 +5,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.contrib.auth.models import Permission, User
 from django.test import Client
 
 from categories.models import Category
@@ -216,3 +217,23 @@ class TestOldVersions:
         page = staff.get(old).content.decode()
         assert "It was deleted since" in page
         assert "Restore these values" not in page
+
+
+@pytest.mark.parametrize(
+    ("permissions", "said"),
+    [
+        (["view_pet", "view_apikey"], "Saved by Web shop (shop@example.com)"),
+        (["view_pet"], "Saved by key {}"),
+    ],
+)
+def test_an_old_version_names_the_key_that_saved_it(db: None, permissions: list[str], said: str) -> None:
+    key = APIKeyFactory(name="Web shop", contact="shop@example.com")
+    pet = PetFactory()
+    row = pet.history.first()
+    type(row).objects.filter(pk=row.pk).update(actor=f"key {key.key_id}")
+    client = Client()
+    user = User.objects.create_user("someone", is_staff=True)
+    user.user_permissions.set(Permission.objects.filter(codename__in=permissions))
+    client.force_login(user)
+    page = client.get(f"/admin/pets/pet/{pet.pk}/history/{row.pk}/").content.decode()
+    assert said.format(key.key_id) in page
