@@ -60,10 +60,14 @@ def browser(browser_type_launch_args: dict[str, Any], playwright: Playwright) ->
 def server(browser: Browser) -> Iterator[Gunicorn]:
     """The service with the demo catalogue and one member of the staff."""
     with running_server() as server:
-        server.manage("load_demo_data")
-        who = ("--username", STAFF, "--email", "keeper@petstore.example")
-        server.manage("createsuperuser", "--noinput", *who, DJANGO_SUPERUSER_PASSWORD=PASSWORD)
+        furnish(server)
         yield server
+
+
+def furnish(server: Gunicorn) -> None:
+    server.manage("load_demo_data")
+    who = ("--username", STAFF, "--email", "keeper@petstore.example")
+    server.manage("createsuperuser", "--noinput", *who, DJANGO_SUPERUSER_PASSWORD=PASSWORD)
 
 
 @pytest.fixture(scope="package")

@@ -1,12 +1,13 @@
 """The first page of the back office, as staff see it."""
 
 import re
+from typing import Any
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Browser, Page, expect
 
-from tests.e2e.conftest import STAFF
-from tests.server import Gunicorn
+from tests.e2e.conftest import STAFF, furnish, sign_in
+from tests.server import Gunicorn, running_server
 
 TABLETS = [(1440, 900), (1024, 768), (820, 1180), (768, 1024), (390, 844)]
 PAGES = [
@@ -35,10 +36,19 @@ def number(text: str) -> int:
     return int(text.replace(",", ""))
 
 
+def test_the_first_page_is_short(browser: Browser, browser_context_args: dict[str, Any]) -> None:
+    """In a store of its own: what other tests leave needs attention."""
+    with running_server() as server, browser.new_context(**browser_context_args | {"base_url": server.url}) as context:
+        furnish(server)
+        page = context.new_page()
+        page.set_viewport_size({"width": 1440, "height": 900})
+        sign_in(page)
+        assert page.evaluate("document.documentElement.scrollHeight") <= 1200
+
+
 def test_the_figures_of_the_stock_lead_to_the_animals(office: Page) -> None:
     office.set_viewport_size({"width": 1440, "height": 900})
     office.goto("/admin/")
-    assert office.evaluate("document.documentElement.scrollHeight") <= 1200
     stock = office.get_by_role("region", name="Stock by category")
     row = stock.get_by_role("row", name=re.compile("^Dogs "))
     sold = row.get_by_role("link").nth(3)
