@@ -53,6 +53,7 @@ def main() -> int:
     parser.add_argument("--kills", type=int, default=2, help="How often the primary is killed (default: 2).")
     parser.add_argument("--machines", type=int, default=0, help="How often its machine is killed, besides.")
     parser.add_argument("--freezes", type=int, default=0, help="How often its machine is frozen for 40 s.")
+    parser.add_argument("--forgets", type=int, default=0, help="The same, and etcd forgets the leader at its end.")
     parser.add_argument("--switchovers", type=int, default=0, help="How often another one takes over as planned.")
     parser.add_argument("--writers", type=int, default=50)
     parser.add_argument("--readers", type=int, default=10)
@@ -61,6 +62,7 @@ def main() -> int:
     arguments = parser.parse_args()
     breaks = ([kill_machine, kill_postgresql] * arguments.kills)[: arguments.kills]
     breaks += [kill_machine] * arguments.machines + [freeze] * arguments.freezes
+    breaks += [forget] * arguments.forgets
     breaks += [switch_over] * arguments.switchovers
     random.Random(arguments.seed).shuffle(breaks)
     with running_cluster() as cluster, running_service(cluster) as service:
@@ -161,6 +163,15 @@ def freeze(cluster: "Cluster", number: int) -> Iterator[None]:
 
 
 @contextlib.contextmanager
+def forget(cluster: "Cluster", number: int) -> Iterator[None]:
+    """Freeze it, and let the leader's key vanish when it continues, as an etcd does that led before it was frozen."""
+    with freeze(cluster, number):
+        yield
+        time.sleep(FROZEN_SECONDS)
+        cluster.forget_leader()
+
+
+@contextlib.contextmanager
 def switch_over(cluster: "Cluster", number: int) -> Iterator[None]:
     """Let Patroni choose another primary."""
     status, body = cluster.ask(number, "POST", "/switchover", {"leader": f"db{number}"})
@@ -243,6 +254,12 @@ class Cluster:
             wait_until(lambda: next((each for each in NUMBERS if self.ask(each, "GET", "/primary")[0] == 200), 0))
         )
 
+    def forget_leader(self) -> None:
+        """End the lease of the leader's key in etcd."""
+        key = base64.b64encode(b"/service/petstore/leader").decode()
+        found = self._ask_etcd("kv/range", {"key": key})["kvs"]
+        self._ask_etcd("lease/revoke", {"ID": found[0]["lease"]})
+
     def wait_until_whole(self) -> None:
         """Wait until there are a primary, two standbys that follow it, and a synchronous one among them."""
         wait_until(self._is_whole)
@@ -269,6 +286,11 @@ class Cluster:
             machine.patroni.kill()
             machine.etcd.kill()
 
+    def _ask_etcd(self, path: str, body: Any) -> Any:
+        """Send a request to the etcd beside the primary."""
+        host, port = self.addresses[f"db{self.primary()}:2379"].split(":")
+        return json.loads(send(int(port), "POST", f"/v3/{path}", json.dumps(body), host=host)[1])
+
     def _is_whole(self) -> bool:
         body = self.ask(self.primary(), "GET", "/cluster")[1]
         found = json.loads(body or b"{}").get("members", [])
@@ -288,11 +310,14 @@ class Cluster:
         patroni = self._environment("patroni.env", number) | own
         file = home / "patroni.yml"
         file.write_text(self._filled((FILES / "patroni.yml").read_text(encoding="utf-8")), encoding="utf-8")
+        careful = home / "careful_patroni.py"
+        shutil.copyfile(FILES / careful.name, careful)  # PostgreSQL's account cannot always read our folder
+        python = str(Path(find("patroni")).with_name("python3"))
         before = self.within(number)
         account = None if before else self.account
         return Machine(
             Program(home, "etcd", [*before, find("etcd")], etcd, account),
-            Program(home, "patroni", [*before, find("patroni"), str(file)], patroni, account),
+            Program(home, "patroni", [*before, python, str(careful), str(file)], patroni, account),
             home / "data",
             *(int(self.addresses[f"db{number}:{port}"].split(":")[1]) for port in (5432, 8008)),
         )

@@ -62,7 +62,7 @@ def test_promtool_accepts_the_alerts(arguments: list[str]) -> None:
 def installed(tmp_path: Path) -> Path:
     """The units, with the paths of this checkout for those of an installation."""
     for unit in UNITS:
-        text = unit.read_text().replace("/opt/petstore", str(ROOT)).replace("/opt/patroni/bin/patroni", sys.executable)
+        text = unit.read_text().replace("/opt/petstore", str(ROOT)).replace("/opt/patroni/bin/python3", sys.executable)
         (tmp_path / unit.name).write_text(text)
     return tmp_path
 

@@ -61,7 +61,7 @@ def _restart_with(cluster: Cluster, number: int, patroni: str) -> None:
     program = cluster.machines[number].patroni
     with timed(f"db{number} was upgraded, and follows again"):
         program.stop()
-        program.command[0] = patroni
+        program.command[0] = str(Path(patroni).with_name("python3"))
         program.start()
         wait_until(lambda: cluster.ask(number, "GET", "/replica")[0] == 200)
         cluster.wait_until_whole()
