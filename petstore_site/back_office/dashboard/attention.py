@@ -169,7 +169,7 @@ def _waiting(checks: list[Check]) -> dict[int, list[Waiting]]:
     """Return what waits, by the position of its check: all of it by one statement."""
     first, *others = [_part(kind, check) for kind, check in enumerate(checks)]
     found = defaultdict(list)
-    for kind, *row in first.union(*others, all=True):
+    for kind, *row in first.union(*others, all=True).order_by():
         found[kind].append(Waiting(*row))
     return found
 
