@@ -153,7 +153,7 @@ def timed(send: Callable[[], Any]) -> tuple[Any, float]:
         ("/admin/", FIGURES),
         ("/admin/", 'FROM "pets_sale"'),
         ("/admin/", 'SUM("apikeys_keyusage"."count")'),
-        ("/admin/", '"categories_category"."icon" AS "icon"'),
+        ("/admin/", '"categories_category"."icon" AS "category__icon"'),
         ("/admin/apikeys/apikey/1/change/", '"apikeys_keyusage"."count" AS "count"'),
         ("/admin/pets/pet/export/csv/", EXPORT),
         ("/admin/pets/pet/export/csv/", "SET LOCAL statement_timeout"),
