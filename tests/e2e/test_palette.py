@@ -64,7 +64,7 @@ def test_one_request_at_a_time_and_the_last_word_wins(office: Page) -> None:
         office.wait_for_timeout(160)
     assert asked == [""]
     waiting.pop().continue_()
-    office.wait_for_function("document.querySelectorAll('#palette [role=option]').length > 3")
+    expect(office.locator("#palette [role=option]").nth(3)).to_be_attached()
     office.wait_for_timeout(300)
     assert asked == ["", "category"]
     waiting.pop().continue_()

@@ -33,7 +33,7 @@ def test_the_landing_page_leads_everywhere(page: Page, server: Gunicorn) -> None
     page.get_by_role("link", name="Changelog", exact=True).first.click()
     expect(page.locator(".release").last).to_contain_text("1.0.0")
     page.get_by_role("link", name="Back office").click()
-    expect(page.get_by_label("Password:")).to_be_visible()
+    expect(page.get_by_label("Password")).to_be_visible()
 
 
 def test_a_language_is_chosen_for_every_sample_and_page(page: Page) -> None:
