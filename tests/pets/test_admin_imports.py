@@ -140,7 +140,7 @@ def test_errors_stand_in_the_order_of_lines_with_the_values_of_their_rows(staff:
     """Whether the file alone shows that a row is wrong, or the catalogue."""
     Pet.objects.create(name="Max", category=dogs, external_reference="A-1")
     content = "id,name,categoryId,external_reference\n"
-    content += f"999999,Gone,{dogs.pk},\n,,{dogs.pk},\n,Rex,{dogs.pk},A-9\n,Lost,77,\n,Twin,{dogs.pk},A-9\n"
+    content += f"999999,Gone,{dogs.pk},\n,,{dogs.pk},\n,Rex,{dogs.pk},A-9\n,Lost,7777777,\n,Twin,{dogs.pk},A-9\n"
     content += f",a,b,c,d,e\n,{'x' * 300},{dogs.pk},\n"
     shown = send(staff, content)
     number = str(dogs.pk)
@@ -150,8 +150,8 @@ def test_errors_stand_in_the_order_of_lines_with_the_values_of_their_rows(staff:
         ["3", "Error", "blank", number, "", ""],
         ["", "", "name is required."],
         ["4", "New", "Rex", "Dogs", "available", "A-9"],
-        ["5", "Error", "Lost", "77", "", ""],
-        ["", "", "categoryId 77 must be the id of an existing category."],
+        ["5", "Error", "Lost", "7777777", "", ""],
+        ["", "", "categoryId 7777777 must be the id of an existing category."],
         ["6", "Error", "Twin", number, "", "A-9"],
         [
             "",
