@@ -10,6 +10,7 @@ from playwright.sync_api import Page, Response, expect
 
 from tests.e2e.test_animals import PETS
 from tests.e2e.test_dashboard import TABLETS
+from tests.e2e.test_request_desk import wait_until
 from tests.server import ROOT, Gunicorn
 
 STYLES = ROOT / "petstore_site" / "static" / "petstore" / "back-office.css"
@@ -69,7 +70,8 @@ def test_a_name_of_255_characters_makes_no_page_wider(
     key = server.issue_key(name[:100])
     pet = server.get("/v1/pets?limit=1", key).json()[0]
     office.set_viewport_size({"width": width, "height": height})
-    server.get("/v1/pets/0", key)
+    rejected = server.get("/v1/categories/0", key)
+    wait_until(server, f"RequestRecord.objects.filter(request_id={rejected.headers['X-Request-ID']!r}).exists()")
     wide: dict[str, Any] = {}
     for address in (
         "/admin/",
