@@ -15,26 +15,16 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
+from cluster import NUMBERS, Cluster
+from programs import Program, find, free_port, send, wait_until
 from readers import Readers, judge_all
-from trial import (
-    NUMBERS,
-    ROOT,
-    Cluster,
-    Program,
-    Service,
-    Writers,
-    find,
-    free_port,
-    report,
-    running_service,
-    send,
-    wait_until,
-)  # fmt: skip
+from service import GUNICORN, Service, databases, running_service
+from verdict import report
+from writers import Writers
 
 NEAR, FAR, US = 5, 6, 9
 HOSTS = [*NUMBERS, NEAR, FAR]
@@ -53,7 +43,7 @@ def main() -> int:
         return subprocess.run(command, env=os.environ | {"PETSTORE_APART": "1"}, check=False).returncode
     with (
         networks() as spaces,
-        running_cluster(spaces) as cluster,
+        Apart.running(spaces) as cluster,
         running_service(cluster) as service,
         instance(cluster, NEAR, service) as near,
         instance(cluster, FAR, service) as far,
@@ -166,10 +156,7 @@ class Apart(Cluster):
 
     def roles(self) -> tuple[int, int, int]:
         """Return the primary, its synchronous standby and the other one."""
-        primary = self.primary()
-        standby = wait_until(
-            lambda: next((each for each in NUMBERS if self.ask(each, "GET", "/synchronous")[0] == 200), 0)
-        )
+        primary, standby = self.primary(), self.synchronous_standby()
         return primary, standby, 6 - primary - standby
 
     def etcd_leader(self) -> int:
@@ -213,34 +200,13 @@ def networks() -> Iterator[dict[int, int]]:
 
 
 @contextlib.contextmanager
-def running_cluster(spaces: dict[int, int]) -> Iterator[Apart]:
-    """Run the cluster for the block."""
-    with tempfile.TemporaryDirectory(prefix="petstore-ha-", dir="/tmp", ignore_cleanup_errors=True) as folder:
-        cluster = Apart(Path(folder), spaces)
-        try:
-            for number in NUMBERS:
-                cluster.start(number)
-            cluster.haproxy.start()
-            cluster.wait_until_whole()
-            cluster.create_database()
-            yield cluster
-        finally:
-            cluster.stop()
-
-
-@contextlib.contextmanager
 def instance(cluster: Apart, number: int, service: Service) -> Iterator[Service]:
     """Run HAProxy and the service in a namespace for the block."""
     enter, port = _enter(cluster.spaces[number]), free_port()
     file = cluster.folder / "haproxy.cfg"
     haproxy = Program(cluster.folder, f"haproxy{number}", [*enter, find("haproxy"), "-f", str(file)], {}, None)
-    environment = {
-        "PORT": str(port), "HOST": address(number), "WEB_CONCURRENCY": "1",
-        "DATABASE_URL": f"postgres://petstore:PASSWORD@127.0.0.1:{cluster.port}/petstore",
-        "DATABASE_STANDBY_URL": f"postgres://petstore:PASSWORD@{cluster.servers}/petstore",
-    }  # fmt: skip
-    command = [*enter, sys.executable, "-m", "gunicorn", "--config", str(ROOT / "deploy" / "gunicorn.conf.py")]
-    gunicorn = Program(cluster.folder, f"gunicorn{number}", command, environment, None)
+    environment = databases(cluster) | {"PORT": str(port), "HOST": address(number), "WEB_CONCURRENCY": "1"}
+    gunicorn = Program(cluster.folder, f"gunicorn{number}", [*enter, *GUNICORN], environment, None)
     haproxy.start()
     gunicorn.start()
     try:

@@ -4,13 +4,13 @@ import contextlib
 import http.client
 import json
 import random
-import threading
 import time
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping
 from itertools import accumulate
 from typing import NamedTuple
 
+from callers import Callers
 from orders import NEVER, Addition, Read, Verdict, judge
 
 LIMIT = 100
@@ -30,29 +30,21 @@ class Seen(NamedTuple):
     """ID → name."""
 
 
-class Readers:
+class Readers(Callers):
     """They read the newest animals and single ones by turns."""
 
     def __init__(self, port: int, key: str, pause: float, host: str = "127.0.0.1") -> None:
-        self.port, self.key, self.pause, self.host = port, key, pause, host
+        super().__init__(port, key, pause, host)
         self.seen: list[list[Seen]] = []
         """What each of them saw."""
-        self._stop = threading.Event()
         self._newest = 1
 
     @contextlib.contextmanager
     def reading(self, count: int) -> Iterator[None]:
         """Let so many of them read in the block."""
         self.seen = [[] for _ in range(count)]
-        threads = [threading.Thread(target=self._read, args=(each,)) for each in self.seen]
-        for thread in threads:
-            thread.start()
-        try:
+        with self._calling(self._read, self.seen):
             yield
-        finally:
-            self._stop.set()
-            for thread in threads:
-                thread.join()
 
     def failing(self, begun: float, ended: float = NEVER) -> float:
         """Return the longest time for which a reader got nothing: from a read that failed to the next good response."""

@@ -7,4 +7,4 @@ took, and fails if an acknowledged animal is lost or doubled. docs/operators-boo
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parents[2] / "deploy" / "ha"))  # trial.py is a program of its own
+sys.path.insert(0, str(Path(__file__).parents[2] / "deploy" / "ha"))  # a program of its own

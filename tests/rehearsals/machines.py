@@ -4,7 +4,9 @@ import contextlib
 import shutil
 import time
 
-from trial import NUMBERS, Cluster, Service, running_cluster, running_service, send, wait_until
+from cluster import NUMBERS, Cluster
+from programs import send, wait_until
+from service import Service, running_service
 
 from tests.rehearsals.stage import (
     RehearsalError,
@@ -22,7 +24,7 @@ from tests.rehearsals.stage import (
 
 def replace_node() -> None:
     """Lose the primary's machine with its disk, and put an empty one in its place."""
-    with running_cluster() as cluster, running_service(cluster) as service, writing(cluster, service) as writers:
+    with Cluster.running() as cluster, running_service(cluster) as service, writing(cluster, service) as writers:
         lost = cluster.primary()
         kill(cluster, lost)
         wipe(cluster, lost)
@@ -67,7 +69,7 @@ def _is_healthy(cluster: Cluster, number: int) -> bool:
 
 def lose_quorum() -> None:
     """Lose two of three etcd with their disks, go on with the third, and let two new ones join."""
-    with running_cluster() as cluster, running_service(cluster) as service, writing(cluster, service) as writers:
+    with Cluster.running() as cluster, running_service(cluster) as service, writing(cluster, service) as writers:
         primary, (kept, *lost) = cluster.primary(), NUMBERS
         for number in lost:
             _lose_etcd_of(cluster, number)
@@ -104,7 +106,7 @@ def _go_on_with(cluster: Cluster, number: int) -> None:
 
 def lose_etcd() -> None:
     """Lose all three etcd with their disks, and start them empty."""
-    with running_cluster() as cluster, running_service(cluster) as service:
+    with Cluster.running() as cluster, running_service(cluster) as service:
         settings = cluster.ask(cluster.primary(), "GET", "/config")[1]
         _lose_all_of_etcd(cluster, service)
         expect(

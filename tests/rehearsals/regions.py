@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from trial import Cluster, running_cluster, running_service, wait_until
+from cluster import Cluster
+from programs import wait_until
+from service import running_service
 
 from tests.rehearsals.stage import Watched, count_up, patronictl, say, timed
 
@@ -17,13 +19,13 @@ SLOT = "other_region"
 
 def move_region() -> None:
     """Let a standby cluster follow, move to it, and let the old one follow the new one."""
-    with running_cluster() as here:
+    with Cluster.running() as here:
         patronictl(here, 1, "edit-config", "petstore", "--force", "--set", f"slots.{SLOT}.type=physical")
         with _following(here) as there, running_service(here) as service:
             writers = Watched(service)
             with writers.writing(10):
                 writers.wait_for_another()
-                writers.times = writers.times[-1:]
+                writers.begin()
                 _move(here, there)
                 writers.wait_for_another()
                 writers.say_pause()

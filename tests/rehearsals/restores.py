@@ -6,7 +6,9 @@ import time
 from datetime import UTC, datetime
 from pathlib import Path
 
-from trial import Cluster, find_postgresql, running_cluster, running_service, wait_until
+from cluster import Cluster
+from programs import find_postgresql, wait_until
+from service import running_service
 
 from tests.rehearsals.stage import Watched, as_postgres, count_up, expect, patronictl, say, standbys, timed
 from tests.server import ROOT
@@ -22,7 +24,7 @@ synchronous_standby_names = ''
 
 def restore_to_a_time() -> None:
     """Delete all animals on three machines, and go back to the moment before."""
-    with running_cluster() as cluster:
+    with Cluster.running() as cluster:
         backups = _archive(cluster)
         with running_service(cluster) as service:
             with timed("base backup"):

@@ -1,6 +1,5 @@
 """What the chapters share: the commands of the book in a plain shell, writers that watch, and the final count."""
 
-import itertools
 import json
 import os
 import shutil
@@ -14,7 +13,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from trial import FILES, Cluster, Service, Writers, find, wait_until
+from cluster import FILES, Cluster
+from programs import find, wait_until
+from service import Service
+from verdict import count
+from writers import Writers
 
 
 class RehearsalError(Exception):
@@ -45,30 +48,26 @@ def timed(what: str) -> Iterator[None]:
 
 
 class Watched(Writers):
-    """Writers that know when additions were acknowledged."""
+    """Writers that say for how long no addition was acknowledged."""
 
     def __init__(self, service: Service) -> None:
         """Have them call this service, five times a second each."""
         super().__init__(service.port, service.key, 0.2)
-        self.times: list[float] = []
+        self.begin()
+
+    def begin(self) -> None:
+        """Measure from now on."""
+        self._begun = time.monotonic()
 
     def say_pause(self) -> None:
         """Print the longest time without an acknowledged addition since the last call."""
-        times = [*self.times, time.monotonic()]
-        longest = max(later - earlier for earlier, later in itertools.pairwise(times))
-        self.times = times[-1:]
-        say(f"longest time without an acknowledged addition: {longest:.1f} s")
+        say(f"longest time without an acknowledged addition: {self.longest_pause(self._begun):.1f} s")
+        self.begin()
 
     def wait_for_another(self) -> None:
         """Wait until an addition is acknowledged that was sent from now on."""
         now = time.monotonic()
         wait_until(lambda: self.acknowledged_since(now))
-
-    def _add(self, name: str) -> bool:
-        done = super()._add(name)
-        if done:
-            self.times.append(time.monotonic())
-        return done
 
 
 @contextmanager
@@ -77,7 +76,7 @@ def writing(cluster: Cluster, service: Service) -> Iterator[Watched]:
     writers = Watched(service)
     with writers.writing(10):
         writers.wait_for_another()
-        writers.times = [time.monotonic()]
+        writers.begin()
         yield writers
         writers.wait_for_another()
     count_up(cluster, writers)
@@ -85,10 +84,7 @@ def writing(cluster: Cluster, service: Service) -> Iterator[Watched]:
 
 def count_up(cluster: Cluster, writers: Writers) -> None:
     """Compare what was acknowledged with the database."""
-    rows = cluster.query("SELECT name, array_agg(id) FROM pets_pet WHERE name LIKE 'trial %' GROUP BY name")
-    stored: dict[str, list[int]] = dict(rows)
-    lost = [name for name, number in writers.acknowledged.items() if number not in stored.get(name, [])]
-    doubled = [name for name, numbers in stored.items() if len(numbers) > 1]
+    lost, doubled = count(cluster, writers)
     say(f"{len(writers.acknowledged):,} animals acknowledged: {len(lost)} lost, {len(doubled)} doubled")
     say(f"responses by status: {dict(sorted(writers.responses.items()))}")
     expect(not lost and not doubled, "Animals are lost or doubled.")

@@ -8,7 +8,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from trial import Cluster, find, find_postgresql, running_cluster, running_service, wait_until
+from cluster import Cluster
+from programs import find, find_postgresql, wait_until
+from service import running_service
 
 from tests.rehearsals.stage import as_postgres, expect, patronictl, say, standbys, timed, writing
 from tests.server import ROOT
@@ -22,7 +24,7 @@ def upgrade_patroni() -> None:
     newer = find("patroni")
     with tempfile.TemporaryDirectory(prefix="petstore-patroni-") as folder:
         older = _install(Path(folder), OLDER_PATRONI)
-        with _first_on_path(older), running_cluster() as cluster, running_service(cluster) as service:
+        with _first_on_path(older), Cluster.running() as cluster, running_service(cluster) as service:
             _say_versions(cluster)
             with writing(cluster, service) as writers:
                 for number in standbys(cluster):
@@ -75,7 +77,7 @@ def _say_versions(cluster: Cluster) -> None:
 def upgrade_postgresql() -> None:
     """Upgrade the primary with `pg_upgrade --link`, and let the standbys copy it."""
     new = _newer_postgresql()
-    with running_cluster() as cluster, running_service(cluster) as service:
+    with Cluster.running() as cluster, running_service(cluster) as service:
         settings = cluster.ask(cluster.primary(), "GET", "/config")[1]
         say(f"before: PostgreSQL {cluster.query('SHOW server_version')[0][0]}")
         with writing(cluster, service) as writers:

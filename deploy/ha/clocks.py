@@ -1,0 +1,33 @@
+"""A cluster in which the clock of one machine can be set."""  # noqa: INP001 - as `trial.py`
+
+from pathlib import Path
+
+from cluster import Cluster
+
+
+class Clocked(Cluster):
+    """Patroni and PostgreSQL of each machine have a clock of their own, by libfaketime (Debian's package).
+
+    It sets the time of day. The clock that only counts seconds stays right, as on a machine whose time is corrected.
+    etcd has the real time: a program in Go asks the kernel, and measures leases with the other clock.
+    """
+
+    def variables(self, number: int) -> dict[str, str]:
+        """Load the library into each program."""
+        library = next(Path("/usr/lib").glob("*/faketime/libfaketime.so.1"), None)
+        if library is None:
+            raise SystemExit("libfaketime is not installed. On Debian, run: apt-get install libfaketime")  # noqa: EM101, TRY003
+        self.set_clock(number, 0)
+        return {
+            "LD_PRELOAD": str(library),
+            "FAKETIME_TIMESTAMP_FILE": str(self._file(number)),
+            "FAKETIME_CACHE_DURATION": "1",
+            "FAKETIME_DONT_FAKE_MONOTONIC": "1",
+        }
+
+    def set_clock(self, number: int, seconds: int) -> None:
+        """Let the clock of this machine differ by so many seconds; it takes a second."""
+        self._file(number).write_text(f"{seconds:+d}\n", encoding="ascii")
+
+    def _file(self, number: int) -> Path:
+        return self.folder / f"clock{number}"
