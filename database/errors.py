@@ -43,6 +43,8 @@ FAILURE_BY_SQLSTATE = {
 }
 RETRYABLE = {"40001", "40P01", "23503"}
 """The request lost to another transaction: serialization failure, deadlock, a row that it refers to was deleted."""
+REJECTED = {"25006", "25P03", "53200", "53300", "57P03", "57P05"}
+"""PostgreSQL did not do what was sent, though the connection is of no use any more."""
 LOCK_NOT_AVAILABLE = "55P03"
 
 breaker = Breaker(seconds=1)
@@ -158,7 +160,7 @@ def reset_commit_state() -> None:
 
 
 class committing:  # noqa: N801 - it is used like a function
-    """Know in the block that a COMMIT was sent, and after it whether it was confirmed, unless the connection broke."""
+    """Know in the block that a COMMIT was sent, and after it whether it may be done without a confirmation."""
 
     def __enter__(self) -> None:
         """Know it from now on."""
@@ -167,7 +169,7 @@ class committing:  # noqa: N801 - it is used like a function
     def __exit__(self, _kind: object, error: BaseException | None, _traceback: object) -> None:
         """Know how it ended. A caller that is canceled will never know."""
         if error is None or isinstance(error, Exception):
-            _committing.set(error is not None and failure_of(error) is BROKEN)
+            _committing.set(error is not None and failure_of(error) is BROKEN and sqlstate(error) not in REJECTED)
 
 
 def outcome_is_unknown() -> bool:

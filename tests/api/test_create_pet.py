@@ -11,7 +11,7 @@ from categories.models import Category
 from pets.models import Pet
 from tests.conftest import ApiClient, error
 from tests.factories import CategoryFactory
-from tests.test_database_errors import instead_of
+from tests.test_database_errors import another_connection, instead_of
 from tests.whole import shown
 
 NAME_LENGTH = "name must have 1 to 255 characters."
@@ -203,7 +203,8 @@ def test_a_read_key_may_not_add(reader: ApiClient, category: Category) -> None:
 
 @pytest.mark.skipif(connection.vendor == "sqlite", reason="SQLite has one writer at a time")
 @pytest.mark.django_db(transaction=True)
-def test_a_category_deleted_a_moment_ago_is_a_400(api: ApiClient) -> None:
+@pytest.mark.parametrize("headers", [{}, {"Idempotency_Key": "order-1"}], ids=["POST", "POST with a key"])
+def test_a_category_deleted_a_moment_ago_is_a_400(api: ApiClient, headers: dict[str, str]) -> None:
     category = CategoryFactory()
     deleted: list[Any] = []
 
@@ -211,12 +212,13 @@ def test_a_category_deleted_a_moment_ago_is_a_400(api: ApiClient) -> None:
         """Once, add an animal that refers to a category which is deleted at the same moment."""
         if 'INSERT INTO "pets_pet"' not in sql or deleted:
             return execute(sql, params, many, context)
-        deleted.append(category.delete())
+        with another_connection() as other:
+            deleted.append(other.execute("DELETE FROM categories_category"))
         orphan = "INSERT INTO pets_pet (name, category_id, status, created_at, updated_at) VALUES ('x', {}, 'sold', now(), now())"
         return execute(orphan.format(params["category_id"]), None, many, context)
 
     with connection.execute_wrapper(delete_meanwhile):
-        answer = api.post("/v1/pets", {"name": "x", "categoryId": category.pk})
+        answer = api.post("/v1/pets", {"name": "x", "categoryId": category.pk}, **headers)
     assert len(deleted) == 1
     assert (answer.status_code, answer.json()) == (400, error("validation_failed", CATEGORY_EXISTS, 400))
     assert not Pet.objects.exists()

@@ -1,17 +1,22 @@
 """Transactions of the event loop, on a real PostgreSQL: what is sent together, and what becomes of it."""
 
 import asyncio
+import signal
+import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
 import psycopg
 import pytest
 import uvloop
 from django.core.exceptions import ValidationError
-from django.db import IntegrityError, OperationalError, connection
+from django.db import DatabaseError, IntegrityError, OperationalError, connection
 
+from database import errors
 from database.statements import HeldError, Row, Statement, Steps, Transaction
 from petstore_site.door.drivers import OnPostgreSQL
+from tests.door.proxy import between
 
 pytestmark = [
     pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite has no such connections"),
@@ -30,7 +35,7 @@ def tables() -> Iterator[None]:
         cursor.execute("CREATE TABLE claims (name text PRIMARY KEY); CREATE TABLE things (id serial)")
     yield
     with connection.cursor() as cursor:
-        cursor.execute("DROP TABLE claims, things")
+        cursor.execute("DROP TABLE claims, things; DROP FUNCTION IF EXISTS at_commit")
 
 
 def claimed(then: Callable[[], Steps[T]]) -> Steps[T]:
@@ -164,3 +169,109 @@ def test_many_other_statements_do_not_forget_those_sent_together(monkeypatch: py
     *outcomes, [(count,)], kept = using(*[other(number) for number in numbers], prepared)
     assert (outcomes, kept) == ([[(number,)] for number in numbers], 1)
     assert count <= 6
+
+
+def at_commit(does: str) -> None:
+    """Let PostgreSQL do this when a transaction that added a thing commits."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"CREATE FUNCTION at_commit() RETURNS trigger LANGUAGE plpgsql AS $$BEGIN {does}; RETURN NULL; END$$;"
+            "CREATE CONSTRAINT TRIGGER at_commit AFTER INSERT ON things DEFERRABLE INITIALLY DEFERRED"
+            " FOR EACH ROW EXECUTE FUNCTION at_commit()"
+        )
+
+
+def alone() -> Steps[list[Row]]:
+    """Add in a statement that is its own transaction."""
+    return (yield ADD._replace(commits=True))  # type: ignore[no-any-return]
+
+
+@pytest.mark.parametrize("steps", [lambda: claimed(add), alone], ids=["a transaction", "a statement"])
+@pytest.mark.parametrize(
+    ("sqlstate", "unknown"),
+    [("23503", False), ("40001", False), ("57014", False), ("53200", False), ("25006", False), ("57P01", True)],
+)
+def test_a_commit_that_postgresql_rejects_is_not_done(
+    sqlstate: str, unknown: bool, steps: Callable[[], Steps[Any]]
+) -> None:
+    """57P01 is also what one gets that waits for a standby, and that is done."""
+    at_commit(f"RAISE EXCEPTION 'no' USING ERRCODE = '{sqlstate}'")
+
+    async def commit() -> bool:
+        driver = OnPostgreSQL(2)
+        with pytest.raises(DatabaseError) as raised:
+            await driver.run(steps(), 1e9)
+        await close(driver)
+        assert errors.sqlstate(raised.value) == sqlstate
+        return errors.outcome_is_unknown()
+
+    assert uvloop.run(commit()) is unknown
+    assert stored() == ([], [])
+
+
+@pytest.mark.parametrize("during", ["a statement", "COMMIT"])
+def test_who_gives_up_during_a_commit_does_not_know_its_outcome(during: str) -> None:
+    commits = during == "COMMIT"
+    at_commit("PERFORM pg_sleep(0.6)" if commits else "NULL")
+
+    def slow() -> Steps[list[Row]]:
+        yield Statement(f"SELECT pg_sleep({0 if commits else 0.6})", {})
+        return (yield from add())
+
+    async def give_up() -> bool:
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(0.3):
+                await OnPostgreSQL(2).run(claimed(slow), 1e9)
+        return errors.outcome_is_unknown()
+
+    assert uvloop.run(give_up()) is commits
+    time.sleep(0.6)
+    assert stored() == ((["x"], [1]) if commits else ([], []))
+
+
+@pytest.mark.parametrize("commits", [False, True])
+@pytest.mark.parametrize("passed", [0, 3, 21, 30, 46])
+@pytest.mark.parametrize("instead", [b"", b"nonsense" * 20])
+def test_a_connection_that_breaks_within_the_results_of_a_pipeline(instead: bytes, passed: int, commits: bool) -> None:
+    """Those of BEGIN, a claim and an addition; or those of an update and COMMIT, whose outcome nobody knows then."""
+
+    async def break_the_second() -> tuple[bool, int]:
+        async with between() as proxy:
+            driver, proxy.instead = OnPostgreSQL(2), instead
+
+            def steps(name: str, first: int | None = None, last: int | None = None) -> Steps[None]:
+                proxy.left = first
+                yield CLAIM._replace(parameters={"name": name})
+                yield ADD
+                proxy.left = last
+                yield Statement("UPDATE things SET id = id + 10", {}, ends=True)
+
+            await driver.run(_transaction(steps("known")), 1e9)
+            ending = steps("x", last=passed) if commits else steps("x", first=passed)
+            with no_longer_than(5), pytest.raises(OperationalError):
+                await driver.run(_transaction(ending), 1e9)
+            return errors.outcome_is_unknown(), await close(driver)
+
+    assert uvloop.run(break_the_second()) == (commits, 0)
+    if not commits:
+        assert stored() == (["known"], [11])
+
+
+def _transaction(steps: Steps[T]) -> Steps[T]:
+    return (yield Transaction(steps))  # type: ignore[no-any-return]
+
+
+@contextmanager
+def no_longer_than(seconds: int) -> Iterator[None]:
+    """Raise `TimeoutError` even in a loop that hands over to nobody."""
+
+    def give_up(*_: object) -> None:
+        raise TimeoutError
+
+    before = signal.signal(signal.SIGALRM, give_up)
+    signal.alarm(seconds)
+    try:
+        yield
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
