@@ -41,9 +41,6 @@ View = Callable[[HttpRequest], HttpResponse]
 REJECTION_SECONDS = 0.05
 """How long a rejection waits. Callers that come back at once would take the time from those that are served."""
 
-DRAIN_SECONDS = 1
-"""How long the rest of a body is read after its response. A connection that is closed before may lose the response."""
-
 CLOSE = ("Connection", "close")
 """What announces that the rest of a body will not be read."""
 
@@ -67,15 +64,6 @@ class Body:
         self.is_whole = await read_body(self._environ, self._receive)
         self._environ[STARTED] += time.perf_counter() - asked  # a slow client takes its own time, none of ours
 
-    async def drain(self) -> None:
-        """Read what came after all, before the connection is closed."""
-        if not (self.is_whole or self._is_read) and is_api(self._environ["PATH_INFO"]):
-            try:
-                async with asyncio.timeout(DRAIN_SECONDS):
-                    await self.read()
-            except TimeoutError:
-                pass
-
 
 class Door:
     """An ASGI application in front of a WSGI application."""
@@ -97,7 +85,6 @@ class Door:
         response = await self._respond(environ, body)
         if response:
             await _send(send, response, closes=not body.is_whole)
-            await body.drain()
         else:
             await self._respond_in_thread(environ, body, send)
 

@@ -239,6 +239,19 @@ class TestRejections:
         message = "The request body must have at most 65,536 bytes."
         assert answer.error() == error("body_too_large", message, 413)
 
+    def test_a_body_that_comes_after_its_rejection_hides_no_response(self, server: Gunicorn) -> None:
+        """Nobody reads it, and the connection ends without a reset."""
+        with connected(server.port) as (connection, reader):
+            connection.sendall(request("/v1/pets", "Content-Length: 2000", method="POST"))
+            time.sleep(0.2)
+            for _ in range(2):
+                connection.sendall(b"x" * 1000)
+                time.sleep(0.1)
+            answer = read_answer(reader)
+            assert answer is not None
+            assert (answer.error()["code"], answer.headers["Connection"]) == ("api_key_missing", "close")
+            assert reader.read() == b""
+
     def test_http_0_9_gets_an_error_without_a_head(self, nginx: Nginx) -> None:
         with connected(nginx.plain) as (connection, reader):
             connection.sendall(b"GET /v1/pets\r\n")
