@@ -204,6 +204,7 @@ fast-postgresql covered-postgresql:
 
 slow-sqlite:
 	@echo '== SQLite, slow tests'
+	@$(MAKE) $(REHEARSALS) || echo 'Left out: Patroni cannot be installed.' >&2
 	@$(APART) $(PY) -m pytest -n auto -m slow --junit-xml=$(REPORTS)/slow-sqlite.xml
 
 slow-postgresql:
