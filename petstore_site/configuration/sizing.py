@@ -1,5 +1,6 @@
 """How much room the service needs, by its settings: arithmetic, with the figures that we measured."""
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 WORKER_MB = 130
@@ -32,7 +33,7 @@ class Sizes(NamedTuple):
     database_cores: int
 
 
-def pools(threads: int) -> dict[str, int]:
+def pools(threads: int, *, standby: bool) -> dict[str, int]:
     """Return the most connections to PostgreSQL of each pool of a worker."""
     return {
         "threads": threads,
@@ -40,18 +41,18 @@ def pools(threads: int) -> dict[str, int]:
         "writes": max(1, threads - 1),
         "keys": 2,
         "background": 1,  # what saves the use of keys and the records of requests
-    }
+    } | ({"standby": 1} if standby else {})  # asks the primary which standby can be read (database/fallback.py)
 
 
-def sizes(instances: int, workers: int, threads: int, *, spare: bool) -> Sizes:
-    """Return what so many instances need."""
-    of_worker = sum(pools(threads).values())
+def sizes(instances: int, workers: int, shares: Mapping[str, int], *, spare: bool) -> Sizes:
+    """Return what so many instances need, whose workers have these pools."""
+    of_worker = sum(shares.values())
     connections = instances * workers * of_worker
     most = connections + workers * of_worker + RESERVED
     return Sizes(
         instances=instances,
         workers=workers,
-        threads=threads,
+        threads=shares["threads"],
         connections=connections,
         max_connections=most,
         service_mb=MASTER_MB + 2 * workers * WORKER_MB + (SPARE_MB if spare else 0),

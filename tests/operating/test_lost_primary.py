@@ -4,6 +4,7 @@ import os
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from itertools import cycle
 from signal import SIGKILL
 from typing import Any
 from urllib.parse import quote
@@ -13,6 +14,7 @@ import pytest
 from database.errors import breaker
 from database.fallback import LEASE, Fallback, UnprovenError
 from database.statements import Statement
+from tests.chaos.flood import additions, flood
 from tests.operating.standbys import ask, let_the_service_ask, standby_of
 from tests.outages import frozen
 from tests.server import Answer, Gunicorn, manage, running_server, until
@@ -162,6 +164,15 @@ def test_the_only_standby(pair: Store) -> None:
     pair.standbys[0].stop()
     until(lambda: pair.ready() == 503)
     assert pair.get().status == 503
+
+
+def test_overload_does_not_look_like_the_loss_of_the_primary(pair: Store) -> None:
+    """The primary and the worker are busy, and connections are few: the watch still gets its response in time."""
+    with flood(pair.service.port, cycle(additions(pair.key)), connections=200) as calls:
+        until(lambda: len(calls) > 500)
+        modes = {pair.get().headers["Service-Mode"] for _ in range(30)}
+    assert modes == {None}
+    assert "The primary does not respond" not in pair.service.log.read_text()
 
 
 def assert_unread(store: Store) -> None:

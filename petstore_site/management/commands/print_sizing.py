@@ -1,6 +1,7 @@
 """`manage.py print_sizing`: pools, connections, memory and cores for several numbers of instances."""
 
 import os
+from collections.abc import Mapping
 from typing import Any
 
 from django.conf import settings
@@ -42,13 +43,14 @@ class Command(StoreCommand):
         workers = env.integer("WEB_CONCURRENCY", os.cpu_count() or 1, least=1, most=256)
         spare = env.flag("SPARE_WORKER", default=True)
         env.exit_on_mistakes()
-        table = [sizes(number, workers, settings.THREADS, spare=spare) for number in options["instances"]]
-        self.show(_markdown(table), [each._asdict() | {"pools": pools(each.threads)} for each in table])
+        shares = pools(settings.THREADS, standby=bool(settings.DATABASE_STANDBYS))
+        table = [sizes(number, workers, shares, spare=spare) for number in options["instances"]]
+        self.show(_markdown(table, shares), [each._asdict() | {"pools": shares} for each in table])
 
 
-def _markdown(table: list[Sizes]) -> str:
+def _markdown(table: list[Sizes], shares: Mapping[str, int]) -> str:
     first = table[0]
-    shares = ", ".join(f"{name} {number}" for name, number in pools(first.threads).items())
+    listed = ", ".join(f"{name} {number}" for name, number in shares.items())
     rows = [
         list(HEADINGS.values()),
         ["---:"] * len(HEADINGS),
@@ -57,7 +59,7 @@ def _markdown(table: list[Sizes]) -> str:
     lines = "\n".join(f"| {' | '.join(row)} |" for row in rows)
     return (
         f"Each instance has {first.workers} workers with {first.threads} threads. "
-        f"Each worker opens up to {sum(pools(first.threads).values())} connections: {shares}.\n\n{lines}\n\n"
+        f"Each worker opens up to {sum(shares.values())} connections: {listed}.\n\n{lines}\n\n"
         "Memory and cores of the database are estimates. `max_connections` has room for a reload and for commands."
     )
 
