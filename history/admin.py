@@ -8,11 +8,10 @@ from django import forms
 from django.contrib import admin, messages
 from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
 from django.contrib.admin.widgets import RelatedFieldWidgetWrapper
-from django.core.exceptions import SuspiciousOperation
+from django.core.exceptions import PermissionDenied, SuspiciousOperation
 from django.db import IntegrityError
-from django.db.models import CharField, OuterRef, Subquery, Value
-from django.db.models.functions import Cast, Concat
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
 from django.utils.html import format_html
 from django.utils.text import capfirst
@@ -20,8 +19,9 @@ from simple_history.admin import SimpleHistoryAdmin
 
 from history.conflicts import SeenForm
 from history.pages import EditPages
+from history.paging import HistoryPage, page_of
 from history.times import NOTHING, when
-from history.undoing import REASON, labels
+from history.undoing import labels
 
 MEANWHILE = "Not saved. Someone else just used a value that must be unique, or deleted what this belongs to. Try again."
 
@@ -165,13 +165,30 @@ class HistoryAdmin(OfficeAdmin, EditPages, SimpleHistoryAdmin):  # type: ignore[
         return f"History of {obj}"
 
     def history_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> HttpResponse:
-        """Show the changes; the library's view fails for an address without a number."""
+        """Show a page of the changes. The library's view counts them, and fails for an address without a number."""
         _number(object_id)
+        if not self.has_view_or_change_permission(request):
+            raise PermissionDenied
+        page = page_of(self.get_history_queryset(request, self.model.history, "id", object_id), request.GET)
         thing = self.model.objects.filter(pk=object_id).first()
-        may_undo = thing is not None and self.has_change_permission(request, thing)
-        context = {"may_undo": may_undo} | (extra_context or {})
-        response: HttpResponse = super().history_view(request, object_id, context)
-        return response
+        if thing is None and not page.changes:
+            raise Http404
+        shown = thing or page.changes[0].instance
+        context = self.admin_site.each_context(request) | {
+            "title": self.history_view_title(request, shown),
+            "opts": self.opts,
+            "object": shown,
+            "is_gone": thing is None,
+            "page": page,
+            "may_undo": thing is not None and self.has_change_permission(request, thing),
+        }
+        context |= self.history_context(request, page) | (extra_context or {})
+        return TemplateResponse(request, self.object_history_template, context)
+
+    def history_context(self, request: HttpRequest, page: HistoryPage) -> dict[str, Any]:
+        """Return what the template shows of the changes beside themselves: here, it notes in each what changed."""
+        self.set_history_delta_changes(request, [*page.changes, *filter(None, [page.former])])
+        return {}
 
     def set_history_delta_changes(self, request: HttpRequest, page: Sequence[Any], **kwargs: Any) -> None:
         """Let each change on the page know whether it changed only fields whose edits can be undone."""
@@ -185,14 +202,6 @@ class HistoryAdmin(OfficeAdmin, EditPages, SimpleHistoryAdmin):  # type: ignore[
         """Return what is said of a form that was saved, with a button that undoes it if it changed something."""
         address = self.undo_address(obj)
         return format_html("“{}” was saved.", obj), f"undo {address}" if address else ""
-
-    def get_history_queryset(self, request: HttpRequest, *given: Any) -> Any:
-        """Return the changes, newest first, each with who undid it, if anyone, and whether `request` can undo it."""
-        rows = super().get_history_queryset(request, *given).order_by("-history_id")
-        same = rows.model.objects.filter(id=OuterRef("id"), history_id__gt=OuterRef("history_id"))
-        text = Cast(OuterRef("history_id"), CharField())
-        undoing = same.filter(history_change_reason=Concat(Value(REASON.format("")), text, output_field=CharField()))
-        return rows.annotate(undone_by=Subquery(undoing.order_by("history_id").values("actor")[:1]))
 
     def get_urls(self) -> list[URLPattern]:
         """Add the address that undoes one edit."""
@@ -229,15 +238,6 @@ class ChangesAdmin(HistoryAdmin):
         """Save what was changed, if anything was."""
         if not change or form.changed_data:
             super().save_model(request, obj, form, change)
-
-    def set_history_delta_changes(self, request: HttpRequest, page: Sequence[Any], **kwargs: Any) -> None:
-        """Let each change on the page know what was before it, the oldest one too."""
-        changes = list(page)
-        if changes:
-            oldest = changes[-1]
-            earlier = type(oldest).objects.filter(id=oldest.id, history_id__lt=oldest.history_id)
-            changes += earlier.order_by("-history_id")[:1]
-        super().set_history_delta_changes(request, changes, **kwargs)
 
 
 class RecordAdmin(OfficeAdmin, admin.ModelAdmin):

@@ -11,6 +11,7 @@ from django.db.models import BigIntegerField, OuterRef, Subquery
 from django.utils.text import capfirst
 
 from history.acting import acting
+from history.naming import name_actors, who
 from history.times import in_sentence
 from history.values import in_words, shown, stored
 
@@ -45,12 +46,18 @@ class Conflict:
     """People or programs beside that one."""
     differences: list[Difference]
 
+    @property
+    def acts(self) -> list[Any]:
+        """Return what `name_actors` can name."""
+        return [self.change]
+
     def __str__(self) -> str:
-        """Return the first sentence."""
-        who = "You" if self.is_yours else self.change.actor.removeprefix("staff ") or "A program"
+        """Return the first sentence, with the name that `name_actors` gave the change, if it did."""
+        someone = (getattr(self.change, "who", "") or who(self.change.actor)) if self.change.actor else "A program"
+        changer = "You" if self.is_yours else someone
         more = f" and {self.others} other{'s' * (self.others > 1)}" * bool(self.others)
         device = " on another device" * self.is_yours
-        return f"Not saved. {who}{more} changed this{device} {in_sentence(self.change.history_date)}."
+        return f"Not saved. {changer}{more} changed this{device} {in_sentence(self.change.history_date)}."
 
 
 class SeenField(forms.IntegerField):
@@ -125,14 +132,15 @@ def latest_change_of_each(history: Any) -> Subquery:
     return Subquery(newest, output_field=BigIntegerField())
 
 
-def changes_since(instance: Any, seen: int) -> Iterator[str]:
-    """Yield what was changed since that row of history, and by whom."""
+def changes_since(instance: Any, seen: int, reader: Any) -> Iterator[str]:
+    """Yield what was changed since that row of history, and by whom, as far as the user `reader` can see it."""
     rows = [*instance.history.filter(history_id__gte=seen).order_by("history_id")[: SHOWN + 1]]
+    name_actors(rows, reader)
     for before, after in pairwise(rows):
-        who = f"{after.actor.removeprefix('staff ') or 'a program'}, {in_sentence(after.history_date)}"
+        by = ", ".join(filter(None, [after.who, after.contact, in_sentence(after.history_date)]))
         for change in after.diff_against(before, foreign_keys_are_objs=True).changes:
             label = instance._meta.get_field(change.field).verbose_name.capitalize()  # noqa: SLF001 - Django's documented name
-            yield f"{label}: {_shown(change.old)} → {_shown(change.new)} ({who})"
+            yield f"{label}: {_shown(change.old)} → {_shown(change.new)} ({by})"
 
 
 def _shown(value: Any) -> str:

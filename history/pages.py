@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Any, ClassVar, NamedTuple
 
 from django.contrib import messages
@@ -48,7 +49,7 @@ class EditPages:
         if not self.has_change_permission(request, thing):  # type: ignore[attr-defined]  # of the ModelAdmin
             raise PermissionDenied
         try:
-            done = undo_edit(row, self.undoable, also=lambda former, now: self.undone(row, former, now))
+            done = undo_edit(row, self.undoable, reader=request.user, also=partial(self.undone, row))
         except NotUndoneError as error:
             messages.error(request, _why_not(error))
         else:
@@ -70,7 +71,8 @@ class EditPages:
             raise PermissionDenied
         seen = request.POST.get("seen", "")
         try:
-            done = restore_version(row, self.undoable, seen=int(seen) if re.fullmatch("[0-9]{1,18}", seen) else 0)
+            seen = int(seen) if re.fullmatch("[0-9]{1,18}", seen) else 0
+            done = restore_version(row, self.undoable, seen=seen, reader=request.user)
         except NotUndoneError as error:
             messages.error(request, _why_not(error))
             return HttpResponseRedirect(request.path)

@@ -32,11 +32,12 @@ class Undone(NamedTuple):
 
 
 def undo_edit(
-    row: Any, fields: Sequence[str], *, also: Callable[[Any, Any], None] = lambda _former, _thing: None
+    row: Any, fields: Sequence[str], *, reader: Any, also: Callable[[Any, Any], None] = lambda _former, _thing: None
 ) -> Undone:
     """Give the thing the values that it had before the edit of this row of history, in the fields that it changed.
 
-    `also` is called in the same transaction, with the row before and the thing. Raises `NotUndoneError`.
+    `also` is called in the same transaction, with the row before and the thing. Raises `NotUndoneError`, whose details
+    are for the user `reader`.
     """
     with transaction.atomic():
         thing, former = _locked(row), before(row)
@@ -49,16 +50,16 @@ def undo_edit(
             raise NotUndoneError(message)
         if any(_value(thing, name) != _value(row, name) for name in changed):
             message = f"Not undone. Someone changed {listed(labels(thing, changed))} of “{thing}” since."
-            raise NotUndoneError(message, changes_since(thing, row.history_id))
+            raise NotUndoneError(message, changes_since(thing, row.history_id, reader))
         _give(thing, former, changed, REASON.format(row.history_id))
         also(former, thing)
     return Undone(thing, labels(thing, changed))
 
 
-def restore_version(row: Any, fields: Sequence[str], *, seen: int) -> Undone:
+def restore_version(row: Any, fields: Sequence[str], *, seen: int, reader: Any) -> Undone:
     """Give the thing the values of this row of history, unless it was changed after the row `seen`.
 
-    Raises `NotUndoneError`.
+    Raises `NotUndoneError`, as `undo_edit` does.
     """
     with transaction.atomic():
         thing = _locked(row)
@@ -67,7 +68,7 @@ def restore_version(row: Any, fields: Sequence[str], *, seen: int) -> Undone:
             raise NotUndoneError(message)
         if latest_change(thing) != seen:
             message = f"Not restored. Someone changed “{thing}” after you opened this version."
-            raise NotUndoneError(message, changes_since(thing, seen))
+            raise NotUndoneError(message, changes_since(thing, seen, reader))
         changed = [name for name in fields if _value(thing, name) != _value(row, name)]
         if not changed:
             message = "Nothing changed. It has these values already."
@@ -80,6 +81,16 @@ def before(row: Any) -> Any:
     """Return the row of history before this one, of the same thing; None if there is none."""
     rows = type(row).objects.filter(id=row.id, history_id__lt=row.history_id)
     return rows.order_by("-history_id").first()
+
+
+def undoings(rows: Sequence[Any]) -> dict[int, str]:
+    """Return by number which of these rows of history of one thing, newest first, were undone, and who did it."""
+    if not rows:
+        return {}
+    numbers = {REASON.format(row.history_id): row.history_id for row in rows}
+    later = type(rows[0]).objects.filter(id=rows[0].id, history_id__gt=rows[-1].history_id)
+    found = later.filter(history_change_reason__in=numbers).order_by("-history_id")
+    return {numbers[reason]: actor for reason, actor in found.values_list("history_change_reason", "actor")}
 
 
 def edited(former: Any, row: Any) -> list[str]:

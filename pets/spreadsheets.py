@@ -8,6 +8,12 @@ FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "'")
 The first six are those of OWASP, "CSV Injection"; `'` itself is there so that every text differs from its guarded form.
 """
 
+
+def guarded(text: str) -> str:
+    """Return `text` with a `'` before it if a spreadsheet may take it for a formula."""
+    return f"'{text}" if text.startswith(FORMULA_STARTS) else text
+
+
 _FORBIDDEN = "\x00-\x08\x0b-\x1f\ud800-\udfff\ufffe\uffff"
 """What XML 1.0 (section 2.2) cannot hold, and the carriage return, which its readers turn into a line feed."""
 

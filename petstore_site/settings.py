@@ -219,6 +219,9 @@ SIMPLE_HISTORY_DATE_INDEX = False
 SIMPLE_HISTORY_REVERT_DISABLED = True
 """The history is read-only. To go back to an old value, change the animal, so that the change is recorded too."""
 
+ACTOR_NAMES = "petstore_site.back_office.callers.names"
+"""What calls keys by their names in a history, for readers who can see keys. The history itself doesn't know keys."""
+
 # --- The API ------------------------------------------------------------------------------------
 
 API_KEY_PREFIX = PREFIXES[PETSTORE_ENVIRONMENT]

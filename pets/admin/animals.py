@@ -18,8 +18,9 @@ from django.views.decorators.http import require_safe
 
 from categories.models import Category
 from history.admin import ChangesAdmin, moment
+from history.paging import HistoryPage
 from history.times import NOTHING
-from pets.admin import bulk, deleted, deleting, filters, listing, status, story, views
+from pets.admin import bulk, deleted, deleting, filters, history, listing, status, story, views
 from pets.admin.beside import Beside, neighbours
 from pets.admin.downloads import TooManyError, download
 from pets.exporting import FileFormat
@@ -50,6 +51,7 @@ class PetAdmin(ChangesAdmin):
     show_facets = admin.ShowFacets.NEVER
     ordering = ["-id"]
     fields = ["name", "status", ("category", "external_reference")]
+    object_history_template = "admin/pets/pet/history.html"
     radio_fields: ClassVar = {"status": admin.HORIZONTAL}
     undoable: ClassVar = ["name", "status", "category", "external_reference"]
     states: ClassVar = ["status"]
@@ -72,6 +74,7 @@ class PetAdmin(ChangesAdmin):
             path("export/csv/", view(self.export_view), {"file_format": FileFormat.CSV}, name="pets_pet_export_csv"),
             path("export/xlsx/", view(self.export_view), {"file_format": FileFormat.XLSX}, name="pets_pet_export_xlsx"),
             path("<int:number>/status/", view(status.change), name="pets_pet_status"),
+            path("<int:number>/history/csv/", view(history.export), name="pets_pet_history_csv"),
             path("views/", view(views.save), name="pets_pet_views"),
             path("views/<int:number>/delete/", view(views.delete), name="pets_pet_view_delete"),
             path(
@@ -136,8 +139,7 @@ class PetAdmin(ChangesAdmin):
                 "animal": pet,
                 "newest": newest[0] if newest else None,
                 "origin": origin,
-                "happened": story.told(newest),
-                "rows": newest,
+                "happened": story.told(newest)[: story.SHOWN],
                 "named": [*newest[:1], origin],
                 "sale": Sale.objects.filter(pet=pet).first(),
                 "statuses": PetStatus.choices,
@@ -166,8 +168,7 @@ class PetAdmin(ChangesAdmin):
             "opts": self.opts,
             "last": last,
             "animal": pet,
-            "happened": story.told(newest),
-            "rows": newest,
+            "happened": story.told(newest)[: story.SHOWN],
             "may_restore": deleted.may_restore(request),
             "categories": Category.objects.all(),
         }
@@ -206,6 +207,13 @@ class PetAdmin(ChangesAdmin):
         )
         answer: HttpResponse = super().delete_view(request, object_id, context)
         return answer
+
+    def history_context(self, request: HttpRequest, page: HistoryPage) -> dict[str, Any]:
+        """Return the story of the page; nothing more for `as=table`, which is the history as of other things."""
+        context: dict[str, Any] = {"may_export": _may_export(request)}
+        if request.GET.get("as") == "table":
+            return context | {"also": "&as=table"} | super().history_context(request, page)
+        return context | {"happened": story.told(page.changes, page.former)}
 
     def get_history_queryset(self, *args: Any) -> Any:
         """Return the changes with the imports and bulk changes they came from, and whether these are undone."""

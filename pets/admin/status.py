@@ -34,7 +34,7 @@ def change(request: HttpRequest, number: int) -> HttpResponse:
         undo = reverse("admin:pets_bulkchange_undo", args=[done.pk])
         messages.success(request, f"“{name}” is {status} now.", extra_tags=f"undo {undo}")
     elif done.left:
-        messages.error(request, _why_not(number, seen, "page" if "page" in request.POST else "list"))
+        messages.error(request, _why_not(request, number, seen))
     else:
         messages.info(request, f"Nothing changed. It is {status} already.")
     return HttpResponseRedirect(_back(request, number))
@@ -50,10 +50,11 @@ def _back(request: HttpRequest, number: int) -> str:
     return f"{reverse('admin:pets_pet_changelist')}?{QueryDict(request.GET.get(FILTERS, '')).urlencode()}"
 
 
-def _why_not(number: int, seen: int, opened: str) -> str:
+def _why_not(request: HttpRequest, number: int, seen: int) -> str:
+    opened = "page" if "page" in request.POST else "list"
     pet = Pet.objects.filter(pk=number).first()
     if pet is not None:
-        changes = format_html_join(" ", "{}.", [(change,) for change in changes_since(pet, seen)])
+        changes = format_html_join(" ", "{}.", [(change,) for change in changes_since(pet, seen, request.user)])
         said = "“{}” was not changed. Someone else changed it after you opened the {}. {}"
         return format_html(said, pet, opened, changes)
     last = Pet.history.filter(id=number).order_by("-history_id").first()

@@ -1,22 +1,33 @@
-"""What the page of an animal shows beside its form: what happened to it, newest first, and where it came from."""
+"""What happened to an animal, in words, newest first: for the card beside its form, and for its history by day."""
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, date
 from itertools import pairwise
 from typing import Any, NamedTuple
 
 from django.contrib.admin.utils import label_for_field
 from django.utils.text import capfirst
 
+from history.undoing import REASON, RESTORED
 from pets.columns import CATEGORY, COLUMNS, STATUS
 from pets.models import Pet, PetStatus
 
 SHOWN = 6
-"""Changes on the page; the history has all."""
+"""Changes beside the form; the history has all."""
 
 VERBS = {
-    "status": "marked it",
-    "category": "moved it",
+    "status": "marked it {after}",
+    "category": "moved it to another category",
     "name": "renamed it",
     "external_reference": "changed its reference",
+}
+
+UNDOINGS = {
+    "status": "undid a change of status",
+    "category": "undid a move",
+    "name": "undid a rename",
+    "external_reference": "undid a change of reference",
 }
 
 
@@ -29,19 +40,44 @@ class Changed(NamedTuple):
     status: str = ""
 
 
-class Happened(NamedTuple):
-    """A row of history, in words."""
+@dataclass
+class Happened:
+    """A row of history, in words; `name_actors` adds `who` and `contact`."""
 
     row: Any
     verb: str
     icon: str
+    mark: str
+    """What the colour behind the icon says: added, deleted, or one of many; empty for nothing."""
     changes: list[Changed]
+
+    who: str = ""
+    contact: str = ""
+
+    @property
+    def day(self) -> date:
+        """Return the day, in UTC."""
+        day: date = self.row.history_date.astimezone(UTC).date()
+        return day
+
+    @property
+    def actor(self) -> str:
+        """Return who did it: of an import or of its undo, who ran it."""
+        if self.row.import_run:
+            return str(self.row.import_run.who)
+        actor = str(self.row.actor)
+        return actor.partition(f"undo of import {self.row.undo_of_id} by ")[2] or actor
 
 
 def history_of(pet: Pet) -> list[Any]:
     """Return the newest rows of history, one more than is shown: a change is what differs from the row before."""
-    rows = Pet.history.filter(id=pet.pk).order_by("-history_id")
-    return list(rows.select_related("category", "import_run", "bulk_change").defer("bulk_change__left")[: SHOWN + 1])
+    return list(history_rows(pet.pk).order_by("-history_id")[: SHOWN + 1])
+
+
+def history_rows(number: int) -> Any:
+    """Return the query for all rows of history of an animal, with what a sentence about each needs."""
+    rows = Pet.history.filter(id=number).select_related("category", "import_run", "bulk_change")
+    return rows.defer("import_run__rejects", "bulk_change__left")
 
 
 def first_of(pet: Pet, newest: list[Any]) -> Any:
@@ -51,21 +87,57 @@ def first_of(pet: Pet, newest: list[Any]) -> Any:
     return Pet.history.filter(id=pet.pk).order_by("history_id").select_related("import_run").first()
 
 
-def told(newest: list[Any]) -> list[Happened]:
-    """Return what each row says happened."""
-    return [_told(row, before) for row, before in pairwise([*newest, None])][:SHOWN]
+def told(rows: Sequence[Any], former: Any = None) -> list[Happened]:
+    """Return what each row says happened; `former` is the one before the oldest of them."""
+    return [_told(row, before) for row, before in pairwise([*rows, former])]
 
 
 def _told(row: Any, before: Any) -> Happened:
-    if row.history_type == "-":
-        return Happened(row, "deleted it", "trash-2", [])
-    if row.history_type == "+":
-        restored = before is not None
-        return Happened(row, "restored it" if restored else "added it", "undo-2" if restored else "plus", [])
-    changes = changes_between(before, row) if before is not None else {}
+    is_edit = before is not None and row.history_type == "~"
+    changes = changes_between(before, row) if is_edit else {}
     column = next(iter(changes)) if len(changes) == 1 else ""
-    icon = "tags" if column == "category" else "pencil"
-    return Happened(row, VERBS.get(column, "changed it"), icon, list(changes.values()))
+    verb = _verb(row, column, is_back=before is not None)
+    if column == "status":
+        verb = verb.format(after=changes[column].after.lower())
+    return Happened(row, verb, _icon(row, verb, column), _mark(row), list(changes.values()))
+
+
+def _verb(row: Any, column: str, *, is_back: bool) -> str:
+    if row.undo_of_id:
+        return f"undid import {row.undo_of_id}{', which deleted it' if row.history_type == '-' else ''}"
+    if row.import_run_id:
+        return "updated it" if row.history_type == "~" else "imported it"
+    if row.history_type == "-":
+        return "deleted it"
+    if row.history_type == "+":
+        return "restored it" if is_back else "added it"
+    if (row.history_change_reason or "").startswith(RESTORED.format("")):
+        return "restored an old version"
+    return UNDOINGS.get(column, "undid a change") if _is_undo(row) else VERBS.get(column, "changed it")
+
+
+def _is_undo(row: Any) -> bool:
+    """Return whether it undid an edit, or a bulk change."""
+    bulk = row.bulk_change
+    return (row.history_change_reason or "").startswith(REASON.format("")) or bool(bulk and bulk.undo_of_id)
+
+
+def _is_one_of_many(row: Any) -> bool:
+    return bool(row.import_run_id or (row.bulk_change and row.bulk_change.changed > 1))
+
+
+def _icon(row: Any, verb: str, column: str) -> str:
+    if row.history_type == "-":
+        return "trash-2"
+    if verb.startswith(("undid", "restored")):
+        return "undo-2"
+    if _is_one_of_many(row):
+        return "file-up" if row.import_run_id else "layers"
+    return "plus" if row.history_type == "+" else "tags" if column == "category" else "pencil"
+
+
+def _mark(row: Any) -> str:
+    return {"+": "good", "-": "bad"}.get(row.history_type) or ("info" if _is_one_of_many(row) else "")
 
 
 def changes_between(before: Any, after: Any) -> dict[str, Changed]:

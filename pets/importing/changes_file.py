@@ -15,7 +15,7 @@ from pets.importing.errors import ImportRejectedError
 from pets.importing.new_file import IN_THE_WAY, absolute, reject_unusable, sentences
 from pets.importing.source import Source
 from pets.importing.sql import BATCH
-from pets.spreadsheets import FORMULA_STARTS
+from pets.spreadsheets import guarded
 
 ENDINGS = (".jsonl", ".ndjson")
 """Of names of JSON lines. Every other file is CSV."""
@@ -72,9 +72,7 @@ def _csv(rows: Iterable[tuple[object, ...]]) -> bytes:
 
 
 def _guarded(change: Change) -> tuple[object, ...]:
-    return tuple(
-        f"'{value}" if isinstance(value, str) and value.startswith(FORMULA_STARTS) else value for value in change
-    )
+    return tuple(guarded(value) if isinstance(value, str) else value for value in change)
 
 
 @contextmanager

@@ -18,7 +18,7 @@ from pets.importing.readers.header import REMARKS
 from pets.importing.readers.rows import Cells, Damaged, Table
 from pets.importing.source import Source
 from pets.models import ImportRun
-from pets.spreadsheets import FORMULA_STARTS
+from pets.spreadsheets import guarded
 
 SHOWN = 100
 """Errors that are kept in memory to be shown; the file of rejects holds all."""
@@ -173,7 +173,7 @@ class _RejectsFile:
             columns = [*header, *["more"] * len(cells.cells)]
             return [str(cell) for column, cell in zip(columns, cells.cells, strict=False) if _kept(column)]
         texts = [str(cells.get(column, "")) for column in header if _kept(column)]
-        return [f"'{text}" if self._formula_safe and text.startswith(FORMULA_STARTS) else text for text in texts]
+        return [guarded(text) for text in texts] if self._formula_safe else texts
 
 
 def _reject_what_is_in_the_way(path: Path) -> None:

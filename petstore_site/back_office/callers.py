@@ -5,8 +5,8 @@ from typing import Any
 
 from django import template
 
+from history import naming
 from petstore_site.apikeys.models import APIKey
-from petstore_site.templatetags.office import who
 
 register = template.Library()
 
@@ -14,21 +14,17 @@ KEY = "key "
 """How the history writes an actor that is a key."""
 
 
-@register.simple_tag(takes_context=True)
-def name_actors(context: Any, rows: Iterable[Any]) -> str:
-    """Give each row of history `who`, a name for people, and `contact`, whom to ask about a key; by one query.
-
-    You see the name of a key if you can see keys.
-    """
-    named = [row for row in rows if row is not None]
-    ids = {row.actor.removeprefix(KEY) for row in named if row.actor.startswith(KEY)}
-    keys = _keys(ids) if ids and context["request"].user.has_perm("apikeys.view_apikey") else {}
-    for row in named:
-        name, contact = keys.get(row.actor.removeprefix(KEY), ("", ""))
-        row.who, row.contact = name or who(row.actor), contact
-    return ""
-
-
-def _keys(ids: set[str]) -> dict[str, tuple[str, str]]:
+def names(actors: set[str], reader: Any) -> dict[str, tuple[str, str]]:
+    """Return the name and the contact of each of `actors` that is a key, if `reader` can see keys; by one query."""
+    ids = {actor.removeprefix(KEY) for actor in actors if actor.startswith(KEY)}
+    if not ids or not reader.has_perm("apikeys.view_apikey"):
+        return {}
     found = APIKey.objects.filter(key_id__in=ids).values_list("key_id", "name", "contact")
-    return {key_id: (name, contact) for key_id, name, contact in found}
+    return {f"{KEY}{key_id}": (name, contact) for key_id, name, contact in found}
+
+
+@register.simple_tag(takes_context=True)
+def name_actors(context: Any, acts: Iterable[Any]) -> str:
+    """Give each of what has an actor `who` and `contact`, as far as the reader of the page can see them."""
+    naming.name_actors(acts, context["request"].user)
+    return ""

@@ -9,10 +9,11 @@ from django.templatetags.static import static
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from history import times
+from history import naming, times
 
 register = template.Library()
 register.filter(times.when)
+register.filter(naming.who)
 
 
 @register.simple_tag
@@ -55,12 +56,6 @@ def marked(text: str, needle: str) -> SafeString:
 def as_json(value: Any) -> str:
     """Return a value as the API writes it."""
     return json.dumps(value, ensure_ascii=False)
-
-
-@register.filter
-def who(actor: str) -> str:
-    """Return who acted, a member of the staff by name alone."""
-    return actor.removeprefix("staff ") or "a command or script"
 
 
 @register.filter

@@ -92,7 +92,7 @@ def test_two_people_confirm_the_same_bulk_change(office: Page, second: Page, ser
     second.goto(f"{PETS}?q=Fought")
     second.locator("#result_list tbody th a").first.click()
     second.get_by_role("link", name="History", exact=True).click()
-    expect(second.locator("#change-history .a-change")).to_have_count(2)  # added, and sold once
+    expect(second.locator("#change-history .story > li")).to_have_count(2)  # added, and sold once
 
 
 def test_too_many_forms_from_one_address_are_a_page(browser: Browser, browser_context_args: dict[str, Any]) -> None:

@@ -124,8 +124,8 @@ def test_it_tells_what_happened_newest_first(staff: Client, rex: Pet) -> None:
         ("staff anna", "restored it", []),
         ("staff anna", "deleted it", []),
         ("staff anna", "changed it", [("External reference", "none", "A-1", ""), ("Name", "Rex", "Max", "")]),
-        ("staff anna", "moved it", [("Category", "Dogs", "<b>Cats</b>", "")]),
-        ("staff anna", "marked it", [("Status", "Available", "Pending", "pending")]),
+        ("staff anna", "moved it to another category", [("Category", "Dogs", "<b>Cats</b>", "")]),
+        ("staff anna", "marked it pending", [("Status", "Available", "Pending", "pending")]),
         ("", "added it", []),
     ]
     assert "<ins>&lt;b&gt;Cats&lt;/b&gt;</ins>" in answer.content.decode()

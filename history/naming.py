@@ -1,0 +1,23 @@
+"""Who acted, in words for people. The history knows a key by its ID; the setting `ACTOR_NAMES` says who knows more."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from django.conf import settings
+from django.utils.module_loading import import_string
+
+
+def who(actor: str) -> str:
+    """Return who acted, a member of the staff by name alone."""
+    return actor.removeprefix("staff ") or "a command or script"
+
+
+def name_actors(acts: Iterable[Any], reader: Any) -> None:
+    """Give each of what has an `actor` the attributes `who`, a name, and `contact`, whom to ask about a key.
+
+    `reader` is the user who reads it: not everyone can see the names of keys.
+    """
+    acts = [act for act in acts if act is not None]
+    names = import_string(settings.ACTOR_NAMES)({act.actor for act in acts}, reader)
+    for act in acts:
+        act.who, act.contact = names.get(act.actor) or (who(act.actor), "")
