@@ -1,4 +1,4 @@
-"""Measure lists while the only worker makes slow pages of the back office."""
+"""Measure lists while the only worker renders slow pages of the back office."""
 
 import http.client
 import re

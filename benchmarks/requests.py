@@ -5,7 +5,7 @@
     python tests/with_postgresql.py python -m benchmarks.requests --pages
 
 or `make bench BENCH_ARGS=…`. With several `--rows`, it measures only the service, by the size of the catalogue, on
-PostgreSQL and SQLite. With `--pages`, it measures lists while a worker makes slow pages of the back office.
+PostgreSQL and SQLite. With `--pages`, it measures lists while a worker renders slow pages of the back office.
 DATABASE_URL must name an empty PostgreSQL database on this machine, which must run Linux. docs/lab/performance.md says
 what is compared.
 """

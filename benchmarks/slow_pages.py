@@ -14,7 +14,7 @@ SECONDS = 0.5
 
 
 def slow(request: HttpRequest) -> HttpResponse:
-    """Make the list of animals until the time is used."""
+    """Render the list of animals until the time is used."""
     began = time.thread_time()
     while time.thread_time() < began + SECONDS:
         page = admin.site.get_model_admin(Pet).changelist_view(copy(request))

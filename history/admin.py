@@ -23,7 +23,7 @@ from history.paging import HistoryPage, page_of
 from history.times import NOTHING, when
 from history.undoing import labels
 
-MEANWHILE = "Not saved. Someone else just used a value that must be unique, or deleted what this belongs to. Try again."
+MEANWHILE = "Not saved. Someone else just used that value or deleted a linked item. Try again."
 
 
 GONE = "Not found. Perhaps someone deleted it."

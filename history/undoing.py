@@ -134,7 +134,7 @@ def _give(thing: Any, source: Any, names: Sequence[str], reason: str) -> None:
     except ValidationError as error:
         raise NotUndoneError("Nothing changed. " + " ".join(map(_sentence, error.messages))) from error
     except IntegrityError as error:
-        message = "Nothing changed. Someone just used a value that must be unique, or deleted what this belongs to."
+        message = "Nothing changed. Someone else just used that value or deleted a linked item."
         raise NotUndoneError(message) from error
 
 

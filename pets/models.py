@@ -92,7 +92,7 @@ class ImportRun(models.Model):
     matched_by_id = models.BigIntegerField(default=0, help_text="Rows whose animal was found by its ID.")
     rejected = models.BigIntegerField(default=0, help_text="Rows with an error.")
     new_categories = models.JSONField(default=list, help_text="The ids of the categories that were added.")
-    first_id = models.BigIntegerField(null=True, help_text="The first of the ids set aside for what it adds.")
+    first_id = models.BigIntegerField(null=True, help_text="The first of its reserved ids.")
     last_id = models.BigIntegerField(null=True, help_text="The last of them.")
     rejects = models.TextField(blank=True, help_text="The file with the rejected rows.")
     rejects_sha256 = models.CharField(

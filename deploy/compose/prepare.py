@@ -1,4 +1,4 @@
-"""Make the secrets and the folders that the containers of compose.yaml need, unless they exist.
+"""Create the secrets and the folders that the containers of compose.yaml need, unless they exist.
 
 Each group of containers has a volume of its own, so that none sees the secrets of another.
 """

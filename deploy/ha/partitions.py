@@ -176,7 +176,7 @@ def address(number: int) -> str:
 
 @contextlib.contextmanager
 def networks() -> Iterator[dict[int, int]]:
-    """Make a namespace for each host, and return the process that keeps it."""
+    """Create a namespace for each host, and return the process that keeps it."""
     here = os.getpid()
     for command in (
         "link set lo up",

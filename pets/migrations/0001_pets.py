@@ -152,7 +152,7 @@ class Migration(migrations.Migration):
                 ),
                 (
                     "first_id",
-                    models.BigIntegerField(help_text="The first of the ids set aside for what it adds.", null=True),
+                    models.BigIntegerField(help_text="The first of its reserved ids.", null=True),
                 ),
                 ("last_id", models.BigIntegerField(help_text="The last of them.", null=True)),
                 ("rejects", models.TextField(blank=True, help_text="The file with the rejected rows.")),

@@ -28,7 +28,7 @@ CONNECT = {
 REQUEST_DEADLINES = "-c statement_timeout=3s -c lock_timeout=1s -c idle_in_transaction_session_timeout=5s"
 COMMAND_DEADLINES = "-c lock_timeout=5s"
 SERVER_KEEPALIVES = "-c tcp_keepalives_idle=10 -c tcp_keepalives_interval=5 -c tcp_keepalives_count=3"
-"""PostgreSQL too learns within 25 s that we are gone, and not after two hours: it has room for so many connections."""
+"""PostgreSQL too notices within 25 s that we are gone, and frees the connection. The system's default is two hours."""
 READ_ONLY = " -c default_transaction_read_only=on"
 SQLITE_LOCK_SECONDS = 5
 PREPARED_AFTER = 2

@@ -360,7 +360,7 @@ def plan_of(sql: str) -> str:
 
 @pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite's readers never meet what is not committed")
 class TestWhileAnImportWrites:
-    """Lists step over the ids that it writes, and over nothing else."""
+    """Lists skip its reserved IDs, and nothing else."""
 
     @pytest.fixture(autouse=True)
     def _animals(self, category: Category) -> None:

@@ -21,7 +21,7 @@ from petstore_site.apikeys.models import RotationError
 class Command(StoreCommand):
     """Replaces one key and prints the new one, once."""
 
-    help = "Replace an active API key and print the new one. The old one works until the grace period ends."
+    help = "Replace an active API key and print the new one. The old one keeps working for the grace period."
 
     def add_arguments(self, parser: CommandParser) -> None:
         """Add which key, how long the old one works, and how to print the new one."""
