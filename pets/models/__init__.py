@@ -1,0 +1,26 @@
+"""Animals, the imports that brought them, and the bulk changes that people made of them."""
+
+from pets.models.animals import REFERENCE_LENGTH, EndedSale, Pet, PetStatus, Sale, StockMovement, validate_reference
+from pets.models.bulk import BulkChange, BulkState, SavedView, SelectedBlock, Selection
+from pets.models.imports import ENDED_EARLY, IMPORTED, STANDING, ImportRun, ImportState, ImportUpload
+
+__all__ = [
+    "ENDED_EARLY",
+    "IMPORTED",
+    "REFERENCE_LENGTH",
+    "STANDING",
+    "BulkChange",
+    "BulkState",
+    "EndedSale",
+    "ImportRun",
+    "ImportState",
+    "ImportUpload",
+    "Pet",
+    "PetStatus",
+    "Sale",
+    "SavedView",
+    "SelectedBlock",
+    "Selection",
+    "StockMovement",
+    "validate_reference",
+]

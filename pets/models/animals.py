@@ -1,0 +1,168 @@
+"""Animals, their history, and what the database counts of them."""
+
+from typing import ClassVar
+
+from django.db import models
+from simple_history.models import HistoricalRecords
+
+from categories.models import Category
+from categories.names import NAME_LENGTH, NameField, validate_name, validate_text
+from history.models import Change, staff_member
+from pets.models.bulk import BulkChange
+from pets.models.imports import ImportRun
+
+REFERENCE_LENGTH = 100
+
+
+class PetStatus(models.TextChoices):
+    """Availability of an animal (interface document, section 2)."""
+
+    AVAILABLE = "available"
+    PENDING = "pending"
+    SOLD = "sold"
+
+
+def validate_reference(reference: str) -> None:
+    """Raise `ValidationError` unless `reference` has 1 to 100 code points, one of them visible, none a control."""
+    validate_text(reference, longest=REFERENCE_LENGTH)
+
+
+class ChangeOfPet(Change):
+    """Where a change came from, if from a file or a bulk change."""
+
+    import_run = models.ForeignKey(
+        ImportRun, on_delete=models.PROTECT, null=True, blank=True, related_name="changes", db_constraint=False
+    )
+    import_line = models.BigIntegerField(null=True, blank=True, help_text="Where in the file, from 1.")
+    undo_of = models.ForeignKey(
+        ImportRun,
+        on_delete=models.PROTECT,
+        null=True,
+        blank=True,
+        related_name="+",
+        db_constraint=False,
+        db_index=False,  # looked for by the animal
+        help_text="The import that this change undid for the animal.",
+    )
+    bulk_change = models.ForeignKey(
+        BulkChange,
+        on_delete=models.PROTECT,
+        null=True,
+        blank=True,
+        related_name="changes",
+        db_constraint=False,
+        db_index=False,  # the migration makes one of the few rows that have one
+    )
+
+    class Meta:
+        """A part of `PetChange`."""
+
+        abstract = True
+
+
+class Pet(models.Model):
+    """An animal in the catalogue."""
+
+    name = NameField(max_length=NAME_LENGTH, validators=[validate_name])
+    category = models.ForeignKey(Category, on_delete=models.PROTECT, related_name="pets", db_index=False)
+    status = models.CharField(max_length=9, choices=PetStatus, default=PetStatus.AVAILABLE)
+    external_reference = NameField(
+        max_length=REFERENCE_LENGTH,
+        null=True,
+        blank=True,
+        validators=[validate_reference],
+        help_text="The store's own number for this animal. Imports update by it; the API never shows it.",
+    )
+    created_at = models.DateTimeField(auto_now_add=True)
+    updated_at = models.DateTimeField(auto_now=True)
+
+    history = HistoricalRecords(
+        bases=[ChangeOfPet],
+        custom_model_name="PetChange",
+        verbose_name="change of an animal",
+        verbose_name_plural="changes of animals",
+        history_id_field=models.BigAutoField(primary_key=True),
+        excluded_fields=["created_at", "updated_at"],
+        no_db_index=["id", "category"],  # the migration makes one of id and history_id, for "the change before"
+        get_user=staff_member,
+    )
+
+    class Meta:
+        """One index per shape of the list: the primary key, and status, or category and status, before it."""
+
+        verbose_name = "animal"
+        permissions: ClassVar = [("export_pet", "Can export animals"), ("restore_pet", "Can restore deleted animals")]
+        indexes: ClassVar = [
+            models.Index(fields=["status", "id"], name="pet_status_id"),
+            models.Index(fields=["category", "status", "id"], name="pet_category_status_id"),
+        ]
+        constraints: ClassVar = [
+            models.UniqueConstraint(
+                fields=["external_reference"],
+                name="pet_external_reference_is_unique",
+                violation_error_message="Another animal has this external reference.",
+            ),
+            models.CheckConstraint(condition=models.Q(status__in=PetStatus.values), name="pet_status_is_known"),
+            models.CheckConstraint(condition=~models.Q(name=""), name="pet_name_is_not_empty"),
+            models.CheckConstraint(condition=~models.Q(external_reference=""), name="pet_reference_is_not_empty"),
+        ]
+
+    def __str__(self) -> str:
+        """Return the name."""
+        return str(self.name)
+
+
+class StockMovement(models.Model):
+    """So many animals more, or fewer. Triggers of the database write it, whichever way an animal is changed.
+
+    The sum by category and status is the stock; the sum by day is how many animals of the catalogue were added then.
+    `pets.stock` sums, and compacts: what was counted again has a day, or a category and a status, and not all three.
+    """
+
+    day = models.DateField(null=True, help_text="When the animals were added, in UTC.")
+    category = models.ForeignKey(
+        Category, on_delete=models.DO_NOTHING, null=True, related_name="+", db_constraint=False, db_index=False
+    )
+    status = models.CharField(max_length=9, choices=PetStatus, null=True)
+    animals = models.BigIntegerField()
+
+    def __str__(self) -> str:
+        """Return how many, and what they are."""
+        return f"{self.animals:+} {self.status}, added on {self.day}"
+
+
+class Sale(models.Model):
+    """On which day an animal that is sold became so. Triggers of the database write it.
+
+    An animal that was sold when it came into the catalogue has none: nobody knows its day.
+    """
+
+    pet = models.OneToOneField(
+        Pet, on_delete=models.DO_NOTHING, primary_key=True, related_name="sale", db_constraint=False
+    )
+    day = models.DateField("sold on", db_index=True, help_text="In UTC.")
+
+    def __str__(self) -> str:
+        """Return the animal and the day."""
+        return f"animal {self.pet_id}, sold on {self.day}"
+
+
+class EndedSale(models.Model):
+    """A sale that ended: the animal was sold no longer, or was deleted. Triggers of the database write it.
+
+    `ended_at` is the `updated_at` of the animal after the change, which an import or a bulk change shares with its rows
+    of history, so that undoing it finds the day. The last one of a deleted animal is what restoring it needs.
+    """
+
+    pet = models.ForeignKey(Pet, on_delete=models.DO_NOTHING, related_name="+", db_constraint=False, db_index=False)
+    day = models.DateField(help_text="On which it had been sold, in UTC.")
+    ended_at = models.DateTimeField()
+
+    class Meta:
+        """Looked for by the animal and the change."""
+
+        indexes: ClassVar = [models.Index(fields=["pet", "ended_at"], name="ended_sale_of_pet")]
+
+    def __str__(self) -> str:
+        """Return the animal and the day."""
+        return f"animal {self.pet_id}, had been sold on {self.day}"

@@ -1,0 +1,124 @@
+"""The records of imports, and the files that are about to be imported."""
+
+import statistics
+from datetime import UTC, date, datetime, time
+from typing import ClassVar, Self
+
+from django.conf import settings
+from django.db import models
+
+
+class ImportState(models.TextChoices):
+    """How far an import came. Only `done`, `partly undone` and `undone` ever wrote an animal."""
+
+    RUNNING = "running"
+    DONE = "done"
+    DRY_RUN = "dry run", "Preview"
+    REJECTED = "rejected"
+    ALREADY = "already imported", "Already imported"
+    STOPPED = "stopped"
+    FAILED = "failed"
+    KILLED = "killed"
+    PARTLY_UNDONE = "partly undone"
+    UNDONE = "undone"
+
+
+STANDING = (ImportState.DONE, ImportState.PARTLY_UNDONE)
+"""Imports whose animals, or some of them, are as they left them: there is something to undo."""
+
+IMPORTED = (*STANDING, ImportState.UNDONE)
+"""Imports that wrote what they were to write."""
+
+ENDED_EARLY = (ImportState.REJECTED, ImportState.STOPPED, ImportState.FAILED, ImportState.KILLED)
+"""Imports that wrote nothing, though someone meant them to."""
+
+
+class ImportRunQuerySet(models.QuerySet["ImportRun"]):
+    """The filters that later imports and the overview need."""
+
+    def wrote(self) -> Self:
+        """Return the imports that added or changed animals and are not undone."""
+        return self.filter(models.Q(created__gt=0) | models.Q(updated__gt=0), state__in=STANDING)
+
+    def without_previews(self) -> Self:
+        """Return what was to be imported, without what was only looked at."""
+        return self.exclude(state=ImportState.DRY_RUN)
+
+    def usual_reading_share(self) -> float | None:
+        """Return the median share of reading in the last five imports that recorded one; None if none did."""
+        last = self.order_by("-id").filter(reading_share__isnull=False)[:5]
+        shares = [run.reading_share for run in last if run.reading_share is not None]
+        return statistics.median(shares) if shares else None
+
+    def troubled_since(self, day: date) -> Self:
+        """Return the imports that were started on `day` (UTC) or later and rejected rows, or ended early."""
+        began = datetime.combine(day, time(), UTC)
+        real = self.without_previews().exclude(state=ImportState.UNDONE).filter(started_at__gte=began)
+        return real.filter(models.Q(rejected__gt=0) | models.Q(state__in=ENDED_EARLY))
+
+
+class ImportRun(models.Model):
+    """One import, from its preview on. The row and the animals are committed together, so it says what happened."""
+
+    who = models.CharField(max_length=150, help_text='"staff anna", or the account that ran the command.')
+    file_name = models.CharField(max_length=255, help_text='Without its folder; "-" is standard input.')
+    sha256 = models.CharField(max_length=64, db_index=True, help_text="Of the file as it was given, in hexadecimal.")
+    options = models.JSONField(help_text="What was asked for.")
+    state = models.CharField(max_length=16, choices=ImportState, default=ImportState.RUNNING)
+    rows = models.BigIntegerField(default=0, help_text="Rows read, without the header.")
+    created = models.BigIntegerField(default=0, help_text="Animals that were added.")
+    updated = models.BigIntegerField(default=0, help_text="Animals that were changed.")
+    unchanged = models.BigIntegerField(default=0, help_text="Rows that say what the catalogue already said.")
+    matched_by_id = models.BigIntegerField(default=0, help_text="Rows whose animal was found by its ID.")
+    rejected = models.BigIntegerField(default=0, help_text="Rows with an error.")
+    new_categories = models.JSONField(default=list, help_text="The ids of the categories that were added.")
+    first_id = models.BigIntegerField(null=True, help_text="The first of its reserved ids.")
+    last_id = models.BigIntegerField(null=True, help_text="The last of them.")
+    rejects = models.TextField(blank=True, help_text="The file with the rejected rows.")
+    rejects_sha256 = models.CharField(
+        max_length=64, blank=True, help_text="Of that file as it was written, in hexadecimal."
+    )
+    outcome = models.TextField(blank=True, help_text="Why it was rejected, stopped or failed; how it was undone.")
+    previewed_at = models.DateTimeField(null=True, help_text="When its sender saw what it would do.")
+    reading_share = models.FloatField(null=True, help_text="How much of its time reading took, from 0 to 1.")
+    started_at = models.DateTimeField(auto_now_add=True)
+    finished_at = models.DateTimeField(null=True)
+    undone_at = models.DateTimeField(null=True)
+
+    objects = ImportRunQuerySet.as_manager()
+
+    class Meta:
+        """Newest first; the index finds the one that runs, at every look at a list."""
+
+        ordering: ClassVar = ["-id"]
+        indexes: ClassVar = [
+            models.Index(fields=["id"], condition=models.Q(state=ImportState.RUNNING), name="import_that_runs")
+        ]
+        constraints: ClassVar = [
+            models.CheckConstraint(condition=models.Q(state__in=ImportState.values), name="import_state_is_known")
+        ]
+
+    def __str__(self) -> str:
+        """Return what it is called everywhere."""
+        return f"import {self.pk}"
+
+    @property
+    def matched_by_reference(self) -> int:
+        """How many rows found their animal by its reference."""
+        return self.updated + self.unchanged - self.matched_by_id
+
+
+class ImportUpload(models.Model):
+    """A small file in the back office, kept until its sender has seen what it would do and decided."""
+
+    uploaded_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
+    file_name = models.CharField(max_length=255)
+    content = models.BinaryField()
+    options = models.JSONField(help_text="What was chosen in the form.")
+    rejects = models.BinaryField(default=b"", help_text="The rejected rows, as import_pets --rejects writes them.")
+    run = models.ForeignKey(ImportRun, on_delete=models.SET_NULL, null=True, related_name="uploads")
+    created_at = models.DateTimeField(auto_now_add=True, db_index=True)
+
+    def __str__(self) -> str:
+        """Return the name of the file."""
+        return self.file_name
