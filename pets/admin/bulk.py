@@ -18,7 +18,8 @@ from history.acting import acting
 from history.admin import RecordAdmin, moment, number
 from pets import working
 from pets.admin.permissions import change_permission_required, may_see_animals
-from pets.blocks import AT_MOST, BLOCK, TooManyError, begin, begin_undo, first_block, progress, select, stop
+from pets.admin.selecting import selected, selection_of
+from pets.blocks import AT_MOST, BLOCK, begin, begin_undo, first_block, progress, stop
 from pets.bulk import Plan, Target, UndoRejectedError, check_undo, plan, plan_undo
 from pets.models import BulkChange, BulkState, Pet, PetStatus, Selection
 
@@ -32,10 +33,7 @@ PER_SECOND = 5_000
 """Animals that are changed in a second, so that the page which asks can say how long it takes."""
 
 CATEGORY = "category"
-NONE_LEFT = "Nothing changed. The selected animals are not in this list any more."
-GONE = "Nothing changed. This selection was too old. Select the animals again."
 USED = "You have confirmed this already. To change the animals again, select them again."
-TOO_MANY = "At most {most:,} animals can be {done} at once. Nothing changed. Filter or search for fewer."
 
 
 class CategoryForm(forms.Form):
@@ -44,27 +42,6 @@ class CategoryForm(forms.Form):
     category = forms.ModelChoiceField(
         Category.objects.all(), label="Move to category", empty_label="Choose a category", label_suffix=""
     )
-
-
-def selected(request: HttpRequest, animals: QuerySet[Pet], done: str, most: int) -> Selection | None:
-    """Keep the animals that were selected in the list; None if there are none or too many, which it has said."""
-    try:
-        selection = select(animals, user=request.user, filters=request.GET.urlencode(), most=most)  # type: ignore[arg-type]  # signed in
-    except TooManyError:
-        messages.error(request, TOO_MANY.format(most=most, done=done))
-        return None
-    if not selection.animals:  # someone else deleted them, or changed what the list is filtered by
-        messages.warning(request, NONE_LEFT)
-        return None
-    return selection
-
-
-def selection_of(request: HttpRequest, number: int) -> Selection | None:
-    """Return the selection if it is this person's and still kept; else None, and say so."""
-    selection = Selection.objects.filter(pk=number, user=request.user.pk).first()
-    if selection is None:
-        messages.error(request, GONE)
-    return selection
 
 
 def _action(becomes: str, description: str) -> Any:

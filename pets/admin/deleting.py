@@ -11,8 +11,8 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
 from history.conflicts import latest_change_of_each
-from pets.admin.bulk import selected, selection_of
 from pets.admin.deleted import said
+from pets.admin.selecting import selected, selection_of
 from pets.blocks import first_block
 from pets.bulk import Seen
 from pets.models import Pet

@@ -1,10 +1,12 @@
-"""What an administrator may grant, and whom they may edit: nothing beyond what they can do themselves."""
+"""What an administrator may grant, whom they may edit, and who is one: nothing beyond what they can do themselves."""
 
 from collections.abc import Iterable
 from typing import Any
 
 from django.contrib.auth.models import Group, Permission, User
-from django.db.models import Q, QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet
+
+from petstore_site.staff.roles import ADMINISTRATOR
 
 
 def grantable_permissions(user: User) -> QuerySet[Permission]:
@@ -48,3 +50,18 @@ def limit(field: Any, grantable: QuerySet[Any], held: QuerySet[Any] | None) -> N
     """Let the field of a form take what may be granted, and keep what is held already."""
     may = Q(pk__in=grantable.values("pk"))
     field.queryset = field.queryset.filter(may if held is None else may | Q(pk__in=held.values("pk")))
+
+
+def is_administrator(member: User) -> bool:
+    """Return whether the account is an active administrator."""
+    return bool(_administrators().filter(pk=member.pk).exists())
+
+
+def others_administrate(*members: User) -> bool:
+    """Return whether there is an active administrator beside these."""
+    return bool(_administrators().exclude(pk__in=[member.pk for member in members]).exists())
+
+
+def _administrators() -> QuerySet[User]:
+    role = Group.objects.filter(name=ADMINISTRATOR, user=OuterRef("pk"))
+    return User.objects.filter(Q(is_superuser=True) | Exists(role), is_active=True, is_staff=True)

@@ -9,11 +9,10 @@ from allauth.mfa.models import Authenticator
 from django import forms
 from django.contrib import admin, messages
 from django.contrib.auth.admin import UserAdmin
-from django.contrib.auth.forms import UserChangeForm
 from django.contrib.auth.models import Group, User
-from django.core.exceptions import PermissionDenied, ValidationError
+from django.core.exceptions import PermissionDenied
 from django.db import transaction
-from django.db.models import Exists, OuterRef, Q, Value
+from django.db.models import Exists, OuterRef, Value
 from django.db.models.functions import Coalesce, NullIf
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
@@ -25,9 +24,9 @@ from django.views.decorators.http import require_POST
 from history.admin import OfficeAdmin, moment
 from history.times import NOTHING
 from petstore_site.staff import lockout
-from petstore_site.staff.grants import grantable_roles, held_by, limit, may_edit, names_of
+from petstore_site.staff.admin.forms import MemberForm, NewMemberForm, ResetForm
+from petstore_site.staff.grants import grantable_roles, held_by, is_administrator, limit, may_edit, others_administrate
 from petstore_site.staff.models import LIFETIME, TemporaryPassword
-from petstore_site.staff.roles import ADMINISTRATOR
 from petstore_site.staff.tasks import sentence
 from petstore_site.templatetags.office import badge, icon
 
@@ -35,7 +34,6 @@ Found = TypeVar("Found")
 
 admin.site.unregister([User, EmailAddress, Authenticator])
 
-RIGHTS = {"is_active": "an active account", "is_staff": "the back office", "is_superuser": "superuser"}
 WORDS = {
     "username": {"help_text": "They sign in with it."},
     "is_active": {"help_text": "Untick it when someone leaves: their sessions end, and the history keeps their name."},
@@ -46,69 +44,6 @@ SECOND_FACTORS = [
     (Authenticator.Type.WEBAUTHN, "fingerprint", "Passkey"),
     (Authenticator.Type.TOTP, "smartphone", "App"),
 ]
-LAST_ADMINISTRATOR = "Not saved. This is the last active administrator. Make someone else an administrator first."
-
-
-class NewMemberForm(forms.ModelForm):
-    """A new account without a password: its owner chooses one."""
-
-    class Meta:
-        model = User
-        fields: ClassVar = ["username", "first_name", "last_name", "email", "groups"]
-
-
-class MemberForm(UserChangeForm):
-    """Keeps an active administrator, and asks twice before you give up your own rights."""
-
-    sure = forms.BooleanField(required=False, widget=forms.HiddenInput)
-    drop_own = forms.BooleanField(required=False, label="Take away what they can do without a role")
-    editor: User
-    """Who sends the form."""
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        """Say what the account can do without a role, as older releases could allow."""
-        super().__init__(*args, **kwargs)
-        self.fields["drop_own"].help_text = sentence(names_of(self.instance.user_permissions.all()))
-
-    def clean(self) -> dict[str, Any] | None:
-        """Reject what nobody could undo, and ask again about what may be a mistake."""
-        cleaned = super().clean()
-        if self.errors or self.instance.pk is None:
-            return cleaned
-        if _is_administrator(self.instance) and not self._stays_administrator() and not _others(self.instance).exists():
-            raise ValidationError(LAST_ADMINISTRATOR, code="last_administrator")
-        if self.instance.pk == self.editor.pk and (lost := self._lost()) and not self.cleaned_data.get("sure"):
-            again: Any = self.data
-            self.data = again = again.copy()
-            again["sure"] = "on"
-            message = f"Not saved. You would lose rights of your own: {lost}. To do it anyway, save again."
-            raise ValidationError(message, code="own_rights")
-        return cleaned
-
-    def _after(self, column: str) -> bool:
-        return bool(self.cleaned_data.get(column, getattr(self.instance, column)))
-
-    def _stays_administrator(self) -> bool:
-        groups = self.cleaned_data.get("groups", [])
-        has_role = any(group.name == ADMINISTRATOR for group in groups)
-        return self._after("is_active") and self._after("is_staff") and (self._after("is_superuser") or has_role)
-
-    def _lost(self) -> str:
-        """Return the rights that the account has and would not have."""
-        before = User.objects.get(pk=self.instance.pk)
-        kept = {group.pk for group in self.cleaned_data.get("groups", [])}
-        switched_off = [
-            label for column, label in RIGHTS.items() if getattr(before, column) and not self._after(column)
-        ]
-        return ", ".join([*switched_off, *(group.name for group in before.groups.all() if group.pk not in kept)])
-
-
-class ResetForm(forms.Form):
-    """Whether the second factors are removed too."""
-
-    remove_second_factors = forms.BooleanField(
-        required=False, label="Remove the second factors too", help_text="For a lost phone or security key."
-    )
 
 
 class RoleFilter(admin.RelatedFieldListFilter):
@@ -226,8 +161,8 @@ class MemberAdmin(OfficeAdmin, UserAdmin):
         What belongs to an account, such as its known addresses and its saved views, goes with it and has no page: so it
         needs no permission of its own, and is not looked for.
         """
-        names, gone = [_name(member) for member in objs], [member for member in objs if _is_administrator(member)]
-        is_last = bool(gone) and not _others(*gone).exists()
+        names, gone = [_name(member) for member in objs], [member for member in objs if is_administrator(member)]
+        is_last = bool(gone) and not others_administrate(*gone)
         return names, {}, set(), [f"{member}, the last active administrator" for member in gone if is_last]
 
     def get_urls(self) -> list[URLPattern]:
@@ -360,17 +295,3 @@ def _once(request: Any, what: tuple[str, Any], find: Callable[[], Found]) -> Fou
     if what not in kept:
         kept[what] = find()
     return kept[what]
-
-
-def _is_administrator(member: User) -> bool:
-    return bool(_administrators().filter(pk=member.pk).exists())
-
-
-def _others(*members: User) -> Any:
-    """Return the active administrators beside these."""
-    return _administrators().exclude(pk__in=[member.pk for member in members])
-
-
-def _administrators() -> Any:
-    role = Group.objects.filter(name=ADMINISTRATOR, user=OuterRef("pk"))
-    return User.objects.filter(Q(is_superuser=True) | Exists(role), is_active=True, is_staff=True)
