@@ -1,8 +1,18 @@
 """The view of every path under /v1 that does not exist."""
 
+from rest_framework.exceptions import NotFound
+from rest_framework.permissions import BasePermission
+from rest_framework.request import Request
 from rest_framework.views import APIView
 
-from rest.permissions import RouteIsKnown
+
+class RouteIsKnown(BasePermission):
+    """Reject a path that does not exist (404), after the key is checked and before its rate limit is."""
+
+    def has_permission(self, _request: Request, _view: APIView) -> bool:
+        """Raise `NotFound`."""
+        message = "This path does not exist."
+        raise NotFound(message, "route_not_found")
 
 
 class UnknownRouteView(APIView):
