@@ -37,7 +37,7 @@ def begin_request(request_id: str) -> None:
 
 def identify(actor: str) -> None:
     """Say who made the request."""
-    _acting.set(acting()._replace(actor=actor))
+    _acting.set(Acting(actor, acting().request_id))
 
 
 def end_request(**_signal: Any) -> None:

@@ -15,8 +15,8 @@ USUAL_PORTS = {"http": "80", "https": "443"}
 
 def scheme_of(environ: Environ) -> str:
     """Return the scheme that the caller used; behind a trusted proxy, what the first proxy says."""
-    if settings.SECURE_PROXY_SSL_HEADER:
-        name, secure = settings.SECURE_PROXY_SSL_HEADER
+    if header := settings.SECURE_PROXY_SSL_HEADER:
+        name, secure = header
         if given := environ.get(name):
             return "https" if given.partition(",")[0].strip() == secure else "http"
     return str(environ["wsgi.url_scheme"])

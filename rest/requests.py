@@ -32,7 +32,8 @@ class Request:
     """What was asked, by whom, and what the checks on the way found."""
 
     __slots__ = (
-        "_sent", "argument", "counted", "environ", "id", "key", "known_key", "method", "notices", "path", "route",
+        "_sent", "argument", "counted", "environ", "id", "key", "known_key", "method", "notices", "path", "reads",
+        "route",
     )  # fmt: skip
 
     def __init__(self, environ: Environ, path: str | None = None) -> None:
@@ -41,6 +42,7 @@ class Request:
         environ.setdefault(STARTED, time.perf_counter())
         self.environ = environ
         self.method: str = environ["REQUEST_METHOD"]
+        self.reads = self.method in {"GET", "HEAD"}
         self.path: str = environ["PATH_INFO"] if path is None else path
         if path is None and not self.path.isascii():
             self.path = get_path_info(environ)
@@ -57,11 +59,6 @@ class Request:
         self.notices: Mapping[str, str] = {}
         """Headers that every response to the key has."""
         self._sent: dict[str, Any] | None = None
-
-    @property
-    def reads(self) -> bool:
-        """Return whether the method is GET or HEAD."""
-        return self.method in {"GET", "HEAD"}
 
     @property
     def is_secure(self) -> bool:

@@ -65,16 +65,16 @@ class OnPostgreSQL:
         except BusyError as error:  # threads may wait for the same key, and know only errors of the database
             raise OperationalError from error
 
-    async def _run_one(self, latest: float, step: Statement | Transaction) -> Any:
+    def _run_one(self, latest: float, step: Statement | Transaction) -> Awaitable[Any]:
         if isinstance(step, Transaction):
-            return await self._turns.run(step.alone, self._to_write.run, partial(_transact, step.steps), latest)
+            return self._turns.run(step.alone, self._to_write.run, partial(_transact, step.steps), latest)
         if step.commits:
-            return await self._to_write.run(partial(_commit, step), latest)
-        return await self._to_read.run(partial(_rows, step), latest)
+            return self._to_write.run(partial(_commit, step), latest)
+        return self._to_read.run(partial(_rows, step), latest)
 
 
-async def _rows(step: Statement, used: "Listening") -> list[Row]:
-    return await used.rows(step)
+def _rows(step: Statement, used: "Listening") -> Awaitable[list[Row]]:
+    return used.rows(step)
 
 
 async def _commit(step: Statement, used: "Listening") -> list[Row]:
