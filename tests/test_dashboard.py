@@ -20,6 +20,12 @@ from tests.factories import APIKeyFactory, CategoryFactory, PetFactory
 from tests.pets.office import text_of
 
 HOSTILE = '<script>alert("stock")</script>'
+EVERYTHING = (
+    *("pets.view_pet", "pets.change_pet", "pets.view_importrun", "pets.add_importrun", "categories.view_category"),
+    *("apikeys.view_apikey", "apikeys.change_apikey", "apikeys.view_keyusage", "request_desk.view_requestrecord"),
+)
+"""What the parts of the page ask for."""
+
 FIGURE = re.compile(r'<a href="([^"]+)">([0-9,]+)</a>')
 TILE = re.compile(
     r'<a class="card tile" href="([^"]+)"><span class="tile-name">([^<]+)</span><span class="tile-value">([^<]+)<'
@@ -220,6 +226,17 @@ def test_a_visit_counts_no_animal_and_writes_nothing(shop: None, keeper: Client)
     assert "COUNT" not in pending
     assert pending.count("LIMIT 101") == 4
     assert len(statements) == 11, "\n".join(statements)
+
+
+def test_a_member_of_the_staff_who_sees_everything_needs_one_statement_more(shop: None) -> None:
+    """For the permissions; the names of the keys that acted need none."""
+    key = APIKeyFactory(name="Web shop")
+    Pet.history.filter(id=PetFactory().pk).update(actor=f"key {key.key_id}")
+    client = somebody(*EVERYTHING)
+    with CaptureQueriesContext(connection) as queries:
+        page = client.get("/admin/").content.decode()
+    assert "<b>Web shop</b>" in page
+    assert len(queries) == 12, "\n".join(query["sql"] for query in queries)
 
 
 def test_names_are_only_text(shop: None, keeper: Client) -> None:

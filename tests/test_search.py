@@ -116,11 +116,11 @@ def test_the_palette_gets_the_results_alone(shop: Any, django_assert_num_queries
     client = Client()
     client.force_login(member("ada", "Administrator"))
     client.get(SEARCH)
-    with django_assert_num_queries(11):
+    with django_assert_num_queries(10):
         part = client.get(SEARCH, {"q": "rex", "palette": ""})
     PetFactory(name="Rex two", category=CategoryFactory(name="Rex two"))
     APIKeyFactory(name="Rex two")
-    with django_assert_num_queries(11):
+    with django_assert_num_queries(10):
         client.get(SEARCH, {"q": "rex", "palette": ""})
     html = part.content.decode()
     assert "<html" not in html

@@ -5,7 +5,7 @@ from typing import Any
 from allauth.mfa.models import Authenticator
 from django.contrib.auth.backends import ModelBackend
 from django.contrib.auth.base_user import AbstractBaseUser
-from django.contrib.auth.models import User
+from django.contrib.auth.models import Permission, User
 from django.db.models import Exists, OuterRef
 from django.http import HttpRequest
 
@@ -41,6 +41,20 @@ class StaffBackend(ModelBackend):
             .first()
         )
         return user if user is not None and self.user_can_authenticate(user) else None
+
+    def get_all_permissions(self, user_obj: Any, obj: Any = None) -> set[str]:
+        """Return the permissions of an active user, those of a superuser too, by one query instead of two."""
+        if not user_obj.is_active or user_obj.is_anonymous or obj is not None:
+            return set()
+        if not hasattr(user_obj, "every_permission"):
+            user_obj.every_permission = {f"{app}.{codename}" for app, codename in _permissions(user_obj)}
+        found: set[str] = user_obj.every_permission
+        return found
+
+
+def _permissions(user: User) -> Any:
+    every = Permission.objects.order_by().values_list("content_type__app_label", "codename")
+    return every if user.is_superuser else every.filter(user=user).union(every.filter(group__user=user))
 
 
 def _expired(user: AbstractBaseUser) -> bool:

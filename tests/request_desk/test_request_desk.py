@@ -277,11 +277,11 @@ class TestDesk:
     def test_queries(self, desk: Client, django_assert_num_queries: Any) -> None:
         for _ in range(20):
             store(key=APIKeyFactory())
-        with django_assert_num_queries(7):  # session, user, 2 for permissions; records, errors of the key, gaps
+        with django_assert_num_queries(6):  # session, user, permissions; records, errors of the key, gaps
             shown(desk, "id")
         for _ in range(20):
             store(key=APIKeyFactory(), method="POST", status=201)
-        with django_assert_num_queries(7):  # the history, and no errors
+        with django_assert_num_queries(6):  # the history, and no errors
             shown(desk, "id")
 
 
@@ -361,7 +361,7 @@ class TestList:
         for _ in range(30):
             store(key=APIKeyFactory())
         # session, user, 2 for permissions; keys, codes, count, tabs, rows; 3 last ids
-        with django_assert_num_queries(12):
+        with django_assert_num_queries(11):
             desk.get(LIST)
 
 

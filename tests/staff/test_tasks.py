@@ -108,11 +108,11 @@ def test_built_in_and_own_roles_are_on_one_page(office: Client) -> None:
 
 
 def test_the_list_needs_as_many_queries_for_many_roles(office: Client, django_assert_num_queries: Any) -> None:
-    with django_assert_num_queries(8):
+    with django_assert_num_queries(7):
         office.get(PAGES)
     for number in range(5):
         role(f"Team {number}", "pets.view_pet", "auth.view_user")
-    with django_assert_num_queries(8):
+    with django_assert_num_queries(7):
         office.get(PAGES)
 
 

@@ -10,8 +10,8 @@ from datetime import datetime
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from django.db.models import CharField, Exists, OuterRef, Subquery, Value
-from django.db.models.functions import Cast, Concat
+from django.db.models import Case, CharField, Exists, OuterRef, Subquery, Value, When
+from django.db.models.functions import Cast, Concat, Substr
 from django.urls import reverse
 
 from categories.models import Category
@@ -19,6 +19,7 @@ from history.undoing import REASON
 from pets.admin.story import changes_between
 from pets.models import STANDING, BulkChange, ImportRun, Pet
 from petstore_site.apikeys.models import APIKey
+from petstore_site.back_office.callers import KEY
 from petstore_site.back_office.dashboard.addresses import page_of
 
 MOST = 6
@@ -58,17 +59,7 @@ def activity(user: Any) -> dict[str, Any] | None:
     if not sources:
         return None
     events = sorted((event for source in sources for event in source(user)), key=lambda event: event.at, reverse=True)
-    if user.has_perm("apikeys.view_apikey"):
-        _name_keys(events[:MOST])
     return {"events": events[:MOST]}
-
-
-def _name_keys(events: list[Event]) -> None:
-    """Call the clients that acted by the names of their keys."""
-    numbers = {event.actor.removeprefix("key ") for event in events if event.actor.startswith("key ")}
-    names = dict(APIKey.objects.filter(key_id__in=numbers).values_list("key_id", "name")) if numbers else {}
-    for event in events:
-        event.who = names.get(event.actor.removeprefix("key "), "")
 
 
 # --- Animals ---------------------------------------------------------------------------------------------------------
@@ -106,7 +97,7 @@ COLUMNS = (
 
 
 def _animals(user: Any) -> Iterator[Event]:
-    groups = list(_groups())[:MOST]
+    groups = list(_groups(user))[:MOST]
     told = _told([group.newest["history_id"] for group in groups if _is_one_edit(group)])
     for group in groups:
         row = group.newest
@@ -126,13 +117,15 @@ def _animals(user: Any) -> Iterator[Event]:
             yield event
 
 
-def _groups() -> Iterable[Group]:
+def _groups(user: Any) -> Iterable[Group]:
     """Return the groups, the one with the newest row first."""
     groups: dict[Any, Group] = {}
     undoings = BulkChange.objects.filter(undo_of=OuterRef("bulk_change")).order_by().values("pk")[:1]
     before = None
     for _ in range(READS):
-        newest = Pet.history.order_by("-history_id").values(*COLUMNS, bulk_undone_by=Subquery(undoings))
+        newest = Pet.history.order_by("-history_id").values(
+            *COLUMNS, bulk_undone_by=Subquery(undoings), client=_client(user)
+        )
         rows = list((newest if before is None else newest.filter(history_id__lt=before))[:WINDOW])
         for row in rows:
             groups.setdefault(_kind(row), Group(row)).rows.append(row)
@@ -142,6 +135,14 @@ def _groups() -> Iterable[Group]:
         last.is_cut = True
         before = rows[-1]["history_id"] - max(_size(rows[-1]) - len(last.rows), 0)
     return groups.values()
+
+
+def _client(user: Any) -> Case | Value:
+    """Return the expression for the name of the key that made a change, if `user` can see keys; else nothing."""
+    if not user.has_perm("apikeys.view_apikey"):
+        return Value("")
+    key = APIKey.objects.filter(key_id=Substr(OuterRef("actor"), len(KEY) + 1)).values("name")
+    return Case(When(actor__startswith=KEY, then=Subquery(key)), default=Value(""))
 
 
 def _kind(row: dict[str, Any]) -> tuple[Any, ...]:
@@ -229,14 +230,15 @@ VERBS = {"+": "added", "~": "changed", "-": "deleted"}
 
 def _edits(group: Group, changed: dict[str, Any], user: Any) -> Event:
     row, several = group.newest, len({row["id"] for row in group.rows})
+    who = row["client"] or ""
     verb = "restored" if row["history_change_reason"] == "Restored" else VERBS[row["history_type"]]
     address = _deleted(user) if row["history_type"] == "-" else lambda number: page_of("pets_pet", number)
     if several > 1:
         many = f"{'more than ' if group.is_cut else ''}{several:,} animals"
         names = {row["id"]: row["name"] for row in group.rows}
         each = [(name, address(number)) for number, name in list(names.items())[:MOST]]
-        return Event(row["history_date"], row["actor"], verb, many, each=each)
-    event = Event(row["history_date"], row["actor"], verb, row["name"], address(row["id"]))
+        return Event(row["history_date"], row["actor"], verb, many, who=who, each=each)
+    event = Event(row["history_date"], row["actor"], verb, row["name"], address(row["id"]), who=who)
     if row["history_type"] == "-" and user.has_perm("pets.restore_pet"):
         event.page = ("Restore…", event.url)
     if len(changed) == 1:
