@@ -11,7 +11,7 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 
 from categories.models import Category
-from pets.models import Pet, PetStatus
+from pets.models import ImportRun, Pet, PetStatus
 from rest.ids import INT64_MAX
 
 
@@ -175,9 +175,16 @@ class ImportFilter(FormFilter):
 
     def chosen(self, animals: QuerySet[Pet], wanted: dict[str, Any]) -> QuerySet[Pet]:
         """Return the animals that the import added."""
-        added = Pet.history.filter(import_run_id=wanted["import_run"], history_type="+")
-        return animals.filter(pk__in=added.order_by().values("id"))
+        number = wanted["import_run"]
+        added = Pet.history.filter(import_run_id=number, history_type="+")
+        animals = animals.filter(pk__in=added.order_by().values("id"))
+        # What it added has the ids that it set aside. Without them PostgreSQL would look through the newest animals.
+        ids = ImportRun.objects.filter(pk=number, first_id__isnull=False).values_list("first_id", "last_id").first()
+        return animals.filter(pk__range=ids) if ids else animals
 
+
+SPAN = list(AddedForm.base_fields)
+"""The names in a query that ask, together, for a span of days: its animals lie together, but anywhere."""
 
 SCATTERING = {*ImportForm.base_fields, *SoldForm.base_fields, *UnchangedForm.base_fields}
 """The names in a query that ask for animals which may lie anywhere."""

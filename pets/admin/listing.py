@@ -15,7 +15,7 @@ from django.utils.functional import cached_property
 
 from history.conflicts import latest_change_of_each
 from pets import stock
-from pets.admin.filters import SCATTERING
+from pets.admin.filters import SCATTERING, SPAN
 from pets.admin.presets import Preset, presets
 from pets.blocks import AT_MOST
 from pets.models import Pet, PetStatus
@@ -237,6 +237,11 @@ class PetChangeList(ChangeList):
 
     def _keys(self, start: int, stop: int) -> list[int]:
         keys = self.queryset.values_list("pk", flat=True)
+        if all(self.params.get(name) for name in SPAN):
+            # The index of days finds the animals of an old day. A walk from the newest would pass all after them.
+            found = list(keys.order_by()[: LISTED + 1])
+            if len(found) <= LISTED:
+                return sorted(found, reverse=not self._oldest_first)[start:stop]
         if not self._scattered:
             return list(keys[start:stop])
         near = list(keys.filter(_near_the_end(*self._order))[:stop])

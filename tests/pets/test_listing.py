@@ -195,6 +195,30 @@ def test_a_day_begins_at_midnight(staff: Client, category: Category, query: str,
     assert names(staff, f"?{query}") == found
 
 
+@pytest.mark.parametrize("listed", [1, 10_000])
+def test_a_span_of_days_is_in_order_whether_its_animals_are_few_or_many(
+    staff: Client, various: tuple[Category, ImportRun], monkeypatch: pytest.MonkeyPatch, listed: int
+) -> None:
+    monkeypatch.setattr(listing, "LISTED", listed)
+    monkeypatch.setattr(PetAdmin, "list_per_page", 1)
+    span = "?added_from=2026-05-01&added_to=2026-05-03"
+    assert names(staff, span) == ["Tom"]
+    assert names(staff, f"{span}&o=2") == ["Rex"]
+
+
+@pytest.mark.usefixtures("various")
+def test_what_an_import_added_is_looked_for_among_its_ids(staff: Client) -> None:
+    """The newest animals are not looked through for those of an old import."""
+    last = Pet.objects.get(name="Kit").pk
+    run = ImportRun.objects.latest("pk")
+    ImportRun.objects.filter(pk=run.pk).update(first_id=1, last_id=last)
+    with CaptureQueriesContext(connection) as queries:
+        assert names(staff, f"?import_run={run.pk}") == ["Kit", "Max"]
+    looked = [query["sql"] for query in queries if '"import_run_id" = ' in query["sql"]]
+    assert looked
+    assert [sql for sql in looked if f"BETWEEN 1 AND {last}" not in sql] == []
+
+
 def test_what_an_import_changed_is_not_what_it_added(staff: Client, various: tuple[Category, ImportRun]) -> None:
     _, run = various
     rex = Pet.objects.get(name="Rex")
@@ -313,6 +337,17 @@ def test_what_is_common_is_found_among_the_newest(staff: Client, needle: str) ->
             made = plans(search)
             assert len(made) == 1
             assert "Seq Scan" not in made[0]
+
+
+@postgresql_only
+def test_the_animals_of_an_old_day_are_found_by_the_index_of_days(staff: Client) -> None:
+    day = datetime.now(UTC).date() - timedelta(days=9)
+    with many_animals(), CaptureQueriesContext(connection) as queries:
+        assert names(staff, added_from=day, added_to=day)
+    [statement] = [query["sql"] for query in queries if query["sql"].startswith('SELECT "pets_pet"."id" AS "pk"')]
+    with connection.cursor() as cursor:
+        cursor.execute(f"EXPLAIN {statement}")
+        assert "pet_created_at" in str(cursor.fetchall())
 
 
 @pytest.mark.parametrize(
