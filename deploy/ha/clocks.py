@@ -4,6 +4,12 @@ from pathlib import Path
 
 from cluster import Cluster
 
+SLEEP = """\
+import select, time
+time.sleep = lambda seconds: select.select([], [], [], seconds)
+"""
+"""Read when Python starts. Its own `sleep` is `clock_nanosleep`, which fails now and then with libfaketime (EINVAL)."""
+
 
 class Clocked(Cluster):
     """Patroni and PostgreSQL of each machine have a clock of their own, by libfaketime (Debian's package).
@@ -18,7 +24,9 @@ class Clocked(Cluster):
         if library is None:
             raise SystemExit("libfaketime is not installed. On Debian, run: apt-get install libfaketime")  # noqa: EM101, TRY003
         self.set_clock(number, 0)
+        (self.folder / "sitecustomize.py").write_text(SLEEP, encoding="ascii")
         return {
+            "PYTHONPATH": str(self.folder),
             "LD_PRELOAD": str(library),
             "FAKETIME_TIMESTAMP_FILE": str(self._file(number)),
             "FAKETIME_CACHE_DURATION": "1",
