@@ -77,7 +77,7 @@ def kept_logs(cluster: Cluster, folder: Path | None) -> Iterator[None]:
 
 
 def tried(break_it: Break, cluster: Cluster, writers: Writers, readers: Readers) -> float:
-    """Break the primary, print and return the seconds until an animal was acknowledged that was sent afterwards."""
+    """Break the primary; print and return for how long no addition was acknowledged."""
     primary = cluster.primary()
     name = break_it.__name__.replace("_", " ")
     print(f"{time.strftime('%H:%M:%S')} {name:15} db{primary}", end="", flush=True)
@@ -87,11 +87,9 @@ def tried(break_it: Break, cluster: Cluster, writers: Writers, readers: Readers)
         seconds = time.monotonic() - begun
         print(f": back after {seconds:.1f} s, primary is db{cluster.primary()}", end="", flush=True)
     time.sleep(2)  # those that failed last have read again
-    print(
-        f"; no addition for {writers.longest_pause(begun):.1f} s, reads failed for {readers.failing(begun):.1f} s",
-        flush=True,
-    )
-    return seconds
+    pause = writers.longest_pause(begun)
+    print(f"; no addition for {pause:.1f} s, reads failed for {readers.failing(begun):.1f} s", flush=True)
+    return max(seconds, pause)
 
 
 if __name__ == "__main__":
