@@ -23,6 +23,7 @@ from petstore_site.apikeys import lookup, usage
 from petstore_site.apikeys.models import APIKey
 from petstore_site.portal import views as portal
 from petstore_site.request_desk import records
+from petstore_site.requests import metrics
 from rest.limits import breaker as limits_breaker
 from rest.limits import build_limiter
 from tests.days import today
@@ -188,6 +189,15 @@ def stranger(db: None) -> ApiClient:
 @pytest.fixture
 def reader(db: None) -> ApiClient:
     return ApiClient(APIKey.objects.issue(name="Reader", scope="read")[1])
+
+
+@pytest.fixture
+def counted(monkeypatch: pytest.MonkeyPatch) -> metrics.Metrics:
+    """The metrics of a worker that counts."""
+    counted = metrics.Metrics()
+    monkeypatch.setattr(metrics, "metrics", counted)
+    metrics.count_failures()
+    return counted
 
 
 @pytest.fixture(scope="module")

@@ -30,6 +30,7 @@ from tests.server import (
     send_on,
     until,
 )
+from tests.whole import shown
 
 INVALID = error(
     "api_key_invalid",
@@ -114,7 +115,7 @@ class TestBodies:
 
     def test_a_chunked_body_is_read(self, server: Gunicorn, key: str, new_pet: dict[str, Any]) -> None:
         status, pet = exchange(server, chunked(key, json.dumps(new_pet).encode()))
-        assert (status, pet) == (201, new_pet | {"id": pet["id"], "status": "available"})
+        assert (status, pet) == (201, shown(id=pet["id"], **new_pet))
 
     @pytest.mark.parametrize(
         "chunks", [b"nonsense\r\n{}\r\n0\r\n\r\n", b"-5\r\n{}\r\n0\r\n\r\n", b"2\r\n{}!!0\r\n\r\n"]
@@ -212,7 +213,7 @@ class TestManyAtOnce:
         answers = all_at_once(lambda _: server.post("/v1/pets", key, pet, Idempotency_Key="one"))
         listed = server.get("/v1/pets?status=sold&limit=100", key).json()
         assert {answer.status for answer in answers} <= {201, 409}
-        assert listed == [pet | {"id": listed[0]["id"]}]
+        assert listed == [shown(id=listed[0]["id"], **pet)]
         assert [answer.json() for answer in answers if answer.status == 201] == listed * count(answers)[201]
         assert count(answers)[201] >= 1
 

@@ -20,15 +20,6 @@ from tests.conftest import ApiClient
 ROOT = Path(__file__).parent.parent
 
 
-@pytest.fixture
-def counted(monkeypatch: pytest.MonkeyPatch) -> metrics.Metrics:
-    """The metrics of a worker that counts."""
-    counted = metrics.Metrics()
-    monkeypatch.setattr(metrics, "metrics", counted)
-    metrics.count_failures()
-    return counted
-
-
 def samples(registry: CollectorRegistry) -> dict[tuple[str, ...], float]:
     """Return name and label values → value, without zeros, buckets and creation times."""
     return {

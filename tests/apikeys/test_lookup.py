@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from asgiref.sync import async_to_sync, sync_to_async
+from django.db import OperationalError
 
 from database.statements import Row, Steps, run
 from petstore_site.apikeys import keys, lookup
@@ -240,3 +241,19 @@ class TestLoop:
         first, canceled, last = together()
         assert (first, last) == (KEY, KEY)
         assert isinstance(canceled, asyncio.CancelledError)
+
+    def test_if_the_one_who_asks_is_canceled_the_others_get_an_error(self) -> None:
+        """They are not canceled too."""
+
+        async def endless(_steps: Steps[Any]) -> list[Row]:
+            await asyncio.sleep(60)
+            return []
+
+        @async_to_sync
+        async def together() -> list[Any]:
+            waiting = [asyncio.create_task(lookup.find_async("endless", endless)) for _ in range(3)]
+            await asyncio.sleep(0)
+            waiting[0].cancel()
+            return await asyncio.gather(*waiting, return_exceptions=True)
+
+        assert [type(each) for each in together()] == [asyncio.CancelledError, OperationalError, OperationalError]

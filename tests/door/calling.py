@@ -4,6 +4,10 @@ import asyncio
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from django.db import OperationalError
+
+from database.errors import committing
+from database.statements import Row
 from petstore_site.door.door import Door
 
 
@@ -17,6 +21,26 @@ class Got(NamedTuple):
     @property
     def body(self) -> bytes:
         return b"".join(self.parts)
+
+
+class BreaksInCommit:
+    """A driver that finds a good key for every request, and loses its connection in the COMMIT of each."""
+
+    def __init__(self, pk: int = 1, scope: str = "write") -> None:
+        """Take what the key is."""
+        self.key: Row = (pk, "Ab3dE6gH", "Shop", scope, "", None, None, None)
+
+    def admit(self, *, reads: bool) -> None:
+        """Admit all."""
+
+    async def run(self, _steps: Any, _latest: float) -> Any:
+        """Lose the connection."""
+        with committing():
+            raise OperationalError
+
+    async def run_for_key(self, _steps: Any) -> list[Row]:
+        """Return the key."""
+        return [self.key]
 
 
 def scope(path: str, method: str = "GET", **headers: str) -> dict[str, Any]:

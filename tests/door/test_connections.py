@@ -6,7 +6,6 @@ import time
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
-from unittest import mock
 
 import psycopg
 import pytest
@@ -19,8 +18,9 @@ from pets import statements
 from petstore_site.door import queue
 from petstore_site.door.drivers import OnPostgreSQL
 from petstore_site.door.queue import MOST_SECONDS, BusyError
-from petstore_site.requests import metrics
+from petstore_site.requests.metrics import Metrics
 from rest.ids import INT64_MAX
+from tests.door.proxy import between, silent
 
 pytestmark = pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite has no such connections")
 
@@ -205,10 +205,8 @@ class TestConnections:
         assert using(1, wrong) == [(1,)]
 
     @pytest.mark.parametrize("commits", [False, True])
-    def test_one_that_does_not_respond_is_cut_off(self, monkeypatch: pytest.MonkeyPatch, commits: bool) -> None:
+    def test_one_that_does_not_respond_is_cut_off(self, counted: Metrics, commits: bool) -> None:
         """If a COMMIT waits, that may be for a standby: others connect and read meanwhile."""
-        counted = mock.Mock()
-        monkeypatch.setattr(metrics, "count_given_up", counted)
 
         async def slow(connections: Any) -> list[Row]:
             with pytest.raises(OperationalError):
@@ -217,7 +215,8 @@ class TestConnections:
             return []
 
         using(1, slow, seconds=0.2, commits=commits)
-        assert counted.call_args_list == ([mock.call("deadline")] if commits else [])  # a read is tried again
+        given_up = counted.registry.get_sample_value("petstore_requests_given_up_total", {"reason": "deadline"})
+        assert given_up == commits, "a read is tried again"
 
     def test_who_waits_too_long_for_one_gets_none(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr("petstore_site.door.connections.WAIT_SECONDS", 0.2)
@@ -233,7 +232,7 @@ class TestConnections:
 
         using(0, none)
 
-    def test_nothing_waits_beyond_the_deadline_of_a_request(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_nothing_waits_beyond_the_deadline_of_a_request(self) -> None:
         async def late(connections: Any) -> list[Row]:
             with _at_most(0.5):
                 with pytest.raises(BusyError):
@@ -251,28 +250,19 @@ class TestConnections:
                 await connections.run(asked("SELECT pg_sleep(5)"), _in(1.3))
             await reading
             breaker.succeed()
-            monkeypatch.setattr("petstore_site.door.listening.Listening.connect", _never)
-            with _at_most(0.5), pytest.raises(OperationalError):
+            with silent(), _at_most(0.5), pytest.raises(OperationalError):
                 await connections.run(pid(), _in(0.2))
             assert not breaker.allows()
             return []
 
         using(1, late)
 
-    def test_the_time_to_connect_counts(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        """The name of the server may be looked up for long."""
-        from petstore_site.door.listening import Listening  # noqa: PLC0415 - it imports psycopg
-
-        connect = Listening.connect
-
-        async def slowly(**parameters: Any) -> Any:
-            await asyncio.sleep(0.6)
-            return await connect(**parameters)
-
+    def test_the_time_to_connect_counts(self) -> None:
         async def late(connections: Any) -> list[Row]:
-            monkeypatch.setattr(Listening, "connect", slowly)
-            with _at_most(1.3), pytest.raises(OperationalError):
-                await connections.run(asked("SELECT pg_sleep(5)"))
+            async with between() as proxy:
+                proxy.delay = 0.6
+                with _at_most(1.3), pytest.raises(OperationalError):
+                    await connections.run(asked("SELECT pg_sleep(5)"))
             return []
 
         using(1, late, seconds=1)
@@ -351,7 +341,7 @@ class TestConnections:
         using(1, refused)
 
     def test_one_that_cannot_be_opened(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("petstore_site.door.connections._parameters", lambda: {"host": "/nowhere"})
+        monkeypatch.setitem(connection.settings_dict, "HOST", "/nowhere")
 
         async def fails(connections: Any) -> list[Row]:
             with pytest.raises(OperationalError):
@@ -373,14 +363,9 @@ def _at_most(seconds: float) -> Iterator[None]:
     assert time.monotonic() - begun < seconds
 
 
-async def _never(**_parameters: Any) -> None:
-    await asyncio.sleep(60)
-
-
 def _prepare(monkeypatch: pytest.MonkeyPatch, prepared: bool) -> None:
     """Have new connections prepare statements, or not, as behind PgBouncer."""
-    given = _parameters() | {"prepare_threshold": 2 if prepared else None}
-    monkeypatch.setattr("petstore_site.door.connections._parameters", lambda: given)
+    monkeypatch.setitem(connection.settings_dict["OPTIONS"], "prepare_threshold", 2 if prepared else None)
 
 
 def _parameters() -> dict[str, Any]:

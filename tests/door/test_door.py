@@ -13,17 +13,14 @@ from unittest import mock
 import pytest
 
 from database.statements import Steps
-from petstore_site.apikeys.keys import generate
-from petstore_site.apikeys.lookup import CachedKey
+from history.acting import Acting, acting, begin_request, identify
 from petstore_site.door import bodies, queue, threads
-from petstore_site.door.adapter import Adapter, UnknownOutcomeError
 from petstore_site.door.door import Door
 from petstore_site.door.drivers import OnSQLite
 from petstore_site.door.environ import environ_of
 from petstore_site.door.queue import BusyError
-from petstore_site.requests import metrics
-from rest.requests import STARTED, Request
-from rest.routes import Route
+from petstore_site.requests.metrics import GIVEN_UP, Metrics
+from rest.requests import STARTED
 from tests.conftest import error
 from tests.door.calling import Got, ask, scope
 
@@ -35,18 +32,28 @@ class Application:
 
     def __init__(self) -> None:
         self.go = threading.Event()
-        self.closed = 0
+        self.called = self.closed = 0
 
     def __call__(self, environ: dict[str, Any], start_response: Any) -> Any:
+        self.called += 1
         if environ["PATH_INFO"].endswith("wait"):
             self.go.wait(20)
         start_response("200 OK", [("Content-Type", "text/plain")])
         if environ["PATH_INFO"].endswith("long"):
             return Parts(self)
+        if environ["PATH_INFO"].endswith("slow"):
+            return slow_parts()
         if environ["PATH_INFO"].endswith("fails"):
             raise RuntimeError
         read = environ["wsgi.input"].read()
         return [f"{environ['PATH_INFO']} {environ.get('CONTENT_LENGTH')} {len(read)} {read[:20]!r}".encode()]
+
+
+def slow_parts() -> Iterator[bytes]:
+    """Make a response of 500 kB in half a second."""
+    for _ in range(5):
+        time.sleep(0.1)
+        yield b"x" * 100_000
 
 
 class Parts:
@@ -88,6 +95,12 @@ def message_of(got: Got) -> str:
 
 def json_of(got: Got) -> Any:
     return json.loads(got.body)
+
+
+def given_up(counted: Metrics) -> dict[str, float | None]:
+    """Return how many requests were given up, by reason."""
+    name = "petstore_requests_given_up_total"
+    return {reason: counted.registry.get_sample_value(name, {"reason": reason}) for reason in GIVEN_UP}
 
 
 class TestBodies:
@@ -161,11 +174,20 @@ class TestThreads:
         assert [len(part) for part in got.parts] == [66_000, 66_000, 66_000, 66_000, 36_000]
         assert application.closed == 1
 
+    def test_a_response_that_has_begun_may_take_longer(
+        self, application: Application, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(threads, "DEADLINE", 0.3)
+        got = asyncio.run(ask(Door(application, 1), scope("/docs/slow")))
+        assert (got.status, len(got.body)) == (200, 500_000)
+
     def test_what_the_application_raises_is_raised(self, application: Application) -> None:
         with pytest.raises(RuntimeError):
             asyncio.run(ask(Door(application, 1), scope("/docs/fails")))
 
-    def test_a_late_response_is_given_up(self, application: Application, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_a_late_response_is_given_up(
+        self, application: Application, monkeypatch: pytest.MonkeyPatch, counted: Metrics
+    ) -> None:
         monkeypatch.setattr(threads, "DEADLINE", 0.1)
         monkeypatch.setattr(application, "go", threading.Event())
 
@@ -179,6 +201,7 @@ class TestThreads:
         assert (late.status, json_of(late)) == (503, UNAVAILABLE)
         assert (late.headers["Retry-After"], late.headers["Request-Outcome"]) == ("2", "unknown")
         assert after.status == 200
+        assert given_up(counted) == {"deadline": 1, "no_thread": 0}
 
     def test_a_client_that_sends_slowly_has_all_the_time_after_it(
         self, application: Application, monkeypatch: pytest.MonkeyPatch
@@ -190,7 +213,7 @@ class TestThreads:
         assert got.status == 200
 
     def test_who_would_wait_too_long_is_rejected(
-        self, application: Application, monkeypatch: pytest.MonkeyPatch
+        self, application: Application, monkeypatch: pytest.MonkeyPatch, counted: Metrics
     ) -> None:
         monkeypatch.setattr(threads, "QUEUE_SECONDS", 0.1)
 
@@ -206,6 +229,7 @@ class TestThreads:
         assert (first.status, rejected.status, json_of(rejected)) == (200, 503, UNAVAILABLE)
         assert (rejected.headers["Retry-After"], rejected.headers["Request-Outcome"]) == ("1", "not-done")
         assert rejected.headers["Cache-Control"] == "private, no-cache"
+        assert given_up(counted) == {"deadline": 0, "no_thread": 1}
 
     @pytest.mark.parametrize("before", [0.4, 5], ids=["there is a little left", "there is none left"])
     def test_nobody_waits_for_a_thread_beyond_the_deadline(
@@ -213,10 +237,9 @@ class TestThreads:
     ) -> None:
         """As after a plain read that waited for the database in vain."""
         monkeypatch.setattr(threads, "DEADLINE", 0.5)
-        called = mock.Mock(side_effect=application)
 
         async def second() -> float:
-            behind = threads.Threads(called, 1)
+            behind = threads.Threads(application, 1)
             first = asyncio.ensure_future(behind.respond(_environ(time.perf_counter() + 60), mock.AsyncMock()))
             await asyncio.sleep(0.05)
             begun = time.perf_counter()
@@ -230,7 +253,7 @@ class TestThreads:
             return seconds
 
         assert asyncio.run(second()) < 0.3
-        assert called.call_count == 1, "what is late is not begun in a free thread either"
+        assert application.called == 1, "what is late is not begun in a free thread either"
 
     def test_a_long_queue_rejects_soon_but_not_at_once(
         self, application: Application, monkeypatch: pytest.MonkeyPatch
@@ -297,23 +320,22 @@ class TestThreads:
     ) -> None:
         """The next begins when one is done, or has run for a while."""
         monkeypatch.setattr(threads, "PAGE_SECONDS", 0.4)
-        called = mock.Mock(side_effect=application)
 
         async def all_begun() -> list[int]:
-            door = Door(called, 4)
+            door = Door(application, 4)
             await asyncio.gather(ask(door, scope("/admin/")), ask(door, scope("/admin/")))
             await asyncio.sleep(0.5)  # what is done does not end its turn again
-            begun = [called.call_count]
+            begun = [application.called]
             pages = [
                 asyncio.ensure_future(ask(door, scope("/admin/wait", method))) for method in ("GET", "HEAD", "GET")
             ]
             await asyncio.sleep(0.2)
-            begun.append(called.call_count)
+            begun.append(application.called)
             await ask(door, scope("/v1/pets"))
-            begun.append(called.call_count)
+            begun.append(application.called)
             for _ in range(2):
                 await asyncio.sleep(0.4)
-                begun.append(called.call_count)
+                begun.append(application.called)
             application.go.set()
             assert [each.status for each in await asyncio.gather(*pages)] == [200, 200, 200]
             return begun
@@ -355,24 +377,27 @@ class TestThreads:
 
     @pytest.mark.parametrize("path", ["/v1/wait", "/admin/wait"])
     def test_the_metrics_soon_say_how_many_run_and_wait(
-        self, application: Application, monkeypatch: pytest.MonkeyPatch, path: str
+        self, application: Application, counted: Metrics, path: str
     ) -> None:
-        said: list[dict[str, int]] = []
-        monkeypatch.setattr(metrics, "observe_threads", lambda **counts: said.append(counts))
+        said: list[tuple[float | None, ...]] = []
+
+        async def soon() -> None:
+            await asyncio.sleep(0.3)
+            names = ("petstore_threads_in_use", "petstore_requests_waiting")
+            said.append(tuple(counted.registry.get_sample_value(name) for name in names))
 
         async def three_and_one_later() -> None:
             door = Door(application, 1)
             asked = [asyncio.ensure_future(ask(door, scope(path))) for _ in range(3)]
-            await asyncio.sleep(0.3)
+            await soon()
             asked.append(asyncio.ensure_future(ask(door, scope(path))))
-            await asyncio.sleep(0.3)
+            await soon()
             application.go.set()
             await asyncio.gather(*asked)
-            await asyncio.sleep(0.3)
+            await soon()
 
         asyncio.run(three_and_one_later())
-        assert said[:2] == [{"in_use": 1, "waiting": 2}, {"in_use": 1, "waiting": 3}]
-        assert said[-1] == {"in_use": 0, "waiting": 0}
+        assert said == [(1, 2), (1, 3), (0, 0)]
 
     def test_a_part_after_the_deadline_is_sent_to_no_one(self, application: Application) -> None:
         async def give_up() -> None:
@@ -392,61 +417,6 @@ class TestThreads:
 def _environ(started: float) -> dict[str, Any]:
     """Return a request that waits in the application, and began at this time."""
     return environ_of(scope("/v1/wait")) | {STARTED: started}
-
-
-def test_a_request_that_may_be_done_is_for_no_thread(application: Application, monkeypatch: pytest.MonkeyPatch) -> None:
-    key = CachedKey(1, "Ab3dE6gH", "Shop", "write", "", None, None)
-    observed = mock.Mock()
-    monkeypatch.setattr("petstore_site.door.door.observe", observed)
-
-    async def respond(environ: Any, _read_body: Any) -> None:
-        asked = Request(environ)
-        asked.route, asked.key, asked.known_key = Route("pet-list"), key, key
-        raise UnknownOutcomeError
-
-    async def addition() -> Got:
-        door = Door(application, 1)
-        door._adapter = mock.Mock(respond=respond)
-        return await ask(door, scope("/v1/pets", "POST", content_length="2"), [b"{}"])
-
-    got = asyncio.run(addition())
-    assert (got.status, json_of(got)) == (503, UNAVAILABLE)
-    assert (got.headers["Retry-After"], got.headers["Request-Outcome"]) == ("2", "unknown")
-    record = observed.call_args.args[0]
-    asked = record.request
-    assert (asked.route.name, record.status, asked.key, asked.known_key) == ("pet-list", 503, key, key)
-
-
-@pytest.mark.parametrize(
-    ("parts", "wanted"),
-    [
-        ([b'{"name": "Rex", "categoryId": 1}', None], ("bad_request", "The request body ended early.", 400)),
-        (
-            [b'{"name": "Rex", "categoryId": 1}' + b" " * 65_536],
-            ("body_too_large", "The request body must have at most 65,536 bytes.", 413),
-        ),
-    ],
-    ids=["cut short", "too long"],
-)
-def test_a_body_that_is_not_whole_adds_no_animal(
-    application: Application, parts: list[bytes | None], wanted: tuple[str, str, int]
-) -> None:
-    """The part that came may be valid JSON."""
-    length = "65600" if len(parts) == 1 else "60000"
-    sent = {"authorization": f"Bearer {generate('pets_test_').text}", "content_type": "application/json"}
-    driver = mock.Mock(
-        run_for_key=mock.AsyncMock(return_value=[(1, "Ab3dE6gH", "Shop", "write", "", None, None, None)])
-    )
-
-    async def addition() -> Got:
-        door = Door(application, 1)
-        door._adapter = Adapter(driver)
-        return await ask(door, scope("/v1/pets", "POST", content_length=length, **sent), parts)
-
-    got = asyncio.run(addition())
-    assert (got.status, json_of(got)) == (wanted[2], error(*wanted))
-    assert got.headers["Connection"] == "close"
-    assert not driver.run.called
 
 
 def test_livez_needs_no_thread(application: Application, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -474,6 +444,19 @@ def test_repeated_headers(application: Application) -> None:
     environ = environ_of(asked)
     assert (environ["PATH_INFO"], environ["QUERY_STRING"], environ["HTTP_COOKIE"]) == ("/v1/a b", "x=%20", "a,b")
     assert environ["HTTP_IDEMPOTENCY_KEY"] == "sent twice"
+
+
+def test_sqlite_knows_in_its_threads_who_acts() -> None:
+    def who() -> Steps[Acting]:
+        return acting()
+        yield
+
+    async def adding() -> Acting:
+        begin_request("mine")
+        identify("key Ab3dE6gH")
+        return await OnSQLite(1).run(who())
+
+    assert asyncio.run(adding()) == Acting("key Ab3dE6gH", "mine")
 
 
 def test_sqlite_rejects_what_it_could_not_begin_in_time(monkeypatch: pytest.MonkeyPatch) -> None:

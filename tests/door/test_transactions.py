@@ -17,6 +17,7 @@ from database import errors
 from database.statements import HeldError, Row, Statement, Steps, Transaction
 from petstore_site.door.drivers import OnPostgreSQL
 from tests.door.proxy import between
+from tests.test_database_errors import cancel_wait_for_standby
 
 pytestmark = [
     pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite has no such connections"),
@@ -152,6 +153,23 @@ def test_one_that_waits_too_long_for_its_turn_is_not_begun() -> None:
     assert stored() == (["x"], [])
 
 
+def test_one_that_waits_for_its_turn_gets_it_from_one_that_fails() -> None:
+    def slow_and_invalid() -> Steps[None]:
+        yield Statement("SELECT pg_sleep(0.3)", {})
+        raise ValidationError([])
+
+    async def both() -> list[Any]:
+        driver = OnPostgreSQL(3)
+        works = [driver.run(claimed(slow_and_invalid), 1e9), driver.run(claimed(add), 1e9)]
+        outcomes = await asyncio.gather(*works, return_exceptions=True)
+        await close(driver)
+        return outcomes
+
+    first, second = uvloop.run(both())
+    assert (type(first), second) == (ValidationError, [(1,)])
+    assert stored() == (["x"], [1])
+
+
 def test_many_other_statements_do_not_forget_those_sent_together(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("petstore_site.door.listening.MOST_STATEMENTS", 6)
 
@@ -207,6 +225,22 @@ def test_a_commit_that_postgresql_rejects_is_not_done(
 
     assert uvloop.run(commit()) is unknown
     assert stored() == ([], [])
+
+
+def test_a_commit_that_no_standby_confirmed_may_be_done() -> None:
+    def unconfirmed() -> Steps[list[Row]]:
+        yield Statement("SET LOCAL synchronous_commit = on", {})
+        return (yield from add())
+
+    async def commit() -> tuple[list[Row], bool]:
+        driver = OnPostgreSQL(2)
+        canceling = asyncio.ensure_future(asyncio.to_thread(cancel_wait_for_standby))
+        rows = await driver.run(claimed(unconfirmed), 1e9)
+        await canceling
+        await close(driver)
+        return rows, errors.outcome_is_unknown()
+
+    assert uvloop.run(commit()) == ([(1,)], True)
 
 
 @pytest.mark.parametrize("during", ["a statement", "COMMIT"])

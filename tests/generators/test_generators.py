@@ -15,6 +15,7 @@ import pytest
 from clients.tools import DESCRIPTION, ROOT, node_tools, python_tools, run
 from tests.clients.conftest import or_skip
 from tests.server import Gunicorn, running_server
+from tests.whole import shown
 
 HERE = Path(__file__).parent
 
@@ -47,7 +48,7 @@ def check(server: Gunicorn) -> Callable[[str], None]:
         seen: dict[str, Any] = json.loads(printed)
         rows = "list(Pet.objects.order_by('-pk').values_list('pk', flat=True))"
         known = json.loads(server.manage("shell", "--verbosity=0", "-c", f"from pets.models import Pet; print({rows})"))
-        pet = {"id": known[0], "name": "Señor 🐶", "categoryId": 1, "status": "available"}
+        pet = shown(id=known[0], name="Señor 🐶", categoryId=1)
         assert seen == {"ids": known[1:], "added": pet, "found": pet}
         assert server.get("/v1/pets?limit=1", key).json() == [pet]
 

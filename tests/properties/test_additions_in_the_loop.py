@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from categories.models import Category
 from database import errors as database_errors
+from history.acting import NOBODY, acting
 from pets.models import Pet
 from petstore_site.apikeys.models import APIKey, Scope
 from petstore_site.door.adapter import UnknownOutcomeError
@@ -155,6 +156,11 @@ def test_a_read_keys_wrong_method_is_405_not_403(service: Service) -> None:
     service.words["KEY"] = APIKey.objects.issue(name="Reader", scope="read")[1]
     got, wanted = service.both("/v1/pets", {}, NEW_PET, "PUT")
     assert (got, service.loop.behind) == (wanted, 0)
+
+
+def test_what_comes_after_a_response_belongs_to_no_request(service: Service) -> None:
+    assert service.add() == 201
+    assert acting() == NOBODY
 
 
 def test_an_exhausted_limit_is_counted_once(service: Service) -> None:

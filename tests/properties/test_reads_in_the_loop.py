@@ -111,6 +111,11 @@ def test_head_has_the_headers_of_get_and_no_body(service: Service, path: str) ->
     assert got == (*wanted[:2], b"")
 
 
+def test_more_parameters_than_allowed_are_left_to_django(service: Service) -> None:
+    got, wanted = service.both("GET", f"/v1/pets?{'a=1&' * 1001}", {})
+    assert (got, got[0], service.loop.behind) == (wanted, 400, 1)
+
+
 def test_the_same_response_to_any_request(service: Service, settings: Any) -> None:
     @given(METHODS, PATHS, QUERIES, HEADERS, SITES)
     def same(method: str, path: str, query: str, headers: dict[str, str], site: tuple[bool, bool]) -> None:

@@ -118,6 +118,16 @@ def test_a_client_that_reads_nothing_is_ended(server: Gunicorn) -> None:
         assert 25 < time.monotonic() - begun < 45
 
 
+def test_a_head_that_does_not_come_is_ended(server: Gunicorn) -> None:
+    begun = time.monotonic()
+    with connected(server.port) as (silent, nothing), connected(server.port) as (slow, half):
+        slow.sendall(b"GET /livez HTTP/1.1\r\n")
+        for connection, reader in ((silent, nothing), (slow, half)):
+            connection.settimeout(15)
+            assert reader.read() == b""
+    assert 9 < time.monotonic() - begun < 14
+
+
 class TestConnections:
     """A client has a quarter of them, and `/livez` always responds."""
 
@@ -127,6 +137,14 @@ class TestConnections:
             assert status(*small, "/livez", client=1) == 200
             assert status(*small, "/v1/pets", client=2) == 401
         until(lambda: status(*small, "/v1/pets", client=1) == 401)
+
+    def test_between_requests_the_connection_of_a_proxy_counts_for_nobody(self, small: tuple[Gunicorn, bool]) -> None:
+        with ExitStack() as stack:
+            for _ in range(MOST // 4):
+                connection = stack.enter_context(opened(*small, client=1))
+                connection.sendall(headed(request("/livez"), client=1))
+                assert read_answer(connection.makefile("rb")) is not None
+            assert status(*small, "/v1/pets", client=1) == (401 if small[1] else 503)
 
     def test_a_rejected_request_gets_an_error(self, small: tuple[Gunicorn, bool]) -> None:
         with held(*small, clients=1, each=MOST // 4), opened(*small, client=1) as connection:
@@ -139,10 +157,10 @@ class TestConnections:
     def test_many_clients(self, small: tuple[Gunicorn, bool]) -> None:
         """Those that connect when there is no room, and send nothing, do not keep `/livez` from anyone either."""
         with held(*small, clients=8, each=MOST // 8), ExitStack() as more:
-            for client in range(20, 60):
-                more.enter_context(opened(*small, client=client))
+            silent = [more.enter_context(opened(*small, client=client)) for client in range(20, 60)]
             assert status(*small, "/v1/pets", client=9) == 503
             assert status(*small, "/livez", client=9) == 200
+            until(lambda: len(silent) - len(select.select(silent, [], [], 0)[0]) <= MOST // 8, seconds=3)
 
     def test_an_address_of_version_6_is_a_network(self, database: str) -> None:
         with (

@@ -1,0 +1,171 @@
+"""The event loop's adapter behind the door, and what it does before it asks the database; without one."""
+
+import asyncio
+import json
+import logging
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from petstore_site.apikeys.keys import generate
+from petstore_site.door.adapter import DEADLINE, Adapter, Driver
+from petstore_site.door.door import Door
+from petstore_site.door.queue import BusyError
+from petstore_site.request_desk import records
+from petstore_site.request_desk.models import RequestRecord
+from tests.conftest import error
+from tests.door.calling import BreaksInCommit, Got, ask, scope
+from tests.door.proxy import silent
+from tests.factories import APIKeyFactory
+
+UNAVAILABLE = error("unavailable", "The service is temporarily unavailable.", 503)
+
+
+@pytest.fixture(autouse=True)
+def _no_other_adapter(settings: Any) -> None:
+    settings.ALLOWED_HOSTS = ["localhost"]
+    settings.API_IN_EVENT_LOOP = False
+
+
+def no_thread(*_: object) -> Any:
+    """Be an application that no request needs."""
+    raise AssertionError
+
+
+def door_with(driver: Driver) -> Door:
+    door = Door(no_thread, 1)
+    door._adapter = Adapter(driver)
+    return door
+
+
+def authorized(method: str = "POST", length: int = 2, **headers: str) -> dict[str, Any]:
+    key = {"authorization": f"Bearer {generate('pets_test_').text}", "content_type": "application/json"}
+    return scope("/v1/pets", method, content_length=str(length), **key | headers)
+
+
+def added(driver: Driver, parts: Sequence[bytes | None] = (b"{}",), length: int = 2) -> Got:
+    """Return the response to an addition."""
+    return asyncio.run(ask(door_with(driver), authorized(length=length), parts))
+
+
+def json_of(got: Got) -> Any:
+    return json.loads(got.body)
+
+
+@pytest.mark.django_db
+def test_a_request_that_may_be_done_is_for_no_thread(caplog: pytest.LogCaptureFixture) -> None:
+    key = APIKeyFactory()
+    caplog.set_level(logging.INFO, "petstore.requests")
+    got = added(BreaksInCommit(key.pk))
+    assert (got.status, json_of(got)) == (503, UNAVAILABLE)
+    assert (got.headers["Retry-After"], got.headers["Request-Outcome"]) == ("2", "unknown")
+    [facts] = [vars(line)["facts"] for line in caplog.records if line.name == "petstore.requests"]
+    assert (facts["route"], facts["status"], facts["key_id"]) == ("pet-list", 503, "Ab3dE6gH")
+    records.flush()
+    record = RequestRecord.objects.get()
+    assert (record.route, record.status, record.key) == ("pet-list", 503, key)
+
+
+@pytest.mark.parametrize(
+    ("parts", "wanted"),
+    [
+        ([b'{"name": "Rex", "categoryId": 1}', None], ("bad_request", "The request body ended early.", 400)),
+        (
+            [b'{"name": "Rex", "categoryId": 1}' + b" " * 65_536],
+            ("body_too_large", "The request body must have at most 65,536 bytes.", 413),
+        ),
+    ],
+    ids=["cut short", "too long"],
+)
+def test_a_body_that_is_not_whole_adds_no_animal(parts: list[bytes | None], wanted: tuple[str, str, int]) -> None:
+    """The part that came may be valid JSON."""
+    got = added(BreaksInCommit(), parts, 65_600 if len(parts) == 1 else 60_000)
+    assert (got.status, json_of(got)) == (wanted[2], error(*wanted))
+    assert got.headers["Connection"] == "close"
+
+
+@pytest.mark.parametrize(
+    ("code", "asked", "scope"),
+    [
+        ("api_key_missing", {"authorization": ""}, "write"),
+        ("method_not_allowed", {"method": "PUT"}, "write"),
+        ("insufficient_scope", {}, "read"),
+        ("rate_limited", {}, "write"),
+    ],
+)
+def test_what_is_rejected_does_not_wait_for_its_body(
+    settings: Any, code: str, asked: dict[str, Any], scope: str
+) -> None:
+    settings.RATE_LIMIT = "1/day"
+
+    async def two() -> list[Got]:
+        door = door_with(BreaksInCommit(scope=scope))
+        sent = authorized(**asked)
+        if not asked.get("authorization", "x"):
+            sent["headers"] = [pair for pair in sent["headers"] if pair[0] != b"authorization"]
+        first = await ask(door, authorized("GET", 0))
+        return [first, await asyncio.wait_for(ask(door, sent), 2)]
+
+    _, got = asyncio.run(two())
+    assert (json_of(got)["code"], got.headers["Connection"]) == (code, "close")
+
+
+def test_the_loop_does_not_wait_for_the_cache(settings: Any) -> None:
+    settings.RATE_LIMIT = "5/day"
+
+    async def turns_of_others() -> int:
+        asked = asyncio.ensure_future(ask(door_with(BreaksInCommit()), authorized("GET", 0)))
+        turns = 0
+        while not asked.done():
+            turns += 1
+            await asyncio.sleep(0)
+        return turns
+
+    with silent() as (host, port):
+        settings.CACHE_URL = f"redis://{host}:{port}/0"
+        assert asyncio.run(turns_of_others()) > 10
+
+
+class KnowsItsDeadline(BreaksInCommit):
+    """A driver that takes long to find a key, and keeps until when a request may take."""
+
+    latest = 0.0
+
+    async def run(self, steps: Any, latest: float) -> Any:
+        """Keep it."""
+        self.latest = latest
+        return await super().run(steps, latest)
+
+    async def run_for_key(self, steps: Any) -> Any:
+        """Take long."""
+        await asyncio.sleep(0.3)
+        return await super().run_for_key(steps)
+
+
+def test_the_time_before_the_operation_counts_towards_the_deadline() -> None:
+    driver = KnowsItsDeadline()
+    begun = time.perf_counter()
+    added(driver)
+    assert begun + DEADLINE <= driver.latest < begun + DEADLINE + 0.3
+
+
+class FullForWrites(BreaksInCommit):
+    """A driver whose connections for writes are all in use."""
+
+    def admit(self, *, reads: bool) -> None:
+        """Admit reads only."""
+        if not reads:
+            raise BusyError
+
+
+def test_an_addition_that_would_wait_too_long_is_rejected_and_a_read_is_not() -> None:
+    rejected = added(FullForWrites())
+    assert (rejected.status, rejected.headers["Retry-After"], rejected.headers["Request-Outcome"]) == (
+        503,
+        "1",
+        "not-done",
+    )
+    tried = asyncio.run(ask(door_with(FullForWrites()), authorized("GET", 0)))
+    assert (tried.status, tried.headers["Retry-After"]) == (503, "2"), "its connection broke"
