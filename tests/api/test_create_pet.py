@@ -102,6 +102,7 @@ REJECTED_MEMBERS: list[tuple[dict[str, Any], str]] = [
         ({"categoryId": value}, CATEGORY_INT64)
         for value in (*NO_NUMBERS, 1.5, 2**63, -(2**63) - 1, 10**400, 10**4000)
     ],
+    ({"name": "", "categoryId": 2**62, "status": ""}, f"{NAME_LENGTH} {CATEGORY_EXISTS} {STATUS}"),
     *[({"categoryId": value}, CATEGORY_EXISTS) for value in (0, -1, 2**62, 2**63 - 1, -(2**63))],
     *[({"status": value}, STATUS) for value in (None, "", "Sold", "sold ", 1, True, ["sold"], {"a": 1}, "SOLD")],
 ]  # fmt: skip

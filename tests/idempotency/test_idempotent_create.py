@@ -19,7 +19,7 @@ from rest.errors import APIError
 from rest.requests import Request
 from rest.results import Result
 from tests.conftest import ApiClient, error
-from tests.factories import CategoryFactory
+from tests.factories import APIKeyFactory, CategoryFactory
 
 IN_USE = error("idempotency_key_reused", "This Idempotency-Key was already used with a different body.", 422)
 MALFORMED = error("bad_request", "Idempotency-Key must be sent once and have 1 to 255 visible ASCII characters.", 400)
@@ -162,6 +162,22 @@ def test_each_api_key_for_itself(api: ApiClient, rex: dict[str, Any], db: None) 
     other = ApiClient(APIKey.objects.issue(name="Other")[1])
     answers = [client.post("/v1/pets", rex, Idempotency_Key="order-1") for client in (api, other)]
     assert len({answer.json()["id"] for answer in answers}) == 2
+
+
+def test_who_sends_the_same_key_as_another_caller_does_not_wait_for_it(db: None) -> None:
+    def creating() -> Steps[Result]:
+        return Result({})
+        yield
+
+    def turn(key: APIKey) -> object:
+        asked = Request({"REQUEST_METHOD": "POST", "PATH_INFO": "/v1/pets", "HTTP_IDEMPOTENCY_KEY": "order-1"})
+        asked.key = key
+        steps: Any = once(asked, dict, creating())
+        next(steps)
+        return steps.send([]).alone
+
+    one, other = APIKeyFactory.create_batch(2)
+    assert turn(one) == turn(one) != turn(other)
 
 
 @pytest.mark.parametrize("sent", ["x", "x" * 255, f'"{"x" * 255}"', '"x_y"', "!#~", "a,b", '"', 'a"b'])
