@@ -126,6 +126,7 @@ MIDDLEWARE = [
     *(["petstore_site.requests.tracing.TracingMiddleware"] if TRACES_URL else []),
     "petstore_site.api.APIMiddleware",  # what follows is for pages
     "petstore_site.requests.middleware.HeadMiddleware",
+    "petstore_site.requests.middleware.CompressionMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "rest.policy.PolicyMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",

@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
+from django.middleware.gzip import GZipMiddleware
 
 from database import errors as database_errors
 from history.acting import begin_request
@@ -49,6 +50,16 @@ class HeadMiddleware:
         if request.method == "HEAD" and not response.streaming:
             response.content = b""
         return response
+
+
+class CompressionMiddleware(GZipMiddleware):
+    """Compress the pages of the back office (docs/decisions/0064). The portal compresses its own."""
+
+    def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
+        """Compress a page, but no download, if the browser accepts gzip."""
+        is_page = isinstance(response, HttpResponse) and response.get("Content-Type", "").startswith("text/html")
+        is_ours = is_page and request.path_info.startswith(error_pages.PEOPLE)
+        return super().process_response(request, response) if is_ours else response
 
 
 class DatabaseErrorMiddleware:
