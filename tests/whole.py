@@ -30,6 +30,11 @@ def shown(**fields: Any) -> dict[str, Any]:
     return {name: values[name] for name in FIELDS} | fields
 
 
+def changed(**counts: int) -> dict[str, int]:
+    """Return in how many animals an import changes each column: in none those that are not named."""
+    return dict.fromkeys(HEADER, 0) | counts
+
+
 def row(reference: str | None, name: str, category: str, status: str) -> Row:
     """Return the row of an animal."""
     return (reference, name, category, status, *LATER.values())

@@ -11,6 +11,7 @@ from history.accounts import account
 from pets.models import ImportRun, Pet
 from tests.factories import PetFactory
 from tests.pets.importing.conftest import Import, catalogue, command, history
+from tests.whole import changed
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -89,7 +90,7 @@ def test_a_machine_is_told_the_same(run_import: Import, rex: Pet, tom: Pet, tmp_
     names = ("id", "reference", "line", "field", "before", "after")
     all_of_them = [dict(zip(names, change, strict=True)) for change in changes(rex, tom, None)]
     assert told == {
-        "fields": {"external_reference": 2, "name": 1, "category": 1, "status": 1},
+        "fields": changed(external_reference=2, name=1, category=1, status=1),
         "references": {"changed": 1, "new": 1, "first": [all_of_them[0], all_of_them[4]]},
         "altered": {"count": 0, "first": []},
         "first": all_of_them,
@@ -110,7 +111,7 @@ def test_all_changes_are_in_one_file_before_during_and_after(
     run = ImportRun.objects.latest("pk")
     shown = command("show_import", str(run.pk), "--json", "--changes", str(after)).json
     assert (after.read_bytes(), shown["changes"]["path"]) == (during.read_bytes(), str(after))
-    assert shown["changes"]["fields"] == {"external_reference": 2, "name": 1, "category": 1, "status": 1}
+    assert shown["changes"]["fields"] == changed(external_reference=2, name=1, category=1, status=1)
 
 
 def test_what_is_not_imported_leaves_no_file_of_changes(run_import: Import, rex: Pet, tmp_path: Path) -> None:
