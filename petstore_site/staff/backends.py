@@ -54,7 +54,7 @@ class StaffBackend(ModelBackend):
 
 def _permissions(user: User) -> Any:
     every = Permission.objects.order_by().values_list("content_type__app_label", "codename")
-    return every if user.is_superuser else every.filter(user=user).union(every.filter(group__user=user))
+    return every if user.is_superuser else every.filter(user=user).union(every.filter(group__user=user)).order_by()
 
 
 def _expired(user: AbstractBaseUser) -> bool:
