@@ -12,6 +12,7 @@ import pytest
 import uvloop
 from django.db import OperationalError, connection
 
+from database import reading
 from database.errors import BROKEN, breaker, failure_of
 from database.statements import Row, Statement, Steps
 from pets import statements
@@ -339,6 +340,26 @@ class TestConnections:
             return []
 
         using(1, refused)
+
+    @pytest.mark.parametrize("commits", [False, True])
+    def test_a_read_does_not_try_a_lost_primary_if_it_can_have_a_standby(self, settings: Any, commits: bool) -> None:
+        """A write does, once a second."""
+        settings.DATABASE_STANDBYS = [_parameters() | {"host": "/nowhere"}]
+        reading.fallback.cache_clear()
+
+        async def lost(connections: Any) -> list[Row]:
+            breaker.fail()
+            await asyncio.sleep(breaker.seconds + 0.1)
+            begun = time.monotonic()
+            with silent(), pytest.raises(OperationalError):
+                await connections.run(pid(), _in(0.5))
+            assert (time.monotonic() - begun > 0.4) is commits
+            return []
+
+        try:
+            using(1, lost, commits=commits)
+        finally:
+            reading.fallback.cache_clear()
 
     def test_one_that_cannot_be_opened(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setitem(connection.settings_dict, "HOST", "/nowhere")
