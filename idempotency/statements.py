@@ -34,7 +34,7 @@ def stored(values: Mapping[str, Any]) -> Steps[Row | None]:
 
 
 def claim(values: Mapping[str, Any], *, expired: bool) -> Steps[None]:
-    """Add the row of the key, in the place of one that has expired.
+    """Add the row of the key, and replace one that has expired.
 
     It waits for the transaction that has claimed the key (PostgreSQL: until `lock_timeout`, which `is_held` knows).
     Once that has committed, it is an `IntegrityError`, and what the claim leads is not run.

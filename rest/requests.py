@@ -49,7 +49,7 @@ class Request:
         self.id = environ["HTTP_X_REQUEST_ID"] = request_id(environ.get("HTTP_X_REQUEST_ID", ""))
         self.route: Route = UNKNOWN
         self.argument = ""
-        """What the path has in the place of its parameter, such as the ID of an animal."""
+        """The value in the path, such as the ID of an animal."""
         self.key: Any = None
         """The key that was accepted."""
         self.known_key: Any = None

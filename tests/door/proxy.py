@@ -18,7 +18,7 @@ class Proxy:
         self.left: int | None = None
         """The bytes from PostgreSQL that are still passed on; then the connection ends. None for all."""
         self.instead = b""
-        """What comes in the place of the rest."""
+        """What is sent instead of the rest."""
         self.delay: float = 0
         """Seconds until a new connection is passed on."""
         self.serving: set[asyncio.Task[None]] = set()
