@@ -8,6 +8,7 @@ The animals, the work done on them, and the order of the pictures are always the
 import argparse
 import io
 import os
+import re
 import shutil
 import sys
 import time
@@ -124,8 +125,8 @@ def work(page: Page) -> None:
     page.get_by_role("button", name="Import 2 rows").click()
     page.wait_for_url("**/change/")
     select(page, "be", "become_pending")
-    page.locator("button[name=confirm]").click()
-    page.wait_for_url(f"**{PETS}?q=be")
+    page.get_by_role("button", name=re.compile("Change .+ animals")).click()
+    page.locator(".messagelist").wait_for()
     for name, status in (("Señor Bigotes", "pending"), ("Señor Bigotes", "available"), ("Мурка", "sold")):
         page.goto(f"{PETS}?q={name}")
         page.locator("#result_list tbody th a").first.click()
@@ -177,14 +178,12 @@ def _conflict(page: Page) -> None:
     first_of(f"{PETS}?q=Bigotes")(page)
     second = page.context.new_page()
     second.goto(page.url)
-    second.get_by_role("button", name="Mark sold").click()
-    second.locator(".messagelist").wait_for()
-    second.get_by_role("button", name="Undo").click()
+    second.get_by_role("button", name=re.compile("^Mark (sold|available)$")).click()
     second.locator(".messagelist").wait_for()
     second.close()
     page.get_by_label("Name").fill("Señor Bigotes II")
     page.get_by_role("button", name="Save", exact=True).click()
-    page.locator(".errornote, .notice-warn").first.wait_for()
+    page.get_by_role("alert").wait_for()
 
 
 def _mistakes(page: Page) -> None:
@@ -276,7 +275,7 @@ PAGES: dict[str, Callable[[Page], None]] = {
     "key": _key,
     "key-issued": _issued,
     "key-rotate": first_of(f"{KEYS}?q=Web", "Rotate"),
-    "key-revoke": first_of(f"{KEYS}?q=Web", "Revoke"),
+    "key-revoke": first_of(f"{KEYS}?q=Web", "Revoke…"),
     "requests": at(DESK),
     "request": at(f"{DESK}desk/?request_id={LOST}"),
     "request-added": at(f"{DESK}desk/?request_id={ADDED}"),
