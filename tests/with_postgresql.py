@@ -44,6 +44,7 @@ SETTINGS = {
     "synchronous_commit": "off",
     "full_page_writes": "off",
     "max_connections": "200",
+    "deadlock_timeout": "400ms",  # then autovacuum gives way to the TRUNCATE between tests, which waits a second at most
     "synchronous_standby_names": "nobody",  # matters only to the test that turns synchronous_commit on for itself
 }
 
