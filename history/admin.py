@@ -18,6 +18,7 @@ from django.utils.text import capfirst
 from simple_history.admin import SimpleHistoryAdmin
 
 from history.conflicts import SeenForm
+from history.numbers import row_number
 from history.pages import EditPages
 from history.paging import HistoryPage, page_of
 from history.times import NOTHING, when
@@ -144,7 +145,7 @@ class OfficeAdmin:
 
     def response_action(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
         """Do an action with the selected rows; a selection that is no number comes from no form of ours."""
-        if not all(re.fullmatch("[0-9]{1,18}", key) for key in request.POST.getlist(ACTION_CHECKBOX_NAME)):
+        if None in map(row_number, request.POST.getlist(ACTION_CHECKBOX_NAME)):
             message = "A selection of rows with a key that is no number"
             raise SuspiciousOperation(message)
         return super().response_action(request, *args, **kwargs)  # type: ignore[misc]  # as above
@@ -211,7 +212,7 @@ class HistoryAdmin(OfficeAdmin, EditPages, SimpleHistoryAdmin):  # type: ignore[
 
 
 def _number(object_id: str) -> None:
-    if not re.fullmatch("[0-9]{1,18}", object_id):
+    if row_number(object_id) is None:
         raise Http404
 
 

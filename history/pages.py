@@ -1,6 +1,5 @@
 """The pages of a history on which one edit is undone, and an old version is read and restored."""
 
-import re
 from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any, ClassVar, NamedTuple
@@ -18,6 +17,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from history.acting import acting
 from history.conflicts import latest_change
+from history.numbers import row_number
 from history.times import to_the_minute
 from history.undoing import NotUndoneError, before, labels, listed, restore_version, undo_edit
 from history.values import shown
@@ -71,8 +71,7 @@ class EditPages:
             raise PermissionDenied
         seen = request.POST.get("seen", "")
         try:
-            seen = int(seen) if re.fullmatch("[0-9]{1,18}", seen) else 0
-            done = restore_version(row, self.undoable, seen=seen, reader=request.user)
+            done = restore_version(row, self.undoable, seen=row_number(seen) or 0, reader=request.user)
         except NotUndoneError as error:
             messages.error(request, _why_not(error))
             return HttpResponseRedirect(request.path)
@@ -87,7 +86,7 @@ class EditPages:
 
     def _version(self, object_id: str, version_id: str) -> tuple[Any, Any]:
         """Return a row of history, and the thing as it is today; None if it was deleted."""
-        if not all(re.fullmatch("[0-9]{1,18}", number) for number in (object_id, version_id)):
+        if None in {row_number(object_id), row_number(version_id)}:
             raise Http404
         rows = self.model.history.filter(id=object_id, pk=version_id)  # type: ignore[attr-defined]  # as above
         row = rows.first()

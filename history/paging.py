@@ -1,9 +1,9 @@
 """The history of one thing, read in parts, newest first. Nothing is counted, so a long one opens as fast."""
 
-import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from history.numbers import row_number
 from history.undoing import undoings
 
 PER_PAGE = 50
@@ -56,13 +56,9 @@ def _part(rows: Any, before: int | None, size: int) -> Part:
 
 def _before(rows: Any, query: Any) -> int | None:
     """Return the change that the page begins after, None for the newest page."""
-    after = _number(query.get("after", ""))
+    after = row_number(query.get("after", ""))
     if after is None:
-        return _number(query.get("before", ""))
+        return row_number(query.get("before", ""))
     newer = rows.filter(history_id__gt=after).order_by("history_id").values_list("history_id", flat=True)
     beyond: int | None = newer[PER_PAGE : PER_PAGE + 1].first()
     return beyond
-
-
-def _number(text: str) -> int | None:
-    return int(text) if re.fullmatch("[0-9]{1,18}", text) else None

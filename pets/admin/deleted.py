@@ -1,6 +1,5 @@
 """The page of deleted animals, from which an authorised person restores one."""
 
-import re
 from typing import Any
 
 from django.contrib import messages
@@ -12,6 +11,7 @@ from django.utils.html import format_html
 from django.views.decorators.http import require_POST, require_safe
 
 from categories.models import Category
+from history.numbers import row_number
 from pets.admin.permissions import may_see_animals
 from pets.models import Pet
 from pets.restoring import SEARCHED, RestoreRejectedError, deleted_animals
@@ -28,7 +28,7 @@ def may_restore(request: Any) -> bool:
 
 def last_of(number: str) -> Any:
     """Return the last row of history of the animal with that ID, if it was deleted; else None."""
-    if not re.fullmatch("[0-9]{1,18}", number) or Pet.objects.filter(pk=number).exists():
+    if row_number(number) is None or Pet.objects.filter(pk=number).exists():
         return None
     return Pet.history.filter(id=number).select_related("category").order_by("-history_id").first()
 
@@ -59,7 +59,7 @@ def restore(request: HttpRequest, number: int) -> HttpResponse:
         raise PermissionDenied
     try:
         chosen = request.POST.get("category", "")
-        pet = bring_back(number, category=int(chosen) if re.fullmatch("[0-9]{1,18}", chosen) else None)
+        pet = bring_back(number, category=row_number(chosen))
     except RestoreRejectedError as error:
         messages.error(request, str(error))
         return HttpResponseRedirect(reverse("admin:pets_pet_deleted"))
