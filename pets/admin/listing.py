@@ -2,6 +2,7 @@
 
 import re
 from collections import Counter
+from collections.abc import Iterable
 from typing import Any
 
 from django import forms
@@ -239,22 +240,32 @@ class PetChangeList(ChangeList):
         keys = self.queryset.values_list("pk", flat=True)
         if all(self.params.get(name) for name in SPAN):
             # The index of days finds the animals of an old day. A walk from the newest would pass all after them.
-            found = list(keys.order_by()[: LISTED + 1])
+            found = _unordered(keys)
             if len(found) <= LISTED:
-                return sorted(found, reverse=not self._oldest_first)[start:stop]
+                return self._in_order(found)[start:stop]
         if not self._scattered:
             return list(keys[start:stop])
         near = list(keys.filter(_near_the_end(*self._order))[:stop])
         if len(near) >= stop:
             return near[start:stop]
-        # Python sorts: asked to sort, PostgreSQL may walk along the ids in the hope of meeting enough.
-        found = list(keys.order_by()[: LISTED + 1])
+        found = _unordered(keys)
         self.more_than_listed = len(found) > LISTED
-        return sorted({*near, *found}, reverse=not self._oldest_first)[start:stop]
+        return self._in_order({*near, *found})[start:stop]
+
+    def _in_order(self, keys: Iterable[int]) -> list[int]:
+        return sorted(keys, reverse=not self._oldest_first)
 
     def _rows(self, keys: list[int]) -> Any:
         rows = self.root_queryset.filter(pk__in=keys).select_related("category").order_by(*self._order)
         return rows.annotate(latest_change=latest_change_of_each(Pet.history))
+
+
+def _unordered(keys: Any) -> list[int]:
+    """Return up to `LISTED` keys and one more, to be sorted by Python.
+
+    Asked to sort, PostgreSQL may walk along the ids in the hope of meeting enough.
+    """
+    return list(keys.order_by()[: LISTED + 1])
 
 
 def _said(field: forms.BoundField) -> str:
