@@ -127,7 +127,7 @@ def _jump(cluster: Cluster, number: int, seconds: int) -> Iterator[None]:
 
 
 class Kind(NamedTuple):
-    """An option of the trial: how often these breaks happen, by turns."""
+    """An option of the trial: how often each of these breaks happens. They alternate."""
 
     breaks: list[Break]
     times: int

@@ -31,7 +31,7 @@ class Seen(NamedTuple):
 
 
 class Readers(Callers):
-    """They read the newest animals and single ones by turns."""
+    """They read the newest animals or a single one, at random."""
 
     def __init__(self, port: int, key: str, pause: float, host: str = "127.0.0.1") -> None:
         super().__init__(port, key, pause, host)

@@ -1,4 +1,4 @@
-"""One import at a time, whatever becomes of the process that runs it."""
+"""One import at a time. The lock ends with the process that holds it."""
 
 import fcntl
 from collections.abc import Iterator

@@ -32,7 +32,7 @@ ANSWERS = [
     Series("Rejected, 4xx", "bar-rejected"),
     Series("Failed, 5xx", "bar-failed"),
 ]
-"""What becomes of a request, as charts have it."""
+"""The outcomes of requests that charts show."""
 
 
 @dataclass
