@@ -6,27 +6,19 @@ settings instead of falling back to a convenient default.
 
 import os
 from datetime import UTC, datetime, timedelta
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from csp.constants import NONE, SELF
 
-from database.replica import REPLICA
 from petstore_site.apikeys.keys import PREFIXES
 from petstore_site.configuration.addresses import api_address, collector_address, origins, sentry_address
 from petstore_site.configuration.cache import cache_address, caches
-from petstore_site.configuration.database import (
-    REPLICA_FORM,
-    STANDBY_FORM,
-    parse_database_url,
-    parse_replica_url,
-    parse_standby_url,
-)
+from petstore_site.configuration.database import databases, standbys
 from petstore_site.configuration.env import Env
 from petstore_site.configuration.logging import logging_of
 from petstore_site.configuration.openapi import openapi_of
-from petstore_site.configuration.secret_key import development_secret_key
+from petstore_site.configuration.secret_key import secret_key
 from rest.rates import parse_rate
 
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -46,26 +38,7 @@ if not HOSTED:
 
 THREADS = env.integer("THREADS", 4, least=1, most=64)
 
-
-def _required(name: str, value: object, sentence: str) -> None:
-    if HOSTED and not value:
-        env.reject(name, f"is required in {PETSTORE_ENVIRONMENT}: {sentence}")
-
-
-def _secret_key() -> str:
-    given = env.secret("SECRET_KEY")
-    _required("SECRET_KEY", given, "50 or more random characters, or SECRET_KEY_FILE, the path of a file with them.")
-    if given and (len(given) < 50 or len(set(given)) < 5 or given.startswith("django-insecure-")):
-        env.reject("SECRET_KEY", "must have 50 or more random characters.")
-    return given or ("" if HOSTED else development_secret_key(VAR_DIR))
-
-
-def _needs(name: str, value: str, module: str, lock: str) -> None:
-    if value and find_spec(module) is None:
-        env.reject(name, f"needs more packages: pip install --require-hashes -r requirements/{lock}.txt")
-
-
-SECRET_KEY = _secret_key()
+SECRET_KEY = secret_key(env, PETSTORE_ENVIRONMENT, VAR_DIR)
 SECRET_KEY_FALLBACKS = env.items("SECRET_KEY_FALLBACKS")
 
 DEBUG = False
@@ -74,7 +47,9 @@ DEBUG = False
 ALLOWED_HOSTS = env.items(
     "ALLOWED_HOSTS", [] if HOSTED else ["localhost", "127.0.0.1", "[::1]", env.text("HOST", "localhost")]
 )
-_required("ALLOWED_HOSTS", ALLOWED_HOSTS, "the host names of this service, separated by commas.")
+env.require(
+    "ALLOWED_HOSTS", ALLOWED_HOSTS, PETSTORE_ENVIRONMENT, "the host names of this service, separated by commas."
+)
 if HOSTED and "*" in ALLOWED_HOSTS:
     env.reject("ALLOWED_HOSTS", f"must name the hosts; * is not allowed in {PETSTORE_ENVIRONMENT}.")
 
@@ -88,9 +63,6 @@ TRACES_URL = env.parsed("OTEL_EXPORTER_OTLP_ENDPOINT", collector_address, "")
 
 SENTRY_DSN = env.parsed_secret("SENTRY_DSN", sentry_address, "")
 """Where errors are reported."""
-
-_needs("OTEL_EXPORTER_OTLP_ENDPOINT", TRACES_URL, "opentelemetry", "opentelemetry")
-_needs("SENTRY_DSN", SENTRY_DSN, "sentry_sdk", "sentry")
 
 # --- What the service is made of ----------------------------------------------------------------
 
@@ -171,40 +143,10 @@ FORM_RENDERER = "django.forms.renderers.TemplatesSetting"
 
 # --- Data ---------------------------------------------------------------------------------------
 
-DATABASE_BEHIND_PGBOUNCER = env.flag("DATABASE_BEHIND_PGBOUNCER", default=False)
+DATABASES = databases(env, PETSTORE_ENVIRONMENT, BASE_DIR, serving=SERVING)
+"""The primary; and a replica if there is one, which `database.replica` reads for reports and exports."""
 
-
-def _database(url: str) -> dict[str, Any]:
-    return parse_database_url(url, base_dir=BASE_DIR, serving=SERVING, pgbouncer=DATABASE_BEHIND_PGBOUNCER)
-
-
-DATABASES = {"default": env.parsed_secret("DATABASE_URL", _database, _database("sqlite:///var/petstore.sqlite3"))}
-_required(
-    "DATABASE_URL",
-    env.text("DATABASE_URL") or env.text("DATABASE_URL_FILE"),
-    "postgres://USER:PASSWORD@HOST:5432/NAME, or sqlite:////path for a small store.",
-)
-
-
-def _replica(url: str) -> dict[str, Any]:
-    if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
-        raise ValueError(REPLICA_FORM)
-    return parse_replica_url(url, serving=SERVING, pgbouncer=DATABASE_BEHIND_PGBOUNCER)
-
-
-_given_replica: dict[str, Any] = env.parsed_secret("DATABASE_REPLICA_URL", _replica, {})
-if _given_replica:
-    DATABASES[REPLICA] = _given_replica
-"""Read by `database.replica` for reports and exports, and by nothing else."""
-
-
-def _standbys(url: str) -> list[dict[str, Any]]:
-    if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
-        raise ValueError(STANDBY_FORM)
-    return parse_standby_url(url, serving=SERVING)
-
-
-DATABASE_STANDBYS: list[dict[str, Any]] = env.parsed_secret("DATABASE_STANDBY_URL", _standbys, [])
+DATABASE_STANDBYS = standbys(env, DATABASES, serving=SERVING)
 """The servers that `database.fallback` reads while the primary is lost: psycopg's parameters for each."""
 
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"

@@ -1,5 +1,6 @@
 """The addresses in environment variables. Each function raises `ValueError` with a sentence that follows the name."""
 
+from importlib.util import find_spec
 from urllib.parse import SplitResult, urlsplit
 
 
@@ -43,6 +44,7 @@ def collector_address(text: str) -> str:
     sentence = "must be an http or https address, such as http://collector:4318."
     if split(text, sentence).scheme not in {"http", "https"}:
         raise ValueError(sentence)
+    _need("opentelemetry", "opentelemetry")
     return text
 
 
@@ -52,4 +54,11 @@ def sentry_address(text: str) -> str:
     parts = split(text, sentence)
     if parts.scheme not in {"http", "https"} or not parts.username or not parts.path[-1:].isdecimal():
         raise ValueError(sentence)
+    _need("sentry_sdk", "sentry")
     return text
+
+
+def _need(module: str, lock: str) -> None:
+    if find_spec(module) is None:
+        sentence = f"needs more packages: pip install --require-hashes -r requirements/{lock}.txt"
+        raise ValueError(sentence)

@@ -1,10 +1,14 @@
-"""Convert `DATABASE_URL` into Django's `DATABASES`, with the timeouts of docs/deadlines.md."""
+"""From the addresses of databases to Django's settings, with the timeouts of docs/deadlines.md."""
 
+from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from database.errors import UNMIGRATED, failure_of
+from database.replica import REPLICA
+from petstore_site.configuration.env import Env
 from petstore_site.redaction import redact
 
 FORMS = (
@@ -30,9 +34,35 @@ COMMAND_DEADLINES = "-c lock_timeout=5s"
 SERVER_KEEPALIVES = "-c tcp_keepalives_idle=10 -c tcp_keepalives_interval=5 -c tcp_keepalives_count=3"
 """PostgreSQL too notices within 25 s that we are gone, and frees the connection. The system's default is two hours."""
 READ_ONLY = " -c default_transaction_read_only=on"
+SQLITE = "django.db.backends.sqlite3"
 SQLITE_LOCK_SECONDS = 5
 PREPARED_AFTER = 2
 """So many times a connection runs a statement of `database.statements` before it prepares it."""
+
+
+def databases(env: Env, environment: str, base_dir: Path, *, serving: bool) -> dict[str, dict[str, Any]]:
+    """Return Django's `DATABASES`: that of DATABASE_URL, and that of DATABASE_REPLICA_URL if it is set."""
+    pgbouncer = env.flag("DATABASE_BEHIND_PGBOUNCER", default=False)
+    parse = partial(parse_database_url, base_dir=base_dir, serving=serving, pgbouncer=pgbouncer)
+    primary = env.parsed_secret("DATABASE_URL", parse, parse("sqlite:///var/petstore.sqlite3"))
+    given = env.text("DATABASE_URL") or env.text("DATABASE_URL_FILE")
+    form = "postgres://USER:PASSWORD@HOST:5432/NAME, or sqlite:////path for a small store."
+    env.require("DATABASE_URL", given, environment, form)
+    parse_replica = partial(parse_replica_url, serving=serving, pgbouncer=pgbouncer)
+    replica: dict[str, Any] = env.parsed_secret("DATABASE_REPLICA_URL", parse_replica, {})
+    if replica and primary["ENGINE"] == SQLITE:
+        env.reject("DATABASE_REPLICA_URL", REPLICA_FORM)
+    return {"default": primary} | ({REPLICA: replica} if replica else {})
+
+
+def standbys(env: Env, databases: Mapping[str, Mapping[str, Any]], *, serving: bool) -> list[dict[str, Any]]:
+    """Return psycopg's parameters for each server of DATABASE_STANDBY_URL."""
+    servers: list[dict[str, Any]] = env.parsed_secret(
+        "DATABASE_STANDBY_URL", partial(parse_standby_url, serving=serving), []
+    )
+    if servers and databases["default"]["ENGINE"] == SQLITE:
+        env.reject("DATABASE_STANDBY_URL", STANDBY_FORM)
+    return servers
 
 
 def parse_database_url(url: str, *, base_dir: Path, serving: bool, pgbouncer: bool) -> dict[str, Any]:
@@ -93,7 +123,7 @@ def _sqlite(url: str, base_dir: Path) -> dict[str, Any]:
     if parts.netloc or parts.query or not path:
         raise ValueError(FORMS)
     return {
-        "ENGINE": "django.db.backends.sqlite3",
+        "ENGINE": SQLITE,
         "NAME": base_dir / path,
         "OPTIONS": {
             "transaction_mode": "IMMEDIATE",

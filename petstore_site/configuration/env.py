@@ -26,6 +26,11 @@ class Env:
         """Record that the variable `name` is wrong; `sentence` says which values are valid."""
         self.mistakes.append(f"{name}: {sentence}")
 
+    def require(self, name: str, value: object, environment: str, sentence: str) -> None:
+        """Record that the variable `name` is missing, except in development; `sentence` says what it is."""
+        if not value and environment != "development":
+            self.reject(name, f"is required in {environment}: {sentence}")
+
     def text(self, name: str, default: str = "") -> str:
         """Return the variable without surrounding blanks; unset and empty are the same."""
         return self.variables.get(name, "").strip() or default
