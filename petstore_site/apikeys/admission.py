@@ -20,6 +20,7 @@ from rest.limits import Counted
 from rest.requests import Request
 
 MISSING = "No API key was provided. Send it as Authorization: Bearer <key>."
+NO_BEARER = "Authorization must have the form Bearer <key>."
 INVALID = "The API key is not valid. Check that you copied all of it and that it belongs to this environment."
 EXPIRED = "The API key has expired. Use the key that replaced it, or ask the store for a new one."
 REVOKED = "The API key was revoked. Ask the store for a new one."
@@ -42,9 +43,10 @@ def accept_key(request: Request, key: CachedKey | None) -> None:
 
 
 def _error(request: Request, key: CachedKey | None) -> AuthenticationFailed | None:
+    if "HTTP_AUTHORIZATION" not in request.environ:
+        return AuthenticationFailed(MISSING, "api_key_missing")
     if key is None:
-        is_missing = "HTTP_AUTHORIZATION" not in request.environ
-        return AuthenticationFailed(*((MISSING, "api_key_missing") if is_missing else (INVALID, "api_key_invalid")))
+        return AuthenticationFailed(INVALID if _bearer_token(request) else NO_BEARER, "api_key_invalid")
     if key.revoked_at is not None:
         return AuthenticationFailed(REVOKED, "api_key_revoked")
     if key.expires_at is not None and key.expires_at <= timezone.now():
@@ -95,20 +97,18 @@ def notices(key: CachedKey) -> Mapping[str, str]:
 
 def challenge(request: Request) -> str:
     """Return the challenge of a 401 (RFC 6750, section 3)."""
-    scheme, token = _split(request.environ.get("HTTP_AUTHORIZATION", ""))
-    error = ', error="invalid_token"' if scheme == "bearer" and token else ""
+    error = ', error="invalid_token"' if _bearer_token(request) else ""
     return f'Bearer realm="petstore"{error}'
 
 
 def digest_of(request: Request) -> str | None:
     """Return the digest of the key that the request has, or None if it has no well-formed one."""
-    scheme, token = _split(request.environ.get("HTTP_AUTHORIZATION", ""))
+    token = _bearer_token(request)
     # A well-formed key is narrower than RFC 6750's b64token, and than its limit of 256 characters.
-    if scheme != "bearer" or not keys.is_well_formed(token, prefix=settings.API_KEY_PREFIX):
-        return None
-    return keys.digest(token)
+    return keys.digest(token) if keys.is_well_formed(token, prefix=settings.API_KEY_PREFIX) else None
 
 
-def _split(header: str) -> tuple[str, str]:
-    scheme, _, token = header.partition(" ")
-    return scheme.lower(), token.lstrip(" ")
+def _bearer_token(request: Request) -> str:
+    """Return what follows `Bearer` in `Authorization`; empty without it."""
+    scheme, _, token = request.environ.get("HTTP_AUTHORIZATION", "").partition(" ")
+    return token.lstrip(" ") if scheme.lower() == "bearer" else ""

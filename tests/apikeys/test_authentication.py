@@ -26,6 +26,7 @@ from tests.properties.examples import Clock
 pytestmark = pytest.mark.django_db
 
 MISSING = error("api_key_missing", "No API key was provided. Send it as Authorization: Bearer <key>.", 401)
+NO_BEARER = error("api_key_invalid", "Authorization must have the form Bearer <key>.", 401)
 INVALID = error(
     "api_key_invalid",
     "The API key is not valid. Check that you copied all of it and that it belongs to this environment.",
@@ -86,35 +87,35 @@ class TestRejected:
         assert told(None) == (MISSING, CHALLENGE)
 
     @pytest.mark.parametrize(
-        ("form", "challenge"),
+        ("form", "body", "challenge"),
         [
-            ("", CHALLENGE),
-            ("{}", CHALLENGE),
-            ("Bearer", CHALLENGE),
-            ("Bearer ", CHALLENGE),
-            ("Bearer    ", CHALLENGE),
-            ("Bearer{}", CHALLENGE),
-            ("Bearer\t{}", CHALLENGE),
-            ("Basic {}", CHALLENGE),
-            ("Token {}", CHALLENGE),
-            (" Bearer {}", CHALLENGE),
-            ("Bearer \t{}", CHALLENGE_INVALID),
-            ("Bearer {} ", CHALLENGE_INVALID),
-            ("Bearer {} {}", CHALLENGE_INVALID),
-            ("Bearer {},Bearer {}", CHALLENGE_INVALID),
-            ("Bearer {},{}", CHALLENGE_INVALID),
-            ("Bearer Bearer {}", CHALLENGE_INVALID),
-            ('Bearer "{}"', CHALLENGE_INVALID),
-            ("Bearer {}=", CHALLENGE_INVALID),
-            ("Bearer {}\x00", CHALLENGE_INVALID),
-            ("Bearer é{}", CHALLENGE_INVALID),
-            ("Bearer " + "x" * 257, CHALLENGE_INVALID),
-            ("Bearer " + "x" * 8000, CHALLENGE_INVALID),
+            ("", NO_BEARER, CHALLENGE),
+            ("{}", NO_BEARER, CHALLENGE),
+            ("Bearer", NO_BEARER, CHALLENGE),
+            ("Bearer ", NO_BEARER, CHALLENGE),
+            ("Bearer    ", NO_BEARER, CHALLENGE),
+            ("Bearer{}", NO_BEARER, CHALLENGE),
+            ("Bearer\t{}", NO_BEARER, CHALLENGE),
+            ("Basic {}", NO_BEARER, CHALLENGE),
+            ("Token {}", NO_BEARER, CHALLENGE),
+            (" Bearer {}", NO_BEARER, CHALLENGE),
+            ("Bearer \t{}", INVALID, CHALLENGE_INVALID),
+            ("Bearer {} ", INVALID, CHALLENGE_INVALID),
+            ("Bearer {} {}", INVALID, CHALLENGE_INVALID),
+            ("Bearer {},Bearer {}", INVALID, CHALLENGE_INVALID),
+            ("Bearer {},{}", INVALID, CHALLENGE_INVALID),
+            ("Bearer Bearer {}", INVALID, CHALLENGE_INVALID),
+            ('Bearer "{}"', INVALID, CHALLENGE_INVALID),
+            ("Bearer {}=", INVALID, CHALLENGE_INVALID),
+            ("Bearer {}\x00", INVALID, CHALLENGE_INVALID),
+            ("Bearer é{}", INVALID, CHALLENGE_INVALID),
+            ("Bearer " + "x" * 257, INVALID, CHALLENGE_INVALID),
+            ("Bearer " + "x" * 8000, INVALID, CHALLENGE_INVALID),
         ],
     )
-    def test_malformed_headers_with_a_good_key(self, form: str, challenge: str) -> None:
+    def test_malformed_headers_with_a_good_key(self, form: str, body: Any, challenge: str) -> None:
         secret = APIKeyFactory().secret
-        assert told(form.format(secret, secret)) == (INVALID, challenge)
+        assert told(form.format(secret, secret)) == (body, challenge)
 
     def test_keys_that_tell_a_stranger_nothing(self, settings: Any) -> None:
         good = APIKeyFactory().secret
@@ -165,7 +166,7 @@ class TestRejected:
                 with pytest.raises(AuthenticationFailed) as caught:
                     BearerKeyAuthentication().authenticate(request(f"Bearer {chance.choice(damages)(good)}"))
                 codes.add((str(caught.value.detail), caught.value.get_codes()))
-        assert codes == {(INVALID["message"], "api_key_invalid")}
+        assert codes == {(body["message"], "api_key_invalid") for body in (INVALID, NO_BEARER)}
 
 
 @pytest.fixture
