@@ -1,7 +1,8 @@
 """The page of the clients: their READMEs, and the packages that were built for the release, with hashes."""
 
+from base64 import b64encode
 from collections.abc import Iterator
-from hashlib import sha256
+from hashlib import sha256, sha512
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -25,7 +26,9 @@ class Package(NamedTuple):
     name: str
     size: int
     """Bytes."""
-    sha256: str
+    hash_name: str
+    hash: str
+    """As the tool that installs it writes it: pip in hexadecimal, npm as `integrity` in `package-lock.json`."""
     line: str
     """What installs it."""
     install: Example
@@ -67,7 +70,11 @@ def _sections(name: str, text: str) -> Iterator[Section]:
 
 def _package(file: Path) -> Package:
     content = file.read_bytes()
-    digest = sha256(content).hexdigest()
     url = SERVED_URL + reverse("client-package", args=[file.name])
-    line = f'pip install "{url}#sha256={digest}"' if file.suffix == ".whl" else f"npm install {url}"
-    return Package(file.name, len(content), digest, line, block("Install", line, "sh"))
+    if file.suffix == ".whl":
+        name, digest = "SHA-256", sha256(content).hexdigest()
+        line = f'pip install "{url}#sha256={digest}"'
+    else:
+        name, digest = "Integrity", f"sha512-{b64encode(sha512(content).digest()).decode()}"
+        line = f"npm install {url}"
+    return Package(file.name, len(content), name, digest, line, block("Install", line, "sh"))

@@ -62,7 +62,7 @@ def _clients() -> str:
 
 def _client(language: clients.Language) -> str:
     text = (clients.HERE / language.id / "README.md").read_text(encoding="utf-8")
-    package = f"```sh\n{language.package.line}\n```\n\nSHA-256: `{language.package.sha256}`\n"
+    package = f"```sh\n{language.package.line}\n```\n\n{language.package.hash_name}: `{language.package.hash}`\n"
     return text.replace(part(text, "## Install"), package)
 
 

@@ -2,7 +2,8 @@
 
 import re
 import tomllib
-from hashlib import sha256
+from base64 import b64encode
+from hashlib import sha256, sha512
 
 import pytest
 from django.test import Client
@@ -25,13 +26,19 @@ def test_a_package_is_served_with_the_hash_that_the_page_shows(client: Client, r
     assert answer.headers["Content-Type"] == clients.MEDIA_TYPES[f".{name.rpartition('.')[2]}"]
     assert answer.content == (clients.RELEASED / name).read_bytes()
     page = text_of(read("/docs/clients/"))
-    assert sha256(answer.content).hexdigest() in page
+    integrity = f"sha512-{b64encode(sha512(answer.content).digest()).decode()}"
+    assert (integrity if name.endswith(".tgz") else sha256(answer.content).hexdigest()) in page
     assert f"http://testserver/docs/clients/{name}" in page
 
 
 @pytest.mark.parametrize("name", ["README.md", "..%2Fbuild.py", "petstore_client-0.0.1-py3-none-any.whl"])
 def test_nothing_else_is_served(client: Client, name: str) -> None:
     assert client.get(f"/docs/clients/{name}").status_code == 404
+
+
+def test_the_samples_call_this_service(read: Read) -> None:
+    page = text_of(read("/docs/clients/"))
+    assert page.count("export BASE=http://testserver/v1 KEY=pets_test_…") == 2
 
 
 def test_every_section_and_sample_of_a_readme_is_shown(read: Read) -> None:

@@ -71,7 +71,7 @@ def test_the_clients_have_the_line_that_installs_them(read: Read) -> None:
     text = read("/docs/clients.md")
     for package in (language.package for language in clients.context()["languages"]):
         assert package.line.replace("https://served.invalid", "http://testserver") in text
-        assert package.sha256 in text
+        assert package.hash in text
     assert "sha256=…" not in text
 
 
