@@ -45,10 +45,13 @@ class HeadMiddleware:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        """Drop the body, keep `Content-Length`."""
+        """Drop the body, before a long one is read, and keep `Content-Length`."""
         response = self.get_response(request)
-        if request.method == "HEAD" and not response.streaming:
-            response.content = b""
+        if request.method == "HEAD":
+            if response.streaming:
+                response.streaming_content = ()
+            else:
+                response.content = b""
         return response
 
 

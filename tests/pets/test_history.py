@@ -2,6 +2,7 @@
 
 import csv
 import re
+from copy import copy
 from datetime import timedelta
 from io import StringIO
 from typing import Any
@@ -262,6 +263,24 @@ def test_the_file_is_read_in_parts(staff: Client, renamed: Pet, monkeypatch: pyt
     assert len(whole) == 6
     monkeypatch.setattr(history, "PART", 2)
     assert exported(staff, renamed) == whole
+
+
+def test_the_file_is_sent_while_it_is_read(staff: Client, renamed: Pet, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(history, "PART", 2)
+    with CaptureQueriesContext(connection) as queries:
+        answer: Any = staff.get(f"{PETS}{renamed.pk}/history/csv/")
+        statements = [len(queries) for _part in answer.streaming_content]
+    assert statements == [3, 3, 4, 5]  # session, user and the newest changes before the header, then a part each
+
+
+def test_the_file_has_no_limit(staff: Client, rex: Pet, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(history, "PART", 1)
+    [added] = Pet.history.filter(id=rex.pk)
+    changes = [copy(added) for _ in range(120)]
+    for change in changes:
+        change.history_id = None
+    Pet.history.bulk_create(changes)
+    assert len(exported(staff, rex)) == 121
 
 
 def test_only_those_who_export_animals_get_the_file(staff: Client, rex: Pet) -> None:
