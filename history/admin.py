@@ -17,15 +17,14 @@ from django.utils.html import format_html
 from django.utils.text import capfirst
 from simple_history.admin import SimpleHistoryAdmin
 
-from history.conflicts import SeenForm
+from history.conflicts import MEANWHILE, SeenForm
 from history.numbers import row_number
 from history.pages import EditPages
 from history.paging import HistoryPage, page_of
 from history.times import NOTHING, when
 from history.undoing import labels
 
-MEANWHILE = "Not saved. Someone else just used that value or deleted a linked item. Try again."
-
+NOT_SAVED = f"Not saved. {MEANWHILE} Try again."
 
 GONE = "Not found. Perhaps someone deleted it."
 
@@ -231,7 +230,7 @@ class ChangesAdmin(HistoryAdmin):
         try:
             response: HttpResponse = super().changeform_view(request, *args, **kwargs)
         except IntegrityError:
-            self.message_user(request, MEANWHILE, messages.ERROR)
+            self.message_user(request, NOT_SAVED, messages.ERROR)
             return HttpResponseRedirect(request.get_full_path())
         return response
 

@@ -20,6 +20,8 @@ SHOWN = 20
 
 UNKNOWN = "Not saved. This page is out of date. Reload it and try again."
 
+MEANWHILE = "Someone else just used that value or deleted a linked item."
+"""Why the database rejects what was valid when it was checked."""
 
 STATES = {"status"}
 """Fields that are shown as a badge."""

@@ -7,7 +7,7 @@ from django.core.exceptions import ValidationError
 from django.db import IntegrityError, transaction
 from django.utils.text import capfirst
 
-from history.conflicts import changes_since, latest_change
+from history.conflicts import MEANWHILE, changes_since, latest_change
 
 REASON = "Undo of change {}"
 """What the row of history of an undo says: which row it undid."""
@@ -134,7 +134,7 @@ def _give(thing: Any, source: Any, names: Sequence[str], reason: str) -> None:
     except ValidationError as error:
         raise NotUndoneError("Nothing changed. " + " ".join(map(_sentence, error.messages))) from error
     except IntegrityError as error:
-        message = "Nothing changed. Someone else just used that value or deleted a linked item."
+        message = f"Nothing changed. {MEANWHILE}"
         raise NotUndoneError(message) from error
 
 

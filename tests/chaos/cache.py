@@ -83,7 +83,7 @@ def _store() -> Iterator[tuple[Store, Connection, int]]:
 
 
 def _failures(store: Store) -> list[float]:
-    """Return when requests waited in vain, by the log."""
+    """Return when requests waited for a cache that did not respond, by the log."""
     lines = [line for line in store.service.lines() if line["message"].startswith("Rate limits are not applied")]
     return [datetime.fromisoformat(line["time"]).timestamp() for line in lines]
 

@@ -235,7 +235,7 @@ class TestThreads:
     def test_nobody_waits_for_a_thread_beyond_the_deadline(
         self, application: Application, monkeypatch: pytest.MonkeyPatch, before: float
     ) -> None:
-        """As after a plain read that waited for the database in vain."""
+        """As after a plain read that got no connection to the database in time."""
         monkeypatch.setattr(threads, "DEADLINE", 0.5)
 
         async def second() -> float:

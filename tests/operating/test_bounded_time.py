@@ -141,7 +141,7 @@ def test_a_commit_that_waits_for_a_lost_standby(
     assert [each.answer.json() for each in written] == [UNAVAILABLE] * 8
     assert max(each.seconds for each in written) < LONGEST + SLACK
     outcomes = Counter(each.answer.headers["Request-Outcome"] for each in written)
-    assert outcomes == {"unknown": 3, "not-done": 5}, "three of four threads write, the others wait in vain"
+    assert outcomes == {"unknown": 3, "not-done": 5}, "three of four threads write, the others get none"
     assert_well(service, key)
 
 

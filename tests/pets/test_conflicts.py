@@ -10,7 +10,7 @@ from django.db.models.signals import pre_save
 from django.test import Client
 
 from categories.models import Category
-from history.admin import MEANWHILE
+from history.admin import NOT_SAVED
 from pets.models import Pet
 from tests.conftest import ApiClient
 from tests.factories import CategoryFactory, PetFactory
@@ -164,7 +164,7 @@ def taken_at_the_same_moment(rex: Pet, category: Category) -> Iterator[None]:
 
 def test_a_reference_that_is_taken_at_the_same_moment(staff: Client, rex: Pet, taken_at_the_same_moment: None) -> None:
     answer = staff.post(f"{PETS}{rex.pk}/change/", form_of(rex, external_reference="A-1"), follow=True)
-    assert told(answer) == [MEANWHILE]
+    assert told(answer) == [NOT_SAVED]
     rex.refresh_from_db()
     assert (rex.name, rex.external_reference) == ("Rex", None)
     assert history_disagrees() == []

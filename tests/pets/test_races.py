@@ -17,7 +17,7 @@ from django.db import connection
 from django.test import Client
 
 from categories.models import Category
-from history.admin import MEANWHILE
+from history.admin import NOT_SAVED
 from pets import stock
 from pets.importing.options import Options
 from pets.importing.progress import Progress
@@ -192,7 +192,7 @@ def test_a_reference_that_an_import_has_just_taken_is_not_given_twice(
     tom = PetFactory(name="Tom", category=category)
     run, saved = race(HISTORY, importing(tmp_path, "A-1,Rex,Dogs,sold"), editing(staff, tom, external_reference="A-1"))
     assert (run.state, run.created, run.updated, saved.status_code) == ("done", 1, 0, 302)
-    assert told(staff.get(saved.url)) == [MEANWHILE]
+    assert told(staff.get(saved.url)) == [NOT_SAVED]
     assert values(tom) == ("Tom", "available", None)
     assert (Pet.objects.count(), history_disagrees(), stock.differences()) == (2, [], [])
 

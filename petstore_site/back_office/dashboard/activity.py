@@ -10,8 +10,8 @@ from datetime import datetime
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from django.db.models import Case, CharField, Exists, OuterRef, Subquery, Value, When
-from django.db.models.functions import Cast, Concat, Substr
+from django.db.models import CharField, Exists, OuterRef, Subquery, Value
+from django.db.models.functions import Cast, Concat
 from django.urls import reverse
 
 from categories.models import Category
@@ -19,7 +19,7 @@ from history.undoing import REASON
 from pets.admin.story import changes_between
 from pets.models import STANDING, BulkChange, ImportRun, Pet
 from petstore_site.apikeys.models import APIKey
-from petstore_site.back_office.callers import KEY
+from petstore_site.back_office.callers import name_of_key
 from petstore_site.back_office.dashboard.addresses import page_of
 
 MOST = 6
@@ -124,7 +124,7 @@ def _groups(user: Any) -> Iterable[Group]:
     before = None
     for _ in range(READS):
         newest = Pet.history.order_by("-history_id").values(
-            *COLUMNS, bulk_undone_by=Subquery(undoings), client=_client(user)
+            *COLUMNS, bulk_undone_by=Subquery(undoings), client=name_of_key(user)
         )
         rows = list((newest if before is None else newest.filter(history_id__lt=before))[:WINDOW])
         for row in rows:
@@ -135,14 +135,6 @@ def _groups(user: Any) -> Iterable[Group]:
         last.is_cut = True
         before = rows[-1]["history_id"] - max(_size(rows[-1]) - len(last.rows), 0)
     return groups.values()
-
-
-def _client(user: Any) -> Case | Value:
-    """Return the expression for the name of the key that made a change, if `user` can see keys; else nothing."""
-    if not user.has_perm("apikeys.view_apikey"):
-        return Value("")
-    key = APIKey.objects.filter(key_id=Substr(OuterRef("actor"), len(KEY) + 1)).values("name")
-    return Case(When(actor__startswith=KEY, then=Subquery(key)), default=Value(""))
 
 
 def _kind(row: dict[str, Any]) -> tuple[Any, ...]:
