@@ -1,180 +1,22 @@
-"""Keys in the back office: permissions, the secret that is shown once, and the history."""
+"""Keys in the back office: the list, a key, revoking it, and permissions."""
 
 import re
-from datetime import date, timedelta
+from datetime import date
 from typing import Any
 
 import pytest
-from django.contrib.admin.models import ADDITION, CHANGE, LogEntry
-from django.contrib.auth.models import Permission, User
+from django.contrib.admin.models import CHANGE
+from django.contrib.auth.models import User
 from django.contrib.messages import get_messages
-from django.contrib.sessions.models import Session
 from django.contrib.staticfiles import finders
 from django.test import Client
 from django.utils import timezone
 
-from petstore_site.apikeys import keys
 from petstore_site.apikeys.models import APIKey, KeyUsage, Use
-from tests.days import written
+from tests.apikeys.office import ACTIONS, ADD, DAY, LIST, NEW, errors, history, page, secret_in
 from tests.factories import APIKeyFactory
 
 pytestmark = pytest.mark.django_db
-
-LIST = "/admin/apikeys/apikey/"
-ADD = f"{LIST}add/"
-DAY = timedelta(days=1)
-NEW = {"name": "Shop", "contact": "", "scope": "write", "rate_limit": "", "expires_at_0": "", "expires_at_1": ""}
-ACTIONS = ["change", "rotate", "revoke"]
-RATE = "A rate limit must be N/s, N/min, N/h or N/day with N from 1 to 1000000, as in 600/min."
-
-
-def page(key: APIKey, action: str) -> str:
-    return f"{LIST}{key.pk}/{action}/"
-
-
-def secret_in(answer: Any) -> str:
-    """Return the one key that the page shows."""
-    found: list[str] = re.findall(r"pets_test_[0-9A-Za-z]{46}", answer.content.decode())
-    assert len(found) == 1
-    return found[0]
-
-
-def errors(answer: Any) -> dict[str, list[str]]:
-    """Return the form's errors of a page that asks again."""
-    assert answer.status_code == 200
-    form = answer.context["adminform"].form if "adminform" in answer.context else answer.context["form"]
-    return dict(form.errors)
-
-
-def history() -> list[tuple[str, int, str]]:
-    return [*LogEntry.objects.order_by("pk").values_list("object_repr", "action_flag", "change_message")]
-
-
-@pytest.fixture
-def office(admin_client: Client) -> Client:
-    """A superuser's browser."""
-    return admin_client
-
-
-@pytest.fixture
-def staff(db: None) -> Any:
-    """Makes the browser of a member of staff with these permissions."""
-
-    def make(*permissions: str) -> Client:
-        user = User.objects.create_user("member", password="a long password", is_staff=True)
-        user.user_permissions.set(Permission.objects.filter(codename__in=permissions))
-        client = Client()
-        client.force_login(user)
-        return client
-
-    return make
-
-
-class TestIssue:
-    """The add page."""
-
-    def test_shows_the_secret_once_in_the_answer_to_the_post(self, office: Client, admin_user: User) -> None:
-        answer = office.post(ADD, NEW | {"contact": "shop@example.com", "scope": "read", "rate_limit": "5/s"})
-        key, secret = APIKey.objects.get(), secret_in(answer)
-        assert (answer.status_code, keys.digest(secret)) == (200, key.digest)
-        assert "no-store" in answer["Cache-Control"]
-        assert (key.name, key.contact, key.scope, key.rate_limit) == ("Shop", "shop@example.com", "read", "5/s")
-        assert (key.expires_at, key.created_by) == (None, admin_user)
-        assert history() == [(f"Shop ({key.key_id})", ADDITION, '[{"added": {}}]')]
-
-    def test_keeps_the_secret_nowhere(self, office: Client, caplog: pytest.LogCaptureFixture) -> None:
-        answer = office.post(ADD, NEW)
-        secret = secret_in(answer)[18:50]
-        assert list(get_messages(answer.wsgi_request)) == []
-        assert set(answer.cookies) == {"csrftoken"}  # Django renews it with every form
-        assert secret not in str(office.cookies)
-        assert secret not in str([session.get_decoded() for session in Session.objects.all()])
-        assert secret not in str(APIKey.objects.values())
-        assert secret not in str(LogEntry.objects.values())
-        assert secret not in caplog.text
-        key = APIKey.objects.get()
-        for path in (
-            LIST,
-            page(key, "change"),
-            page(key, "history"),
-            page(key, "rotate"),
-            page(key, "revoke"),
-            "/admin/",
-        ):
-            shown = office.get(path).content.decode()
-            assert secret not in shown
-            assert key.digest not in shown
-
-    def test_the_page_leads_on(self, office: Client) -> None:
-        shown = office.post(ADD, NEW).content.decode()
-        assert f'<a class="btn" href="{page(APIKey.objects.get(), "change")}">I have copied it</a>' in shown
-        assert f'<a class="btn btn-plain" href="{LIST}">All API keys</a>' in shown
-        assert "shown only here and only now" in shown
-
-    def test_a_reload_issues_no_second_key(self, office: Client) -> None:
-        form = office.get(ADD).context["adminform"].form
-        sent = NEW | {"issues": form["issues"].value()}
-        secret = secret_in(office.post(ADD, sent))
-        key = APIKey.objects.get()
-        assert secret[10:18] == key.key_id == sent["issues"]
-        again = office.post(ADD, sent)
-        sentence = (
-            f"This form has issued key {key.key_id}, which is not shown again. To issue another key, reload the page."
-        )
-        assert errors(again) == {"__all__": [sentence]}
-        assert sentence in again.content.decode()
-        assert APIKey.objects.count() == 1
-
-    def test_every_form_issues_another_key(self, office: Client) -> None:
-        first, second = (office.get(ADD).context["adminform"].form["issues"].value() for _ in range(2))
-        assert first != second
-
-    @pytest.mark.parametrize(
-        ("values", "expected"),
-        [
-            ({"name": ""}, {"name": ["This field is required."]}),
-            ({"name": " "}, {"name": ["This field is required."]}),
-            ({"name": "a\nb"}, {"name": ["This must be one line of visible text."]}),
-            ({"name": "a\x00b"}, {"name": ["Null characters are not allowed."]}),
-            ({"name": "x" * 101}, {"name": ["Ensure this value has at most 100 characters (it has 101)."]}),
-            ({"contact": "x" * 201}, {"contact": ["Ensure this value has at most 200 characters (it has 201)."]}),
-            ({"scope": ""}, {"scope": ["This field is required."]}),
-            (
-                {"scope": "admin"},
-                {"scope": ["Select a valid choice. admin is not one of the available choices."]},
-            ),
-            (
-                {"rate_limit": "fast"},
-                {"rate_limit": [RATE]},
-            ),
-            (
-                {"expires_at_0": "31.12.2099", "expires_at_1": "x"},
-                {"expires_at": ["Enter a valid date.", "Enter a valid time."]},
-            ),
-            ({"expires_at_0": "2099-12-31"}, {"expires_at": ["Enter a valid time."]}),
-            *(
-                (
-                    {"expires_at_0": date, "expires_at_1": "00:00"},
-                    {"expires_at": ["The expiry must lie in the future, at most 36500 days from now."]},
-                )
-                for date in ("2020-01-01", "0001-01-01", "9999-12-31")
-            ),
-            ({"issues": "pets_test_x"}, {"issues": ["Enter a valid value."]}),
-        ],
-    )
-    def test_invalid_values_are_errors_of_the_form(self, office: Client, values: Any, expected: Any) -> None:
-        assert errors(office.post(ADD, NEW | values)) == expected
-        assert APIKey.objects.count() == 0
-        assert history() == []
-
-    def test_names_are_escaped(self, office: Client) -> None:
-        name = '<script>alert("1")</script>'
-        office.post(ADD, NEW | {"name": name})
-        key = APIKey.objects.get()
-        assert key.name == name
-        for path in (LIST, *(page(key, action) for action in (*ACTIONS, "history"))):
-            assert name not in office.get(path).content.decode()
-        assert name not in office.post(page(key, "rotate"), {"grace_hours": "1"}).content.decode()
 
 
 class TestList:
@@ -312,77 +154,6 @@ class TestChange:
         assert office.post(page(key, "delete"), {"post": "yes"}).status_code == 403
         office.post(LIST, {"action": "delete_selected", "_selected_action": key.pk, "post": "yes"})
         assert APIKey.objects.get() == key
-
-
-class TestRotate:
-    """The page that rotates."""
-
-    def test_a_get_changes_nothing(self, office: Client) -> None:
-        key = APIKeyFactory()
-        before = list(APIKey.objects.values())
-        assert (office.get(page(key, "rotate")).status_code, office.head(page(key, "rotate")).status_code) == (200, 200)
-        assert list(APIKey.objects.values()) == before
-
-    def test_shows_the_new_secret_once(
-        self, office: Client, admin_user: User, caplog: pytest.LogCaptureFixture
-    ) -> None:
-        old = APIKeyFactory(name="Shop")
-        answer = office.post(page(old, "rotate"), {"grace_hours": "48"})
-        old.refresh_from_db()
-        new, secret = old.replaced_by, secret_in(answer)
-        assert new is not None
-        assert old.expires_at is not None
-        assert keys.digest(secret) == new.digest
-        assert "no-store" in answer["Cache-Control"]
-        assert (answer.status_code, set(answer.cookies)) == (200, {"csrftoken"})
-        assert list(get_messages(answer.wsgi_request)) == []
-        assert new.created_by == admin_user
-        assert 2 * DAY - timedelta(seconds=5) < old.expires_at - timezone.now() <= 2 * DAY
-        assert history() == [
-            (f"Shop ({old.key_id})", CHANGE, f"Rotated: replaced by {new.key_id}."),
-            (f"Shop ({new.key_id})", ADDITION, f"Issued to replace {old.key_id}."),
-        ]
-        assert f"{written(old.expires_at)}, {old.expires_at:%H:%M}</time>" in answer.content.decode()
-        assert (
-            secret[18:50] not in f"{LogEntry.objects.values()} {APIKey.objects.values()} {office.cookies} {caplog.text}"
-        )
-
-    def test_a_reload_issues_no_second_key(self, office: Client) -> None:
-        old = APIKeyFactory()
-        new = secret_in(office.post(page(old, "rotate"), {"grace_hours": "48"}))[10:18]
-        again = office.post(page(old, "rotate"), {"grace_hours": "48"})
-        assert errors(again) == {"__all__": [f"Key {old.key_id} was already replaced; rotate {new} instead."]}
-        assert APIKey.objects.count() == 2
-        assert len(history()) == 2
-
-    @pytest.mark.parametrize(
-        ("grace", "sentence"),
-        [
-            ("", "This field is required."),
-            ("0", "Ensure this value is greater than or equal to 1."),
-            ("-1", "Ensure this value is greater than or equal to 1."),
-            ("8761", "Ensure this value is less than or equal to 8760."),
-            ("9" * 400, "Ensure this value is less than or equal to 8760."),
-            ("9" * 5000, "Enter a whole number."),
-            ("a day", "Enter a whole number."),
-            ("1.5", "Enter a whole number."),
-        ],
-    )
-    def test_invalid_values_are_errors_of_the_form(self, office: Client, grace: str, sentence: str) -> None:
-        key = APIKeyFactory()
-        answer = office.post(page(key, "rotate"), {"grace_hours": grace})
-        assert errors(answer) == {"grace_hours": [sentence]}
-        assert sentence in answer.content.decode()
-        assert APIKey.objects.count() == 1
-
-    @pytest.mark.parametrize(
-        ("columns", "past"),
-        [({"revoked_at": timezone.now()}, "revoked"), ({"expires_at": timezone.now() - DAY}, "expired")],
-    )
-    def test_a_key_that_is_not_active_is_rejected(self, office: Client, columns: dict[str, Any], past: str) -> None:
-        key = APIKeyFactory(**columns)
-        sentence = f"Key {key.key_id} is {past} and cannot be rotated; issue a new one."
-        assert errors(office.post(page(key, "rotate"), {"grace_hours": "1"})) == {"__all__": [sentence]}
 
 
 class TestRevoke:
