@@ -148,15 +148,24 @@ class Fallback:
         self._servers = [Server(each) for each in servers]
         self._primary: Primary | None = None
         self._stand_in: StandIn | None = None
+        self._silent = False
         self._lock = threading.Lock()
 
     def watch(self) -> None:
         """Keep asking the primary, in a thread of its own."""
         threading.Thread(target=self._watch, name="primary", daemon=True).start()
 
+    @property
+    def primary_is_lost(self) -> bool:
+        """Return whether the primary did not respond to the watch, and no one has connected to it since.
+
+        A connection that can't be opened is not enough: while all are used up, those that are open work.
+        """
+        return self._silent and breaker.failed
+
     def read(self, statement: Statement, ask_primary: AskPrimary) -> list[Row]:
         """Return the rows of a statement that reads; raises what `ask_primary` raises."""
-        if not breaker.failed:
+        if not self.primary_is_lost:
             try:
                 return ask_primary(statement)
             except OperationalError:
@@ -217,15 +226,17 @@ class Fallback:
         with self._lock:
             self._primary = Primary(position, confirming, asked_at)
             self._stand_in = None
-        if breaker.failed:
+        for each in self._servers:
+            each.close()
+        if self._silent:
+            self._silent = False
             breaker.succeed()
-            for each in self._servers:
-                each.close()
             logger.warning("The primary responds.")
 
     def _lose(self, error: Exception) -> None:
-        if not breaker.failed:
+        if not self._silent:
             logger.warning("The primary does not respond: %s", " ".join(str(error).split()))
+        self._silent = True
         breaker.fail()
         with suppress(UnprovenError):
             self._chosen()
@@ -248,7 +259,7 @@ class Fallback:
         if chosen is None or time.monotonic() > latest:
             raise UnprovenError(LATE)
         others = {each: said.received for each, said in found.items() if each is not chosen}
-        logger.warning("Reads come from a standby until the primary responds.")
+        logger.warning("A standby can be read instead of the primary.")
         return StandIn(chosen, primary.position, others, latest)
 
     def _ask_all(self, position: Position) -> dict[Server, Standby]:

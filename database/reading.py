@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING, Any
 from django.conf import settings
 from django.db import connection
 
-from database.errors import breaker
-
 if TYPE_CHECKING:
     from database.fallback import Fallback  # it imports psycopg, which is never loaded with SQLite
 
@@ -34,7 +32,8 @@ def parameters_of_primary() -> dict[str, Any]:
 
 def primary_is_lost() -> bool:
     """Return whether reads are to come from a standby."""
-    return breaker.failed and fallback() is not None
+    servers = fallback()
+    return servers is not None and servers.primary_is_lost
 
 
 def watch_primary() -> None:

@@ -16,8 +16,8 @@ from django.db.migrations.loader import MigrationLoader
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.views.decorators.cache import never_cache
 
-from database.errors import BUSY, failure_of
-from database.reading import fallback, primary_is_lost
+from database.errors import BUSY, breaker, failure_of
+from database.reading import fallback
 from database.replica import REPLICA, is_current
 from petstore_site.public.error_pages import read_only
 from rest.errors import ErrorCode, error_response
@@ -50,7 +50,7 @@ def readyz(_request: HttpRequest) -> HttpResponse:
     running = {name: check.start() for name, check in CHECKS.items()}
     works = {name: _works(name, future, deadline) for name, future in running.items()}
     failed = [name for name in REQUIRED if not works[name]]
-    can_read = primary_is_lost() and works[STANDBY]
+    can_read = breaker.failed and works.get(STANDBY, False)
     if failed and not can_read:
         message = f"Not ready: {', '.join(failed)}."
         return error_response(ErrorCode.UNAVAILABLE, message, retry_after=RETRY_AFTER)

@@ -346,9 +346,12 @@ class TestConnections:
         """A write does, once a second."""
         settings.DATABASE_STANDBYS = [_parameters() | {"host": "/nowhere"}]
         reading.fallback.cache_clear()
+        with silent():
+            servers = reading.fallback()
+        assert servers
 
         async def lost(connections: Any) -> list[Row]:
-            breaker.fail()
+            servers.look()
             await asyncio.sleep(breaker.seconds + 0.1)
             begun = time.monotonic()
             with silent(), pytest.raises(OperationalError):

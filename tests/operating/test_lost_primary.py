@@ -3,17 +3,19 @@
 import os
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from itertools import cycle
 from signal import SIGKILL
 from typing import Any
 from urllib.parse import quote
 
+import psycopg
 import pytest
+from django.db import OperationalError
 
 from database.errors import breaker
 from database.fallback import LEASE, Fallback, UnprovenError
-from database.statements import Statement
+from database.statements import Row, Statement
 from tests.chaos.flood import additions, flood
 from tests.operating.standbys import ask, let_the_service_ask, standby_of
 from tests.outages import frozen
@@ -175,6 +177,36 @@ def test_overload_does_not_look_like_the_loss_of_the_primary(pair: Store) -> Non
     assert "The primary does not respond" not in pair.service.log.read_text()
 
 
+def test_used_up_connections_do_not_look_like_the_loss_of_the_primary(pair: Store) -> None:
+    """Who has a connection uses it. A read that gets none comes from the standby, which has everything."""
+    with used_up(pair.primary):
+        for _ in range(5):
+            assert pair.ready() == "read-only", "it opens a connection of its own"
+            assert pair.is_well()
+        assert "The primary does not respond" not in pair.service.log.read_text()
+        lose(pair.primary)
+        begun = time.monotonic()
+        until(pair.is_read_only)
+        assert time.monotonic() - begun < 2.5 + SLACK
+    pair.primary.process = None
+    pair.primary.start()
+    until(pair.is_well)
+
+
+@contextmanager
+def used_up(primary: Server) -> Iterator[None]:
+    """Leave no connection to others in the block."""
+    with ExitStack() as held:
+        with pytest.raises(psycopg.OperationalError, match="connection slots"):
+            _connect_until_rejected(primary, held)
+        yield
+
+
+def _connect_until_rejected(primary: Server, held: ExitStack) -> None:
+    while True:
+        held.enter_context(closing(psycopg.connect(primary.url)))
+
+
 def assert_unread(store: Store) -> None:
     """Nothing is read for a while, and `/readyz` says so."""
     until(lambda: store.ready() == 503)
@@ -268,6 +300,18 @@ def observer(postgresql: Server) -> Iterator[tuple[Store, Observer]]:
         yield running, seen
         seen.close()
     breaker.succeed()
+
+
+def test_a_read_that_gets_no_connection_comes_from_the_standby(observer: tuple[Store, Observer]) -> None:
+    store, seen = observer
+    statement = Statement("SELECT max(id) FROM pets_pet", {})
+
+    def refused(_statement: Statement) -> list[Row]:
+        breaker.fail()
+        raise OperationalError
+
+    assert seen.fallback.read(statement, refused) == [(max(store.acknowledged),)]
+    assert seen.fallback.read(statement, lambda _: [("the primary's",)]) == [("the primary's",)]
 
 
 def test_who_alone_lost_the_primary_reads_nothing_old(observer: tuple[Store, Observer]) -> None:
