@@ -6,6 +6,7 @@ import os
 import random
 import signal
 import socket
+import struct
 import threading
 import time
 from collections import Counter
@@ -15,7 +16,7 @@ import pytest
 
 from tests.meanwhile import meanwhile
 from tests.protocol.wire import exchange, request
-from tests.server import Answer, Gunicorn, bearer, head_of_post, running_server, send_on
+from tests.server import Answer, Gunicorn, bearer, head_of_post, running_server, send_on, until
 from tests.timed import at_once, timed
 
 DIFFERENT = {"date", "x-request-id"}
@@ -140,6 +141,20 @@ def test_slow_clients_hold_no_thread(server: Gunicorn, key: str) -> None:
     finally:
         for each in slow:
             each.close()
+
+
+def test_a_client_that_is_gone_frees_the_thread_that_sends_to_it(database: str) -> None:
+    path = "/static/admin/js/vendor/jquery/jquery.js"  # it is sent in parts
+    with running_server(database=database, workers=1, THREADS="1") as server:
+        with socket.socket() as gone:
+            gone.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            gone.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))  # closing resets it
+            gone.connect(("127.0.0.1", server.port))
+            gone.sendall(request(path) * 20)
+            until(lambda: server.send("GET", path).status == 503)
+        begun = time.monotonic()
+        assert server.send("GET", path).status == 200
+        assert time.monotonic() - begun < 3
 
 
 def test_a_form_that_is_too_large_is_rejected_unread(server: Gunicorn) -> None:
