@@ -61,7 +61,9 @@ def test_each_copy_is_whole_and_the_oldest_are_deleted(database: Path, tmp_path:
 def test_what_cannot_be_done_is_said(database: Path, tmp_path: Path) -> None:
     missing = back_up(f"sqlite:///{database}", str(tmp_path / "nowhere"))
     assert missing.returncode == 1
-    assert missing.stderr.startswith("No backup was made: ")
+    assert missing.stderr == f"No backup was made: there is no folder {tmp_path / 'nowhere'}. Create it first.\n"
+    closed = back_up(f"sqlite:///{tmp_path / 'no.sqlite3'}", str(tmp_path))
+    assert (closed.returncode, closed.stderr) == (1, "No backup was made: unable to open database file.\n")
     assert back_up("postgres://x@127.0.0.1:1/x", str(tmp_path)).returncode == 3
     assert back_up(f"sqlite:///{database}", str(tmp_path), "--keep", "0").returncode == 2
     assert not list(tmp_path.glob("petstore-*"))

@@ -159,7 +159,8 @@ class Command(StoreCommand):
             raise ExitError(message, status=Exit.ALREADY_IMPORTED, result=as_json(outcome))
         else:
             said = outcome.rejection if outcome.rejection.startswith(NOTHING) else f"{outcome.rejection} {NOTHING}"
-            message = f"{said} ({run})"
+            rejects = f"\nThe rejected rows are in {run.rejects}." if run.rejects else ""
+            message = f"{said} ({run}){rejects}"
             raise ExitError(message, status=Exit.REJECTED, result=as_json(outcome))
 
 

@@ -35,6 +35,9 @@ class Command(StoreCommand):
         if keep < 1:
             message = "--keep must be 1 or more."
             raise ExitError(message, status=Exit.USAGE)
+        if not folder.is_dir():
+            message = f"No backup was made: there is no folder {folder}. Create it first."
+            raise ExitError(message, status=Exit.FAILED)
         try:
             file = _back_up(Path(connection.settings_dict["NAME"]), folder)
             deleted = _delete_oldest(folder, keep)

@@ -211,6 +211,15 @@ def test_more_errors_than_allowed_stop_the_import(
         assert result.error.splitlines()[-1] == told
 
 
+@pytest.mark.parametrize("options", [[], ["--on-error", "skip", "--max-errors", "2"]])
+def test_a_rejected_import_says_where_its_rows_are(
+    run_import: Import, dogs: Category, rejects: Path, options: list[str]
+) -> None:
+    result = run_import(ROWS, *options, "--rejects", str(rejects))
+    assert result.error.splitlines()[-1] == f"The rejected rows are in {rejects}."
+    assert (result.status, rejects.exists(), catalogue()) == (3, True, [])
+
+
 def test_no_error_no_file(run_import: Import, dogs: Category, rejects: Path) -> None:
     run_import("name,category\nRex,Dogs\n", "--rejects", str(rejects))
     assert list(rejects.parent.glob("rejects*")) == []
