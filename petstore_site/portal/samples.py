@@ -34,8 +34,9 @@ def request(path: str, method: str, operation: Schema, resolve: Callable[[Schema
     schemas = {one["name"]: resolve(one["schema"]) for one in parameters if one["in"] == "query"}
     query = {name: value for name, schema in schemas.items() if (value := _value(schema)) is not None}
     body = operation.get("requestBody", {}).get("content", {}).get("application/json", {}).get("schema")
-    fields = resolve(body) if body else {"properties": {}}
-    sent = {name: returned[name] for name in fields["properties"] if name in fields["required"]}
+    fields: Schema = resolve(body) if body else {"properties": {}}
+    least = fields["required" if "required" in fields else "properties"]  # a change needs at least one of its fields
+    sent = {name: returned[name] for name in fields["properties"] if name in least}
     return Request(
         method.upper(),
         f"{DOCUMENTED_URL}/v1{path.format(**path_values)}",
