@@ -96,8 +96,11 @@ def test_two_people_confirm_the_same_bulk_change(office: Page, second: Page, ser
 
 
 def test_too_many_forms_from_one_address_are_a_page(browser: Browser, browser_context_args: dict[str, Any]) -> None:
-    """In a store of its own: the other tests sign in from the same address."""
-    with running_server() as server, browser.new_context(**browser_context_args | {"base_url": server.url}) as context:
+    """In a store of its own, as the other tests sign in from the same address; each worker counts by itself."""
+    with (
+        running_server(workers=1) as server,
+        browser.new_context(**browser_context_args | {"base_url": server.url}) as context,
+    ):
         page = context.new_page()
         page.goto("/admin/account/sign-in/")
         statuses = page.evaluate(
