@@ -236,7 +236,7 @@ django61:
 	echo 'Django 6.1 (no working $(PYTHON_313); set it: make test-all PYTHON_313=/path)' >$(REPORTS)/django61.txt
 
 EXPLORE := HYPOTHESIS_PROFILE=explore
-EXPLORING := tests/properties tests/contract tests/pets/importing/test_runs.py
+EXPLORING := -o faulthandler_timeout=0 tests/properties tests/contract tests/pets/importing/test_runs.py
 
 explore-sqlite:
 	@echo '== SQLite, many examples'
