@@ -18,6 +18,7 @@ from django.utils.text import capfirst
 from simple_history.admin import SimpleHistoryAdmin
 
 from history.conflicts import MEANWHILE, SeenForm
+from history.naming import who
 from history.numbers import row_number
 from history.pages import EditPages
 from history.paging import HistoryPage, page_of
@@ -49,6 +50,17 @@ def moment(field: str, title: str = "", form: str = "said") -> Any:
     @admin.display(description=title or field.removesuffix("_at").replace("_", " "), ordering=field)
     def shown(row: Any) -> str:
         return when(getattr(row, field), form)
+
+    shown.__name__ = field
+    return shown
+
+
+def actor(field: str) -> Any:
+    """Return a column that shows who acted, as the history calls them."""
+
+    @admin.display(description=field, ordering=field)
+    def shown(row: Any) -> str:
+        return who(getattr(row, field))
 
     shown.__name__ = field
     return shown

@@ -13,6 +13,7 @@ from django.utils import timezone
 
 from categories.models import Category
 from history.acting import acting
+from history.naming import who
 from pets.columns import each
 from pets.importing.sql import execute
 from pets.models import BulkChange, BulkState, EndedSale, Pet, PetStatus, Sale
@@ -140,7 +141,7 @@ def check_undo(bulk: BulkChange, *, user: AbstractBaseUser) -> None:
     elif not bulk.changed:
         message = f"Nothing changed. {name} changed nothing, so there is nothing to undo."
     elif bulk.user_id != user.pk:
-        message = f"Nothing changed. {name} was made by someone else ({bulk.who}). Only they can undo it."
+        message = f"Nothing changed. {name} was made by someone else ({who(bulk.who)}). Only they can undo it."
     elif bulk.undoings.filter(state=BulkState.RUNNING).exists():
         message = f"Nothing changed. {name} is being undone."
     else:

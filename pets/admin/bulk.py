@@ -15,7 +15,8 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from categories.models import Category
 from history.acting import acting
-from history.admin import RecordAdmin, moment, number
+from history.admin import RecordAdmin, actor, moment, number
+from history.naming import who
 from pets import working
 from pets.admin.permissions import change_permission_required, may_see_animals
 from pets.admin.selecting import selected, selection_of
@@ -66,10 +67,10 @@ ACTIONS = [
 class BulkChangeAdmin(RecordAdmin):
     """The record of bulk changes, for everyone who can see animals. The person who made one can undo it."""
 
-    list_display = ["name", "what", "how", number("changed"), "who", moment("made_at", "when")]
+    list_display = ["name", "what", "how", number("changed"), actor("who"), moment("made_at", "when")]
     fields = [
         "what",
-        "who",
+        actor("who"),
         moment("made_at", "when"),
         "how",
         number("changed"),
@@ -178,7 +179,7 @@ class BulkChangeAdmin(RecordAdmin):
     @method_decorator([require_POST, change_permission_required])
     def stop_view(self, _request: HttpRequest, number: int) -> HttpResponse:
         """Stop one that runs, also someone else's."""
-        stop(_bulk_change(number).pk, f"Stopped by {acting().actor}.")
+        stop(_bulk_change(number).pk, f"Stopped by {who(acting().actor)}.")
         return HttpResponseRedirect(_record(number))
 
     @method_decorator([require_POST, change_permission_required])
@@ -186,7 +187,7 @@ class BulkChangeAdmin(RecordAdmin):
         """Go on with one of yours that was interrupted."""
         bulk = _bulk_change(number)
         if bulk.user_id != request.user.pk:
-            messages.error(request, f"Only {bulk.who} can continue this. You can stop it.")
+            messages.error(request, f"Only {who(bulk.who)} can continue this. You can stop it.")
         elif bulk.state == BulkState.RUNNING and progress(bulk).is_interrupted:
             working.work(bulk.pk)
         return HttpResponseRedirect(_record(number))

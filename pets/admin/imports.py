@@ -17,7 +17,7 @@ from django.utils.http import content_disposition_header
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from history.acting import acting
-from history.admin import RecordAdmin, moment, number
+from history.admin import RecordAdmin, actor, moment, number
 from history.times import NOTHING, when
 from pets.admin.downloads import CONTENT_TYPES, template
 from pets.exporting import FileFormat
@@ -53,7 +53,8 @@ BADGES = dict.fromkeys(ImportState.values, "failed") | {
 """The colour of each state."""
 
 
-ABOUT = ("file_name", "who", "how", "outcome", "steps")
+WHO = actor("who")
+ABOUT: tuple[Any, ...] = ("file_name", WHO, "how", "outcome", "steps")
 COUNTS = (number("rows"), "added", "changed", number("unchanged"), number("rejected"))
 """What the page of an import shows."""
 
@@ -112,7 +113,7 @@ class TroubleFilter(admin.SimpleListFilter):
 class ImportRunAdmin(RecordAdmin):
     """With permission to add imports, you can send a small file, see what it would do, import it, and undo that."""
 
-    list_display = ["id", "file_name", "how", *COUNTS[1:], "who", moment("started_at")]
+    list_display = ["id", "file_name", "how", *COUNTS[1:], WHO, moment("started_at")]
     list_display_links = ["id", "file_name"]
     list_filter = ["state", TroubleFilter, "started_at"]
     search_fields = ["file_name", "=sha256"]
@@ -121,7 +122,7 @@ class ImportRunAdmin(RecordAdmin):
         (None, {"fields": [*ABOUT, *COUNTS]}),
         ("Details", {"fields": ["asked_for", "rejects", "digest"]}),
     ]
-    readonly_fields = ["how", "steps", *COUNTS, "asked_for", "digest"]
+    readonly_fields = [WHO, "how", "steps", *COUNTS, "asked_for", "digest"]
 
     @admin.display(description="steps")
     def steps(self, run: ImportRun) -> str:

@@ -8,6 +8,7 @@ from typing import IO
 
 from django.db import DatabaseError, connection
 
+from history.naming import who
 from pets.importing.errors import BusyError, ImportRejectedError
 from pets.importing.transactions import clear_rejections
 from pets.models import ImportRun, ImportState
@@ -76,7 +77,7 @@ def _who_is_running() -> str:
     if run is None:
         return "Nothing changed. Another import or undo is running. Try again when it finishes."
     return (
-        f"Nothing changed. Import {run.pk} is running, started by {run.who} at {run.started_at:%H:%M} UTC. "
+        f"Nothing changed. Import {run.pk} is running, started by {who(run.who)} at {run.started_at:%H:%M} UTC. "
         "Try again when it finishes."
     )
 

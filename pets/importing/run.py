@@ -9,6 +9,7 @@ from django.utils import timezone
 
 from categories.models import Category
 from history.accounts import account
+from history.naming import who
 from pets.columns import CATEGORY, Checked, CheckedColumns
 from pets.importing import staging
 from pets.importing.changes import Changes, look, staged
@@ -323,7 +324,7 @@ class _Import:
     def _look_before_writing(self) -> None:
         if not self.options.again and (earlier := import_of(self.run.sha256)) and staging.adds_without_reference():
             message = SAME_FILE.format(
-                earlier=earlier, who=earlier.who, at=f"{earlier.started_at:%Y-%m-%d %H:%M}", name=earlier.file_name
+                earlier=earlier, who=who(earlier.who), at=f"{earlier.started_at:%Y-%m-%d %H:%M}", name=earlier.file_name
             )
             raise AlreadyImportedError(message)
         if self.options.report_missing:

@@ -10,6 +10,7 @@ from django.utils import timezone
 from categories.models import Category
 from history.accounts import account
 from history.acting import acting
+from history.naming import who
 from pets.bulk import CATEGORY_GONE, CHANGED, GONE
 from pets.columns import REFERENCE, each
 from pets.importing.errors import ImportRejectedError, OutcomeUnknownError
@@ -268,7 +269,7 @@ class _Undo:
         self.run.state, self.run.undone_at = ImportState.PARTLY_UNDONE if left else ImportState.UNDONE, now
         they = "1 animal was left as it is" if left == 1 else f"{left:,} animals were left as they are"
         stayed = f" {they}." if left else ""
-        self.run.outcome = f"It was undone by {self.sender.who}.{stayed}"
+        self.run.outcome = f"It was undone by {who(self.sender.who)}.{stayed}"
         self.run.save()
 
 

@@ -261,9 +261,9 @@ def test_a_file_is_imported_once(staff: Client, dogs: Category) -> None:
     assert messages(confirm(staff, shown)) == [f"This was imported already: import {run.pk}."]
 
     same = send(staff, f"{HEADER}Rex,Dogs,,\n")
-    assert f"This very file was imported already: import {run.pk} by staff keeper" in same.content.decode()
+    assert f"This very file was imported already: import {run.pk} by keeper" in same.content.decode()
     assert messages(confirm(staff, same)) == [
-        f"Nothing changed. This file was already imported: import {run.pk} by staff keeper, "
+        f"Nothing changed. This file was already imported: import {run.pk} by keeper, "
         f'{run.started_at:%Y-%m-%d %H:%M} UTC, as "friday.csv". Importing it again would add its animals without an '
         "external reference twice."
     ]
@@ -434,7 +434,7 @@ def test_an_import_is_undone(staff: Client, dogs: Category) -> None:
     assert catalogue() == [("Max", "Dogs", "sold", None)]
     told = Pet.history.get(name="Rex", history_type="-")
     assert (told.actor, told.request_id) == (f"undo of {run} by staff keeper", undone["X-Request-ID"])
-    assert ImportRun.objects.get(pk=run.pk).outcome == "It was undone by staff keeper. 1 animal was left as it is."
+    assert ImportRun.objects.get(pk=run.pk).outcome == "It was undone by keeper. 1 animal was left as it is."
     Pet.objects.update(status="available")
     staff.post(address)
     assert catalogue() == []
@@ -460,6 +460,15 @@ def test_the_record_is_in_words(staff: Client, dogs: Category) -> None:
     )
     assert "keep_blanks" not in page
     assert "Rejected rows" in page
+
+
+@pytest.mark.parametrize("where", ["", "{}/change/"])
+def test_who_sent_it_is_called_by_name_alone(staff: Client, dogs: Category, where: str) -> None:
+    confirm(staff, send(staff, f"{HEADER}Rex,Dogs,,\n"))
+    shown = staff.get("/admin/pets/importrun/" + where.format(ImportRun.objects.get().pk)).content.decode()
+    content = shown[shown.index('id="content"') :]
+    assert "keeper" in content
+    assert "staff keeper" not in content
 
 
 @pytest.mark.parametrize(("file_format", "starts"), [("csv", f"{CSV_HEADER}\n".encode()), ("xlsx", b"PK")])

@@ -137,7 +137,7 @@ def test_a_killed_process_leaves_what_it_did_and_another_goes_on(staff: Client, 
     assert "Interrupted: 2 of 5 animals done." in page_of(staff, bulk)
     other = member("other", "view_pet", "change_pet")
     assert told(other.post(f"{BULK}{bulk.pk}/continue/", follow=True)) == [
-        "Only staff keeper can continue this. You can stop it."
+        "Only keeper can continue this. You can stop it."
     ]
     assert statuses().count("sold") == 2
     staff.post(f"{BULK}{bulk.pk}/continue/")
@@ -156,8 +156,8 @@ def test_anyone_who_can_change_animals_can_stop_it_and_what_was_done_can_be_undo
     other.post(f"{BULK}{bulk.pk}/stop/")
     assert not blocks.advance(bulk.pk)
     bulk.refresh_from_db()
-    assert (bulk.state, bulk.outcome, bulk.changed, bulk.unreached) == ("stopped", "Stopped by staff other.", 2, 3)
-    assert "State Stopped by staff other Changed 2 Not reached 3" in page_of(staff, bulk)
+    assert (bulk.state, bulk.outcome, bulk.changed, bulk.unreached) == ("stopped", "Stopped by other.", 2, 3)
+    assert "State Stopped by other Changed 2 Not reached 3" in page_of(staff, bulk)
     other.post(f"{BULK}{bulk.pk}/stop/")
     assert told(staff.post(f"{BULK}{bulk.pk}/undo/", follow=True)) == ["2 animals were given the former value again."]
     assert statuses() == ["available"] * 5
