@@ -4,7 +4,7 @@ from typing import Any
 
 from django.apps import AppConfig
 from django.apps import apps as installed_apps
-from django.db.models.signals import post_migrate
+from django.db.models.signals import post_migrate, pre_delete
 
 
 class PetsConfig(AppConfig):
@@ -13,7 +13,10 @@ class PetsConfig(AppConfig):
     name = "pets"
 
     def ready(self) -> None:
-        """Watch migrations."""
+        """Watch migrations, and deletions of accounts."""
+        from pets.blocks import stop_with_owner  # noqa: PLC0415 - models come after apps
+
+        pre_delete.connect(stop_with_owner, sender="pets.Selection")
         post_migrate.connect(restore_triggers, sender=self)
 
 

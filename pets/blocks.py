@@ -33,6 +33,7 @@ SILENT = timedelta(seconds=20)
 """No block takes so long. A bulk change that runs without doing one was interrupted."""
 
 CATEGORY_GONE = "Its category was deleted."
+OWNER_GONE = "The account of its owner was deleted."
 
 Pair = tuple[int, int | None]
 
@@ -120,6 +121,12 @@ def stop(number: int, why: str) -> BulkChange:
         if bulk.state == BulkState.RUNNING:
             _stop(bulk, why)
     return bulk
+
+
+def stop_with_owner(*, instance: Selection, **_signal: Any) -> None:
+    """Receive `pre_delete`: what remains to be done goes with the account of the person who selected it."""
+    if instance.bulk_change_id is not None:
+        stop(instance.bulk_change_id, OWNER_GONE)
 
 
 def progress(bulk: BulkChange) -> Progress:

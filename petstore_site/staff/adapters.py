@@ -83,8 +83,12 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]  # allauth ha
         return str(super().clean_password(password, user))
 
     def set_password(self, user: Any, password: str) -> None:
-        """Save the password. It is the owner's own choice, so it is not temporary."""
-        super().set_password(user, password)
+        """Save the password and nothing else. It is the owner's own choice, so it is not temporary.
+
+        allauth would write the whole account, and undo a deactivation while the password is hashed.
+        """
+        user.set_password(password)
+        user.save(update_fields=["password"])
         TemporaryPassword.objects.filter(user=user).delete()
 
     def get_password_change_redirect_url(self, _request: HttpRequest) -> str:

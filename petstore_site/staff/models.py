@@ -30,10 +30,10 @@ class TemporaryPasswordManager(models.Manager["TemporaryPassword"]):
         self.update_or_create(user=user, defaults={"given_at": timezone.now()})
 
     def give(self, user: User) -> str:
-        """Set a new password for `user`, saved or not, and return it. It cannot be read again."""
+        """Set a new password for `user`, write nothing else, and return it. It cannot be read again."""
         password = get_random_string(16, READABLE)
         user.set_password(password)
-        user.save()
+        user.save(update_fields=["password"])
         self.mark(user)
         return password
 

@@ -8,6 +8,7 @@ from datetime import date, timedelta
 from typing import Any
 
 import pytest
+from django.contrib.auth.models import User
 from django.db import connection, connections
 from django.test import Client
 from django.utils import timezone
@@ -162,6 +163,19 @@ def test_anyone_who_can_change_animals_can_stop_it_and_what_was_done_can_be_undo
     assert told(staff.post(f"{BULK}{bulk.pk}/undo/", follow=True)) == ["2 animals were given the former value again."]
     assert statuses() == ["available"] * 5
     assert history_disagrees() == []
+
+
+def test_it_stops_when_the_account_of_its_owner_is_deleted(staff: Client, five: list[Pet]) -> None:
+    bulk = begun(member("anna", "view_pet", "change_pet"), five[0])
+    assert blocks.advance(bulk.pk)
+    anna = User.objects.get(username="anna")
+    root = member("root", superuser=True)
+    assert root.post(f"/admin/auth/user/{anna.pk}/delete/", {"post": "yes"}).status_code == 302
+    assert not blocks.advance(bulk.pk)
+    bulk.refresh_from_db()
+    assert (bulk.state, bulk.outcome, bulk.changed, bulk.unreached) == ("stopped", blocks.OWNER_GONE, 2, 3)
+    assert "The account of its owner was deleted" in page_of(staff, bulk)
+    assert not SelectedBlock.objects.exists()
 
 
 def test_it_stops_when_its_category_is_deleted(staff: Client, five: list[Pet]) -> None:

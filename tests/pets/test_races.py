@@ -3,10 +3,7 @@
 Each test stops both where they meet, by a lock that a connection of its own holds, and releases it once both wait.
 """
 
-import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -27,6 +24,7 @@ from pets.models import BulkChange, ImportRun, Pet
 from tests.conftest import ApiClient
 from tests.factories import PetFactory
 from tests.pets.office import PETS, ask, confirm, form_of, history_disagrees, member, told
+from tests.racing import race
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),
@@ -36,45 +34,6 @@ pytestmark = [
 QUIET = Progress(StringIO(), shown=False)
 HISTORY = "LOCK TABLE pets_petchange IN SHARE MODE"
 """What has written animals waits for it before it writes their history."""
-
-BLOCKED = (
-    "SELECT count(*) FROM pg_stat_activity"
-    " WHERE datname = current_database() AND backend_type = 'client backend' AND wait_event_type = 'Lock'"
-)
-
-
-def race(lock: str, *works: Callable[[], Any], meanwhile: Callable[[], Any] = lambda: None) -> list[Any]:
-    """Do each of `works` in a thread, one after the other as far as it gets without `lock`; then let them go on.
-
-    `meanwhile` is done while they all wait.
-    """
-    with ThreadPoolExecutor(len(works)) as pool, closing(connection.copy()) as holder:
-        holder.set_autocommit(False)
-        holder.cursor().execute(lock)
-        begun = []
-        for work in works:
-            begun.append(pool.submit(_with_own_connection, work))
-            _wait_until_blocked(len(begun))
-        meanwhile()
-        holder.rollback()
-        return [each.result(30) for each in begun]
-
-
-def _with_own_connection(work: Callable[[], Any]) -> Any:
-    try:
-        return work()
-    finally:
-        connection.close()
-
-
-def _wait_until_blocked(wanted: int) -> None:
-    end, blocked = time.monotonic() + 30, -1
-    while blocked != wanted:
-        assert time.monotonic() < end, f"{blocked} connections wait, not {wanted}"
-        time.sleep(0.01)
-        with connection.cursor() as cursor:
-            cursor.execute(BLOCKED)
-            blocked = cursor.fetchone()[0]
 
 
 def animal(pet: Pet) -> str:

@@ -77,6 +77,13 @@ class TestCreateAdmin:
         assert sign_in(client, password=PASSWORD).status_code == 200
         assert sign_in(client, password=out.splitlines()[2].strip())["Location"] == "/admin/"
 
+    def test_unlocks(self, client: Client) -> None:
+        member()
+        answers = [sign_in(client, password="wrong").status_code for _ in range(6)]
+        assert answers == [200, 200, 200, 200, 200, 429]
+        password = run("create_admin", "anna", "--reset", "--password-only").strip()
+        assert sign_in(client, password=password)["Location"] == "/admin/"
+
     def test_resets_nobody_who_is_not_there(self) -> None:
         with pytest.raises(CommandError, match=r"^There is no account 'ada' to reset\.$"):
             run("create_admin", "ada", "--reset")

@@ -7,7 +7,7 @@ from django.contrib.auth.forms import UserChangeForm
 from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
 
-from petstore_site.staff.grants import is_administrator, names_of, others_administrate
+from petstore_site.staff.grants import is_administrator, lock_administrators, names_of, others_administrate
 from petstore_site.staff.roles import ADMINISTRATOR
 from petstore_site.staff.tasks import sentence
 
@@ -41,6 +41,7 @@ class MemberForm(UserChangeForm):
         cleaned = super().clean()
         if self.errors or self.instance.pk is None:
             return cleaned
+        lock_administrators()
         if (
             is_administrator(self.instance)
             and not self._stays_administrator()

@@ -25,7 +25,15 @@ from history.admin import OfficeAdmin, moment
 from history.times import NOTHING
 from petstore_site.staff import lockout
 from petstore_site.staff.admin.forms import MemberForm, NewMemberForm, ResetForm
-from petstore_site.staff.grants import grantable_roles, held_by, is_administrator, limit, may_edit, others_administrate
+from petstore_site.staff.grants import (
+    grantable_roles,
+    held_by,
+    is_administrator,
+    limit,
+    lock_administrators,
+    may_edit,
+    others_administrate,
+)
 from petstore_site.staff.models import LIFETIME, TemporaryPassword
 from petstore_site.staff.tasks import sentence
 from petstore_site.templatetags.office import badge, icon
@@ -155,12 +163,14 @@ class MemberAdmin(OfficeAdmin, UserAdmin):
         form.editor = request.user  # type: ignore[attr-defined]  # a MemberForm
         return form
 
-    def get_deleted_objects(self, objs: Any, request: HttpRequest) -> tuple[Any, ...]:  # noqa: ARG002 - Django's signature
+    def get_deleted_objects(self, objs: Any, request: HttpRequest) -> tuple[Any, ...]:
         """Return whom a deletion takes; the last active administrators are protected.
 
         What belongs to an account, such as its known addresses and its saved views, goes with it and has no page: so it
         needs no permission of its own, and is not looked for.
         """
+        if request.method == "POST":
+            lock_administrators()
         names, gone = [_name(member) for member in objs], [member for member in objs if is_administrator(member)]
         is_last = bool(gone) and not others_administrate(*gone)
         return names, {}, set(), [f"{member}, the last active administrator" for member in gone if is_last]
@@ -210,14 +220,18 @@ class MemberAdmin(OfficeAdmin, UserAdmin):
         only_save = {"show_save_and_add_another": False, "show_save_and_continue": False}
         return super().add_view(request, form_url, (extra_context or {}) | only_save)
 
-    def save_model(self, request: Any, obj: Any, form: Any, change: bool) -> None:  # noqa: FBT001 - Django's signature
-        """Give a new account staff status and a one-time password; take away what is to go from another."""
+    def save_model(self, _request: Any, obj: Any, form: Any, change: bool) -> None:  # noqa: FBT001 - Django's signature
+        """Give a new account staff status and a one-time password. Of another, take away what is to go.
+
+        Write what was edited and nothing else, such as a password that was changed a moment ago.
+        """
         if change:
-            super().save_model(request, obj, form, change)
+            obj.save(update_fields={field.name for field in self.opts.concrete_fields}.intersection(form.changed_data))
             if form.cleaned_data["drop_own"]:
                 obj.user_permissions.clear()
             return
         obj.is_staff = True
+        obj.save()
         obj.one_time_password = TemporaryPassword.objects.give(obj)
 
     def response_add(self, request: HttpRequest, obj: Any, _post_url_continue: str | None = None) -> HttpResponse:

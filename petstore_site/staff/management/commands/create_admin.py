@@ -1,14 +1,17 @@
 """`manage.py create_admin USERNAME`: the first administrator, or one who is locked out."""
 
+from contextlib import suppress
 from typing import Any
 
 from allauth.mfa.models import Authenticator
 from django.contrib.auth.models import Group, User
 from django.core.exceptions import ValidationError
 from django.core.management.base import CommandParser
+from redis.exceptions import RedisError
 
 from commands.base import StoreCommand
 from commands.exits import ExitError, rejected
+from petstore_site.staff import lockout
 from petstore_site.staff.models import LIFETIME, TemporaryPassword
 from petstore_site.staff.roles import ADMINISTRATOR, make_roles
 
@@ -43,6 +46,8 @@ class Command(StoreCommand):
             user = _account(username, email, exists=reset)
             password = TemporaryPassword.objects.give(user)
             Authenticator.objects.filter(user=user).delete()
+            with suppress(RedisError):  # a lock ends by itself
+                lockout.unlock(username)
             if not reset:
                 make_roles()
                 user.groups.add(Group.objects.get(name=ADMINISTRATOR))
@@ -65,6 +70,7 @@ def _account(username: str, email: str, *, exists: bool) -> User:
         user.clean_fields(exclude=["password"])
     except ValidationError as error:
         raise rejected(error) from None
+    user.save()
     return user
 
 
