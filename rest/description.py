@@ -52,6 +52,9 @@ HEADERS: dict[str, Schema] = {
         "The challenge (RFC 6750); `error` only if a bearer token was sent.",
         pattern='^Bearer realm="petstore"(, error="invalid_token")?$',
     ),
+    "Accept-Encoding": _text_header(
+        "Sent if the body had a `Content-Encoding`: it must not be compressed (RFC 9110).", const="identity"
+    ),
     "Retry-After": {"description": "Seconds to wait.", "schema": {"type": "integer", "minimum": 1}},
     "Request-Outcome": {
         "description": "Whether the request was not done, or its outcome is not known. Without this header it is not "
@@ -141,6 +144,7 @@ def _headers_of(status: str, *, action: str, deprecated: bool) -> dict[str, str]
     names += ["ETag"] if status in {"200", "304"} else []
     names += ["Location", "Idempotency-Replayed"] if status == "201" else []
     names += ["WWW-Authenticate"] if status == "401" else []
+    names += ["Accept-Encoding"] if status == "415" else []
     names += ["Retry-After"] if status in {"409", "429", "503"} else []
     names += ["Request-Outcome"] if status == "503" and action == "create" else []
     names += ["Service-Mode"] if action != "create" else []

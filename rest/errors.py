@@ -141,8 +141,8 @@ class ErrorCode(StrEnum):
     UNSUPPORTED_MEDIA_TYPE = (
         "unsupported_media_type",
         415,
-        "The Content-Type is not application/json in UTF-8.",
-        "Send Content-Type: application/json.",
+        "The request body is not application/json in UTF-8, or is compressed.",
+        "Send Content-Type: application/json, and no Content-Encoding.",
     )
     IDEMPOTENCY_KEY_REUSED = (
         "idempotency_key_reused",
@@ -224,6 +224,8 @@ def error_result(error: APIException) -> Result:
         headers["WWW-Authenticate"] = challenge
     if wait := getattr(error, "wait", None):
         headers["Retry-After"] = str(wait)
+    if accepted := getattr(error, "accept_encoding", None):
+        headers["Accept-Encoding"] = accepted
     return Result(error_body(code, message), int(code.status), headers, code.value, message)
 
 

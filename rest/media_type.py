@@ -39,6 +39,12 @@ class LengthRequiredError(ParseError):
     default_code = "length_required"
 
 
+class ContentCodingError(UnsupportedMediaType):
+    """The body is compressed. `Accept-Encoding` says that it must not be (RFC 9110, section 15.5.16)."""
+
+    accept_encoding = "identity"
+
+
 def read_json(environ: Mapping[str, Any]) -> dict[str, Any]:
     """Return the body of a request, a JSON object; raises an `APIException` that says what is wrong with it.
 
@@ -53,6 +59,10 @@ def read_json(environ: Mapping[str, Any]) -> dict[str, Any]:
     if not _is_json_in_utf_8(content_type):
         message = f"Content-Type must be {MEDIA_TYPE}, in UTF-8."
         raise UnsupportedMediaType(content_type, message)
+    coding = environ.get("HTTP_CONTENT_ENCODING", "")
+    if coding.strip(" \t").lower() not in {"", ContentCodingError.accept_encoding}:
+        message = "Content-Encoding is not supported: the request body must not be compressed."
+        raise ContentCodingError(coding, message)
     if len(body) < length:
         message = "The request body ended early."
         raise ParseError(message, "bad_request")

@@ -1,5 +1,6 @@
 """`POST /v1/pets` (interface document, section 4.2; strict input)."""
 
+import gzip
 import io
 import json
 from typing import Any
@@ -26,6 +27,7 @@ NOT_OBJECT = "The request body must be a JSON object."
 TOO_DEEP = "The request body must be nested at most 32 levels deep."
 TOO_LARGE = "The request body must have at most 65,536 bytes."
 MEDIA_TYPE = "Content-Type must be application/json, in UTF-8."
+COMPRESSED = "Content-Encoding is not supported: the request body must not be compressed."
 
 
 def test_the_animal_and_where_it_is(api: ApiClient, category: Category) -> None:
@@ -192,6 +194,35 @@ def test_only_json_in_utf_8(api: ApiClient, category: Category, content_type: st
 )
 def test_forms_of_the_media_type(api: ApiClient, category: Category, content_type: str) -> None:
     answer = api.post("/v1/pets", {"name": "x", "categoryId": category.pk}, Content_Type=content_type)
+    assert answer.status_code == 201
+
+
+@pytest.mark.parametrize("coding", ["gzip", "GZIP", "br", "identity, gzip"])
+def test_a_compressed_body_is_a_415(api: ApiClient, category: Category, coding: str) -> None:
+    body = json.dumps({"name": "x", "categoryId": category.pk}).encode()
+    answer = api.post("/v1/pets", gzip.compress(body), Content_Encoding=coding)
+    assert (answer.status_code, answer.json()) == (415, error("unsupported_media_type", COMPRESSED, 415))
+    assert answer["Accept-Encoding"] == "identity"
+    assert not Pet.objects.exists()
+
+
+@pytest.mark.parametrize("coding", ["identity", "Identity", ""])
+def test_identity_is_no_compression(api: ApiClient, category: Category, coding: str) -> None:
+    answer = api.post("/v1/pets", {"name": "x", "categoryId": category.pk}, Content_Encoding=coding)
+    assert answer.status_code == 201
+
+
+def test_the_last_of_repeated_fields_is_checked_stored_and_compared(api: ApiClient, category: Category) -> None:
+    repeated = b'{"name":"","name":"Rex","categoryId":"x","categoryId":%d}' % category.pk
+    added = api.post("/v1/pets", repeated, Idempotency_Key="one")
+    again = api.post("/v1/pets", {"name": "Rex", "categoryId": category.pk}, Idempotency_Key="one")
+    assert (added.status_code, added.json()["name"], again["Idempotency-Replayed"]) == (201, "Rex", "true")
+    answer = api.post("/v1/pets", b'{"name":"Rex","categoryId":%d,"name":""}' % category.pk)
+    assert (answer.status_code, answer.json()) == (400, error("validation_failed", NAME_LENGTH, 400))
+
+
+def test_conditions_have_no_effect(api: ApiClient, category: Category) -> None:
+    answer = api.post("/v1/pets", {"name": "x", "categoryId": category.pk}, If_Match='"x"', If_None_Match="*")
     assert answer.status_code == 201
 
 

@@ -153,6 +153,12 @@ class TestConditionalRequests:
         assert after["ETag"] != before["ETag"]
         assert api.get("/v1/pets", If_None_Match="garbage").status_code == 200
 
+    @pytest.mark.parametrize("form", ['"zzz"', "*", "garbage"])
+    def test_if_match_has_no_effect(self, api: ApiClient, category: Category, form: str) -> None:
+        PetFactory(category=category)
+        plain, conditional = api.get("/v1/pets"), api.get("/v1/pets", If_Match=form)
+        assert (conditional.status_code, conditional.content) == (200, plain.content)
+
     def test_the_tag_covers_the_link(self, api: ApiClient, category: Category) -> None:
         older, _newest = PetFactory.create_batch(2, category=category)
         with_more = api.get("/v1/pets?limit=1")

@@ -44,7 +44,9 @@ HEADERS = st.fixed_dictionaries(
             ["application/json; charset=utf-8", "APPLICATION/JSON", "application/json;charset=utf-16", "text/plain", ""]
         ),
         "Idempotency-Key": st.sampled_from(["one", "", "a b"]),
+        "Content-Encoding": st.sampled_from(["identity", "gzip", ""]),
         "If-None-Match": st.just("*"),
+        "If-Match": st.just('"x"'),
         "Origin": st.just("https://shop.example"),
         "X-Forwarded-Proto": st.sampled_from(["https", "http"]),
         "Transfer-Encoding": st.just("chunked"),

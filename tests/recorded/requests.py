@@ -118,6 +118,7 @@ IDS = [
 
 PET = BODIES[0]
 OTHER_PET = BODIES[1]
+REPEATED = b'{"name": "", "categoryId": "x", "name": "Rex", "categoryId": 1000001}'
 
 
 def requests(next_page: Callable[[], str]) -> Iterator[Sent]:
@@ -200,7 +201,8 @@ def _conditions() -> Iterator[Sent]:
     yield Sent("GET", "/v1/pets/1", headers={"If-None-Match": "*"})
     yield Sent("GET", "/v1/pets?limit=0", headers={"If-None-Match": "*"})
     yield Sent("GET", "/v1/pets", "expiring", {"If-None-Match": "*"})
-    yield Sent("GET", "/v1/pets?limit=1", headers={"If-Modified-Since": "Sat, 01 Jan 2050 00:00:00 GMT"})
+    others = {"If-Modified-Since": "Sat, 01 Jan 2050 00:00:00 GMT", "If-Match": '"x"'}
+    yield from (Sent("GET", "/v1/pets?limit=1", headers={name: value}) for name, value in others.items())
 
 
 def _origins() -> Iterator[Sent]:
@@ -228,6 +230,15 @@ def _additions() -> Iterator[Sent]:
     yield Sent("POST", "/v1/pets", body=PET, headers=_json() | {"Idempotency-Key": "two"})
     yield Sent("POST", "/v1/pets", "expiring", _json() | {"Idempotency-Key": "one", "Origin": ORIGIN}, PET)
     yield Sent("POST", "/v1/pets?limit=0", body=PET, headers=_json())
+    yield from (
+        Sent("POST", "/v1/pets", body=PET, headers=_json() | {"Content-Encoding": each})
+        for each in ("gzip", "GZIP", "br", "identity, gzip", "identity", "Identity", "")
+    )
+    yield Sent("POST", "/v1/pets", body=PET, headers={"Content-Type": "text/plain", "Content-Encoding": "gzip"})
+    yield Sent("POST", "/v1/pets", body=b"", headers=_json() | {"Content-Encoding": "gzip"})
+    yield Sent("POST", "/v1/pets", body=REPEATED, headers=_json() | {"Idempotency-Key": "repeated"})
+    yield Sent("POST", "/v1/pets", body=PET, headers=_json() | {"Idempotency-Key": "repeated"})
+    yield Sent("POST", "/v1/pets", body=PET, headers=_json() | {"If-Match": '"x"', "If-None-Match": "*"})
 
 
 def _json() -> dict[str, str]:

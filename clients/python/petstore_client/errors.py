@@ -109,7 +109,7 @@ class BodyTooLargeError(PetStoreError, code="body_too_large"):
 
 
 class UnsupportedMediaTypeError(PetStoreError, code="unsupported_media_type"):
-    """The Content-Type is not application/json in UTF-8."""
+    """The request body is not application/json in UTF-8, or is compressed."""
 
 
 class IdempotencyKeyReusedError(PetStoreError, code="idempotency_key_reused"):
