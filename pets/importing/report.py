@@ -7,7 +7,7 @@ from pets.importing.changes_report import animals, changes_as_json, summary
 from pets.importing.errors import printable, quoted
 from pets.importing.options import Outcome
 from pets.importing.staging import Missing
-from pets.models import ImportRun, ImportState
+from pets.models import ENDED_EARLY, ImportRun, ImportState
 
 NAMED = 20
 """New categories, and missing animals, that are listed."""
@@ -63,6 +63,12 @@ def _listed(names: Sequence[str]) -> str:
 def counts(run: ImportRun) -> str:
     """Return the result for its rows."""
     return f"{run.created:,} added, {run.updated:,} changed, {run.unchanged:,} unchanged, {run.rejected:,} rejected"
+
+
+def state(run: ImportRun) -> str:
+    """Return how far a run came. A dry run that has not ended as one says that it is one."""
+    is_dry = run.options.get("dry_run") and run.state in {ImportState.RUNNING, *ENDED_EARLY}
+    return f"dry run {run.state}" if is_dry else run.state
 
 
 def seconds(run: ImportRun) -> float:

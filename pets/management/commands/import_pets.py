@@ -112,6 +112,7 @@ class Command(StoreCommand):
             type=new_file,
             metavar="NEWFILE",
             help="Keep the rejected rows in this file, each with _line, _code and _message. Fix them and import it. "
+            "Rows whose errors show only beside other rows or the catalogue come last: sort by _line for your order. "
             "A file that a dry run wrote is replaced if nobody changed it.",
         )
         rows.add_argument(

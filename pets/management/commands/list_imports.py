@@ -7,7 +7,7 @@ from django.core.management.base import CommandParser
 
 from commands.base import StoreCommand
 from pets.importing.lock import mark_killed
-from pets.importing.report import run_as_json, seconds
+from pets.importing.report import run_as_json, seconds, state
 from pets.models import ENDED_EARLY, ImportRun
 
 LAYOUT = "{:>6}  {:16}  {:16}  {:>11}  {:>11}  {:>11}  {:>9}  {:>8}  {:12}  {}"
@@ -42,6 +42,6 @@ def _line(run: ImportRun) -> str:
     counts = (f"{count:,}" for count in (run.created, run.updated, run.unchanged, run.rejected))
     reason = f"\n{'':8}{run.outcome}" if run.state in ENDED_EARLY and run.outcome else ""
     line = LAYOUT.format(
-        run.pk, f"{run.started_at:%Y-%m-%d %H:%M}", run.state, *counts, f"{seconds(run):.1f}", run.who, run.file_name
+        run.pk, f"{run.started_at:%Y-%m-%d %H:%M}", state(run), *counts, f"{seconds(run):.1f}", run.who, run.file_name
     )
     return f"{line}{reason}"

@@ -14,7 +14,7 @@ from pets.importing.errors import ImportRejectedError
 from pets.importing.lock import mark_killed
 from pets.importing.new_file import absolute
 from pets.importing.options import Options
-from pets.importing.report import counts, run_as_json, seconds
+from pets.importing.report import counts, run_as_json, seconds, state
 from pets.importing.undo import Undoable, undoable
 from pets.management.arguments import import_number, new_file
 from pets.models import IMPORTED, STANDING, ImportRun
@@ -91,7 +91,7 @@ def _lines(run: ImportRun, changes: Changes | None, undo: Undoable | None) -> li
         ("Rejects", run.rejects),
         ("Undone", f"{run.undone_at:%Y-%m-%d %H:%M} UTC" if run.undone_at else ""),
     ]
-    lines = [f"Import {run.pk}: {run.state}", *(f"{name + ':':9} {value}" for name, value in facts if value)]
+    lines = [f"Import {run.pk}: {state(run)}", *(f"{name + ':':9} {value}" for name, value in facts if value)]
     if changes is not None:
         lines += summary(changes, would=False)
         lines += animals(changes, run.created + run.updated, "line")

@@ -63,6 +63,14 @@ def test_rows_with_errors_can_be_left_out_and_kept(run_import: Import, dogs: Cat
     assert rejects.read_text("utf-8-sig") == REJECTS
 
 
+def test_rows_that_other_rows_make_wrong_are_the_last_rejects(
+    run_import: Import, dogs: Category, rejects: Path
+) -> None:
+    rows = "external_reference,name,category,status\nA-1,Rex,Dogs,\nA-1,Pip,Dogs,\nA-2,Tom,Dogs,lost\n"
+    run_import(rows, "--rejects", str(rejects))
+    assert [line.partition(",")[0] for line in rejects.read_text("utf-8-sig").splitlines()] == ["_line", "4", "3"]
+
+
 FIRST, SECOND = "name,category\n,Dogs\n", "name,category\nRex,Dogs\n,Dogs\n"
 
 

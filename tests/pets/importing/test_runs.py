@@ -319,6 +319,11 @@ def test_a_failure_is_recorded(run_import: Import, dogs: Category, monkeypatch: 
 def test_list_imports_as_people_read_it(run_import: Import, dogs: Category) -> None:
     assert command("list_imports").out == "Nothing was imported yet.\n"
     run_import(CONTENT)
+    run_import("name,category\n,Dogs\n", "--dry-run", name="wrong.csv")
+    assert command("list_imports", "--limit", "1").out.splitlines()[1].split()[3:6] == ["dry", "run", "rejected"]
+    assert command("show_import", str(ImportRun.objects.latest("pk").pk)).out.startswith(
+        f"Import {ImportRun.objects.latest('pk').pk}: dry run rejected\n"
+    )
     run_import("name,category\n,Dogs\n", name="wrong.csv")
     lines = [" ".join(line.split()) for line in command("list_imports", "--limit", "1").out.splitlines()]
     run = ImportRun.objects.latest("pk")
