@@ -1,5 +1,6 @@
 """The exit statuses of our commands, and the exception that sets them."""
 
+from collections.abc import Mapping
 from enum import IntEnum
 from typing import Any
 
@@ -45,6 +46,7 @@ class ExitError(CommandError):
         self.result = {} if result is None else result
 
 
-def rejected(error: ValidationError) -> ExitError:
-    """Return the error for values that a model rejects: one line per field."""
-    return ExitError("\n".join(f"{field}: {' '.join(texts)}" for field, texts in error.message_dict.items()))
+def usage_error(error: ValidationError, arguments: Mapping[str, str]) -> ExitError:
+    """Return the error for arguments whose values a model rejects: one line each. `arguments` has them by field."""
+    lines = [f"argument {arguments[field]}: {' '.join(texts)}" for field, texts in error.message_dict.items()]
+    return ExitError("\n".join(lines), status=Exit.USAGE)

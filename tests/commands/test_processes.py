@@ -216,7 +216,9 @@ def test_undoing_an_import_is_asked_with_what_it_does(
     [
         ("issue_api_key", 2, "usage", "the following arguments are required: NAME"),
         ("issue_api_key Shop --scope all", 2, "usage", "argument --scope: invalid choice: 'all' (choose from 'read', 'write')"),
-        ("issue_api_key ''", 3, "rejected", "name: This field cannot be blank."),
+        ("issue_api_key ''", 2, "usage", "argument NAME: This field cannot be blank."),
+        ("issue_api_key Shop --expires 2020-01-31", 2, "usage", "argument --expires: The expiry must lie in the future, at most 36500 days from now."),
+        ("create_admin 'a b'", 2, "usage", "argument USERNAME: Enter a valid username. This value may contain only letters, numbers, and @/./+/-/_ characters."),
         ("create_admin clerk --password", 2, "usage", "argument --json: not allowed with argument --password-only"),
         ("create_admin clerk", 3, "rejected", "The account 'clerk' exists already. To restore access: create_admin clerk --reset"),
     ],

@@ -91,9 +91,9 @@ class TestCreateAdmin:
     @pytest.mark.parametrize(
         ("arguments", "message"),
         [
-            (["a b"], r"^username: Enter a valid username\."),
-            (["a" * 151], r"^username: Ensure this value has at most 150 characters"),
-            (["ada", "--email", "nowhere"], r"^email: Enter a valid email address\.$"),
+            (["a b"], r"^argument USERNAME: Enter a valid username\."),
+            (["a" * 151], r"^argument USERNAME: Ensure this value has at most 150 characters"),
+            (["ada", "--email", "nowhere"], r"^argument --email: Enter a valid email address\.$"),
         ],
     )
     def test_rejects_an_invalid_name(self, arguments: list[str], message: str) -> None:

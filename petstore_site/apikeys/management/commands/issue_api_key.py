@@ -9,9 +9,12 @@ from django.utils import timezone
 
 from commands import arguments
 from commands.base import StoreCommand
-from commands.exits import rejected
+from commands.exits import usage_error
 from petstore_site.apikeys.management.base import VOID, add_secret_options, as_json, duration, issued
 from petstore_site.apikeys.models import APIKey, Scope
+
+ARGUMENTS = {"name": "NAME", "contact": "--contact", "rate_limit": "--rate-limit", "expires_at": "--expires"}
+"""What the fields of a key are called on the command line."""
 
 
 class Command(StoreCommand):
@@ -51,7 +54,7 @@ class Command(StoreCommand):
                     expires_at=_expiry(options),
                 )
             except ValidationError as error:
-                raise rejected(error) from None
+                raise usage_error(error, ARGUMENTS) from None
             self.show(secret if options["secret_only"] else issued(key, secret), as_json(key, key=secret))
 
 

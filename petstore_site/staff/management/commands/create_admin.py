@@ -10,7 +10,7 @@ from django.core.management.base import CommandParser
 from redis.exceptions import RedisError
 
 from commands.base import StoreCommand
-from commands.exits import ExitError, rejected
+from commands.exits import ExitError, usage_error
 from petstore_site.staff import lockout
 from petstore_site.staff.models import LIFETIME, TemporaryPassword
 from petstore_site.staff.roles import ADMINISTRATOR, make_roles
@@ -69,7 +69,7 @@ def _account(username: str, email: str, *, exists: bool) -> User:
     try:
         user.clean_fields(exclude=["password"])
     except ValidationError as error:
-        raise rejected(error) from None
+        raise usage_error(error, {"username": "USERNAME", "email": "--email"}) from None
     user.save()
     return user
 
