@@ -81,6 +81,13 @@ def test_the_lines_shown_work_from_this_machine(db: None, host: str, shown: str)
     assert f'"http://{shown}:8000/v1/pets?' in run("prepare_development", "--host", host)
 
 
+@pytest.fixture
+def _default_database(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Use the database that `manage.py` uses without a variable."""
+    monkeypatch.delenv("DATABASE_URL", raising=False)
+
+
+@pytest.mark.usefixtures("_default_database")
 def test_someone_elses_admin_account_is_left_alone(db: None) -> None:
     User.objects.create_user("admin", password="x")
     out = run("prepare_development")
@@ -89,12 +96,24 @@ def test_someone_elses_admin_account_is_left_alone(db: None) -> None:
     assert not User.objects.get().is_staff
 
 
+@pytest.mark.usefixtures("_default_database")
 def test_the_account_that_exists_is_named(db: None) -> None:
     User.objects.create_superuser("gone", password="x", is_active=False)
     User.objects.create_user("clerk", password="x", is_staff=True)
     User.objects.create_superuser("boss", password="x")
     out = run("prepare_development")
     assert "sign in as boss; to set a new password: .venv/bin/python manage.py changepassword boss\n" in out
+
+
+@pytest.mark.parametrize("name", ["DATABASE_URL", "DATABASE_URL_FILE"])
+@pytest.mark.usefixtures("_default_database")
+def test_the_commands_shown_are_for_the_same_database(db: None, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    monkeypatch.setenv(name, "postgres://me:hunter2@/petstore")
+    run("prepare_development")
+    out = run("prepare_development")
+    assert f"Create another: {name}=… .venv/bin/python manage.py issue_api_key NAME\n" in out
+    assert f"to set a new password: {name}=… .venv/bin/python manage.py changepassword admin\n" in out
+    assert "hunter2" not in out
 
 
 def test_what_there_is_as_json(db: None) -> None:

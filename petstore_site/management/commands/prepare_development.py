@@ -1,5 +1,6 @@
 """`manage.py prepare_development`: what `make run` does before it serves."""
 
+import os
 import secrets
 from typing import Any, NamedTuple
 
@@ -15,7 +16,6 @@ from petstore_site.apikeys.models import APIKey
 
 KEY_NAME = "First key, issued by make run"
 STAFF_NAME = "admin"
-MANAGE = ".venv/bin/python manage.py"
 VOID = "The commit failed. The key and the password printed above do not work."
 
 
@@ -75,7 +75,7 @@ def _where_key_was_shown() -> str:
     first = APIKey.objects.order_by("pk")[0]
     return (
         f"was shown once, when {first.name!r} was issued on {first.created_at:%Y-%m-%d at %H:%M} UTC.\n"
-        f"                Create another: {MANAGE} issue_api_key NAME"
+        f"                Create another: {_manage()} issue_api_key NAME"
     )
 
 
@@ -83,8 +83,14 @@ def _login(ready: Ready) -> str:
     if ready.password:
         return f"{ready.username} / {ready.password}     (shown this once)"
     if ready.username:
-        return f"sign in as {ready.username}; to set a new password: {MANAGE} changepassword {ready.username}"
-    return f"nobody can sign in yet; to create an account: {MANAGE} create_admin NAME"
+        return f"sign in as {ready.username}; to set a new password: {_manage()} changepassword {ready.username}"
+    return f"nobody can sign in yet; to create an account: {_manage()} create_admin NAME"
+
+
+def _manage() -> str:
+    """Return how to run a command on this database. Its URL may have a password, so it is not shown."""
+    given = [f"{name}=… " for name in ("DATABASE_URL", "DATABASE_URL_FILE") if os.environ.get(name)]
+    return f"{''.join(given)}.venv/bin/python manage.py"
 
 
 def _load_catalogue() -> int:
