@@ -3,7 +3,7 @@
 import asyncio
 from typing import TYPE_CHECKING, Any
 
-from gunicorn.asgi.parser import ParseError, UnsupportedTransferCoding
+from gunicorn.asgi.parser import LimitRequestHeaders, LimitRequestLine, ParseError, UnsupportedTransferCoding
 from gunicorn.asgi.protocol import ASGIProtocol
 from gunicorn.http.errors import ParseException
 
@@ -18,6 +18,9 @@ HEAD_SECONDS = 10
 
 READ_SECONDS = 30
 """How long a client may read nothing of a response."""
+
+HEADER_BYTES = 8000
+"""What we promise for a header. nginx accepts so much of a value, gunicorn 8,190 with the name (deploy/nginx)."""
 
 LINGER_SECONDS = 2
 """How long a client may go on sending after a response that ends the connection.
@@ -160,13 +163,25 @@ class Protocol(ASGIProtocol):  # type: ignore[misc]  # gunicorn has no types
 
     def _reject(self, error: Exception) -> None:
         status = 501 if isinstance(error, UnsupportedTransferCoding) else getattr(error, "status", 400)
-        self._send_error_response(status, f"{type(error).__name__}: {error}")
+        self._safe_write(self._rejection(status, f"{type(error).__name__}: {error}", self._broken_limit(error)))
         self._has_rejected = True
         self._close_transport()
 
+    def _broken_limit(self, error: Exception) -> str:
+        """Return the message for a request that is too long; empty for any other error."""
+        if isinstance(error, LimitRequestLine):
+            return f"The request line (method and URL) must have at most {self.cfg.limit_request_line:,} bytes."
+        if isinstance(error, LimitRequestHeaders):
+            each = f"each of at most {HEADER_BYTES:,} bytes"
+            return f"The request must have at most {self.cfg.limit_request_fields} headers, {each}."
+        return ""
+
     def _send_error_response(self, status: int, message: str, _extra_headers: Any = ()) -> None:
         """Send what the application says about a request that it does not get (a status below 500), or about a bug."""
-        self._safe_write(self.worker.reject(status, f"{self._address() or 'a socket'}: {message}"))
+        self._safe_write(self._rejection(status, message))
+
+    def _rejection(self, status: int, reason: str, message: str = "") -> bytes:
+        return self.worker.reject(status, f"{self._address() or 'a socket'}: {reason}", message)
 
     def _address(self) -> str:
         peer = self.transport.get_extra_info("peername")

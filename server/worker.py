@@ -46,8 +46,11 @@ class Worker(gasgi.ASGIWorker):  # type: ignore[misc]  # gunicorn has no types
     """
 
     slots: WorkerSlots
-    reject: Callable[[int, str], bytes]
-    """Return the whole response to a request that cannot be served, by its status and the reason for the log."""
+    reject: Callable[[int, str, str], bytes]
+    """Return the whole response to a request that cannot be served.
+
+    By its status, the reason for the log, and the message for the client; if that is empty, it is that of the code.
+    """
     always_served: Container[bytes]
     """The paths of probes, which find room in any case."""
     client_header: bytes

@@ -22,7 +22,7 @@ ERRORS = {
 }
 
 
-def reject(status: int, reason: str) -> bytes:
+def reject(status: int, reason: str, message: str = "") -> bytes:
     """Return the response and log why. 204 is the response to `OPTIONS *`, and what has no Error of its own is 400."""
     request = Request({"REQUEST_METHOD": "GET", "PATH_INFO": "", "wsgi.url_scheme": "http"})  # nothing of it is known
     if status == HTTPStatus.NO_CONTENT:
@@ -32,7 +32,7 @@ def reject(status: int, reason: str) -> bytes:
         begin_request(request.id)
         logger.warning("Rejected a request from %s", reason)
         end_request()
-    return _written(request, code.status, {**more, "Link": code.help_link}, render_json(error_body(code)))
+    return _written(request, code.status, {**more, "Link": code.help_link}, render_json(error_body(code, message)))
 
 
 def _written(request: Request, status: HTTPStatus, headers: dict[str, str], body: bytes) -> bytes:

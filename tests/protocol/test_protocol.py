@@ -32,6 +32,8 @@ from tests.server import Answer as WholeAnswer
 from tests.server import Gunicorn, bearer, free_port, send_on, until
 
 BAD_REQUEST = error("bad_request", "The request is malformed.", 400)
+LONG_LINE = error("bad_request", "The request line (method and URL) must have at most 4,094 bytes.", 400)
+LONG_HEADER = error("bad_request", "The request must have at most 50 headers, each of at most 8,000 bytes.", 400)
 TOO_LARGE = error("body_too_large", "The request body is larger than 65,536 bytes.", 413)
 UNAVAILABLE = error("unavailable", "The service is temporarily unavailable.", 503)
 NO_ROUTE = error("route_not_found", "This path does not exist.", 404)
@@ -56,18 +58,21 @@ class TestFiles:
 
     def test_errors_are_those_of_the_service(self) -> None:
         lines = re.findall(r"return (\d+) '({.*)';", (FILES / "errors.conf").read_text())
-        assert len(lines) == 7
-        for status, text in lines:
-            body = json.loads(text)
-            assert list(body.items()) == list(error_body(CODES[body["code"]]).items())
-            assert int(status) == body["status"]
+        bodies = [json.loads(text) for _, text in lines]
+        of_codes = [error_body(CODES[body["code"]]) for body in bodies if body not in (LONG_LINE, LONG_HEADER)]
+        assert len(lines) == len(of_codes) + 2 == 9
+        assert [list(body.items()) for body in bodies if body not in (LONG_LINE, LONG_HEADER)] == [
+            list(body.items()) for body in of_codes
+        ]
+        assert [int(status) for status, _ in lines] == [body["status"] for body in bodies]
 
     def test_errors_link_to_their_pages(self) -> None:
         places = re.findall(
             r"^location = /\.petstore/(\w+) {(.*?)^}", (FILES / "errors.conf").read_text(), re.MULTILINE | re.DOTALL
         )
-        assert len(places) == 8
-        for code, text in [place for place in places if "text/html" not in place[1]]:
+        assert len(places) == 10
+        for place, text in [place for place in places if "text/html" not in place[1]]:
+            code = "bad_request" if place.endswith("_too_long") else place
             assert f"add_header   Link          '{CODES[code].help_link}' always;" in text
 
     def test_what_passes_is_examined(self) -> None:
@@ -136,11 +141,6 @@ REJECTIONS: dict[str, bytes] = {
     "asterisk-form": request("*"),
     "space in the address": request("/v1/a b"),
     "DEL in the address": request("/v1/a\x7fb"),
-    "request line of 5000": request("/" + big(5000)),
-    "request line of 4095": request("/" + big(4095 - 14)),
-    "request line of 40000": request("/" + big(40_000)),
-    "field of 9000": request("/livez", f"Cookie: {big(9000)}"),
-    "field of 20000": request("/livez", f"X-A: {big(20_000)}"),
     "control character": request("/livez", "User-Agent: a\x01b"),
     "DEL in a field": request("/livez", "Idempotency-Key: a\x7fb"),
     "NUL in a field": request("/livez", "X-A: a\x00b"),
@@ -152,6 +152,16 @@ REJECTIONS: dict[str, bytes] = {
     "bytes in the address": b"GET /\xff HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n",
 }  # fmt: skip
 """What gunicorn and nginx reject by themselves."""
+
+TOO_LONG: dict[str, tuple[bytes, dict[str, Any]]] = {
+    "request line of 4095": (request("/" + big(4095 - 14)), LONG_LINE),
+    "request line of 5000": (request("/" + big(5000)), LONG_LINE),
+    "request line of 40000": (request("/" + big(40_000)), LONG_LINE),
+    "field of 9000": (request("/livez", f"Cookie: {big(9000)}"), LONG_HEADER),
+    "field of 20000": (request("/livez", f"X-A: {big(20_000)}"), LONG_HEADER),
+    "51 fields": (request("/livez", *(f"X-{number}: a" for number in range(50)), method="POST"), LONG_HEADER),
+}
+"""What has its limit in the message."""
 
 UNLIKE: dict[str, tuple[bytes, int, int]] = {
     "50 more fields": (request("/v1/pets", *(f"X-{number}: a" for number in range(60))), 400, 401),
@@ -183,11 +193,13 @@ UNLIKE: dict[str, tuple[bytes, int, int]] = {
 class TestRejections:
     """What never reaches the service."""
 
-    @pytest.mark.parametrize("name", REJECTIONS)
+    @pytest.mark.parametrize("name", [*REJECTIONS, *TOO_LONG])
     def test_the_same_error_from_both(self, layer: str, port: int, name: str) -> None:
-        (answer,) = exchange(port, REJECTIONS[name])
-        assert (answer.status, answer.error()) == (400, BAD_REQUEST)
-        assert answer.headers["Connection"] == "close"
+        sent, error = TOO_LONG[name] if name in TOO_LONG else (REJECTIONS[name], BAD_REQUEST)
+        (answer,) = exchange(port, sent)
+        assert (answer.status, answer.error()) == (400, error)
+        if layer == "gunicorn" or error != LONG_HEADER:  # nginx may have read such a request to its end
+            assert answer.headers["Connection"] == "close"
         assert answer.headers["Cache-Control"] == "private, no-cache"
         assert answer.headers.get("Server") == ("nginx" if layer == "nginx" else None)
         assert_unpoisoned(port)
