@@ -83,6 +83,14 @@ class TestUnits:
         assert done.returncode == 0, done.stdout + done.stderr
 
 
+def test_what_uses_the_database_can_write_where_an_sqlite_file_is() -> None:
+    texts = {unit.stem: unit.read_text() for unit in UNITS if unit.suffix == ".service"}
+    users = {name for name, text in texts.items() if "\nEnvironmentFile=/etc/petstore/environment\n" in text}
+    assert users == {"petstore", "petstore-daily", "petstore-metrics", "petstore-back-up-sqlite"}
+    assert {name for name, text in texts.items() if "\nStateDirectory=petstore\n" in text} == users
+    assert "DATABASE_URL=sqlite:////var/lib/petstore/" in (ROOT / "docs/install.md").read_text()
+
+
 def test_another_account_reads_the_metrics() -> None:
     """node_exporter runs as another user. The files of backups stay closed, but not the folders that list them."""
     unit = (ROOT / "deploy/systemd/petstore-metrics.service").read_text()
