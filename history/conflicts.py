@@ -104,9 +104,11 @@ class SeenForm(forms.ModelForm):  # type: ignore[type-arg]  # cannot be subscrip
         if seen == latest:
             return
         self.data = dict(self.data.items()) | {self.add_prefix("seen"): latest}
-        if seen is None:
+        changes = (
+            [] if seen is None else list(self.instance.history.filter(history_id__gt=seen).order_by("-history_id"))
+        )
+        if now is None or not changes:  # it was deleted a moment ago, or the form is of a database that was restored
             raise ValidationError(UNKNOWN, code="unknown")
-        changes = list(self.instance.history.filter(history_id__gt=seen).order_by("-history_id"))
         others = len({change.actor for change in changes} - {changes[0].actor})
         is_yours = changes[0].actor == acting().actor
         self.conflict = Conflict(changes[0], is_yours, others, [*_differences(self, now)])

@@ -31,5 +31,7 @@ def stored(thing: Any, name: str) -> Any:
 
 def in_words(thing: Any, name: str, value: Any) -> str:
     """Return a value that was typed or chosen for the field as `shown` writes it."""
+    if isinstance(value, datetime):
+        return to_the_minute(value)
     choices = dict(thing._meta.get_field(name).flatchoices)  # noqa: SLF001 - as above
     return str(choices.get(value, value) or "")

@@ -124,7 +124,10 @@ class PetAdmin(ChangesAdmin):
         last = deleted.last_of(object_id or "") if request.method == "POST" else None
         if last is not None and self.has_change_permission(request):
             return self._gone(request, last)
-        return super().changeform_view(request, object_id, form_url, extra_context)
+        try:
+            return super().changeform_view(request, object_id, form_url, extra_context)
+        except Pet.DoesNotExist:  # deleted while its form was checked
+            return self._gone(request, deleted.last_of(object_id or ""))
 
     def render_change_form(self, request: HttpRequest, context: Any, *args: Any, **kwargs: Any) -> Any:
         """Show the form, and beside that of an animal its facts, its story and the animals next to it in the list.

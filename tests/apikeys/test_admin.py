@@ -12,6 +12,8 @@ from django.contrib.staticfiles import finders
 from django.test import Client
 from django.utils import timezone
 
+from history.conflicts import UNKNOWN
+from history.times import to_the_minute
 from petstore_site.apikeys.models import APIKey, KeyUsage, Use
 from tests.apikeys.office import ACTIONS, ADD, DAY, LIST, NEW, errors, history, page, secret_in
 from tests.factories import APIKeyFactory
@@ -75,8 +77,10 @@ class TestList:
 class TestChange:
     """The change page."""
 
-    def edited(self, **values: str) -> dict[str, str]:
-        return {key: value for key, value in (NEW | values).items() if key != "scope"}
+    def edited(self, key: APIKey, **values: str) -> dict[str, Any]:
+        """Return what the form sends if it is opened now."""
+        seen = key.history.latest("history_id").pk
+        return {name: value for name, value in (NEW | values).items() if name != "scope"} | {"seen": seen}
 
     def test_edits_four_fields_and_no_others(self, office: Client) -> None:
         key = APIKeyFactory()
@@ -95,23 +99,36 @@ class TestChange:
             "expires_at_1": "03:04",
         }
         before = APIKey.objects.values().get()
-        assert office.post(page(key, "change"), self.edited(**given) | forged).status_code == 302
+        assert office.post(page(key, "change"), self.edited(key, **given) | forged).status_code == 302
         after = APIKey.objects.values().get()
         expires_at = after["expires_at"]
         assert after == before | {"name": "New", "contact": "me", "rate_limit": "1/h", "expires_at": expires_at}
         assert f"{expires_at:%Y-%m-%d %H:%M %Z}" == "2099-01-02 03:04 UTC"
         assert [flag for _, flag, _ in history()] == [CHANGE]
 
-    def test_an_edit_does_not_undo_what_happened_meanwhile(self, office: Client) -> None:
-        """Only the changed columns are written: a rotation has shortened the expiry after the page was loaded."""
-        key = APIKeyFactory()
-        office.post(page(key, "change"), self.edited(name="New"))
-        assert APIKey.objects.get().name == "New"
+    def test_an_edit_does_not_undo_a_rotation_that_it_has_not_seen(self, office: Client) -> None:
+        key = APIKeyFactory(name="Shop")
+        opened = self.edited(key, contact="me")
         key.rotate(grace=DAY)
-        expires_at = APIKey.objects.get(pk=key.pk).expires_at
-        loaded = {"expires_at_0": f"{expires_at:%Y-%m-%d}", "expires_at_1": f"{expires_at:%H:%M:%S}"}
-        office.post(page(key, "change"), self.edited(name="Newer", **loaded))
-        assert APIKey.objects.values("name", "expires_at").get(pk=key.pk) == {"name": "Newer", "expires_at": expires_at}
+        ends = APIKey.objects.values_list("expires_at", flat=True).get(pk=key.pk)
+        assert ends is not None
+        answer = office.post(page(key, "change"), opened)
+        conflict = answer.context["adminform"].form.conflict
+        assert [(each.label, each.theirs) for each in conflict.differences if each.yours != "me"] == [
+            ("Expires at", to_the_minute(ends))
+        ]
+        assert str(conflict) in answer.content.decode()
+        assert "Save mine anyway" in answer.content.decode()
+        kept = APIKey.objects.values("contact", "expires_at")
+        assert kept.get(pk=key.pk) == {"contact": "", "expires_at": ends}
+        again = self.edited(key, contact="me", expires_at_0=f"{ends:%Y-%m-%d}", expires_at_1=f"{ends:%H:%M:%S}")
+        assert office.post(page(key, "change"), again).status_code == 302
+        assert kept.get(pk=key.pk) == {"contact": "me", "expires_at": ends}
+
+    def test_a_form_that_does_not_say_what_it_saw_saves_nothing(self, office: Client) -> None:
+        key = APIKeyFactory(name="Shop")
+        answer = office.post(page(key, "change"), self.edited(key, contact="me") | {"seen": ""})
+        assert errors(answer) == {"__all__": [UNKNOWN]}
 
     def test_the_two_inputs_of_the_expiry_are_named(self, office: Client) -> None:
         shown = office.get(page(APIKeyFactory(), "change")).content.decode()
@@ -119,7 +136,7 @@ class TestChange:
 
     def test_invalid_values_are_errors_of_the_form(self, office: Client) -> None:
         key = APIKeyFactory()
-        values = self.edited(rate_limit="fast", expires_at_0="2020-01-01", expires_at_1="00:00")
+        values = self.edited(key, rate_limit="fast", expires_at_0="2020-01-01", expires_at_1="00:00")
         assert [*errors(office.post(page(key, "change"), values))] == ["rate_limit", "expires_at"]
 
     @pytest.mark.parametrize("columns", [{"revoked_at": timezone.now()}, {"expires_at": timezone.now() - DAY}])
@@ -129,7 +146,7 @@ class TestChange:
         assert (shown.status_code, b"_save" in shown.content) == (200, False)
         assert b"/rotate/" not in shown.content
         assert b"/revoke/" not in shown.content
-        assert office.post(page(key, "change"), self.edited(name="New")).status_code == 403
+        assert office.post(page(key, "change"), self.edited(key, name="New")).status_code == 403
         assert APIKey.objects.get().name == "Old"
 
     def test_offers_what_can_be_done(self, office: Client) -> None:
@@ -196,7 +213,7 @@ class TestPermissions:
     )
     def test_posts(self, staff: Any, permissions: list[str], statuses: dict[str, int]) -> None:
         key, client = APIKeyFactory(), staff(*permissions)
-        edited = {name: value for name, value in NEW.items() if name != "scope"}
+        edited = {**NEW, "seen": key.history.latest("history_id").pk}
         assert {
             "list": client.get(LIST).status_code,
             "add": client.post(ADD, NEW).status_code,

@@ -11,6 +11,7 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.utils import timezone
 
+from commands.base import StoreCommand
 from petstore_site.apikeys import keys
 from petstore_site.apikeys.models import APIKey
 from tests.factories import APIKeyFactory
@@ -340,6 +341,14 @@ class TestRotateAll:
             key.refresh_from_db()
             assert key.expires_at is not None
             assert before + 2 * HOUR <= key.expires_at <= timezone.now() + 2 * HOUR
+
+    def test_a_key_that_is_revoked_before_you_confirm_is_left(
+        self, keys_of_all_kinds: dict[str, APIKey], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(StoreCommand, "confirm", lambda *_, **__: keys_of_all_kinds["new"].revoke())
+        out = run("rotate_api_keys", "--all", "--secrets-file", str(tmp_path / "new-keys"))
+        assert out.startswith("Rotated 1 key.")
+        assert APIKey.objects.not_replaced().filter(name="new").get().revoked_at
 
     def test_preview(self, keys_of_all_kinds: dict[str, APIKey]) -> None:
         lines = run("rotate_api_keys", "--all", "--dry-run").splitlines()

@@ -40,7 +40,7 @@ class TestBackOffice:
     def test_issue_edit_rotate_and_revoke_are_kept(self, admin_client: Client) -> None:
         admin_client.post(f"{LIST}add/", NEW)
         key = APIKey.objects.get()
-        edited = {name: value for name, value in NEW.items() if name != "scope"} | {"name": "New"}
+        edited = {**NEW, "name": "New", "seen": last(key).pk}
         admin_client.post(f"{LIST}{key.pk}/change/", edited)
         assert last(key).name == "New"
         admin_client.post(f"{LIST}{key.pk}/rotate/", {"grace_hours": "1"})

@@ -246,8 +246,8 @@ class TestRotation:
         for number in range(25):
             use(old, number, f"route-{number}", 4, 1)
         ContentType.objects.get_for_model(APIKey)  # cached by the process
-        # session, user, key, its successor's name; key and successor, use, recent errors
-        with django_assert_num_queries(7):
+        # session, user, key, its latest change, its successor's name; key and successor, use, recent errors
+        with django_assert_num_queries(8):
             admin_client.get(page(old))
 
     def test_a_form_with_mistakes_changes_no_words(self, admin_client: Client, rotated: tuple[APIKey, APIKey]) -> None:

@@ -127,7 +127,7 @@ def test_a_change_through_another_door_counts_too(staff: Client, rex: Pet, api: 
     assert "Status theirs Pending yours Available" in conflict(answer)
 
 
-@pytest.mark.parametrize("seen_by_form", ["", "x", None])
+@pytest.mark.parametrize("seen_by_form", ["", "x", None, str(2**63 - 1), "9" * 30])
 def test_a_form_that_does_not_say_what_it_saw_saves_nothing(staff: Client, rex: Pet, seen_by_form: str | None) -> None:
     sent = form_of(rex, name="Other")
     del sent["seen"]

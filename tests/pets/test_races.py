@@ -89,6 +89,14 @@ def test_of_two_who_save_an_animal_the_second_is_shown_the_first(staff: Client, 
     assert history_disagrees() == []
 
 
+def test_what_is_deleted_while_it_is_saved_is_not_saved(staff: Client, anna: Client, rex: Pet) -> None:
+    first, second = race(
+        HISTORY, lambda: anna.post(f"{PETS}{rex.pk}/delete/", {"post": "yes"}), editing(staff, rex, name="Max")
+    )
+    assert (first.status_code, second.status_code, second.context["typed"]["name"]) == (302, 404, "Max")
+    assert not Pet.objects.exists()
+
+
 def test_of_two_bulk_changes_the_second_leaves_what_the_first_changed(
     staff: Client, anna: Client, three: list[Pet]
 ) -> None:

@@ -16,6 +16,7 @@ from simple_history.models import DeletedObject
 from simple_history.template_utils import HistoricalRecordContextHelper
 
 from history.admin import HistoryAdmin
+from history.conflicts import SeenForm
 from history.times import NOTHING, to_the_minute
 from petstore_site.apikeys import keys
 from petstore_site.apikeys.admin.listing import KeyList, StateFilter
@@ -92,13 +93,15 @@ class APIKeyAdmin(HistoryAdmin):
         """Return the list with tabs."""
         return KeyList
 
-    def get_fields(self, _request: HttpRequest, obj: APIKey | None = None) -> list[Any]:
+    def get_fields(self, request: HttpRequest, obj: APIKey | None = None) -> list[Any]:
         """Return what a form shows: the digest never."""
-        return ["name", "contact", "scope", "rate_limit", "expires_at", "issues"] if obj is None else EDITABLE
+        if obj is None:
+            return ["name", "contact", "scope", "rate_limit", "expires_at", "issues"]
+        return [*EDITABLE, "seen"] if self.has_change_permission(request, obj) else EDITABLE
 
     def get_form(self, request: HttpRequest, obj: APIKey | None = None, change: bool = False, **kwargs: Any) -> Any:  # noqa: FBT001, FBT002 - Django's signature
-        """Return the form that issues a key, or the one that edits it."""
-        return super().get_form(request, obj, change, **({"form": IssueForm} if obj is None else {}), **kwargs)
+        """Return the form that issues a key, or the one that edits it, but not over a rotation that was not seen."""
+        return super().get_form(request, obj, change, form=IssueForm if obj is None else SeenForm, **kwargs)
 
     def formfield_for_dbfield(self, db_field: Any, request: Any, **kwargs: Any) -> Any:
         """Let the browser ask for a time, and name its two inputs for screen readers."""

@@ -59,7 +59,8 @@ class Command(StoreCommand):
             secrets_file.removed_if_it_fails(file) if file else nullcontext(),
         ):
             _end_within(ending, options["grace"])
-            done = APIKey.objects.filter(pk__in=[key.pk for key in due]).not_replaced().rotate(grace=options["grace"])
+            still_due = APIKey.objects.active().not_replaced().filter(pk__in=[key.pk for key in due])
+            done = still_due.rotate(grace=options["grace"])
             self._hand_out(done, file)
 
     def _hand_out(self, done: list[Rotated], file: Path | None) -> None:
