@@ -6,9 +6,22 @@ from datetime import UTC, datetime, timedelta
 from unittest import mock
 
 from django.db import transaction
+from django.test import override_settings
+from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, run_state_machine_as_test
 
 from petstore_site.apikeys import lookup
+
+SITES = st.tuples(st.booleans(), st.booleans())
+"""Behind a proxy that ends TLS; open to the scripts of a shop."""
+
+
+def site(proxied: bool, cors: bool) -> override_settings:
+    """Run the block with the settings of a site. The fixture `settings` would pile up those of all examples."""
+    return override_settings(
+        SECURE_PROXY_SSL_HEADER=("HTTP_X_FORWARDED_PROTO", "https") if proxied else None,
+        CORS_ALLOWED_ORIGINS=["https://shop.example"] if cors else [],
+    )
 
 
 @contextmanager

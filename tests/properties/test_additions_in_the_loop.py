@@ -24,7 +24,7 @@ from petstore_site.door.adapter import UnknownOutcomeError
 from petstore_site.requests.request import Request
 from rest.limits import build_limiter
 from tests.in_loop import AdapterFirst, InThisThread
-from tests.properties.examples import rolled_back
+from tests.properties.examples import SITES, rolled_back, site
 from tests.recorded.wsgi import exchange
 
 NAMES = st.sampled_from(["Rex", "", " ", "Zoë", "a\u0000b", "x" * 255, "x" * 256, "\ud800"]) | st.text(max_size=5)
@@ -54,8 +54,6 @@ HEADERS = st.fixed_dictionaries(
     },
 )
 TARGETS = st.sampled_from(["/v1/pets"] * 4 + ["/v1/pets?x=1", "/v1/pets/", "/v1/pets/1", "/v1/categories"])
-SITES = st.tuples(st.booleans(), st.booleans())
-"""Behind a proxy that ends TLS; open to the scripts of a shop."""
 
 
 class Service:
@@ -115,18 +113,16 @@ def service(db: None, category: Category, settings: Any) -> Service:
     return Service(category)
 
 
-def test_the_same_response_and_rows_for_any_request(service: Service, settings: Any) -> None:
+def test_the_same_response_and_rows_for_any_request(service: Service) -> None:
     @given(TARGETS, HEADERS, ANY_BODY, SITES)
     @example("/v1/pets", {}, NEW_PET, (False, False))
     @example("/v1/pets", {}, b'{"name": "Rex", "categoryId": 999999}', (False, False))
     @example("/v1/pets", {"Authorization": "Bearer READ"}, NEW_PET, (False, False))
     @example("/v1/pets", {"Authorization": "Bearer OLD"}, NEW_PET, (True, False))
-    def same(target: str, headers: dict[str, str], body: bytes, site: tuple[bool, bool]) -> None:
-        proxied, cors = site
-        settings.SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if proxied else None
-        settings.CORS_ALLOWED_ORIGINS = ["https://shop.example"] if cors else []
-        service.renew()
-        got, wanted = service.both(target, headers, body)
+    def same(target: str, headers: dict[str, str], body: bytes, where: tuple[bool, bool]) -> None:
+        with site(*where):
+            service.renew()
+            got, wanted = service.both(target, headers, body)
         assert got == wanted
 
     same()

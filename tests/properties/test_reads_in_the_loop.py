@@ -18,6 +18,7 @@ from petstore_site.requests.request import Request
 from rest.limits import build_limiter
 from tests.factories import PetFactory
 from tests.in_loop import AdapterFirst, InThisThread
+from tests.properties.examples import SITES, site
 from tests.recorded.wsgi import Exchanged, exchange
 
 NAMES = ("limit", "status", "cursor", "colour")
@@ -32,8 +33,6 @@ PATHS = st.sampled_from(
     ["/v1/pets", "/v1/pets/FIRST", "/v1/pets/LAST", "/v1/pets/999999999", "/v1/pets/0", "/v1/pets/01", "/v1/pets/"]
 )
 METHODS = st.sampled_from(["GET", "GET", "GET", "HEAD", "POST", "OPTIONS"])
-SITES = st.tuples(st.booleans(), st.booleans())
-"""Behind a proxy that ends TLS; open to the scripts of a shop."""
 
 HEADERS = st.fixed_dictionaries(
     {},
@@ -116,14 +115,12 @@ def test_more_parameters_than_allowed_are_left_to_django(service: Service) -> No
     assert (got, got[0], service.loop.behind) == (wanted, 400, 1)
 
 
-def test_the_same_response_to_any_request(service: Service, settings: Any) -> None:
+def test_the_same_response_to_any_request(service: Service) -> None:
     @given(METHODS, PATHS, QUERIES, HEADERS, SITES)
-    def same(method: str, path: str, query: str, headers: dict[str, str], site: tuple[bool, bool]) -> None:
-        proxied, cors = site
-        settings.SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if proxied else None
-        settings.CORS_ALLOWED_ORIGINS = ["https://shop.example"] if cors else []
-        service.renew()
-        got, wanted = service.both(method, f"{path}?{query}", headers)
+    def same(method: str, path: str, query: str, headers: dict[str, str], where: tuple[bool, bool]) -> None:
+        with site(*where):
+            service.renew()
+            got, wanted = service.both(method, f"{path}?{query}", headers)
         assert got == wanted
 
     same()
