@@ -1,7 +1,7 @@
 """The page of a key: its state in words, its use, and whether an old key can be ended."""
 
 import re
-from datetime import datetime, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from typing import Any
 
 import pytest
@@ -111,6 +111,14 @@ def test_the_end_of_a_key_in_words() -> None:
         f"Expired {at(gone)} 3 days ago. Requests are rejected.",
         f"Revoked {at(gone)} 3 days ago. Requests are rejected.",
     ]
+
+
+@pytest.mark.parametrize(
+    ("days", "words"), [(0, "today"), (1, "tomorrow"), (2, "in 2 days"), (60, "in 60 days"), (62, "in 2\xa0months")]
+)
+def test_how_long_a_key_still_works(today: date, days: int, words: str) -> None:
+    last = datetime.combine(today + days * DAY, time(23, 59, 59), UTC)
+    assert told(APIKey(expires_at=last))[0] == f"Works until {written(last)}, 23:59 {words}"
 
 
 @pytest.mark.parametrize(

@@ -162,6 +162,14 @@ def test_the_key_and_the_list_show_it_and_the_history_says_who(manager: Client, 
     assert "recorded until" not in manager.get("/admin/apikeys/apikey/").content.decode()
 
 
+def test_the_switch_does_not_undo_a_revocation_a_moment_ago(key: APIKey) -> None:
+    loaded = APIKey.objects.get(pk=key.pk)
+    key.revoke()
+    loaded.record_reads()
+    loaded.stop_recording()
+    assert APIKey.objects.get(pk=key.pk).revoked_at == key.revoked_at
+
+
 @pytest.mark.parametrize("wanted", ["", "maybe"])
 def test_a_forged_switch(manager: Client, key: APIKey, wanted: str) -> None:
     assert switch(manager, key, wanted).status_code == 400

@@ -323,6 +323,54 @@ class TestList:
         assert found(answer=5) == ["two"]
         assert found(code="nonsense") == found(key__id__exact="1;") == found(kind="nonsense") == found(answer="x") == []
 
+    def test_the_form_offers_what_is_in_the_list(self, desk: Client) -> None:
+        till, shop, _unused = APIKeyFactory(name="Till"), APIKeyFactory(name="Shop"), APIKeyFactory()
+        store(key=till, status=404, code="pet_not_found")
+        store(key=shop, status=503, code="unavailable")
+        store(key=shop, method="POST", status=201, code="")
+        store(key=APIKeyFactory(), at=timezone.now() - KEPT, code="rate_limited")
+
+        def offered(**query: Any) -> list[tuple[str, str, str]]:
+            form = desk.get(LIST, query).content.decode().partition('aria-label="Filter"')[2].partition("</form>")[0]
+            return re.findall('<option value="([^"]*)"( selected)?>(.*?)</option>', form)
+
+        assert offered() == [
+            ("", "", "All keys"),
+            (f"{shop.pk}", "", f"Shop ({shop.key_id})"),
+            (f"{till.pk}", "", f"Till ({till.key_id})"),
+            ("", "", "4xx and 5xx"),
+            ("4", "", "Rejected, 4xx"),
+            ("5", "", "Failed, 5xx"),
+            ("", "", "All codes"),
+            ("pet_not_found", "", "pet_not_found"),
+            ("unavailable", "", "unavailable"),
+        ]
+        chosen = offered(key__id__exact=till.pk, answer=5, code="unavailable")
+        assert [label for _, selected, label in chosen if selected] == [
+            f"Till ({till.key_id})",
+            "Failed, 5xx",
+            "unavailable",
+        ]
+
+    def test_the_form_and_the_tabs_keep_each_other(self, desk: Client) -> None:
+        store()
+
+        def tabs(page: str) -> list[tuple[str, str, str]]:
+            shown = page.partition('aria-label="Which requests"')[2].partition("</nav>")[0]
+            return re.findall(r'href="([^"]*)"( aria-current="page")?>(\w+)<', shown)
+
+        here = ' aria-current="page"'
+        page = desk.get(LIST, {"kind": "all", "answer": "4", "p": "1"}).content.decode()
+        assert tabs(page) == [
+            ("?answer=4", "", "Errors"),
+            ("?answer=4&amp;kind=additions", "", "Additions"),
+            ("?answer=4&amp;kind=all", here, "All"),
+        ]
+        assert '<input type="hidden" name="kind" value="all">' in page
+        page = desk.get(LIST).content.decode()
+        assert tabs(page) == [("?", here, "Errors"), ("?kind=additions", "", "Additions"), ("?kind=all", "", "All")]
+        assert 'name="kind"' not in page
+
     def test_tabs_have_counts_unless_something_else_filters(self, desk: Client) -> None:
         for status, method in ((404, "GET"), (503, "POST"), (201, "POST"), (200, "GET")):
             store(method=method, status=status, code="unavailable" if status == 503 else "")
