@@ -11,7 +11,6 @@ from django.conf import settings
 from django.utils.http import parse_header_parameters
 from rest_framework.exceptions import ParseError, UnsupportedMediaType
 from rest_framework.negotiation import BaseContentNegotiation
-from rest_framework.parsers import BaseParser, JSONParser
 from rest_framework.renderers import BaseRenderer
 from rest_framework.request import Request
 
@@ -142,7 +141,7 @@ def _deeper_than(data: object, levels: int) -> bool:
 
 
 class JSONOnlyNegotiation(BaseContentNegotiation):
-    """Respond with JSON, whatever `Accept` says (docs/decisions/0007)."""
+    """Respond with JSON, whatever `Accept` says (docs/decisions/0007). Operations read the body themselves."""
 
     def select_renderer(
         self, _request: Request, renderers: Iterable[BaseRenderer], _format_suffix: str | None = None
@@ -150,20 +149,6 @@ class JSONOnlyNegotiation(BaseContentNegotiation):
         """Return the view's one renderer."""
         renderer = next(iter(renderers))
         return renderer, renderer.media_type
-
-    def select_parser(self, _request: Request, parsers: Iterable[BaseParser]) -> BaseParser:
-        """Return the view's one parser, which checks the media type itself."""
-        return next(iter(parsers))
-
-
-class StrictJSONParser(JSONParser):
-    """`read_json` for a view that reads `request.data`, and for the description."""
-
-    def parse(
-        self, _stream: IO[Any], _media_type: str | None = None, parser_context: Mapping[str, Any] | None = None
-    ) -> dict[str, Any]:
-        """Return the object; raises what `read_json` raises."""
-        return read_json((parser_context or {})["request"].META)
 
 
 class JSONRenderer(BaseRenderer):
