@@ -72,5 +72,5 @@ def test_a_lost_cache_does_not_close_the_shop(api: ApiClient, settings: Any, cap
     answers = [api.get("/v1/pets"), api.get("/v1/pets"), api.get("/v1/nowhere")]
     assert [answer.status_code for answer in answers] == [200, 200, 404]
     assert not any("RateLimit" in answer for answer in answers)
-    assert "Rate limits are not applied" in caplog.text
+    assert caplog.text.count("Rate limits are not applied") == 1  # the others did not try
     assert "hunter2" not in caplog.text
