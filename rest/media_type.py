@@ -152,7 +152,7 @@ class JSONOnlyNegotiation(BaseContentNegotiation):
 
 
 class JSONRenderer(BaseRenderer):
-    """Compact JSON; an empty response stays empty."""
+    """Compact JSON."""
 
     media_type = MEDIA_TYPE
     format = "json"
@@ -162,4 +162,4 @@ class JSONRenderer(BaseRenderer):
         self, data: Any, _accepted_media_type: str | None = None, _renderer_context: Mapping[str, Any] | None = None
     ) -> bytes:
         """Return the bytes of the response body."""
-        return b"" if data is None else render_json(data)
+        return render_json(data)
