@@ -44,6 +44,9 @@ def back_up(url: str, *arguments: str) -> "subprocess.CompletedProcess[str]":
 def test_each_copy_is_whole_and_the_oldest_are_deleted(database: Path, tmp_path: Path) -> None:
     folder = tmp_path / "backups"
     folder.mkdir()
+    for name in ("petstore-20260101T000000.000000Z.part", "petstore-20260101T000000.000000Z.part-journal"):
+        (folder / name).write_bytes(b"killed")
+        os.utime(folder / name, (0, 0))
     made = []
     for _ in range(3):
         done = back_up(f"sqlite:///{database}", str(folder), "--keep", "2")

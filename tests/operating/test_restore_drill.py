@@ -116,6 +116,9 @@ def test_a_segment_in_the_archive_is_never_overwritten(backups: Backups, tmp_pat
 
 
 def test_old_backups_and_the_wal_before_them_are_deleted(backups: Backups) -> None:
+    killed = backups.folder / "base" / ".20260101T000000Z.part"
+    (killed / "base").mkdir(parents=True)
+    os.utime(killed, (0, 0))
     newest = Path(backups.back_up(keep=1))
     assert [path.name for path in (backups.folder / "base").iterdir()] == [newest.name]
     label = (newest / "backup_label").read_text()

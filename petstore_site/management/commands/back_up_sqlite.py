@@ -2,6 +2,7 @@
 
 import os
 import sqlite3
+import time
 from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,6 +16,8 @@ from commands.exits import Exit, ExitError
 
 NAME = "petstore-%Y%m%dT%H%M%S.%fZ.sqlite3"
 PATTERN = "petstore-*Z.sqlite3"
+PARTS = "petstore-*Z.part*"
+A_DAY = 24 * 60 * 60
 NOT_SQLITE = "This database is PostgreSQL. docs/backup.md explains its backups."
 
 
@@ -41,6 +44,7 @@ class Command(StoreCommand):
         try:
             file = _back_up(Path(connection.settings_dict["NAME"]), folder)
             deleted = _delete_oldest(folder, keep)
+            _delete_killed(folder)
         except (OSError, sqlite3.Error) as error:
             message = f"No backup was made: {error}."
             raise ExitError(message, status=Exit.FAILED) from None
@@ -88,3 +92,10 @@ def _delete_oldest(folder: Path, keep: int) -> list[Path]:
     for file in oldest:
         file.unlink()
     return oldest
+
+
+def _delete_killed(folder: Path) -> None:
+    """Delete what a backup that was killed left: its part, and the journal of that."""
+    for part in folder.glob(PARTS):
+        if time.time() - part.stat().st_mtime > A_DAY:
+            part.unlink(missing_ok=True)
