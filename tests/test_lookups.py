@@ -31,3 +31,19 @@ def test_a_forged_selection_is_a_bad_request(keeper: Client, options: object) ->
     address = reverse(f"admin:{options.app_label}_{options.model_name}_changelist")  # type: ignore[attr-defined]
     forged = {"action": "delete_selected", "_selected_action": "x", "index": "0"}
     assert keeper.post(address, forged).status_code in {200, 400}  # 200 of a list without actions
+
+
+TOO_LARGE = "9" * 25
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        f"pets/importrun/{TOO_LARGE}/change/",
+        f"apikeys/keyusage/?key={TOO_LARGE}",
+        f"apikeys/keyusage/?key__gte={TOO_LARGE}",
+        "pets/importrun/?started_at__gte=0001-01-01 00:00:00%2B14:00",
+    ],
+)
+def test_what_no_database_or_calendar_has_is_no_error_of_ours(keeper: Client, address: str) -> None:
+    assert keeper.get(f"/admin/{address}").status_code in {200, 302, 400}

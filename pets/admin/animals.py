@@ -7,7 +7,7 @@ from django.contrib import admin, messages
 from django.contrib.admin.options import IncorrectLookupParameters
 from django.contrib.admin.utils import flatten_fieldsets
 from django.core.exceptions import PermissionDenied
-from django.db.models import Exists, OuterRef
+from django.db.models import Exists, OuterRef, QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.http.response import HttpResponseBase
 from django.template.response import TemplateResponse
@@ -111,11 +111,17 @@ class PetAdmin(ChangesAdmin):
         if not _may_export(request):
             raise PermissionDenied
         try:
-            animals = self.get_changelist_instance(request).get_queryset(request)
-            return download(animals, file_format)
+            return download(self._filtered(request), file_format)
         except (TooManyError, IncorrectLookupParameters) as error:
             self.message_user(request, str(error) or "The list has no such filter.", messages.ERROR)
             return HttpResponseRedirect(f"{reverse('admin:pets_pet_changelist')}?{request.GET.urlencode()}")
+
+    def _filtered(self, request: HttpRequest) -> QuerySet[Pet]:
+        """Return the animals of the list; raises `IncorrectLookupParameters` if a filter makes no sense."""
+        animals: QuerySet[Pet] = self.get_changelist_instance(request).get_queryset(request)
+        if animals.query.is_empty():
+            raise IncorrectLookupParameters
+        return animals
 
     def changeform_view(
         self, request: HttpRequest, object_id: str | None = None, form_url: str = "", extra_context: Any = None

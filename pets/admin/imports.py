@@ -195,9 +195,8 @@ class ImportRunAdmin(RecordAdmin):
         self._reject_others(request)
         if (wanted := request.GET.get("template")) in CONTENT_TYPES:
             return template(FileFormat(wanted))
-        may_add_categories = request.user.has_perm("categories.add_category")
         given = (request.POST, request.FILES) if request.method == "POST" else ()
-        form = UploadForm(*given, may_add_categories=may_add_categories)
+        form = UploadForm(*given, may_add_categories=_may_add_categories(request))
         if form.is_valid():
             try:
                 upload = keep(form.cleaned_data["file"], chosen=form.chosen(), member=request.user)
@@ -278,11 +277,13 @@ class ImportRunAdmin(RecordAdmin):
             raise PermissionDenied
 
     def _upload(self, request: HttpRequest, upload_id: int) -> ImportUpload:
-        """Return what this person sent, and no one else."""
+        """Return what this person sent, and no one else, if they can still do what they chose."""
         self._reject_others(request)
         upload = ImportUpload.objects.filter(pk=upload_id, uploaded_by=request.user.pk).first()
         if upload is None:
             raise Http404
+        if upload.options["create_categories"] and not _may_add_categories(request):
+            raise PermissionDenied
         return upload
 
     def _show_preview(self, request: HttpRequest, upload: ImportUpload) -> HttpResponse:
@@ -302,6 +303,10 @@ class ImportRunAdmin(RecordAdmin):
 def _counted(run: ImportRun, count: int) -> str:
     """Return a count of animals, or a dash for an import that wrote none."""
     return f"{count:,}" if run.state in IMPORTED else NOTHING
+
+
+def _may_add_categories(request: Any) -> bool:
+    return bool(request.user.has_perm("categories.add_category"))
 
 
 def _sender() -> Sender:

@@ -81,9 +81,10 @@ class StaffMiddleware:
     def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
         """Return 503 while failed sign-ins cannot be counted: passwords must not be guessed uncounted.
 
-        Return 400 for JSON that is nested too deeply to be a passkey. Else None.
+        Return 400 for JSON that is nested too deeply to be a passkey, and for a number or a time in an address that no
+        database or calendar has. Else None.
         """
-        if isinstance(error, RecursionError):
+        if isinstance(error, (RecursionError, OverflowError)):
             return error_pages.bad_request(request, error)
         if not isinstance(error, RedisError):
             return None

@@ -111,6 +111,15 @@ def test_more_than_a_page_sends(
     assert content(staff.get(f"{LIST}export/{ending}/?q=rex"))
 
 
+@pytest.mark.parametrize("ending", ["csv", "xlsx"])
+@pytest.mark.parametrize("query", ["import_run=x", "added_from=2026-02-31", "status__exact=gone"])
+def test_a_filter_that_makes_no_sense_exports_nothing(
+    staff: Client, animals: list[Pet], ending: str, query: str
+) -> None:
+    answer = staff.get(f"{LIST}export/{ending}/?{query}", follow=True)
+    assert [str(message) for message in answer.context["messages"]] == ["The list has no such filter."]
+
+
 @pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite has no such settings")
 @pytest.mark.parametrize("ending", ["csv", "xlsx"])
 def test_no_setting_outlives_the_transaction(staff: Client, animals: list[Pet], ending: str) -> None:

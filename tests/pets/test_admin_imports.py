@@ -240,6 +240,17 @@ def test_who_may_not_add_categories_cannot_by_a_file(dogs: Category) -> None:
     assert not Category.objects.filter(name="Fish").exists()
 
 
+def test_who_loses_that_permission_after_the_preview_does_not_add_them(dogs: Category) -> None:
+    client = Client()
+    member = User.objects.create_user("importer", is_staff=True)
+    member.user_permissions.set(Permission.objects.filter(codename__in=["add_importrun", "add_category"]))
+    client.force_login(member)
+    shown = send(client, f"{HEADER}Nemo,Fish,,\n", create_categories="on")
+    member.user_permissions.remove(Permission.objects.get(codename="add_category"))
+    assert confirm(client, shown).status_code == 403
+    assert not Category.objects.filter(name="Fish").exists()
+
+
 def test_what_is_done_is_what_was_shown(staff: Client, dogs: Category) -> None:
     pet = Pet.objects.create(name="Max", category=dogs, external_reference="A-1")
     shown = send(staff, f"{HEADER}Rex,Dogs,,\nMaximus,,,A-1\n")
