@@ -1,5 +1,6 @@
 """Arguments that several commands take."""
 
+import re
 from argparse import ArgumentTypeError
 from datetime import UTC, datetime
 
@@ -14,6 +15,14 @@ def moment(text: str) -> datetime:
     except (ValueError, OverflowError):
         message = "must be a date or a time, such as 2026-11-21, 2026-11-21T09:30 (UTC) or 2026-11-21T09:30:00+02:00."
         raise ArgumentTypeError(message) from None
+
+
+def count(text: str) -> int:
+    """Return the number from 1 on that an argument writes."""
+    if not re.fullmatch("[1-9][0-9]{0,8}", text):
+        message = "must be a number from 1 on."
+        raise ArgumentTypeError(message)
+    return int(text)
 
 
 def add_safety_options(parser: CommandParser) -> None:

@@ -97,8 +97,7 @@ class StoreCommand(BaseCommand):
         except BrokenPipeError:
             raise ExitError(status=Exit.BROKEN_PIPE) from None
         except OSError as error:
-            message = f"Standard output cannot be written: {error.strerror}."
-            raise ExitError(message, status=Exit.FAILED) from None
+            raise ExitError(output.UNWRITABLE.format(error.strerror), status=Exit.FAILED) from None
 
     def report(self, text: str, result: Any) -> None:
         """Print what was done. If that fails, the work and the exit status stay."""

@@ -14,6 +14,8 @@ from django.core.serializers.json import DjangoJSONEncoder
 
 from commands.exits import Exit
 
+UNWRITABLE = "Standard output cannot be written: {}."
+
 
 def to_json(value: Any) -> str:
     """Return a value as one line of JSON; times are ISO 8601 in UTC."""
@@ -44,7 +46,7 @@ def _opened(flags: int, descriptor: int) -> TextIO:
 
 @contextmanager
 def printed() -> Iterator[None]:
-    """End the process like a shell tool if the pipe that this block prints to is closed."""
+    """End the process like a shell tool if standard output, which this block prints to, is closed or full."""
     try:
         try:
             yield
@@ -53,6 +55,20 @@ def printed() -> Iterator[None]:
     except BrokenPipeError:
         silence(sys.stdout)
         sys.exit(Exit.BROKEN_PIPE)
+    except OSError as error:
+        if error.filename is not None or _can_be_written(sys.stdout):  # it is about another file
+            raise
+        silence(sys.stdout)
+        end(UNWRITABLE.format(error.strerror), Exit.FAILED)
+
+
+def _can_be_written(out: TextIO) -> bool:
+    try:
+        out.flush()
+        os.write(out.fileno(), b"\n")  # after an error, there may be nothing left to flush
+    except OSError:
+        return False
+    return True
 
 
 def write(out: OutputWrapper, text: str) -> None:

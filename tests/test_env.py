@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from petstore_site.configuration.env import Env
+from petstore_site.configuration.secret_key import secret_key
 
 
 def whole(text: str) -> int:
@@ -74,3 +75,15 @@ def test_all_mistakes_at_once() -> None:
     with pytest.raises(SystemExit) as ended:
         env.exit_on_mistakes()
     assert str(ended.value) == ("The service cannot start. Fix these settings:\n  - A: is wrong.\n  - B: is missing.")
+
+
+def test_a_development_key_of_another_account(tmp_path: Path) -> None:
+    """A folder cannot be read either, and root can read every file."""
+    (tmp_path / "secret-key").mkdir()
+    env = Env({})
+    assert secret_key(env, "development", tmp_path) == ""
+    [mistake] = env.mistakes
+    file = tmp_path / "secret-key"
+    assert mistake == (
+        f"SECRET_KEY: is missing, and {file} cannot be used: Is a directory. Use the account that created it."
+    )

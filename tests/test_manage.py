@@ -42,5 +42,6 @@ def test_a_database_out_of_reach(command: list[str], url: str) -> None:
     status, printed, complaint = manage(url, *command)
     assert (status, printed) == (1, "")
     assert complaint.startswith("The database named by DATABASE_URL cannot be used: ")
+    assert ("/nowhere/at/all.sqlite3: unable to open database file\n" in complaint) == url.startswith("sqlite")
     assert complaint.count("\n") == 1
     assert "hunter2" not in complaint

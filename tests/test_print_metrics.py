@@ -83,7 +83,7 @@ def test_backups(tmp_path: Path) -> None:
 
 def test_backups_that_cannot_be_read_are_not_taken_for_none(tmp_path: Path) -> None:
     (tmp_path / "base").touch()
-    with pytest.raises(CommandError, match=r"^The backups cannot be read: .*/base'\.$"):
+    with pytest.raises(CommandError, match=r"^The backups in .*/base cannot be read: Not a directory\.$"):
         printed("--backups", str(tmp_path))
 
 

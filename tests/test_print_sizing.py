@@ -46,7 +46,7 @@ def test_the_connection_that_asks_the_primary_for_its_standbys() -> None:
 @pytest.mark.parametrize(
     ("arguments", "variables", "status", "sentence"),
     [
-        (["--instances", "0"], {}, 2, "argument --instances: must be 1 or more."),
+        (["--instances", "0"], {}, 2, "argument --instances: must be a number from 1 on."),
         ([], {"WEB_CONCURRENCY": "many"}, 1, "WEB_CONCURRENCY: must be a whole number from 1 to 256."),
     ],
 )

@@ -164,7 +164,13 @@ def _postgresql(url: str, *, serving: bool, pgbouncer: bool) -> dict[str, Any]:
 
 def sentence(error: BaseException) -> str:
     """Return the message for an operator whose command failed with this database error."""
+    from sqlite3 import Error as SQLiteError  # noqa: PLC0415 - a service on PostgreSQL never needs it
+
+    from django.db import connection  # noqa: PLC0415 - the settings are not there when they import this module
+
     if failure_of(error) is UNMIGRATED:
         return "The database has not been migrated. Run: manage.py migrate"
     message = " ".join(str(error).split()) or type(error).__name__
+    if isinstance(error.__cause__, SQLiteError):  # its message does not name the file
+        message = f"{connection.settings_dict['NAME']}: {message}"
     return f"The database named by DATABASE_URL cannot be used: {redact(message)}"

@@ -12,7 +12,12 @@ def secret_key(env: Env, environment: str, folder: Path) -> str:
     """Return the key; that of a development environment is kept in this folder."""
     given = env.secret("SECRET_KEY")
     if not given and environment == "development":
-        return _development_key(folder)
+        try:
+            return _development_key(folder)
+        except OSError as error:
+            reason = f"{error.filename} cannot be used: {error.strerror}"
+            env.reject("SECRET_KEY", f"is missing, and {reason}. Use the account that created it.")
+            return ""
     form = "50 or more random characters, or SECRET_KEY_FILE, the path of a file with them."
     env.require("SECRET_KEY", given, environment, form)
     if given and (len(given) < 50 or len(set(given)) < 5 or given.startswith("django-insecure-")):

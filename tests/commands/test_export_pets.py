@@ -56,6 +56,7 @@ def test_the_file_is_written_even_if_the_message_is_not(shell: Shell, tmp_path: 
     [
         ("-", 2, "usage", "--json is for a file: standard output holds the animals."),
         ("a.txt", 2, "usage", "a.txt does not end in .csv, .jsonl, .ndjson or .xlsx, nor in .gz after it. Add --format."),
+        ("tests", 2, "usage", "tests is a folder. Name a new file in it."),
         ("a.csv --status lost", 2, "usage", "argument --status: invalid choice: 'lost' (choose from 'available', 'pending', 'sold')"),
         ("a.csv --category Birds", 2, "usage", 'No category is called "Birds".'),
         ("README.md --format csv", 3, "rejected", "README.md exists already. Nothing was written. To replace it: --force"),

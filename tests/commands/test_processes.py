@@ -126,6 +126,12 @@ def test_a_closed_pipe_is_silent(shell: Shell, command: str) -> None:
     assert shell(f"manage {command} | exec 0<&-") == Ended(141, "", "")
 
 
+@pytest.mark.parametrize("command", ["help", "help import_pets", "showmigrations"])
+@pytest.mark.parametrize(("line", "ended"), [UNREADABLE[0], UNREADABLE[1]])
+def test_a_command_of_django_that_cannot_print_says_so(shell: Shell, command: str, line: str, ended: Ended) -> None:
+    assert shell(line.format(f"manage {command}")) == ended
+
+
 @pytest.mark.parametrize(("line", "said"), [("> /dev/full", "No space left on device"), (">&-", "Bad file descriptor")])
 def test_what_was_done_stays_done(shell: Shell, line: str, said: str) -> None:
     key = json.loads(shell("manage issue_api_key Lost --json").out)["key_id"]

@@ -65,6 +65,10 @@ def test_what_cannot_be_done_is_said(database: Path, tmp_path: Path) -> None:
     missing = back_up(f"sqlite:///{database}", str(tmp_path / "nowhere"))
     assert missing.returncode == 1
     assert missing.stderr == f"No backup was made: there is no folder {tmp_path / 'nowhere'}. Create it first.\n"
+    (tmp_path / "file").touch()
+    file = back_up(f"sqlite:///{database}", str(tmp_path / "file"))
+    said = f"No backup was made: {tmp_path / 'file'} cannot be written: Not a directory.\n"
+    assert (file.returncode, file.stderr) == (1, said)
     closed = back_up(f"sqlite:///{tmp_path / 'no.sqlite3'}", str(tmp_path))
     assert (closed.returncode, closed.stderr) == (1, "No backup was made: unable to open database file.\n")
     assert back_up("postgres://x@127.0.0.1:1/x", str(tmp_path)).returncode == 3

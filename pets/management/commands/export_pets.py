@@ -1,5 +1,6 @@
 """`manage.py export_pets`: the catalogue as a file."""
 
+import os
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -210,6 +211,8 @@ def _add_selection(parser: CommandParser) -> None:
 def _form(options: dict[str, Any]) -> Form:
     """Return what the options and the name of the file ask for; raises `ExitError`."""
     file, wanted = options["file"], options["format"]
+    if os.path.isdir(file):  # noqa: PTH112 - `Path.is_dir` raises for a folder in a closed one
+        _end(f"{file} is a folder. Name a new file in it.")
     named, compressed = (None, options["gzip"]) if file == STANDARD_OUTPUT else form_named(file)
     if file == STANDARD_OUTPUT:
         named = FileFormat(wanted or FileFormat.CSV)

@@ -1,10 +1,10 @@
 """`manage.py list_imports`: what was imported, newest first."""
 
-from argparse import ArgumentTypeError
 from typing import Any
 
 from django.core.management.base import CommandParser
 
+from commands.arguments import count
 from commands.base import StoreCommand
 from pets.importing.lock import mark_killed
 from pets.importing.report import run_as_json, seconds, state
@@ -21,7 +21,7 @@ class Command(StoreCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         """Add how many."""
-        parser.add_argument("--limit", type=_count, default=20, metavar="N", help="How many to list; default 20.")
+        parser.add_argument("--limit", type=count, default=20, metavar="N", help="How many to list; default 20.")
 
     def handle(self, **options: Any) -> None:
         """List them; what is recorded as running and is not is recorded as killed first."""
@@ -31,15 +31,8 @@ class Command(StoreCommand):
         self.show("\n".join(lines), [run_as_json(run) for run in runs])
 
 
-def _count(text: str) -> int:
-    if not (text.isascii() and text.isdecimal() and 0 < int(text) < 2**31):
-        message = "must be a number from 1 on."
-        raise ArgumentTypeError(message)
-    return int(text)
-
-
 def _line(run: ImportRun) -> str:
-    counts = (f"{count:,}" for count in (run.created, run.updated, run.unchanged, run.rejected))
+    counts = (f"{number:,}" for number in (run.created, run.updated, run.unchanged, run.rejected))
     reason = f"\n{'':8}{run.outcome}" if run.state in ENDED_EARLY and run.outcome else ""
     line = LAYOUT.format(
         run.pk, f"{run.started_at:%Y-%m-%d %H:%M}", state(run), *counts, f"{seconds(run):.1f}", run.who, run.file_name

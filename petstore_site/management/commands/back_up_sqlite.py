@@ -11,6 +11,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 from django.db import connection
 
+from commands.arguments import count
 from commands.base import StoreCommand
 from commands.exits import Exit, ExitError
 
@@ -29,23 +30,23 @@ class Command(StoreCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         """Add where to and how many."""
         parser.add_argument("folder", type=Path, metavar="FOLDER", help="Where the backups are.")
-        parser.add_argument("--keep", type=int, default=14, metavar="N", help="How many backups to keep; default 14.")
+        parser.add_argument("--keep", type=count, default=14, metavar="N", help="How many backups to keep; default 14.")
 
     def handle(self, *, folder: Path, keep: int, **_options: Any) -> None:
         """Write a new file, then delete the oldest ones."""
         if connection.vendor != "sqlite":
             raise ExitError(NOT_SQLITE)
-        if keep < 1:
-            message = "--keep must be 1 or more."
-            raise ExitError(message, status=Exit.USAGE)
-        if not folder.is_dir():
-            message = f"No backup was made: there is no folder {folder}. Create it first."
-            raise ExitError(message, status=Exit.FAILED)
         try:
             file = _back_up(Path(connection.settings_dict["NAME"]), folder)
             deleted = _delete_oldest(folder, keep)
             _delete_killed(folder)
-        except (OSError, sqlite3.Error) as error:
+        except FileNotFoundError:
+            message = f"No backup was made: there is no folder {folder}. Create it first."
+            raise ExitError(message, status=Exit.FAILED) from None
+        except OSError as error:
+            message = f"No backup was made: {folder} cannot be written: {error.strerror}."
+            raise ExitError(message, status=Exit.FAILED) from None
+        except sqlite3.Error as error:
             message = f"No backup was made: {error}."
             raise ExitError(message, status=Exit.FAILED) from None
         size = file.stat().st_size

@@ -101,7 +101,7 @@ def _entries(folder: Path) -> list[os.DirEntry[str]]:
     except FileNotFoundError:
         return []
     except OSError as error:
-        message = f"The backups cannot be read: {error}."
+        message = f"The backups in {folder} cannot be read: {error.strerror}."
         raise ExitError(message, status=Exit.FAILED) from None
 
 

@@ -7,8 +7,8 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import CommandParser
 
+from commands.arguments import count
 from commands.base import StoreCommand
-from commands.exits import Exit, ExitError
 from petstore_site.configuration.env import Env
 from petstore_site.configuration.sizing import Sizes, pools, sizes
 
@@ -31,14 +31,11 @@ class Command(StoreCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         """Add how many instances."""
         parser.add_argument(
-            "--instances", type=int, nargs="+", default=[1, 3, 10], metavar="N", help="How many; default: 1 3 10."
+            "--instances", type=count, nargs="+", default=[1, 3, 10], metavar="N", help="How many; default: 1 3 10."
         )
 
     def handle(self, **options: Any) -> None:
         """Print."""
-        if min(options["instances"]) < 1:
-            message = "argument --instances: must be 1 or more."
-            raise ExitError(message, status=Exit.USAGE)
         env = Env(os.environ)
         workers = env.integer("WEB_CONCURRENCY", os.cpu_count() or 1, least=1, most=256)
         spare = env.flag("SPARE_WORKER", default=True)
