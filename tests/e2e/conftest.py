@@ -142,15 +142,15 @@ def sign_in(page: Page) -> None:
     page.goto("/admin/")
     page.get_by_label("Username").fill(STAFF)
     page.get_by_label("Password").fill(PASSWORD)
-    page.get_by_role("button", name="Log in", exact=True).click()
+    page.get_by_role("button", name="Sign in", exact=True).click()
     page.wait_for_url("/admin/")
 
 
 def sign_out(page: Page) -> None:
     """Sign out from the menu of the account."""
     page.get_by_text("your account").locator("xpath=ancestor::summary").click()
-    page.get_by_role("button", name="Log out").click()
-    expect(page.get_by_role("heading", level=1)).to_have_text("Logged out")
+    page.get_by_role("button", name="Sign out").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Signed out")
 
 
 @pytest.fixture(scope="package")

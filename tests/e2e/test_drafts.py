@@ -30,7 +30,7 @@ def sign_in_here(page: Page) -> None:
     page.wait_for_url("**/sign-in/**")
     page.get_by_label("Username").fill(STAFF)
     page.get_by_label("Password").fill(PASSWORD)
-    page.get_by_role("button", name="Log in", exact=True).click()
+    page.get_by_role("button", name="Sign in", exact=True).click()
 
 
 @pytest.fixture

@@ -70,9 +70,9 @@ def test_find_an_animal_change_it_undo_change_many_and_sign_out(page: Page, serv
     account = page.locator("summary", has_text="your account")
     account.focus()
     press(page, "Enter")
-    tab_to(page, "Log out", most=12)
+    tab_to(page, "Sign out", most=12)
     press(page, "Enter")
-    expect(page.get_by_role("heading", level=1)).to_have_text("Logged out")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Signed out")
 
 
 def test_ctrl_enter_saves_a_form_and_never_confirms(office: Page) -> None:

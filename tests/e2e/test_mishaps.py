@@ -65,7 +65,7 @@ def second(server: Gunicorn, new_context: Callable[[], BrowserContext], complain
     page.goto("/admin/")
     page.get_by_label("Username").fill(name)
     page.get_by_label("Password").fill(PASSWORD)
-    page.get_by_role("button", name="Log in", exact=True).click()
+    page.get_by_role("button", name="Sign in", exact=True).click()
     page.wait_for_url("/admin/")
     return page
 
@@ -121,7 +121,7 @@ def test_too_many_forms_from_one_address_are_a_page(browser: Browser, browser_co
         page.get_by_label("Username").fill("keeper")
         page.get_by_label("Password").fill(PASSWORD)
         with page.expect_response(lambda received: received.request.method == "POST") as responded:
-            page.get_by_role("button", name="Log in", exact=True).click()
+            page.get_by_role("button", name="Sign in", exact=True).click()
         assert responded.value.status == 429
         assert responded.value.headers["retry-after"] == "60"
         expect(page.get_by_role("heading", level=1)).to_have_text("Too Many Requests")

@@ -61,7 +61,7 @@ def fill_in(page: Page, name: str, password: str) -> None:
     page.goto("/admin/")
     page.get_by_label("Username").fill(name)
     page.get_by_label("Password").fill(password)
-    page.get_by_role("button", name="Log in", exact=True).click()
+    page.get_by_role("button", name="Sign in", exact=True).click()
 
 
 def choose_password(page: Page, server: Gunicorn, name: str) -> None:
@@ -163,7 +163,7 @@ def test_a_passkey_is_set_up_and_opens_alone(page: Page, server: Gunicorn) -> No
     expect(page.locator("tbody th")).to_have_text("Phone <b>")
     sign_out(page)
     page.goto("/admin/categories/category/")
-    page.get_by_role("button", name="Log in with a passkey").click()
+    page.get_by_role("button", name="Sign in with a passkey").click()
     page.wait_for_url("/admin/categories/category/")
     sign_out(page)
 
@@ -178,7 +178,7 @@ def test_a_passkey_that_is_not_used_says_so(page: Page) -> None:
         "CredentialsContainer.prototype.get = () => Promise.reject(new DOMException('', 'NotAllowedError'))"
     )
     page.goto("/admin/account/sign-in/")
-    page.get_by_role("button", name="Log in with a passkey").click()
+    page.get_by_role("button", name="Sign in with a passkey").click()
     expect(page.get_by_role("alert")).to_contain_text("you cancelled, or it took too long")
 
 

@@ -93,9 +93,9 @@ def test_a_file_is_imported_and_the_import_undone(page: Page) -> None:
 
 def test_nothing_is_offered_that_needs_a_script(page: Page) -> None:
     page.goto("/admin/")
-    expect(page.get_by_role("button", name="Log in", exact=True)).to_be_visible()
-    expect(page.get_by_role("button", name="Log in with a passkey")).to_be_hidden()
+    expect(page.get_by_role("button", name="Sign in", exact=True)).to_be_visible()
+    expect(page.get_by_role("button", name="Sign in with a passkey")).to_be_hidden()
     sign_in(page)
     page.locator("summary", has_text="your account").click()
-    expect(page.get_by_role("button", name="Log out")).to_be_visible()
+    expect(page.get_by_role("button", name="Sign out")).to_be_visible()
     expect(page.get_by_role("button", name="Dark theme")).to_be_hidden()
