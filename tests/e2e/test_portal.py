@@ -3,11 +3,13 @@
 import json
 import os
 import subprocess
+from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
 import pytest
 from axe_playwright_python.base import AXE_SCRIPT
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from tests.server import Gunicorn
 
@@ -212,6 +214,20 @@ def test_the_theme_is_kept(page: Page) -> None:
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") != light
     page.goto("/docs/")
     expect(page.locator("html")).to_have_attribute("data-theme", "dark")
+
+
+@pytest.mark.parametrize(("width", "touch"), [(1440, False), (1024, True), (390, True)])
+def test_an_unknown_page_leads_on(new_context: Callable[..., BrowserContext], width: int, touch: bool) -> None:  # noqa: FBT001 - of a table
+    """With room between its parts, and with the key of the search only where there is a keyboard."""
+    page = new_context(has_touch=touch, is_mobile=touch).new_page()
+    page.set_viewport_size({"width": width, "height": 844})
+    page.goto("/docs/guid")
+    expect(page.locator(".lead")).to_have_text("Check the address for typos, or search: press /.")
+    expect(page.locator(".lead kbd")).to_be_visible(visible=not touch)
+    boxes = page.evaluate("[...document.querySelectorAll('main > *')].map((part) => part.getBoundingClientRect())")
+    assert len(boxes) == 4
+    assert all(below["top"] - above["bottom"] >= 12 for above, below in pairwise(boxes))
+    assert page.evaluate("document.documentElement.scrollWidth") == width
 
 
 @pytest.mark.parametrize("path", PAGES)
