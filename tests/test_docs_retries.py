@@ -14,11 +14,15 @@ from tests.clients.conftest import or_skip
 from tests.clients.scripted import Response, Script, scripted_server
 from tests.test_docs import API, COMPILER_OPTIONS, LANGUAGES, RUNNERS, need
 
-Run = Callable[[str], subprocess.CompletedProcess[str]]
+Run = Callable[..., subprocess.CompletedProcess[str]]
 
 PET = {"id": 361, "name": "Maple", "categoryId": 15, "status": "available"}
 CREATED: Response = (201, PET, {})
-SAMPLES = dict(re.findall(r"^```(sh|python|ts) run Add with retries\n(.*?)^```$", API, re.MULTILINE | re.DOTALL))
+RETRIES = "Add with retries"
+SAMPLES = {
+    (title, language): code
+    for language, title, code in re.findall(r"^```(sh|python|ts) run (.+?)\n(.*?)^```$", API, re.MULTILINE | re.DOTALL)
+}
 
 
 def error(status: int, **headers: str) -> Response:
@@ -28,12 +32,12 @@ def error(status: int, **headers: str) -> Response:
 
 @pytest.fixture(params=LANGUAGES)
 def sample(request: pytest.FixtureRequest, tmp_path: Path) -> Run:
-    """Run the sample of a language with its address replaced."""
+    """Run a sample in a language with its address replaced."""
     language: str = request.param
     need("curl" if language == "sh" else RUNNERS[language][0])
 
-    def run(url: str) -> subprocess.CompletedProcess[str]:
-        text = SAMPLES[language].replace("https://petstore.example/v1", url)
+    def run(url: str, title: str = RETRIES) -> subprocess.CompletedProcess[str]:
+        text = SAMPLES[title, language].replace("https://petstore.example/v1", url)
         program = compiled(text, tmp_path) if language == "ts" else text
         environment = {"PATH": os.environ["PATH"], "PETSTORE_API_KEY": "k"}
         command = [*RUNNERS[language], program]
@@ -86,10 +90,28 @@ def test_it_is_sent_again(sample: Run, first: Response) -> None:
     assert sent(script) == 2
 
 
-@pytest.mark.parametrize("responses", [[error(400)], [error(422)], [error(500), error(500)]], ids=["400", "422", "500"])
+@pytest.mark.parametrize(
+    "responses",
+    [
+        [error(400)],
+        [error(422)],
+        [error(500), error(500)],
+        [*[error(503, Retry_After="0")] * 4, error(503, Retry_After="60")],  # and does not wait after the last
+    ],
+    ids=["400", "422", "500", "five times 503"],
+)
 def test_it_gives_up_when_another_attempt_is_of_no_use(sample: Run, responses: list[Response]) -> None:
     with scripted_server(*responses) as script:
         done = sample(script.url)
     assert done.returncode != 0
     assert "361" not in done.stdout
     assert sent(script) == len(responses)
+
+
+@pytest.mark.parametrize("sample", ["python", "ts"], indirect=True)
+@pytest.mark.parametrize(("last", "status"), [((200, [], {}), 0), (error(403), 1)], ids=["200", "403"])
+def test_over_the_limit_it_waits_and_reports_what_comes_then(sample: Run, last: Response, status: int) -> None:
+    with scripted_server(error(429, Retry_After="1"), last) as script:
+        done = sample(script.url, "Respect the limit")
+    assert (done.returncode, done.stdout) == (status, "" if status else "no limit\n")
+    assert script.requests[1].at - script.requests[0].at >= 1
