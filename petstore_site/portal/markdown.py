@@ -86,7 +86,8 @@ def _operations() -> Iterator[str]:
         yield path["description"]
         yield _table(("parameter", "in", "type", "required", "meaning"), map(_parameter, path["parameters"]))
         if one["body_example"]:
-            yield f"Body, as `application/json`: [NewPet](#newpet). For example: `{one['body_example']}`"
+            body = f": [{name}](#{name.lower()})" if (name := one["body_object"]) else ""
+            yield f"Body, as `application/json`{body}. For example: `{one['body_example']}`"
         yield _table(("status", "meaning"), ((status, one["description"]) for status, one in path["responses"].items()))
 
 

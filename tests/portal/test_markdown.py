@@ -1,12 +1,14 @@
 """The pages as Markdown, and `/llms.txt`."""
 
+import json
 import re
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from django.test import Client
 
-from petstore_site.portal import clients, markdown
+from petstore_site.portal import clients, markdown, reference
 from rest.errors import ErrorCode
 from tests.portal.conftest import Read, text_of
 from tests.server import ROOT
@@ -54,6 +56,32 @@ def test_the_reference_has_every_operation_parameter_code_and_field(read: Read, 
     for name in ("NewPet", "Pet", "Error", "Category"):
         fields = re.findall(r"^\| `(\w+)` \|", markdown.part(text, f"## {name}"), re.MULTILINE)
         assert fields == list(description["components"]["schemas"][name]["properties"])
+
+
+@pytest.fixture
+def with_a_change(description: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A description with an operation such as no version of the API has yet."""
+    item, schemas = description["paths"]["/pets/{petId}"], description["components"]["schemas"]
+    schemas["PetChange"] = {"type": "object", "properties": {"status": schemas["Pet"]["properties"]["status"]}}
+    body = {"content": {"application/json": {"schema": {"$ref": "#/components/schemas/PetChange"}}}}
+    item["patch"] = item["get"] | {"operationId": "changePet", "summary": "Change an animal", "requestBody": body}
+    monkeypatch.setattr(reference, "description", lambda: json.dumps(description))
+    made = (reference.document, reference.operations, reference._common_codes)  # noqa: SLF001 - what is kept
+    for each in made:
+        each.cache_clear()
+    yield
+    for each in made:
+        each.cache_clear()
+
+
+@pytest.mark.usefixtures("with_a_change")
+def test_a_body_is_called_by_its_own_name() -> None:
+    text = markdown.page("reference")
+    bodies = re.findall(r"^Body, as `application/json`: (.+?)\. For example: `(.+)`$", text, re.MULTILINE)
+    assert bodies == [
+        ("[NewPet](#newpet)", '{"name": "Biscuit", "categoryId": 5}'),
+        ("[PetChange](#petchange)", '{"status": "available"}'),
+    ]
 
 
 @pytest.mark.parametrize("code", ErrorCode)
