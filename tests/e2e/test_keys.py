@@ -103,6 +103,31 @@ def test_after_a_rotation_both_keys_work(office: Page, server: Gunicorn) -> None
     assert [server.get("/v1/pets", key).status for key in (old, new)] == [200, 200]
 
 
+@pytest.mark.parametrize("width", [1440, 390])
+def test_a_long_request_id_is_cut_with_an_ellipsis(office: Page, server: Gunicorn, width: int) -> None:
+    secret, request_id = server.issue_key("Long IDs"), "f" * 128
+    code = f"""
+from django.utils import timezone
+from petstore_site.request_desk.models import APIKey, RequestRecord
+key = APIKey.objects.get(key_id="{secret[10:18]}")
+common = {{"key": key, "method": "GET", "status": 400, "code": "invalid_cursor", "milliseconds": 1, "at": timezone.now()}}
+RequestRecord.objects.create(request_id="{request_id}", message="cursor is invalid.", **common)
+print(key.pk)
+"""
+    number = server.manage("shell", "--verbosity=0", "--command", code).strip()
+    office.set_viewport_size({"width": width, "height": 844})
+    office.goto(f"{KEYS}{number}/change/")
+    link = office.get_by_title(request_id)
+    expect(link).to_have_text(request_id)
+    line = link.locator("..")
+    assert line.evaluate("line => [getComputedStyle(line).textOverflow, line.scrollWidth > line.clientWidth]") == [
+        "ellipsis",
+        True,
+    ]
+    assert line.evaluate("line => line.closest('li').scrollWidth <= line.closest('li').clientWidth")
+    assert office.evaluate("document.documentElement.scrollWidth") == width
+
+
 def test_a_revoked_key_is_dead_within_a_second(office: Page, server: Gunicorn) -> None:
     secret = issue(office, "Revoked")
     assert {server.get("/v1/pets", secret).status for _ in range(16)} == {200}
