@@ -67,7 +67,8 @@ ACTIONS = [
 class BulkChangeAdmin(RecordAdmin):
     """The record of bulk changes, for everyone who can see animals. The person who made one can undo it."""
 
-    list_display = ["name", "what", "how", number("changed"), actor("who"), moment("made_at", "when")]
+    list_display = ["what"]  # the template has the columns
+    sortable_by = ()
     fields = [
         "what",
         actor("who"),
@@ -79,11 +80,6 @@ class BulkChangeAdmin(RecordAdmin):
     ]
     readonly_fields = fields  # type: ignore[assignment]  # the stubs allow columns in `fields` only
     show_full_result_count = False
-
-    @admin.display(description="bulk change")
-    def name(self, bulk: BulkChange) -> str:
-        """Return the name, as the beginning of a row."""
-        return str(bulk).capitalize()
 
     @admin.display(description="state")
     def how(self, bulk: BulkChange) -> str:
@@ -155,8 +151,7 @@ class BulkChangeAdmin(RecordAdmin):
         if request.method != "POST" or target is None:
             return _ask(request, selection, becomes, form, target)
         bulk = begin(selection, target)
-        done = f"changed: {target}."
-        return _made(request, bulk, done, f"{_list()}?{selection.filters}", undo_link=True)
+        return _made(request, bulk, f"changed: {target}.", f"{_list()}?{selection.filters}")
 
     @method_decorator([require_http_methods(["GET", "HEAD", "POST"]), change_permission_required])
     def undo_view(self, request: Any, number: int) -> HttpResponse:
@@ -296,26 +291,26 @@ def _time(count: int) -> dict[str, int]:
     return {"seconds": -(-count // PER_SECOND)}
 
 
-def _made(request: HttpRequest, bulk: BulkChange, done: str, back: str, *, undo_link: bool = False) -> HttpResponse:
+def _made(request: HttpRequest, bulk: BulkChange, done: str, back: str) -> HttpResponse:
     """Do what was confirmed, and say what was done; what takes longer goes on while its page shows how far it came."""
     ended = working.work(bulk.pk)
     bulk.refresh_from_db()
     if not ended:
         return HttpResponseRedirect(_record(bulk.pk))
-    _report(request, bulk, done, undo_link=undo_link)
+    _report(request, bulk, done)
     if not bulk.changed and not bulk.left_count and not bulk.outcome:
         bulk.delete()
     return HttpResponseRedirect(back)
 
 
-def _report(request: HttpRequest, bulk: BulkChange, done: str, *, undo_link: bool) -> None:
+def _report(request: HttpRequest, bulk: BulkChange, done: str) -> None:
     """Say what was done, with a link that undoes it, and what was left."""
     said = f"{_animals_were(bulk.changed)} {done}"
     if bulk.undo_of and not bulk.changed and not bulk.left_count:
         messages.error(request, f"Nothing changed. {str(bulk.undo_of).capitalize()} is already undone.")
     elif bulk.outcome:
         messages.error(request, f"{bulk.outcome} {_animals_were(bulk.changed)} changed.")
-    elif undo_link and bulk.changed:
+    elif bulk.changed:
         address = reverse("admin:pets_bulkchange_undo", args=[bulk.pk])
         messages.success(request, format_html('{} <a href="{}">Undo</a>', said, address))
     else:

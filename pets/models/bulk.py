@@ -45,6 +45,11 @@ class BulkChange(models.Model):
         """Return what it is called everywhere."""
         return f"bulk change {self.pk}"
 
+    @property
+    def becomes(self) -> str:
+        """Return what its animals became, a status or the name of a category. Of an undo, nothing."""
+        return "" if self.undo_of_id else self.what.partition(" becomes ")[2]
+
 
 class Selection(models.Model):
     """Animals that someone selected in the list, or that an undo is about: what is done with them is asked, then done.

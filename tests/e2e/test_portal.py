@@ -217,7 +217,7 @@ def test_the_theme_is_kept(page: Page) -> None:
 
 
 @pytest.mark.parametrize(("width", "touch"), [(1440, False), (1024, True), (390, True)])
-def test_an_unknown_page_leads_on(new_context: Callable[..., BrowserContext], width: int, touch: bool) -> None:  # noqa: FBT001 - of a table
+def test_an_unknown_page_leads_on(new_context: Callable[..., BrowserContext], width: int, touch: bool) -> None:
     """With room between its parts, and with the key of the search only where there is a keyboard."""
     page = new_context(has_touch=touch, is_mobile=touch).new_page()
     page.set_viewport_size({"width": width, "height": 844})

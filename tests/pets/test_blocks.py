@@ -19,7 +19,7 @@ from pets import blocks, working
 from pets.bulk import Target
 from pets.models import BulkChange, Pet, Sale, SelectedBlock, Selection, StockMovement
 from tests.factories import CategoryFactory, PetFactory
-from tests.pets.office import PETS, ask, confirm, history_disagrees, member, text_of, told
+from tests.pets.office import PETS, ask, confirm, given_back, history_disagrees, member, text_of, told
 
 BULK = "/admin/pets/bulkchange/"
 SALE = date(2026, 1, 5)
@@ -73,7 +73,7 @@ def test_all_that_match_are_changed_in_one_record_and_undone_in_one(staff: Clien
     assert not SelectedBlock.objects.exists()
     asked = staff.get(f"{BULK}{made.pk}/undo/")
     assert "Undoing gives 5 animals the former value again, except those" in text_of(asked.content.decode())
-    assert told(staff.post(f"{BULK}{made.pk}/undo/", follow=True)) == ["5 animals were given the former value again."]
+    assert told(staff.post(f"{BULK}{made.pk}/undo/", follow=True)) == [given_back("5 animals were")]
     assert statuses() == ["available"] * 5
     assert [change.changed for change in made.undoings.all()] == [5]
     assert history_disagrees() == []
@@ -160,7 +160,7 @@ def test_anyone_who_can_change_animals_can_stop_it_and_what_was_done_can_be_undo
     assert (bulk.state, bulk.outcome, bulk.changed, bulk.unreached) == ("stopped", "Stopped by other.", 2, 3)
     assert "State Stopped by other Changed 2 Not reached 3" in page_of(staff, bulk)
     other.post(f"{BULK}{bulk.pk}/stop/")
-    assert told(staff.post(f"{BULK}{bulk.pk}/undo/", follow=True)) == ["2 animals were given the former value again."]
+    assert told(staff.post(f"{BULK}{bulk.pk}/undo/", follow=True)) == [given_back("2 animals were")]
     assert statuses() == ["available"] * 5
     assert history_disagrees() == []
 

@@ -1,5 +1,6 @@
 """Changing many animals at once: what is shown is what is done, and the last can be undone."""
 
+import re
 from datetime import date, timedelta
 from typing import Any
 
@@ -16,7 +17,7 @@ from pets.admin import bulk as admin
 from pets.blocks import progress
 from pets.models import BulkChange, Pet, Sale, SelectedBlock, Selection
 from tests.factories import CategoryFactory, PetFactory
-from tests.pets.office import PETS, ask, confirm, history_disagrees, member, told
+from tests.pets.office import PETS, ask, confirm, given_back, history_disagrees, member, text_of, told
 
 BULK = "/admin/pets/bulkchange/"
 
@@ -137,7 +138,7 @@ def test_undo_gives_the_former_values_back_and_is_in_the_history(staff: Client, 
     shown = staff.get(f"{BULK}{made.pk}/undo/")
     assert sorted(shown.context["counts"]) == [("sold", "available", 1), ("sold", "pending", 1)]
     assert statuses()["Rex"] == "sold"
-    assert told(undo(staff, made.pk)) == ["2 animals were given the former value again."]
+    assert told(undo(staff, made.pk)) == [given_back("2 animals were")]
     assert statuses() == {"Rex": "available", "Max": "pending", "Tom": "sold"}
     undone = BulkChange.objects.get(undo_of=made)
     assert undone.what == f"Undo of {made}: Status becomes sold"
@@ -164,7 +165,7 @@ def test_undo_leaves_what_has_another_value_since_and_says_which(staff: Client, 
     tom.save()
     assert "<td>Rex</td>" not in staff.get(f"{BULK}{made.pk}/undo/").content.decode()
     answer = undo(staff, made.pk)
-    assert told(answer)[0] == "1 animal was given the former value again."
+    assert told(answer)[0] == given_back("1 animal was")
     assert f"Rex ({rex.pk}): changed since, Max ({number}): deleted since" in told(answer)[1]
     assert statuses() == {"Rex": "pending", "Tom II": "available"}
     assert history_disagrees() == []
@@ -180,7 +181,7 @@ def test_what_was_left_can_be_undone_later(staff: Client, three: list[Pet]) -> N
     assert statuses() == {"Rex": "pending", "Max": "pending", "Tom": "sold"}
     rex.status = "sold"
     rex.save()
-    assert told(undo(staff, made.pk)) == ["1 animal was given the former value again."]
+    assert told(undo(staff, made.pk)) == [given_back("1 animal was")]
     assert statuses() == {"Rex": "available", "Max": "pending", "Tom": "sold"}
     assert told(undo(staff, made.pk)) == [f"Nothing changed. Bulk change {made.pk} is already undone."]
 
@@ -202,7 +203,7 @@ def test_bulk_changes_of_the_same_animals_are_undone_in_any_order_that_fits(staf
     moved, sold, pending = BulkChange.objects.all()
     assert told(undo(staff, pending.pk))[0] == "0 animals were given the former value again."
     for bulk, status in ((sold, "pending"), (pending, "available")):
-        assert told(undo(staff, bulk.pk)) == ["1 animal was given the former value again."]
+        assert told(undo(staff, bulk.pk)) == [given_back("1 animal was")]
         assert statuses()["Rex"] == status
     undo(staff, moved.pk)
     three[0].refresh_from_db()
@@ -212,12 +213,70 @@ def test_bulk_changes_of_the_same_animals_are_undone_in_any_order_that_fits(staf
 def test_undoing_can_be_undone(staff: Client, three: list[Pet]) -> None:
     confirm(staff, ask(staff, "become_sold", *three))
     made = BulkChange.objects.get()
-    undo(staff, made.pk)
-    undo(staff, BulkChange.objects.get(undo_of=made).pk)
-    assert statuses() == {"Rex": "sold", "Max": "sold", "Tom": "sold"}
-    undo(staff, made.pk)
-    assert statuses() == {"Rex": "available", "Max": "pending", "Tom": "sold"}
+    before = {"Rex": "available", "Max": "pending", "Tom": "sold"}
+    after = {"Rex": "sold", "Max": "sold", "Tom": "sold"}
+    bulk = made
+    for became in (before, after, before):
+        assert told(undo(staff, bulk.pk)) == [given_back("2 animals were")]
+        assert statuses() == became
+        bulk = BulkChange.objects.get(undo_of=bulk)
+    assert told(undo(staff, made.pk)) == [f"Nothing changed. Bulk change {made.pk} is already undone."]
+    other = member("other", "change_pet", "view_pet")
+    rejected = f"Bulk change {bulk.pk} was made by someone else (keeper). Only they can undo it."
+    assert told(undo(other, bulk.pk)) == [f"Nothing changed. {rejected}"]
+    assert statuses() == before
     assert history_disagrees() == []
+
+
+def test_the_list_says_who_did_what_and_offers_undo_to_them(staff: Client, three: list[Pet]) -> None:
+    cats = CategoryFactory(name="Cats")
+    confirm(staff, ask(staff, "become_category", three[0]), category=cats.pk)
+    confirm(staff, ask(staff, "become_sold", *three))
+    sold, moved = BulkChange.objects.all()
+    undo(staff, moved.pk)
+    undone = BulkChange.objects.get(undo_of=moved)
+    BulkChange.objects.filter(pk=sold.pk).update(state="stopped", outcome="Stopped by other.")
+    common: Any = {"user": sold.user, "who": sold.who, "what": sold.what, "column": "status"}
+    nothing = BulkChange.objects.create(**common, changed=0)
+    running = BulkChange.objects.create(**common, changed=1, state="running")
+    expected = [
+        [f"KE Marked 1 animal keeper · {running}", "Sold", "Running", ""],
+        [f"KE Marked 0 animals keeper · {nothing}", "Sold", "Done", ""],
+        [f"KE Undid {moved} keeper · {undone}", "1 animal as before", "Done", f"Undo {undone}"],
+        [f"KE Marked 2 animals keeper · {sold}", "Sold", "Stopped", f"Undo {sold}"],
+        [f"KE Moved 1 animal keeper · {moved}", "Cats", "Undone", ""],
+    ]
+    assert listed(staff) == expected
+    for other in (member("other", "change_pet", "view_pet"), member("viewer", "view_pet")):
+        assert listed(other) == [[*cells[:3], ""] for cells in expected]
+    answer = staff.post(f"{BULK}{undone.pk}/undo/", {"back": BULK}, follow=True)
+    assert answer.redirect_chain == [(BULK, 302)]
+    assert told(answer) == [given_back("1 animal was")]
+    redone, states = BulkChange.objects.get(undo_of=undone), [row[2:] for row in listed(staff)]
+    assert states[0] == ["Done", f"Undo {redone}"]
+    assert (states[3], states[5]) == (["Undone", ""], ["Undone", ""])
+
+
+def listed(client: Client) -> list[list[str]]:
+    """Return the cells of each row of the list, without the times."""
+    page = client.get(BULK).content.decode()
+    rows = re.findall("(?s)<tr>(<th scope=.row.*?)</tr>", page)
+    cells = [[text_of(cell) for cell in re.findall("(?s)<t[hd].*?</t[hd]>", row)] for row in rows]
+    return [[*row[:3], *row[4:]] for row in cells]
+
+
+def test_a_list_without_search_and_filters_has_no_empty_bar(staff: Client, three: list[Pet]) -> None:
+    confirm(staff, ask(staff, "become_sold", *three))
+    pages = (BULK, "/admin/categories/category/")
+    assert ['<div class="toolbar">' in staff.get(page).content.decode() for page in pages] == [False, True]
+
+
+def test_the_page_of_one_offers_undo_to_who_made_it(staff: Client, three: list[Pet]) -> None:
+    confirm(staff, ask(staff, "become_sold", *three))
+    made = BulkChange.objects.get()
+    link = f'href="{BULK}{made.pk}/undo/">Undo</a>'
+    pages = [each.get(f"{BULK}{made.pk}/change/") for each in (staff, member("other", "change_pet", "view_pet"))]
+    assert [link in page.content.decode() for page in pages] == [True, False]
 
 
 def test_a_bulk_change_that_fails_half_way_leaves_nothing(
@@ -272,7 +331,7 @@ def test_a_form_sent_twice_leaves_one_record(staff: Client, three: list[Pet]) ->
     back = staff.get(asked.redirect_chain[-1][0], follow=True)
     assert back.redirect_chain == again.redirect_chain
     assert made.changed == 1
-    assert told(undo(staff, made.pk)) == ["1 animal was given the former value again."]
+    assert told(undo(staff, made.pk)) == [given_back("1 animal was")]
     assert statuses()["Rex"] == "available"
 
 

@@ -66,7 +66,7 @@ def with_a_change(description: dict[str, Any], monkeypatch: pytest.MonkeyPatch) 
     body = {"content": {"application/json": {"schema": {"$ref": "#/components/schemas/PetChange"}}}}
     item["patch"] = item["get"] | {"operationId": "changePet", "summary": "Change an animal", "requestBody": body}
     monkeypatch.setattr(reference, "description", lambda: json.dumps(description))
-    made = (reference.document, reference.operations, reference._common_codes)  # noqa: SLF001 - what is kept
+    made = (reference.document, reference.operations, reference._common_codes)
     for each in made:
         each.cache_clear()
     yield

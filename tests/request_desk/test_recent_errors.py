@@ -29,7 +29,8 @@ def test_an_error_leads_to_the_desk_and_the_list(admin_client: Client) -> None:
     page = shown(admin_client, key)
     said = '<span class="status-code status-4">400</span><div><p>name is required. categoryId is required.</p>'
     assert said in page
-    assert '<a class="mono" title="complaint-1" href="/admin/request_desk/requestrecord/desk/?request_id=complaint-1">' in page
+    desk = "/admin/request_desk/requestrecord/desk/?request_id=complaint-1"
+    assert f'<a class="mono" title="complaint-1" href="{desk}">' in page
     assert f'href="/admin/request_desk/requestrecord/?kind=all&amp;key__id__exact={key.pk}">' in page
     assert "complaint-2" not in page
 

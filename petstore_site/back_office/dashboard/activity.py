@@ -88,6 +88,7 @@ COLUMNS = (
     *(
         "bulk_change__who",
         "bulk_change__what",
+        "bulk_change__column",
         "bulk_change__made_at",
         "bulk_change__user_id",
         "bulk_change__undo_of_id",
@@ -155,13 +156,10 @@ def _bulk(group: Group, user: Any) -> Event:
     one = bulk.changed == 1
     what = row["name"] if one else f"{bulk.changed:,} animals"
     url = page_of("pets_pet", row["id"]) if one else page_of("pets_bulkchange", bulk.pk)
-    verb, rest, note = "changed", bulk.what, "" if one else str(bulk)
+    note = "" if one else str(bulk)
+    verb, rest = ("marked", bulk.becomes) if bulk.column == "status" else ("moved", f"to {bulk.becomes}")
     if bulk.undo_of_id:
         verb, rest, note = "gave", "the former value again", f"undo of bulk change {bulk.undo_of_id}"
-    elif bulk.what.startswith("Status becomes "):
-        verb, rest = "marked", bulk.what.removeprefix("Status becomes ")
-    elif bulk.what.startswith("Category becomes "):
-        verb, rest = "moved", f"to {bulk.what.removeprefix('Category becomes ')}"
     may_undo = bulk.user_id == user.pk and user.has_perm("pets.change_pet") and row["bulk_undone_by"] is None
     undo = reverse("admin:pets_bulkchange_undo", args=[bulk.pk])
     return Event(bulk.made_at, bulk.who, verb, what, url, rest, note, undo=undo if may_undo else "")
