@@ -90,10 +90,9 @@ def test_unknown_addresses_in_the_back_office_are_pages(db: None) -> None:
     client.force_login(User.objects.get())
     answer = client.get("/admin/nowhere/")
     assert (answer.status_code, answer["Content-Type"]) == (404, "text/html; charset=utf-8")
-    assert (
-        "This page does not exist. Check the address for typos. Its content may have been deleted."
-        in answer.content.decode()
-    )
+    page = answer.content.decode()
+    assert "<h1>Page not found</h1>" in page
+    assert "This page does not exist. Check the address for typos. Its content may have been deleted." in page
 
 
 def test_an_error_page_that_cannot_be_drawn_is_an_error(db: None, settings: Any) -> None:
@@ -105,6 +104,7 @@ def test_an_error_page_that_cannot_be_drawn_is_an_error(db: None, settings: Any)
 def test_an_expired_form_says_what_to_do(db: None) -> None:
     answer = Client(enforce_csrf_checks=True).post("/admin/account/sign-in/", {"username": "x"})
     assert answer.status_code == 403
+    assert "<h1>Not allowed</h1>" in answer.content.decode()
     assert "reload the page and send it again" in answer.content.decode()
 
 

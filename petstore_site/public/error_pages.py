@@ -25,14 +25,20 @@ FOR_PEOPLE = {
     ErrorCode.BAD_REQUEST: "Your browser sent a malformed request. Go back, reload the page and try again.",
     ErrorCode.ROUTE_NOT_FOUND: "This page does not exist. Check the address for typos. "
     "Its content may have been deleted.",
-    ErrorCode.INTERNAL_ERROR: "Something went wrong. We logged it. Check whether your change was saved before you "
+    ErrorCode.INTERNAL_ERROR: "We logged it. Check whether your change was saved before you "
     "send it again. If this page comes back, give an administrator the request ID below.",
     ErrorCode.UNAVAILABLE: "The service is temporarily unavailable. Wait a moment, then reload the page. "
     "Check whether your change was saved before you send it again.",
 }
 """What the pages say where the meaning of the code is written for developers."""
 
-HEADINGS = {ErrorCode.BODY_TOO_LARGE: "The file is too large"}
+HEADINGS = {
+    ErrorCode.BODY_TOO_LARGE: "The file is too large",
+    ErrorCode.INSUFFICIENT_SCOPE: "Not allowed",
+    ErrorCode.ROUTE_NOT_FOUND: "Page not found",
+    ErrorCode.INTERNAL_ERROR: "Something went wrong",
+    ErrorCode.UNAVAILABLE: "Back in a moment",
+}
 """The headings of pages where the phrase of HTTP says little to people."""
 
 View = TypeVar("View", bound=Callable[..., HttpResponseBase])
@@ -150,7 +156,8 @@ def _respond(
     if not request.path_info.startswith(PEOPLE):
         return error_response(code, message, retry_after=retry_after)
     shown = message or FOR_PEOPLE.get(code, code.meaning)
-    context = {"phrase": HEADINGS.get(code, code.status.phrase), "message": shown, "request_id": acting().request_id}
+    heading = HEADINGS.get(code, code.status.phrase.capitalize())
+    context = {"heading": heading, "message": shown, "request_id": acting().request_id}
     try:
         response = render(request, "error.html", context, status=code.status)
     except Exception:

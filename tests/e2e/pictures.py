@@ -334,7 +334,7 @@ def take_all(browser: Browser, server: Gunicorn, folder: Path, *, names: list[st
             page.emulate_media(color_scheme=colours)
             pages[name](page)
             page.wait_for_load_state("networkidle")
-            assert not page.get_by_role("heading", name="Internal Server Error", level=1).count(), name
+            assert not page.get_by_role("heading", name="Something went wrong", level=1).count(), name
             take(page, folder / file)
 
 

@@ -124,7 +124,7 @@ def test_too_many_forms_from_one_address_are_a_page(browser: Browser, browser_co
             page.get_by_role("button", name="Sign in", exact=True).click()
         assert responded.value.status == 429
         assert responded.value.headers["retry-after"] == "60"
-        expect(page.get_by_role("heading", level=1)).to_have_text("Too Many Requests")
+        expect(page.get_by_role("heading", level=1)).to_have_text("Too many requests")
         expect(page.get_by_text("You are sending forms too fast. Wait a minute and try again.")).to_be_visible()
 
 
@@ -143,8 +143,8 @@ def test_a_bug_of_ours_is_a_page_with_the_id_of_the_request(
         response = office.goto(f"/admin/pets/bulkchange/{number}/change/")
         assert response is not None
         assert response.status == 500
-        expect(office.get_by_role("heading", level=1)).to_have_text("Internal Server Error")
-        expect(office.get_by_text("Something went wrong. We logged it.")).to_be_visible()
+        expect(office.get_by_role("heading", level=1)).to_have_text("Something went wrong")
+        expect(office.get_by_text("We logged it.")).to_be_visible()
         request_id = office.locator("code").inner_text()
         assert request_id == response.headers["x-request-id"]
         assert "Traceback" not in office.content()
