@@ -25,7 +25,7 @@ from petstore_site.staff.sessions import signed_in_recently
 
 logger = logging.getLogger(__name__)
 
-WRONG_CREDENTIALS = "The user name or the password is not correct."
+WRONG_CREDENTIALS = "The username or the password is not correct."
 LOCKED = "Too many failed attempts. Wait 15 minutes and try again, or ask an administrator."
 
 BEGUN_WITH = "staff_begun_with"

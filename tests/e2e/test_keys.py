@@ -34,7 +34,7 @@ def test_sign_in_and_out(page: Page) -> None:
     page.get_by_label("Username").fill(STAFF)
     page.get_by_label("Password").fill("a guess")
     page.get_by_role("button", name="Sign in", exact=True).click()
-    expect(page.locator(".errornote:visible")).to_have_text("The user name or the password is not correct.")
+    expect(page.locator(".errornote:visible")).to_have_text("The username or the password is not correct.")
     page.get_by_label("Password").fill(PASSWORD)
     page.get_by_role("button", name="Sign in", exact=True).click()
     expect(page.get_by_role("heading", level=1)).to_contain_text("Hello, ")

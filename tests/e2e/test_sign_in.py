@@ -144,7 +144,7 @@ def test_after_five_failures_the_account_is_locked(page: Page, server: Gunicorn,
     given = account(server, "ben")
     for _ in range(5):
         fill_in(page, "ben", "a guess")
-        expect(page.locator(".errornote:visible")).to_have_text("The user name or the password is not correct.")
+        expect(page.locator(".errornote:visible")).to_have_text("The username or the password is not correct.")
     fill_in(page, "ben", given)
     expect(page.locator(".errornote:visible")).to_contain_text("Too many failed attempts.")
     complaints[:] = [complaint for complaint in complaints if "429" not in complaint]  # of the form that was locked
