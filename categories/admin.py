@@ -18,6 +18,8 @@ from history.admin import ChangesAdmin, moment
 COUNTED = 1_000
 """Animals of a category that are counted to say why it cannot be deleted."""
 
+TIMES = [moment("created_at", "added", "minute"), moment("updated_at", "changed", "minute")]
+
 USED_MEANWHILE = "Nothing was deleted. Someone just added an animal to the category. Reload the page."
 
 
@@ -29,10 +31,13 @@ class CategoryAdmin(ChangesAdmin):
     list_display_links = ["name"]
     radio_fields: ClassVar = {"icon": admin.HORIZONTAL}
     search_fields = ["name"]
-    list_filter = ["created_at"]
-    fields = ["name", "icon", "created_at", "updated_at"]
-    readonly_fields = ["created_at", "updated_at"]
-    undoable: ClassVar = ["name", "icon"]
+    fields: ClassVar = ["name", "icon"]
+    readonly_fields = TIMES
+    undoable: ClassVar = fields
+
+    def get_fields(self, request: HttpRequest, obj: Any = None) -> list[Any]:
+        """Return what a form shows. A new category has no times yet."""
+        return [*super().get_fields(request, obj), *(TIMES if obj else [])]
 
     @admin.display(description="icon")
     def picture(self, category: Category) -> str:

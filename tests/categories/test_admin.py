@@ -1,5 +1,6 @@
 """Categories in the back office: their history, and that none that animals belong to is deleted."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +40,12 @@ def test_add_rename_delete_and_the_history_of_it(staff: Client) -> None:
         ("~", "Hounds", "staff keeper"),
         ("-", "Hounds", "staff keeper"),
     ]
+
+
+def test_a_form_shows_when_a_category_was_added_and_changed(staff: Client) -> None:
+    pages = [f"{CATEGORIES}add/", f"{CATEGORIES}{CategoryFactory().pk}/change/"]
+    labels = [re.findall('<span class="label">(.*?)</span>', staff.get(page).content.decode()) for page in pages]
+    assert labels == [[], ["Added", "Changed"]]
 
 
 def test_search(staff: Client) -> None:
