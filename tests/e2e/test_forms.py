@@ -34,3 +34,15 @@ def test_a_required_field_that_is_empty_is_red_and_says_why(office: Page, addres
         assert shown.evaluate(RED), name
         said = office.locator(f"#{(field.get_attribute('aria-describedby') or '').split()[-1]}")
         expect(said).to_contain_text("required")
+
+
+GAPS = """([...parts]) => parts.slice(1).map((part, at) =>
+  part.getBoundingClientRect().top - parts[at].getBoundingClientRect().bottom)"""
+
+
+def test_a_field_does_not_touch_its_help_nor_its_second_part(office: Page) -> None:
+    office.goto("/admin/apikeys/apikey/add/")
+    for parts in (".field-name :is(input, .help)", ".field-expires_at :is(input, .help)"):
+        gaps = office.locator(parts).evaluate_all(GAPS)
+        assert gaps
+        assert min(gaps) >= 4
