@@ -46,7 +46,7 @@ def test_the_page_that_asks_shows_what_would_change_and_changes_nothing(staff: C
     page = " ".join(asked.content.decode().split())
     assert "<h1>Mark 2 animals sold?</h1>" in page
     assert "Nothing is changed yet." in page
-    assert "Is so already. It stays as it is." in page
+    assert "Already sold. Nothing changes." in page
     assert statuses() == {"Rex": "available", "Max": "pending", "Tom": "sold"}
     assert not BulkChange.objects.exists()
 
