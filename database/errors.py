@@ -46,6 +46,7 @@ RETRYABLE = {"40001", "40P01", "23503"}
 REJECTED = {"25006", "25P03", "53200", "53300", "57P03", "57P05"}
 """PostgreSQL did not do what was sent, though the connection is of no use any more."""
 LOCK_NOT_AVAILABLE = "55P03"
+STATEMENT_TIMED_OUT = "57014"
 
 breaker = Breaker(seconds=1)
 """Open after a connection to PostgreSQL failed: for a second, no one else waits for one."""

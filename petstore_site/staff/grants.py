@@ -52,6 +52,12 @@ def limit(field: Any, grantable: QuerySet[Any], held: QuerySet[Any] | None) -> N
     field.queryset = field.queryset.filter(may if held is None else may | Q(pk__in=held.values("pk")))
 
 
+def version_of(member: User) -> str:
+    """Return the version of an account, which has no history: whether it can sign in, and its roles."""
+    roles = sorted(role.pk for role in member.groups.all()) if member.pk else []
+    return f"{member.is_active:d}{member.is_staff:d}{member.is_superuser:d} {roles}"
+
+
 def is_administrator(member: User) -> bool:
     """Return whether the account is an active administrator."""
     return bool(_administrators().filter(pk=member.pk).exists())

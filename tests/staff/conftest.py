@@ -8,6 +8,8 @@ from allauth.mfa.totp.internal.auth import TOTP, format_hotp_value, generate_tot
 from django.contrib.auth.models import Group, User
 from django.test import Client
 
+from petstore_site.staff.grants import version_of
+
 PASSWORD = "correct horse battery staple"
 SIGN_IN = "/admin/account/sign-in/"
 
@@ -18,6 +20,13 @@ def member(username: str = "anna", role: str | None = None, **columns: Any) -> U
     if role:
         user.groups.add(Group.objects.get(name=role))
     return user
+
+
+def form_of(user: User, **changed: Any) -> dict[str, Any]:
+    """Return what the form of the account sends if it is opened now and so much is changed in it."""
+    ticked = {name: "on" for name in ("is_active", "is_staff") if getattr(user, name)}
+    groups = [group.pk for group in user.groups.all()]
+    return {"username": user.username, "groups": groups, "seen": version_of(user)} | ticked | changed
 
 
 def sign_in(client: Client, username: str = "anna", password: str = PASSWORD, **sent: Any) -> Any:

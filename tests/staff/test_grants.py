@@ -4,7 +4,7 @@ import pytest
 from django.contrib.auth.models import Group, Permission, User
 from django.test import Client
 
-from tests.staff.conftest import PASSWORD, member
+from tests.staff.conftest import PASSWORD, form_of, member
 
 ACCOUNTS = "/admin/auth/user/"
 
@@ -45,8 +45,7 @@ def test_nobody_gets_a_role_beyond_who_gives_it(office: Client, who: str) -> Non
     user = User.objects.filter(username=who).first() or member(who)
     before = roles_of(user)
     groups = [*(group.pk for group in user.groups.all()), above.pk]
-    form = {"username": who, "is_active": "on", "is_staff": "on", "groups": groups}
-    assert office.post(f"{ACCOUNTS}{user.pk}/change/", form).status_code == 200
+    assert office.post(f"{ACCOUNTS}{user.pk}/change/", form_of(user, groups=groups)).status_code == 200
     assert roles_of(user) == before
 
 
@@ -55,7 +54,7 @@ PAGES = ["change/", "password/", "unlock/", "delete/"]
 
 def pages_of(office: Client, user: User) -> list[int]:
     """Return the status of each form about an account, sent as if it had been shown."""
-    form = {"username": "renamed", "is_active": "on", "usable_password": "true", "post": "yes"}
+    form = form_of(user, username="renamed", usable_password="true", post="yes")
     return [office.post(f"{ACCOUNTS}{user.pk}/{page}", form).status_code for page in PAGES]
 
 

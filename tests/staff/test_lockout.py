@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from petstore_site.staff.adapters import LOCKED, WRONG_CREDENTIALS
 from petstore_site.staff.models import KnownAddress
-from tests.staff.conftest import PASSWORD, member, sign_in
+from tests.staff.conftest import PASSWORD, form_of, member, sign_in
 from tests.staff.test_sign_in import complaints
 
 HOME, STRANGER = {"REMOTE_ADDR": "192.0.2.1"}, {"REMOTE_ADDR": "203.0.113.9"}
@@ -88,11 +88,6 @@ def test_the_built_in_roles_are_read_only(administrator: Client, role: str) -> N
     everyone = {"action": "delete_selected", "post": "yes", "_selected_action": group.pk}
     administrator.post("/admin/auth/group/", everyone)
     assert set(Group.objects.get(name=role).permissions.values_list("pk", flat=True)) == before
-
-
-def form_of(user: User, **changes: Any) -> dict[str, Any]:
-    groups = [group.pk for group in user.groups.all()]
-    return {"username": user.username, "is_active": "on", "is_staff": "on", "groups": groups} | changes
 
 
 @pytest.mark.parametrize("changes", [{"groups": []}, {"is_active": ""}, {"is_staff": ""}])

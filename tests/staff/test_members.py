@@ -10,13 +10,13 @@ from allauth.mfa.recovery_codes.internal.auth import RecoveryCodes
 from django.contrib import admin
 from django.contrib.admin.models import LogEntry
 from django.contrib.auth.models import Group, Permission, User
-from django.db import models
+from django.db import connection, models
 from django.test import Client
 
 from history.times import NOTHING
 from petstore_site.staff import lockout
 from petstore_site.staff.models import TemporaryPassword
-from tests.staff.conftest import member, sign_in
+from tests.staff.conftest import form_of, member, sign_in
 
 ACCOUNTS = "/admin/auth/user/"
 
@@ -125,11 +125,29 @@ def test_single_permissions_of_an_account_are_said_and_taken_away(
     page = client.get(f"{ACCOUNTS}{ben.pk}/change/").content.decode()
     assert ("Take away what they can do without a role" in page) is shows
     assert ("Can do everything, without a role" in page) is shows
-    form = {"username": "ben", "is_active": "on", "is_staff": "on"}
-    client.post(f"{ACCOUNTS}{ben.pk}/change/", form)
+    client.post(f"{ACCOUNTS}{ben.pk}/change/", form_of(ben))
     assert ben.user_permissions.count() == 1
-    client.post(f"{ACCOUNTS}{ben.pk}/change/", form | {"drop_own": "on"})
+    client.post(f"{ACCOUNTS}{ben.pk}/change/", form_of(ben, drop_own="on"))
     assert not ben.user_permissions.exists()
+
+
+@pytest.mark.parametrize("meanwhile", ["is_active", "is_staff", "groups"])
+def test_a_form_that_was_opened_before_a_change_gives_nothing_back(office: Client, anna: User, meanwhile: str) -> None:
+    anna.groups.add(Group.objects.get(name="Curator"))
+    opened = form_of(anna, email="anna@petstore.example")
+    assert f'name="seen" value="{opened["seen"]}"' in office.get(f"{ACCOUNTS}{anna.pk}/change/").content.decode()
+    taken: dict[str, Any] = {"groups": []} if meanwhile == "groups" else {meanwhile: ""}
+    ended = form_of(anna, **taken)
+    assert office.post(f"{ACCOUNTS}{anna.pk}/change/", ended).status_code == 302
+    before = User.objects.values().get(pk=anna.pk)
+    for form in (opened, opened | {"seen": ""}):
+        assert "Someone else changed what this account can do after you opened it." in unescape(
+            office.post(f"{ACCOUNTS}{anna.pk}/change/", form).content.decode()
+        )
+    assert User.objects.values().get(pk=anna.pk) == before
+    anna.refresh_from_db()
+    assert office.post(f"{ACCOUNTS}{anna.pk}/change/", form_of(anna, email="a@b.example")).status_code == 302
+    assert LogEntry.objects.latest("pk").change_message == '[{"changed": {"fields": ["Email address"]}}]'
 
 
 def test_mistakes_make_no_account(office: Client) -> None:
@@ -154,6 +172,27 @@ def test_a_lost_phone_is_removed(office: Client, anna: User, secret: str) -> Non
     office.post(f"{ACCOUNTS}{anna.pk}/password/", {"remove_second_factors": "on"})
     assert not Authenticator.objects.exists()
     assert LogEntry.objects.get().change_message == "One-time password set. Second factors removed."
+
+
+SLOW_HISTORY = """
+CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(9); RETURN NEW; END $$;
+CREATE TRIGGER slow BEFORE UPDATE ON categories_categorychange FOR EACH ROW EXECUTE FUNCTION slow();
+SET LOCAL statement_timeout = '300ms';
+"""
+
+
+@pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite has no such deadline")
+def test_an_account_with_too_many_changes_is_deactivated_instead(office: Client, anna: User) -> None:
+    client = Client()
+    client.force_login(anna)
+    anna.user_permissions.set(Permission.objects.filter(codename="add_category"))
+    client.post("/admin/categories/category/add/", {"name": "Birds"})
+    with connection.cursor() as cursor:
+        cursor.execute(SLOW_HISTORY)
+    answer = office.post(f"{ACCOUNTS}{anna.pk}/delete/", {"post": "yes"}, follow=True)
+    assert [str(message) for message in answer.context["messages"]] == [
+        "Not deleted. Too many changes in the history are theirs. Untick “Active” instead."
+    ]
 
 
 def test_an_unknown_account_has_no_page(office: Client) -> None:

@@ -9,7 +9,7 @@ from django.db import connection
 from django.test import Client
 
 from tests.racing import race
-from tests.staff.conftest import PASSWORD, member
+from tests.staff.conftest import PASSWORD, form_of, member
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),
@@ -27,8 +27,7 @@ def office(user: User) -> Client:
 
 
 def deactivating(client: Client, user: User) -> Callable[[], Any]:
-    roles = Group.objects.filter(user=user).values_list("pk", flat=True)
-    form = {"username": user.username, "is_staff": "on", "groups": [*roles]}
+    form = form_of(user, is_active="")
     return lambda: client.post(f"{ACCOUNTS}{user.pk}/change/", form)
 
 

@@ -17,7 +17,7 @@ from django.test import Client
 
 from petstore_site.staff.roles import ROLES
 from tests.factories import PetFactory
-from tests.staff.conftest import SIGN_IN, member
+from tests.staff.conftest import SIGN_IN, form_of, member
 from tests.staff.walk import address, form, pages, rows
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "roles.md"
@@ -167,7 +167,7 @@ class TestAdministrators:
     def test_make_nobody_a_superuser(self, office: Client) -> None:
         for name, status in (("ben", 302), ("ada", 200)):  # without her role, no administrator would be left
             user = User.objects.filter(username=name).first() or member(name)
-            form = {"username": name, "is_active": "on", "is_staff": "on", "is_superuser": "on", "user_permissions": 1}
+            form = form_of(user, groups=[], is_superuser="on", user_permissions=1)
             assert office.post(f"/admin/auth/user/{user.pk}/change/", form).status_code == status
             user.refresh_from_db()
             assert (user.is_superuser, user.user_permissions.count()) == (False, 0)
@@ -191,8 +191,7 @@ class TestAdministrators:
     def test_give_roles(self, office: Client) -> None:
         ben = member("ben")
         group = ben.groups.model.objects.get(name="Curator")
-        form = {"username": "ben", "is_active": "on", "is_staff": "on", "groups": group.pk}
-        office.post(f"/admin/auth/user/{ben.pk}/change/", form)
+        office.post(f"/admin/auth/user/{ben.pk}/change/", form_of(ben, groups=group.pk))
         assert [role.name for role in ben.groups.all()] == ["Curator"]
 
 
@@ -202,7 +201,7 @@ def test_others_cannot_raise_themselves(role: str) -> None:
     client = Client()
     user = member("ben", role)
     client.force_login(user)
-    form = {"username": "ben", "is_active": "on", "is_staff": "on", "is_superuser": "on", "groups": [1, 2, 3, 4]}
+    form = form_of(user, is_superuser="on", groups=[1, 2, 3, 4])
     assert client.post(f"/admin/auth/user/{user.pk}/change/", form).status_code == 403
     group = user.groups.get()
     assert client.post(f"/admin/auth/group/{group.pk}/change/", {"name": role, "permissions": 1}).status_code == 403

@@ -24,6 +24,7 @@ from pets.importing.uploads import keep, preview
 from pets.models import BulkChange, ImportRun, ImportUpload, Pet, SavedView, Selection
 from petstore_site.apikeys.models import APIKey, KeyUsage
 from petstore_site.request_desk.models import RequestRecord
+from petstore_site.staff.grants import version_of
 from petstore_site.staff.tasks import TASKS
 from tests.factories import APIKeyFactory, CategoryFactory, PetFactory
 from tests.staff.conftest import PASSWORD
@@ -122,7 +123,9 @@ FORMS: dict[str, Callable[[], dict[str, Any]]] = {
     "request_desk_requestrecord_delete": lambda: DELETE,
     "request_desk_requestrecord_changelist": lambda: _delete_all(RequestRecord),
     "auth_user_add": lambda: {"username": "forged"},
-    "auth_user_change": lambda: {"username": "forged", "is_superuser": "on"},
+    "auth_user_change": lambda: {
+        "username": "forged", "is_superuser": "on", "seen": version_of(User.objects.latest("pk")),
+    },
     "auth_user_password_change": lambda: {"remove_second_factors": "on"},
     "auth_user_delete": lambda: DELETE,
     "auth_user_changelist": lambda: _delete_all(User),

@@ -14,12 +14,11 @@ from django.db import OperationalError, connections
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.migrations.recorder import MigrationRecorder
 
-from database.errors import LOCK_NOT_AVAILABLE, sqlstate
+from database.errors import LOCK_NOT_AVAILABLE, STATEMENT_TIMED_OUT, sqlstate
 
 ADVISORY_LOCK = (0x70657473, 0x6D696772)
 """PostgreSQL's two keys of our lock: "pets", "migr"."""
 
-STATEMENT_TIMED_OUT = "57014"
 NOT_THROUGH_PGBOUNCER = (
     "migrate holds a lock for as long as it runs, which PgBouncer in transaction mode cannot give it. "
     "Run it with a DATABASE_URL that leads to PostgreSQL itself, and without DATABASE_BEHIND_PGBOUNCER."

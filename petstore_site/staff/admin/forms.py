@@ -7,11 +7,12 @@ from django.contrib.auth.forms import UserChangeForm
 from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
 
-from petstore_site.staff.grants import is_administrator, lock_administrators, names_of, others_administrate
+from petstore_site.staff.grants import is_administrator, lock_administrators, names_of, others_administrate, version_of
 from petstore_site.staff.roles import ADMINISTRATOR
 from petstore_site.staff.tasks import sentence
 
 RIGHTS = {"is_active": "an active account", "is_staff": "the back office", "is_superuser": "superuser"}
+CHANGED_SINCE = "Not saved. Someone else changed what this account can do after you opened it. Open it again."
 LAST_ADMINISTRATOR = "Not saved. This is the last active administrator. Make someone else an administrator first."
 
 
@@ -26,6 +27,8 @@ class NewMemberForm(forms.ModelForm):
 class MemberForm(UserChangeForm):
     """Keeps an active administrator, and asks twice before you give up your own rights."""
 
+    seen = forms.CharField(required=False, widget=forms.HiddenInput)
+    """The version of the account when the form was opened."""
     sure = forms.BooleanField(required=False, widget=forms.HiddenInput)
     drop_own = forms.BooleanField(required=False, label="Take away what they can do without a role")
     editor: User
@@ -34,6 +37,7 @@ class MemberForm(UserChangeForm):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         """Say what the account can do without a role, as older releases could allow."""
         super().__init__(*args, **kwargs)
+        self.initial["seen"] = version_of(self.instance)
         self.fields["drop_own"].help_text = sentence(names_of(self.instance.user_permissions.all()))
 
     def clean(self) -> dict[str, Any] | None:
@@ -42,6 +46,9 @@ class MemberForm(UserChangeForm):
         if self.errors or self.instance.pk is None:
             return cleaned
         lock_administrators()
+        now = User.objects.select_for_update(no_key=True).filter(pk=self.instance.pk).first()
+        if now is None or self.cleaned_data["seen"] != version_of(now):
+            raise ValidationError(CHANGED_SINCE, code="changed_since")
         if (
             is_administrator(self.instance)
             and not self._stays_administrator()

@@ -11,7 +11,7 @@ from django.contrib import admin, messages
 from django.contrib.auth.admin import UserAdmin
 from django.contrib.auth.models import Group, User
 from django.core.exceptions import PermissionDenied
-from django.db import transaction
+from django.db import OperationalError, transaction
 from django.db.models import Exists, OuterRef, Value
 from django.db.models.functions import Coalesce, NullIf
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
@@ -21,6 +21,7 @@ from django.utils.decorators import method_decorator
 from django.utils.html import format_html, format_html_join
 from django.views.decorators.http import require_POST
 
+from database.errors import STATEMENT_TIMED_OUT, sqlstate
 from history.admin import OfficeAdmin, moment
 from history.times import NOTHING
 from petstore_site.staff import lockout
@@ -41,6 +42,8 @@ from petstore_site.templatetags.office import badge, icon
 Found = TypeVar("Found")
 
 admin.site.unregister([User, EmailAddress, Authenticator])
+
+TOO_MANY_CHANGES = "Not deleted. Too many changes in the history are theirs. Untick “Active” instead."
 
 WORDS = {
     "username": {"help_text": "They sign in with it."},
@@ -197,6 +200,16 @@ class MemberAdmin(OfficeAdmin, UserAdmin):
                 "codes_left": codes and len(codes.get_unused_codes()),
             }
         return super().change_view(request, object_id, form_url, (extra_context or {}) | more)
+
+    def delete_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> HttpResponse:
+        """Ask, and delete; say what to do instead if that is more than fits into a statement's deadline."""
+        try:
+            return super().delete_view(request, object_id, extra_context)
+        except OperationalError as error:
+            if sqlstate(error) != STATEMENT_TIMED_OUT:
+                raise
+        self.message_user(request, TOO_MANY_CHANGES, messages.ERROR)
+        return HttpResponseRedirect(reverse("admin:auth_user_change", args=[object_id]))
 
     @method_decorator(require_POST)
     def unlock_view(self, request: HttpRequest, id: str) -> HttpResponse:  # noqa: A002 - as Django calls it
