@@ -23,6 +23,9 @@ import psycopg
 from psycopg import sql
 
 RPO_SECONDS = 60
+TRIES, PAUSE = 60, 10
+"""How often, and after how many seconds again, the drill tries to stop writers: an import writes for minutes."""
+
 PORT = 5432
 USER = "postgres"
 TABLES = "SELECT format('%I.%I', schemaname, tablename) FROM pg_tables WHERE schemaname = 'public' ORDER BY 1"
@@ -42,7 +45,7 @@ def drill(backups: Path, live: str, binaries: Path | None) -> int:
     """Return the exit status."""
     point = f"drill-{time.time_ns()}"
     with psycopg.connect(live) as snapshot:
-        position = _mark(snapshot, live, point)
+        position = _mark_when_possible(snapshot, live, point)
         exposed = _wait_until_archived(live, position)
         print(f"Exposed: a change was in the archive {exposed:.1f} s after its commit (allowed: {RPO_SECONDS} s).")
         started = time.monotonic()
@@ -50,6 +53,16 @@ def drill(backups: Path, live: str, binaries: Path | None) -> int:
             print(f"Restored in {time.monotonic() - started:.1f} s, to the restore point {point}.")
             different = _compare(snapshot, restored)
     return 1 if different or exposed > RPO_SECONDS else 0
+
+
+def _mark_when_possible(snapshot: psycopg.Connection, live: str, point: str) -> str:
+    """Do it as soon as no transaction writes for longer than writers can wait."""
+    for _ in range(TRIES):
+        try:
+            return _mark(snapshot, live, point)
+        except psycopg.errors.LockNotAvailable:
+            time.sleep(PAUSE)
+    raise SystemExit("Something wrote all the time, such as an import. Start the drill again when it has finished.")
 
 
 def _mark(snapshot: psycopg.Connection, live: str, point: str) -> str:

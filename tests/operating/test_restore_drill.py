@@ -127,18 +127,37 @@ def test_old_backups_and_the_wal_before_them_are_deleted(backups: Backups) -> No
     assert all(path.name >= first[1] for path in (backups.folder / "wal").iterdir() if "." not in path.name)
 
 
-def test_a_row_that_differs_is_found(backups: Backups, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.fixture
+def drill() -> Any:
+    """The module of the drill."""
     spec = importlib.util.spec_from_file_location("restore_drill", DRILL)
     assert spec
     assert spec.loader
-    drill: Any = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(drill)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_a_row_that_differs_is_found(backups: Backups, drill: Any, capsys: pytest.CaptureFixture[str]) -> None:
     with closing(backups.connect()) as live, closing(psycopg.connect(backups.live)) as copy:
         copy.execute("UPDATE animals SET name = 'Other' WHERE id = (SELECT max(id) FROM animals)")
         assert drill._compare(live, copy) == 1
         copy.rollback()
         assert drill._compare(live, copy) == 0
     assert "DIFFERENT: public.animals has " in capsys.readouterr().out
+
+
+def test_it_waits_for_an_import(backups: Backups, drill: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    with closing(psycopg.connect(backups.live)) as long, closing(psycopg.connect(backups.live)) as snapshot:
+        long.execute("UPDATE animals SET name = 'Other' WHERE id = (SELECT max(id) FROM animals)")
+        monkeypatch.setattr(drill, "TRIES", 2)
+        monkeypatch.setattr(drill.time, "sleep", lambda _seconds: long.rollback())
+        assert drill._mark_when_possible(snapshot, backups.live, "after the import")
+        snapshot.rollback()
+        long.execute("UPDATE animals SET name = 'Other' WHERE id = (SELECT max(id) FROM animals)")
+        monkeypatch.setattr(drill.time, "sleep", lambda _seconds: None)
+        with pytest.raises(SystemExit, match=r"^Something wrote all the time, such as an import\."):
+            drill._mark_when_possible(snapshot, backups.live, "never")
 
 
 def test_a_dump_can_be_read(backups: Backups) -> None:
