@@ -69,7 +69,6 @@ class RequestRecordAdmin(RecordAdmin):
     def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
         """Show the desk's form above the list, and say how many it has at most."""
         more = {
-            "title": "Request desk",
             "listed": f"{LISTED:,}",
             "kept": KEPT.days,
             "form": DeskForm(),

@@ -298,6 +298,7 @@ class TestPages:
             ("/admin/", "Overview | Pet Store back office"),
             (LIST, "API keys | Pet Store back office"),
             (ADD, "Issue an API key | Pet Store back office"),
+            ("/admin/apikeys/keyusage/", "Usage | Pet Store back office"),
         ],
     )
     def test_titles(self, office: Client, path: str, title: str) -> None:

@@ -197,12 +197,12 @@ class TestDesk:
 
     def test_shows_the_same_error_of_the_same_key(self, desk: Client, monkeypatch: pytest.MonkeyPatch) -> None:
         key = APIKeyFactory()
-        store("before", key=key)
-        store("id", key=key)
-        store("after", key=key)
-        store("other-code", key=key, code="rate_limited")
-        store("other-key", key=APIKeyFactory())
-        store("old", key=key, at=timezone.now() - KEPT)
+        for request_id in ("before", "id", "after"):
+            store(request_id, key=key, status=400)
+        store("other-code", key=key, status=400, code="rate_limited")
+        store("other-status", key=key)
+        store("other-key", key=APIKeyFactory(), status=400)
+        store("old", key=key, status=400, at=timezone.now() - KEPT)
 
         def alike() -> list[str]:
             return re.findall('<small class="mono cut"><a href="[^"]*">(.*?)</a>', shown(desk, "id"))
@@ -431,6 +431,12 @@ class TestPermissions:
             405
         ] * 3
         assert RequestRecord.objects.get() == row
+
+    @pytest.mark.parametrize(("page", "title"), [(LIST, "Requests"), (DESK, "Request desk")])
+    def test_titles(self, desk: Client, page: str, title: str) -> None:
+        shown = desk.get(page).content.decode()
+        assert f"<title>[Development] {title} | Pet Store back office</title>" in shown
+        assert re.findall("<h1>(.*?)</h1>", shown) == [title]
 
     def test_the_list_says_how_many_it_has_at_most(self, admin_client: Client) -> None:
         page = admin_client.get(LIST).content.decode()

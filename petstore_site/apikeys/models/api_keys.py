@@ -108,7 +108,7 @@ class APIKeyQuerySet(models.QuerySet["APIKey"]):
 
         So that a rotation run twice does not replace the new keys too, however short their lives.
         """
-        now = Value(timezone.now(), models.DateTimeField())
+        now = Value(timezone.now())
         second_half = GreaterThanOrEqual(now - F("created_at"), F("expires_at") - now)
         replacements = self.model.objects.filter(replaced_by=OuterRef("pk"))
         return self.not_replaced().filter(~Exists(replacements) | Q(second_half))

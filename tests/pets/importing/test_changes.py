@@ -282,6 +282,37 @@ def test_one_import_is_shown(run_import: Import, rex: Pet, tom: Pet) -> None:
     assert told["undo"] == {"deleted": 0, "restored": 2, "left": {"changed since": 1}}
 
 
+@pytest.mark.parametrize(
+    ("edited", "deleted", "words"),
+    [
+        (0, 0, "3 animals removed, 0 set back"),
+        (
+            1,
+            1,
+            "1 animal removed, 0 set back, 1 left because it was changed since, 1 left because it was deleted since",
+        ),
+        (
+            2,
+            1,
+            "0 animals removed, 0 set back, 2 left because they were changed since, 1 left because it was deleted since",
+        ),
+        (0, 2, "1 animal removed, 0 set back, 2 left because they were deleted since"),
+    ],
+)
+def test_what_an_undo_would_do_is_counted(
+    run_import: Import, dogs: Category, edited: int, deleted: int, words: str
+) -> None:
+    run_import("name,category\nRex,Dogs\nTom,Dogs\nMia,Dogs\n")
+    pets = [*Pet.objects.order_by("pk")]
+    for pet in pets[:edited]:
+        pet.status = "sold"
+        pet.save()
+    for pet in pets[edited : edited + deleted]:
+        pet.delete()
+    lines = command("show_import", str(ImportRun.objects.get().pk)).out.splitlines()
+    assert [line.partition("UTC: ")[2] for line in lines if line.startswith("Undo ")] == [f"{words}."]
+
+
 def test_a_failed_import_is_shown_with_its_reason(run_import: Import, dogs: Category) -> None:
     run_import("name,category\nRex,Cats\n", name="bad.csv")
     run = ImportRun.objects.get()

@@ -184,6 +184,21 @@ def test_rejects_of_json_are_json_lines(run_import: Import, dogs: Category, reje
     ]
 
 
+@pytest.mark.parametrize(
+    ("number", "kept"),
+    [
+        ("1234567890123456789012345", "1234567890123456789012345"),
+        ("-99.0", "-99"),
+        ("1.5", "1.5"),
+        ("1e25", "10000000000000000000000000"),
+        ("1e400", '"1E+400"'),
+    ],
+)
+def test_rejects_have_the_exact_number(run_import: Import, rejects: Path, number: str, kept: str) -> None:
+    run_import(f'[{{"name": "Rex", "categoryId": {number}}}]', "--rejects", str(rejects))
+    assert rejects.read_text("utf-8-sig").partition('"name": "Rex", ')[2] == f'"categoryId": {kept}}}\n'
+
+
 def test_rows_of_an_array_are_counted_as_it_may_have_one_line(run_import: Import, dogs: Category) -> None:
     animals = [{"name": str(number), "category": "Dogs", "external_reference": "A-1"} for number in range(3)]
     content = json.dumps([*animals, {"name": ""}], indent=None)
