@@ -195,6 +195,20 @@ class TestDesk:
             "It sent something that the API doesn't have: BREW a path that does not exist",
         ]
 
+    @pytest.mark.parametrize(
+        ("method", "asked", "changed"),
+        [
+            ("GET", "It asked to list animals: GET /v1/pets", "It only read."),
+            ("HEAD", "It asked to list animals: HEAD /v1/pets", "It only read."),
+            ("POST", "It asked to add an animal: POST /v1/pets", "No change in the history has this request ID."),
+        ],
+    )
+    def test_says_what_was_asked(self, desk: Client, method: str, asked: str, changed: str) -> None:
+        store(method=method)
+        told = stories(desk, "id")[0]
+        assert [line for line in told if line.startswith("It asked")] == [asked]
+        assert [line for line in told if line.startswith(("It only", "No change in"))] == [changed]
+
     def test_shows_the_same_error_of_the_same_key(self, desk: Client, monkeypatch: pytest.MonkeyPatch) -> None:
         key = APIKeyFactory()
         for request_id in ("before", "id", "after"):
