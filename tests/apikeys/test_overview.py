@@ -162,7 +162,9 @@ class TestUse:
         for row in (
             (0, "pet-list", 2, 70),
             (0, "pet-list", 4, 5),
+            (1, "pet-list", 4, 2),
             (1, "pet-list POST", 5, 25),
+            (2, "pet-list POST", 5, 1),
             (29, "pet-list", 2, 1),
             (30, "pet-list", 2, 1000),
         ):
@@ -170,14 +172,14 @@ class TestUse:
         use(other, 0, "pet-list", 2, 1000)
         told = overview(key.pk)["use"]
         assert [(day, tally.total) for day, tally in told.days.items() if tally.total] == [
-            (timezone.now().date() - number * DAY, total) for number, total in ((29, 1), (1, 25), (0, 75))
+            (timezone.now().date() - number * DAY, total) for number, total in ((29, 1), (2, 1), (1, 27), (0, 75))
         ]
         assert len(told.days) == 30
         assert [(name, each.total, each.rejected, each.failed, each.share) for name, each in told.by_operation()] == [
-            ("GET /v1/pets", 76, 5, 0, "6.6 %"),
-            ("POST /v1/pets", 25, 0, 25, "100.0 %"),
+            ("GET /v1/pets", 78, 7, 0, "9.0 %"),
+            ("POST /v1/pets", 26, 0, 26, "100.0 %"),
         ]
-        assert (told.all.total, told.all.rejected, told.all.failed) == (101, 5, 25)
+        assert (told.all.total, told.all.rejected, told.all.failed) == (104, 7, 26)
 
     def test_of_real_requests_is_on_the_page(self, admin_client: Client) -> None:
         key = APIKeyFactory()

@@ -280,11 +280,11 @@ def test_blank_lines_without_end_are_rejected(run_import: Import, dogs: Category
 
 
 def test_no_more_is_unpacked_than_is_allowed(run_import: Import, dogs: Category) -> None:
-    content = gzip.compress(b"name,category\n" + b"Rex,Dogs\n" * 1_000)
+    content = b"name,category\n" + b"Rex,Dogs\n" * 998 + b"\n" * 4
     sentence = "The file has more than 9,000 bytes when it is unpacked. To read more, use --max-unpacked."
-    result = run_import(content, "--max-unpacked", "9K", name="a.csv.gz")
+    result = run_import(gzip.compress(content + b"\n"), "--max-unpacked", "9K", name="a.csv.gz")
     assert (result.status, result.error.startswith(sentence), counts()[0]) == (3, True, "rejected")
-    assert run_import(content, "--max-unpacked", "10k", "--dry-run", name="a.csv.gz").status == 0
+    assert run_import(gzip.compress(content), "--max-unpacked", "9k", "--dry-run", name="a.csv.gz").status == 0
 
 
 @pytest.mark.parametrize("name", ["a.csv", "a.json", "a.jsonl"])
