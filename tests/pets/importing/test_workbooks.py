@@ -411,6 +411,13 @@ def test_no_more_is_unpacked_than_is_allowed() -> None:
         rows_of(gzip.compress(content), Reading(largest_workbook=100))
 
 
+def test_a_cell_has_at_most_the_text_that_a_spreadsheet_can_write() -> None:
+    longest = "_x0041_" * 32_767  # each character is escaped
+    assert name_of(f'<c r="A2" t="inlineStr"><is><t>{longest}</t></is></c>') == "A" * 32_767
+    with pytest.raises(FileError, match="too large"):
+        name_of(f'<c r="A2" t="inlineStr"><is><t>{longest}B</t></is></c>')
+
+
 JUNK = [
     "",
     "NaN",
