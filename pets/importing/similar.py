@@ -7,6 +7,9 @@ from itertools import takewhile
 SHORTEST = 4
 """Characters of a name that can have a typo: shorter ones are too alike."""
 
+LONGEST = 50
+"""Of a longer one, only case, blanks and punctuation can differ: its typos would take 80 KB for each name."""
+
 
 class Similar:
     """Names that can be looked up by what looks the same, or by one typo."""
@@ -38,7 +41,7 @@ def _keys(name: str) -> list[str]:
     The first letter and digits always count: `Rats` is no typo of `Cats`, nor `Kennel 2` of `Kennel 1`.
     """
     folded = _folded(name)
-    if len(folded) < SHORTEST:
+    if not SHORTEST <= len(folded) <= LONGEST:
         return [folded]
     shorter = (folded[:at] + folded[at + 1 :] for at in range(1, len(folded)) if not folded[at].isdecimal())
     return [folded, *dict.fromkeys(shorter)]

@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections import Counter
 from typing import Any, NoReturn
 
 from pets.importing.readers.numbers import decimal, integer
@@ -22,8 +23,8 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(fields) == len(pairs):
         return fields
     twice = Twice(fields)
-    names = [name for name, _ in pairs]
-    twice.name = next(name for name in names if names.count(name) > 1)
+    times = Counter(name for name, _ in pairs)
+    twice.name = next(name for name in times if times[name] > 1)
     return twice
 
 

@@ -76,9 +76,9 @@ def _cells(value: Any, how: Reading) -> Cells | Damaged:
     cells = {how.mapping.get(name, name): each for name, each in value.items()} if how.mapping else value
     if len(cells) < len(value):
         return Damaged("Two fields are mapped to the same column.", [value])
-    if unknown := [name for name in cells if name not in HEADERS and name not in REMARKS]:
+    if unknown := dict.fromkeys(name for name in cells if name not in HEADERS and name not in REMARKS):
         if not how.ignore_unknown:
-            return Damaged(f"{unknown_columns(unknown)} Columns: {', '.join(HEADERS)}.", [value])
+            return Damaged(f"{unknown_columns(list(unknown))} Columns: {', '.join(HEADERS)}.", [value])
         cells = {name: each for name, each in cells.items() if name not in unknown}
     return {name: each for name, each in cells.items() if not (name == "external_reference" and each is None)}
 

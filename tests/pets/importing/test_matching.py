@@ -1,12 +1,14 @@
 """Which animal a row is about: by its id, by its reference, or a new one."""
 
 import json
+import tracemalloc
 from pathlib import Path
 
 import pytest
 
 from categories.models import Category
 from pets.columns import COLUMNS, Checked
+from pets.importing.similar import Similar
 from pets.models import ImportRun, Pet
 from tests.factories import CategoryFactory, PetFactory
 from tests.pets.importing.conftest import Import, catalogue, command, counts, history
@@ -187,6 +189,27 @@ def test_a_letter_too_many_in_the_middle_is_a_typo(run_import: Import) -> None:
 @pytest.mark.parametrize("name", ["Logs", "Cats", "Dodos", "Wolves", "Dogs 2", "犬"])
 def test_another_category_is_no_typo(run_import: Import, dogs: Category, name: str) -> None:
     assert run_import(f"name,category\nRex,{name}\n", "--create-categories").status == 0
+
+
+def test_long_categories_take_little_memory() -> None:
+    """As the texts that come with a wrong column."""
+    names = [f"{number} {'likes long walks ' * 15}"[:255] for number in range(100)]
+    tracemalloc.start()
+    try:
+        known = Similar(names)
+        assert tracemalloc.get_traced_memory()[1] < 100 * 4096
+    finally:
+        tracemalloc.stop()
+    assert known.find(names[7].upper()) == names[7]
+
+
+def test_long_categories_are_alike_without_case_and_blanks(run_import: Import) -> None:
+    name = "likes long walks " * 4
+    rows = f"Rex,{name}\nTom,{name.upper()}\nMia,{name}x\n"
+    result = run_import(f"name,category\n{rows}", "--create-categories", "--on-error", "skip", "--json")
+    assert [error["message"] for error in result.json["errors"]] == [
+        f'category is too similar to "{name}" to be created.'
+    ]
 
 
 def test_new_categories_can_be_typos_of_each_other(run_import: Import) -> None:

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import time
 from pathlib import Path
 from typing import Any
 
@@ -245,6 +246,20 @@ def test_rows_that_are_no_rows_are_errors(run_import: Import, dogs: Category) ->
     assert told(both) == [
         (1, "categoryId", "validation_failed", "categoryId and category say the same: give one of them.")
     ]
+
+
+@pytest.mark.parametrize(
+    ("last", "options", "status"),
+    [('"k0": 1', (), 3), ('"name": "Rex", "category": "Dogs"', ("--ignore-unknown-columns",), 0)],
+    ids=["twice", "unknown"],
+)
+def test_many_fields_take_time_in_proportion(
+    run_import: Import, dogs: Category, last: str, options: tuple[str, ...], status: int
+) -> None:
+    fields = ", ".join(f'"k{number}": 1' for number in range(40_000, -1, -1))
+    begun = time.process_time()
+    assert run_import(f"{{{fields}, {last}}}", *options, name="a.jsonl").status == status
+    assert time.process_time() - begun < 4
 
 
 @pytest.mark.parametrize("name", ["=1+1", "\u202eevil", "<script>", "\\.", "\\N", "a\\tb", '"', "🐾" * 255, "'quoted'"])
