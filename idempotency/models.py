@@ -4,9 +4,13 @@ from typing import ClassVar, Self
 
 from django.conf import settings
 from django.db import models
+from django.db.models import Max, Min
 from django.utils import timezone
 
 ONE_ANSWER = "one_answer_per_idempotency_key"
+
+PURGED_AT_ONCE = 2_000
+"""IDs of rows that one statement of `purge` looks at."""
 
 
 class IdempotentRequestQuerySet(models.QuerySet["IdempotentRequest"]):
@@ -15,6 +19,16 @@ class IdempotentRequestQuerySet(models.QuerySet["IdempotentRequest"]):
     def expired(self) -> Self:
         """Return the responses older than `settings.IDEMPOTENCY_LIFETIME`."""
         return self.filter(created_at__lte=timezone.now() - settings.IDEMPOTENCY_LIFETIME)
+
+    def purge(self) -> int:
+        """Delete the expired responses, and return how many.
+
+        In small steps, so that no request waits long for SQLite's lock, and no statement takes longer than the deadline
+        of a role. There is no index of times, so the steps are ranges of IDs.
+        """
+        ends = self.aggregate(first=Min("pk"), last=Max("pk"))
+        starts = range(ends["first"] or 0, (ends["last"] or -1) + 1, PURGED_AT_ONCE)
+        return sum(self.expired().filter(pk__range=(at, at + PURGED_AT_ONCE - 1)).delete()[0] for at in starts)
 
 
 class IdempotentRequest(models.Model):

@@ -1,5 +1,7 @@
 """`Idempotency-Key` on `POST /v1/pets`."""
 
+import json
+import re
 from datetime import timedelta
 from typing import Any
 
@@ -223,6 +225,27 @@ def test_purge_expired(api: ApiClient, rex: dict[str, Any], capsys: pytest.Captu
         "Deleted 1 idempotency keys and 0 request records.\n"
         '{"idempotency_keys": 0, "request_records": 0, "dry_run": false}\n'
     )
+    assert [row.key for row in IdempotentRequest.objects.all()] == ["new"]
+
+
+def test_a_purge_of_many_is_done_in_small_steps(key: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """One statement would keep every other writer of SQLite waiting, for half a minute for a million."""
+    api_key = APIKey.objects.get().pk
+    for pk in (7, 2_006, 2_007, 6_100):
+        IdempotentRequest.objects.create(pk=pk, api_key_id=api_key, key=f"old-{pk}")
+    IdempotentRequest.objects.update(created_at=timezone.now() - timedelta(hours=25))
+    IdempotentRequest.objects.create(pk=2_008, api_key_id=api_key, key="new")
+    with CaptureQueriesContext(connection) as captured:
+        call_command("purge_expired", "--yes", "--json")
+    assert json.loads(capsys.readouterr().out) == {"idempotency_keys": 4, "request_records": 0, "dry_run": False}
+    statements = [query["sql"] for query in captured if "idempotency_idempotentrequest" in query["sql"]]
+    assert [re.findall(r"BETWEEN (\d+) AND (\d+)", each) for each in statements] == [
+        [],
+        [("7", "2006")],
+        [("2007", "4006")],
+        [("4007", "6006")],
+        [("6007", "8006")],
+    ]
     assert [row.key for row in IdempotentRequest.objects.all()] == ["new"]
 
 

@@ -25,13 +25,14 @@ class Command(StoreCommand):
 
     def handle(self, **options: Any) -> None:
         """Delete and report how many."""
-        expired = IdempotentRequest.objects.expired()
-        keys, records = expired.count(), RequestRecord.objects.expired().count()
-        if options["dry_run"]:
-            self.show(f"Dry run: {_counted(keys, records)} would be deleted.", _result(keys, records, dry_run=True))
-            return
-        self.confirm(f"Delete {_counted(keys, records)}?", yes=options["yes"])
-        keys, records = expired.delete()[0], desk.purge_all()
+        dry_run, yes = options["dry_run"], options["yes"]
+        if dry_run or self.would_ask(yes=yes):  # counting takes long in a large store
+            keys, records = IdempotentRequest.objects.expired().count(), RequestRecord.objects.expired().count()
+            if dry_run:
+                self.show(f"Dry run: {_counted(keys, records)} would be deleted.", _result(keys, records, dry_run=True))
+                return
+            self.confirm(f"Delete {_counted(keys, records)}?", yes=yes)
+        keys, records = IdempotentRequest.objects.purge(), desk.purge_all()
         self.report(f"Deleted {_counted(keys, records)}.", _result(keys, records, dry_run=False))
 
 
