@@ -15,6 +15,7 @@ from petstore_site.configuration.database import (
 
 BASE = Path("/srv/petstore")
 REQUEST_DEADLINES = "-c statement_timeout=3s -c lock_timeout=1s -c idle_in_transaction_session_timeout=5s"
+COMMAND_DEADLINES = "-c statement_timeout=0 -c lock_timeout=5s -c idle_in_transaction_session_timeout=0"
 KEEPALIVES = "-c tcp_keepalives_idle=10 -c tcp_keepalives_interval=5 -c tcp_keepalives_count=3"
 
 
@@ -73,7 +74,7 @@ def test_postgresql_for_requests(scheme: str) -> None:
 def test_commands_keep_no_connection_and_take_their_time() -> None:
     settings = parsed("postgres://u@h/shop", serving=False)
     assert settings["CONN_MAX_AGE"] == 0
-    assert settings["OPTIONS"]["options"] == f"-c lock_timeout=5s {KEEPALIVES}"
+    assert settings["OPTIONS"]["options"] == f"{COMMAND_DEADLINES} {KEEPALIVES}"
     assert "prepare_threshold" not in settings["OPTIONS"]
 
 
@@ -84,7 +85,7 @@ def test_behind_pgbouncer_the_role_carries_the_deadlines() -> None:
     assert settings["DISABLE_SERVER_SIDE_CURSORS"] is True
 
 
-@pytest.mark.parametrize(("serving", "deadlines"), [(True, REQUEST_DEADLINES), (False, "-c lock_timeout=5s")])
+@pytest.mark.parametrize(("serving", "deadlines"), [(True, REQUEST_DEADLINES), (False, COMMAND_DEADLINES)])
 def test_a_replica_is_only_read_and_does_not_trip_the_breaker_of_the_primary(serving: bool, deadlines: str) -> None:
     settings = parse_replica_url("postgres://u@h/shop", serving=serving, pgbouncer=False)
     assert (settings["ENGINE"], settings["CONN_MAX_AGE"]) == ("django.db.backends.postgresql", 0)

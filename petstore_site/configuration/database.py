@@ -30,7 +30,9 @@ CONNECT = {
     "application_name": "petstore",
 }
 REQUEST_DEADLINES = "-c statement_timeout=3s -c lock_timeout=1s -c idle_in_transaction_session_timeout=5s"
-COMMAND_DEADLINES = "-c lock_timeout=5s"
+COMMAND_DEADLINES = "-c statement_timeout=0 -c lock_timeout=5s -c idle_in_transaction_session_timeout=0"
+"""Not those of the role, which behind PgBouncer are those of requests: an export takes longer than 3 s."""
+
 SERVER_KEEPALIVES = "-c tcp_keepalives_idle=10 -c tcp_keepalives_interval=5 -c tcp_keepalives_count=3"
 """PostgreSQL too notices within 25 s that we are gone, and frees the connection. The system's default is two hours."""
 READ_ONLY = " -c default_transaction_read_only=on"

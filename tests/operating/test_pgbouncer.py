@@ -80,6 +80,13 @@ def test_connections_have_the_deadlines_of_the_role(address: str) -> None:
     assert found == {name: (value,) for name, value in DEADLINES.items()}
 
 
+def test_a_command_at_the_direct_address_can_take_longer(address: str, postgresql: Server) -> None:
+    show = "from django.db import connection; print(connection.cursor().execute('SHOW {}').fetchone()[0])"
+    for name in ("statement_timeout", "idle_in_transaction_session_timeout"):
+        printed = manage(PATH | {"DATABASE_URL": postgresql.url}, "shell", "--verbosity=0", "-c", show.format(name))
+        assert printed == "0\n"
+
+
 def test_many_callers_share_connections(service: Gunicorn, key: str) -> None:
     def call(number: int) -> Answer:
         if number % 2:
