@@ -60,7 +60,7 @@ def once(request: Request, meaning: Callable[[], Mapping[str, Any]], creating: S
         raise
     except IntegrityError:
         earlier = yield from statements.stored(values)
-        if not earlier:
+        if not (earlier and earlier[-1]):  # what was created broke a constraint
             raise
         return _replay(earlier, values)
     return result

@@ -109,6 +109,24 @@ def test_a_lost_race_replays_what_the_winner_stored(key: str) -> None:
     assert (result.status, result.headers) == (201, {"Location": "/1", "Idempotency-Replayed": "true"})
 
 
+def test_an_expired_response_is_not_replayed_if_creating_breaks_a_constraint(
+    api: ApiClient, rex: dict[str, Any]
+) -> None:
+    """As an animal does whose category is deleted at the same moment."""
+    api.post("/v1/pets", rex, Idempotency_Key="order-1")
+    IdempotentRequest.objects.update(created_at=timezone.now() - timedelta(hours=24))
+
+    def creating() -> Steps[Result]:
+        table = IdempotentRequest._meta.db_table
+        yield Statement(f"INSERT INTO {table} SELECT * FROM {table}", {})
+        return Result({})
+
+    asked = Request({"REQUEST_METHOD": "POST", "PATH_INFO": "/v1/pets", "HTTP_IDEMPOTENCY_KEY": "order-1"})
+    asked.key = APIKey.objects.get()
+    with pytest.raises(IntegrityError):
+        run(once(asked, dict, creating()))
+
+
 @pytest.mark.parametrize(
     "same",
     [
