@@ -313,8 +313,8 @@ def _report(request: HttpRequest, bulk: BulkChange, done: str) -> None:
     elif bulk.changed:
         address = reverse("admin:pets_bulkchange_undo", args=[bulk.pk])
         messages.success(request, format_html('{} <a href="{}">Undo</a>', said, address))
-    else:
-        messages.success(request, said)
+    elif not bulk.left_count:
+        messages.info(request, "Nothing changed. The animals have this value already.")
     if bulk.left_count:
         first = ", ".join(f"{name} ({number}): {reason}" for number, name, reason in bulk.left[:NAMED])
         left = f"{_animals_were(bulk.left_count)} left as before: {first}."

@@ -68,6 +68,7 @@ def test_one_in_use_is_not_deleted_and_says_why(staff: Client) -> None:
             f'“&lt;b&gt;Dogs&lt;/b&gt;” has <a href="/admin/pets/pet/?category__id__exact={dogs.pk}">1 animal</a>. '
             "Move or delete them first."
         ) in page
+        assert f'<a href="{CATEGORIES}{dogs.pk}/change/" class="btn">Back to the category</a>' in page
     assert Category.objects.exists()
 
 
@@ -86,6 +87,7 @@ def test_several_of_which_one_is_in_use(staff: Client) -> None:
         page = staff.post(CATEGORIES, sent).content.decode()
         assert "Nothing can be deleted, because animals belong to some of these categories:" in page
         assert ">2 animals</a>" in page
+        assert f'<a href="{CATEGORIES}" class="btn">Back to the categories</a>' in page
     assert Category.objects.count() == 2
     Pet.objects.all().delete()
     assert "Delete these categories?" in staff.post(CATEGORIES, data).content.decode()

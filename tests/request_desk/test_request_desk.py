@@ -219,7 +219,7 @@ class TestDesk:
         store("old", key=key, status=400, at=timezone.now() - KEPT)
 
         def alike() -> list[str]:
-            return re.findall('<small class="mono cut"><a href="[^"]*">(.*?)</a>', shown(desk, "id"))
+            return re.findall(r'<small class="mono cut"><a title="(.*?)" href="[^"]*">\1</a>', shown(desk, "id"))
 
         assert alike() == ["after", "before"]
         monkeypatch.setattr(story, "MOST_ALIKE", 1)
