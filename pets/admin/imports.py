@@ -63,7 +63,9 @@ class UploadForm(forms.Form):
     """The file, and what `import_pets` has options for."""
 
     file = forms.FileField(
-        help_text=f"CSV or XLSX, at most {settings.LARGEST_UPLOAD // 2**20} MB and {MOST_ROWS:,} rows."
+        help_text=f"CSV or XLSX, at most {settings.LARGEST_UPLOAD // 2**20} MB and {MOST_ROWS:,} rows",
+        error_messages={"required": "Choose a file."},
+        widget=forms.FileInput({"accept": ".csv,.xlsx"}),
     )
     create_categories = forms.BooleanField(
         required=False, label="Add missing categories", help_text="Otherwise rows that name one are rejected."
@@ -87,6 +89,16 @@ class UploadForm(forms.Form):
         if not may_add_categories:
             self.fields["create_categories"].disabled = True
             self.fields["create_categories"].help_text = "You don't have permission to add categories."
+
+    def options(self) -> list[forms.BoundField]:
+        """Return the fields that can stay as they are."""
+        return [field for field in self if field.name != "file"]
+
+    def in_short(self) -> str:
+        """Return what the options say, for as long as they are closed."""
+        blanks = "clear the status" if self["blank"].value() == "clear" else "keep the value"
+        categories = "are added" if self["create_categories"].value() else "are errors"
+        return f"Blank cells {blanks} · missing categories {categories}"
 
     def chosen(self) -> dict[str, Any]:
         """Return what was chosen, without the file."""
@@ -203,7 +215,7 @@ class ImportRunAdmin(RecordAdmin):
                 return self._show_preview(request, upload)
             except ImportRejectedError as error:
                 form.add_error("file", str(error))
-        page = self._page(request, "upload.html", title="Import a file", form=form, most_rows=MOST_ROWS)
+        page = self._page(request, "upload.html", title="Import animals", form=form)
         page.status_code = 400 if form.errors else 200
         return page
 

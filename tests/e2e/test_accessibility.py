@@ -56,7 +56,7 @@ def pages_of_the_office(page: Page) -> Iterator[str]:
 def pages_behind_forms(page: Page, word: str) -> Iterator[str]:
     """Do what leads to pages without an address of their own, to all of which `word` is new; yield the name of each."""
     page.goto("/admin/pets/importrun/add/")
-    page.get_by_role("button", name="Show what it would do").click()
+    page.get_by_role("button", name="Check the file").click()
     expect(page.locator(".errorlist")).to_be_visible()
     yield "a missing file"
     faulty = [word, word, "Nobody's", "lost"]

@@ -26,9 +26,11 @@ def send(page: Page, rows: list[list[str]], *, name: str, add_categories: bool =
     """Send the rows as a file of that name, and wait for what it would do."""
     page.goto(f"{IMPORTS}add/")
     file = {"name": name, "mimeType": "text/csv", "buffer": text_of(rows).encode()}
-    page.get_by_label("File").set_input_files(file)  # type: ignore[arg-type]  # as playwright documents it
-    page.get_by_label("Add missing categories").set_checked(add_categories)
-    page.get_by_role("button", name="Show what it would do").click()
+    page.get_by_label("Drop a file here").set_input_files(file)  # type: ignore[arg-type]  # as playwright documents it
+    if add_categories:
+        page.get_by_text("Options").click()
+        page.get_by_label("Add missing categories").check()
+    page.get_by_role("button", name="Check the file").click()
     expect(page.get_by_text("Nothing is saved yet.")).to_be_visible()
     page.wait_for_load_state()
 

@@ -21,6 +21,7 @@ from pets.importing.options import Sender
 from pets.models import ImportRun, ImportUpload, Pet
 from tests.pets.importing.conftest import catalogue
 from tests.pets.importing.test_workbooks import packed, parts
+from tests.pets.office import member, text_of
 from tests.whole import CSV_HEADER
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -218,6 +219,28 @@ def test_the_record_links_to_what_was_added_and_keeps_the_digest_out_of_sight(st
     assert added not in staff.get("/admin/pets/importrun/").content.decode()
 
 
+def test_the_file_is_chosen_in_three_steps_with_options_out_of_the_way(staff: Client) -> None:
+    page = staff.get(ADD).content.decode()
+    said = text_of(page)
+    assert '<li aria-current="step"><b>1</b>Choose a file</li>' in page
+    assert "Your file CSV or XLSX, at most 5 MB and 5,000 rows Drop a file here or choose one" in said
+    assert "Options Blank cells keep the value · missing categories are errors" in said
+    assert '<details class="card fold"><summary>' in page
+    assert 'To change many animals, <a href="/admin/pets/pet/">export them</a>' in page
+    importer = member("importer", "add_importrun", "view_pet")
+    assert "export them" not in importer.get(ADD).content.decode()
+
+
+def test_an_error_stands_beside_the_file_with_the_options_as_they_were(staff: Client) -> None:
+    answer = staff.post(ADD, CHOSEN | {"blank": "clear", "create_categories": "on", "sheet": "x" * 256})
+    page = answer.content.decode()
+    said = text_of(page)
+    assert answer.status_code == 400
+    assert "or choose one Choose a file. Options Blank cells clear the status · missing categories are added" in said
+    assert '<details class="card fold" open><summary>' in page
+    assert "Ensure this value has at most 255 characters" in said
+
+
 def test_missing_categories_are_added_if_asked_for(staff: Client, dogs: Category) -> None:
     shown = send(staff, f"{HEADER}Nemo,Fish,,\nRex,Dogs,,\nTom,Cats,,\n", create_categories="on")
     assert "Adds 2 categories: Cats, Fish" in shown.content.decode()
@@ -231,22 +254,16 @@ def test_missing_categories_are_added_if_asked_for(staff: Client, dogs: Category
 
 
 def test_who_may_not_add_categories_cannot_by_a_file(dogs: Category) -> None:
-    client = Client()
-    member = User.objects.create_user("importer", is_staff=True)
-    member.user_permissions.add(Permission.objects.get(codename="add_importrun"))
-    client.force_login(member)
+    client = member("importer", "add_importrun")
     shown = send(client, f"{HEADER}Nemo,Fish,,\n", create_categories="on")
     assert shown.context["preview"].rows == []
     assert not Category.objects.filter(name="Fish").exists()
 
 
 def test_who_loses_that_permission_after_the_preview_does_not_add_them(dogs: Category) -> None:
-    client = Client()
-    member = User.objects.create_user("importer", is_staff=True)
-    member.user_permissions.set(Permission.objects.filter(codename__in=["add_importrun", "add_category"]))
-    client.force_login(member)
+    client = member("importer", "add_importrun", "add_category")
     shown = send(client, f"{HEADER}Nemo,Fish,,\n", create_categories="on")
-    member.user_permissions.remove(Permission.objects.get(codename="add_category"))
+    User.objects.get().user_permissions.remove(Permission.objects.get(codename="add_category"))
     assert confirm(client, shown).status_code == 403
     assert not Category.objects.filter(name="Fish").exists()
 
@@ -411,10 +428,7 @@ def test_a_file_of_exactly_the_largest_size(staff: Client, dogs: Category) -> No
 def test_who_may_only_look(dogs: Category, staff: Client) -> None:
     confirm(staff, send(staff, f"{HEADER}Rex,Dogs,,\n"))
     run = ImportRun.objects.get(state="done")
-    viewer = Client()
-    member = User.objects.create_user("viewer", is_staff=True)
-    member.user_permissions.add(Permission.objects.get(codename="view_importrun"))
-    viewer.force_login(member)
+    viewer = member("viewer", "view_importrun")
     record = viewer.get(f"/admin/pets/importrun/{run.pk}/change/")
     assert record.status_code == 200
     assert f"/admin/pets/importrun/{run.pk}/undo/" not in record.content.decode()
