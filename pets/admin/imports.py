@@ -16,16 +16,21 @@ from django.utils.html import format_html, format_html_join
 from django.utils.http import content_disposition_header
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
+from categories.models import Category
 from history.acting import acting
 from history.admin import RecordAdmin, actor, moment, number
-from history.times import NOTHING, when
+from history.times import NOTHING
+from pets.admin import deleted
 from pets.admin.downloads import CONTENT_TYPES, template
+from pets.admin.permissions import may_see_animals
 from pets.exporting import FileFormat
 from pets.importing.errors import BusyError, ImportRejectedError
+from pets.importing.lock import check_connection, mark_killed
 from pets.importing.options import Sender
 from pets.importing.progress import Progress
-from pets.importing.report import counts
-from pets.importing.undo import undo_import
+from pets.importing.report import seconds
+from pets.importing.source import STANDARD_INPUT
+from pets.importing.undo import Undone, undo_import, undoable
 from pets.importing.uploads import MOST_ROWS, accept_near, confirm, keep, preview
 from pets.models import IMPORTED, STANDING, ImportRun, ImportState, ImportUpload
 
@@ -51,12 +56,6 @@ BADGES = dict.fromkeys(ImportState.values, "failed") | {
     ImportState.PARTLY_UNDONE: "pending",
 }
 """The colour of each state."""
-
-
-WHO = actor("who")
-ABOUT: tuple[Any, ...] = ("file_name", WHO, "how", "outcome", "steps")
-COUNTS = (number("rows"), "added", "changed", number("unchanged"), number("rejected"))
-"""What the page of an import shows."""
 
 
 class UploadForm(forms.Form):
@@ -125,36 +124,15 @@ class TroubleFilter(admin.SimpleListFilter):
 class ImportRunAdmin(RecordAdmin):
     """With permission to add imports, you can send a small file, see what it would do, import it, and undo that."""
 
-    list_display = ["id", "file_name", "how", *COUNTS[1:], WHO, moment("started_at")]
+    list_display = [
+        *("id", "file_name", "how", "added", "changed"),
+        *(number("unchanged"), number("rejected"), actor("who"), moment("started_at")),
+    ]
     list_display_links = ["id", "file_name"]
     list_filter = ["state", TroubleFilter, "started_at"]
     search_fields = ["file_name", "=sha256"]
     change_form_template = "admin/pets/importrun/record.html"
-    fieldsets = [
-        (None, {"fields": [*ABOUT, *COUNTS]}),
-        ("Details", {"fields": ["asked_for", "rejects", "digest"]}),
-    ]
-    readonly_fields = [WHO, "how", "steps", *COUNTS, "asked_for", "digest"]
-
-    @admin.display(description="steps")
-    def steps(self, run: ImportRun) -> str:
-        """Return its steps, from the preview on."""
-        imported = run.finished_at if run.state in IMPORTED else None
-        times = (("Previewed", run.previewed_at), ("Imported", imported), ("Undone", run.undone_at))
-        said = [(word, when(at, "sentence")) for word, at in times if at]
-        return format_html_join(" ", "{} {}.", said or [("Started", when(run.started_at, "sentence"))])
-
-    @admin.display(description="SHA-256")
-    def digest(self, run: ImportRun) -> str:
-        """Return the digest of the file."""
-        return run.sha256
-
-    @admin.display(description="asked for")
-    def asked_for(self, run: ImportRun) -> str:
-        """Return the options that were set, in words."""
-        options = run.options | run.options.get("reading", {})
-        words = [word for name, word in OPTIONS.items() if options.get(name)]
-        return ", ".join(words if options.get("keep_blanks", True) else [*words, "blank cells clear"])
+    fields = ["file_name"]  # the template has the rest
 
     def has_add_permission(self, request: Any) -> bool:
         """Return whether the user may import files."""
@@ -179,25 +157,42 @@ class ImportRunAdmin(RecordAdmin):
     @admin.display(description="added", ordering="created")
     def added(self, run: ImportRun) -> str:
         """Return how many animals it added, with a link to those that are there."""
-        if run.state not in STANDING or not run.created:
-            return _counted(run, run.created)
-        address = reverse("admin:pets_pet_changelist", query={"import_run": run.pk})
-        return format_html('<a href="{}">{}</a>', address, f"{run.created:,}")
+        address, count = _added(run), _counted(run, run.created)
+        return format_html('<a href="{}">{}</a>', address, count) if address else count
 
     @admin.display(description="changed", ordering="updated")
     def changed(self, run: ImportRun) -> str:
         """Return how many animals it changed."""
         return _counted(run, run.updated)
 
-    def change_view(
-        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
-    ) -> HttpResponse:
-        """Show the record, with what its sender can still do with the file."""
-        upload = None
-        if self.has_add_permission(request) and object_id.isdecimal():
-            kept = ImportUpload.objects.filter(run_id=int(object_id), uploaded_by=request.user.pk)
-            upload = kept.defer("content").first()
-        return super().change_view(request, object_id, form_url, (extra_context or {}) | {"upload": upload})
+    def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> ImportRun | None:
+        """Return the import. One that is recorded as running and is not is recorded as killed first."""
+        run = super().get_object(request, object_id, from_field)
+        if run is not None and run.state == ImportState.RUNNING:
+            mark_killed()
+            run.refresh_from_db()
+        return run
+
+    def render_change_form(self, request: HttpRequest, context: Any, *args: Any, **kwargs: Any) -> Any:
+        """Show the record, with what can be done with what was imported, and by its sender with the file."""
+        run: ImportRun = context["original"]
+        may_import = self.has_add_permission(request)
+        kept = ImportUpload.objects.filter(run=run, uploaded_by=request.user.pk).defer("content")
+        changed = run.created + run.updated
+        undo = reverse("admin:pets_importrun_undo", args=[run.pk])
+        context |= {
+            "name": str(run).capitalize() if run.file_name == STANDARD_INPUT else run.file_name,
+            "badge": BADGES[run.state],
+            "is_imported": run.state in IMPORTED,
+            "changed": changed,
+            "seconds": round(seconds(run)),
+            "categories": Category.objects.filter(pk__in=run.new_categories),
+            "asked_for": _asked_for(run),
+            "added": _added(run) if may_see_animals(request) else "",
+            "undo": undo if may_import and changed and run.state in STANDING else "",
+            "upload": kept.first() if may_import else None,
+        }
+        return super().render_change_form(request, context, *args, **kwargs)
 
     @method_decorator(require_http_methods(["GET", "HEAD", "POST"]))
     def add_view(
@@ -250,7 +245,6 @@ class ImportRunAdmin(RecordAdmin):
                 return self._show_preview(request, upload)
             except ImportRejectedError:
                 return HttpResponseRedirect(reverse("admin:pets_importrun_add"))
-        self.message_user(request, f"Done, {run}: {counts(run)}.", messages.SUCCESS)
         return self._record(run)
 
     @method_decorator(require_GET)
@@ -268,21 +262,41 @@ class ImportRunAdmin(RecordAdmin):
 
     @method_decorator(require_http_methods(["GET", "HEAD", "POST"]))
     def undo_view(self, request: HttpRequest, run_id: int) -> HttpResponse:
-        """Ask, then undo a small import; list what was left because it was changed since."""
+        """Show what undoing would do, or undo a small import."""
         self._reject_others(request)
         run = self.get_object(request, str(run_id))
         if run is None:
             raise Http404
-        if request.method != "POST" or not _is_small(run):
-            return self._page(request, "undo.html", title=f"Undo {run}", run=run, is_small=_is_small(run))
+        shown: dict[str, Any] = {"title": f"Undo {run}", "original": run, "is_small": _is_small(run)}
+        if not shown["is_small"]:
+            return self._page(request, "undo.html", **shown)
         try:
-            undone = undo_import(run.pk, Progress(None, shown=False), dry_run=False, sender=_sender())
+            if request.method == "POST":
+                undone = undo_import(run.pk, Progress(None, shown=False), dry_run=False, sender=_sender())
+                return self._say_undone(request, undone)
+            check_connection()
+            plan = undoable(run.pk)
         except ImportRejectedError as error:
             self.message_user(request, str(error), messages.ERROR)
             return self._record(run)
-        return self._page(
-            request, "undone.html", title=f"Import {run.pk} is {undone.run.state}", run=run, undone=undone
-        )
+        shown |= {"plan": plan, "count": plan.count, "left": plan.animals, "left_count": plan.left_count}
+        return self._page(request, "undo.html", **shown, more_left=plan.left_count - len(plan.animals))
+
+    def _say_undone(self, request: HttpRequest, undone: Undone) -> HttpResponse:
+        """Say what was done, and go to the record, or to the page that lists what was left."""
+        run, restored, categories = undone.run, undone.restored, undone.categories
+        changed = bool(undone.deleted or restored)
+        said = [f"{str(run).capitalize()} is {run.state}.", *(() if changed else ["No animal was changed."])]
+        if restored:
+            said.append(f"{restored:,} animal{' has its' if restored == 1 else 's have their'} former values again.")
+        if categories:
+            said.append(f"{categories:,} {'category was' if categories == 1 else 'categories were'} deleted.")
+        if undone.deleted:
+            said.append(deleted.said(request, undone.deleted))
+        level = messages.SUCCESS if changed else messages.WARNING
+        self.message_user(request, format_html_join(" ", "{}", ((sentence,) for sentence in said)), level)
+        page = "undo" if undone.left_count else "change"
+        return HttpResponseRedirect(reverse(f"admin:pets_importrun_{page}", args=[run.pk]))
 
     def _reject_others(self, request: HttpRequest) -> None:
         if not self.has_add_permission(request):
@@ -319,6 +333,19 @@ def _counted(run: ImportRun, count: int) -> str:
 
 def _may_add_categories(request: Any) -> bool:
     return bool(request.user.has_perm("categories.add_category"))
+
+
+def _added(run: ImportRun) -> str:
+    """Return the address of the list of the animals that it added, if there are some."""
+    is_some = run.state in STANDING and run.created
+    return reverse("admin:pets_pet_changelist", query={"import_run": run.pk}) if is_some else ""
+
+
+def _asked_for(run: ImportRun) -> str:
+    """Return the options that were set, in words."""
+    options = run.options | run.options.get("reading", {})
+    words = [word for name, word in OPTIONS.items() if options.get(name)]
+    return ", ".join(words if options.get("keep_blanks", True) else [*words, "blank cells clear"])
 
 
 def _sender() -> Sender:

@@ -36,10 +36,15 @@ def only_import() -> Iterator[None]:
         yield
 
 
+def check_connection() -> None:
+    """Raise `ImportRejectedError` if the connection is none for an import or an undo."""
+    if connection.vendor == "postgresql" and connection.settings_dict["DISABLE_SERVER_SIDE_CURSORS"]:
+        raise ImportRejectedError(NOT_THROUGH_PGBOUNCER)
+
+
 @contextmanager
 def _advisory_lock() -> Iterator[None]:
-    if connection.settings_dict["DISABLE_SERVER_SIDE_CURSORS"]:
-        raise ImportRejectedError(NOT_THROUGH_PGBOUNCER)
+    check_connection()
     holder = connection.copy()
     holder.settings_dict["OPTIONS"].pop("pool", None)
     try:

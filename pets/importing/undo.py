@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
+from typing import NamedTuple
 
 from django.db import DatabaseError, connection, transaction
 from django.utils import timezone
@@ -12,7 +13,7 @@ from history.accounts import account
 from history.acting import acting
 from history.naming import who
 from pets.bulk import CATEGORY_GONE, CHANGED, GONE
-from pets.columns import REFERENCE, each
+from pets.columns import NAME, REFERENCE, each
 from pets.importing.errors import ImportRejectedError, OutcomeUnknownError
 from pets.importing.lock import only_import
 from pets.importing.options import Sender
@@ -32,11 +33,12 @@ UNKNOWN = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Left:
-    """An animal that was left as it is, and why."""
+class Left(NamedTuple):
+    """An animal that is left as it is, and why."""
 
     pet_id: int
+    name: str
+    """Its last one if it was deleted."""
     reason: str
 
 
@@ -61,6 +63,8 @@ class Undoable:
     restored: int
     left: dict[str, int]
     """How many animals are left as they are, by the reason."""
+    animals: list[Left]
+    """The first `LISTED` of them."""
 
     @property
     def sentence(self) -> str:
@@ -71,9 +75,14 @@ class Undoable:
         return f"Undo {run} of {run.file_name} by {run.who}, {run.started_at:%Y-%m-%d %H:%M} UTC: {', '.join(counts)}"
 
     @property
-    def is_possible(self) -> bool:
-        """Whether there is anything to undo."""
-        return bool(self.deleted or self.restored)
+    def count(self) -> int:
+        """How many animals would be undone."""
+        return self.deleted + self.restored
+
+    @property
+    def left_count(self) -> int:
+        """How many animals are left."""
+        return sum(self.left.values())
 
 
 def _why(reason: str, count: int) -> str:
@@ -142,7 +151,8 @@ def _same(one: str, other: str) -> str:
 # import did is done: a change since then has nothing to do with it.
 PLAN = f"""
 CREATE TEMPORARY TABLE undo_pets AS
-SELECT h.id, h.history_type = '+' AS is_new, before.history_id AS before_id, h.history_date AS changed_at,
+SELECT h.id, COALESCE(p.{NAME.name}, h.{NAME.name}) AS name, h.history_type = '+' AS is_new,
+    before.history_id AS before_id, h.history_date AS changed_at,
     h.status <> 'sold' AND before.status = 'sold' AS was_sold,
     CASE WHEN p.id IS NULL THEN '{GONE}'
          WHEN {_same("p", "h")} THEN CASE
@@ -231,7 +241,8 @@ class _Undo:
         for (_, reason), count in counts.items():
             if reason:
                 left[reason] = left.get(reason, 0) + count
-        return Undoable(self.run, counts.get((True, ""), 0), counts.get((False, ""), 0), left)
+        animals = list(_left(f"LIMIT {LISTED}"))
+        return Undoable(self.run, counts.get((True, ""), 0), counts.get((False, ""), 0), left, animals)
 
     def _undo(self) -> Undone:
         self.undone = None  # the transaction may have started again
@@ -277,4 +288,4 @@ LEFT = "FROM undo_pets WHERE reason <> ''"
 
 
 def _left(limit: str = "") -> Iterator[Left]:
-    return (Left(*row) for row in stream(f"SELECT id, reason {LEFT} ORDER BY id {limit}"))
+    return (Left(*row) for row in stream(f"SELECT id, name, reason {LEFT} ORDER BY id {limit}"))

@@ -268,7 +268,7 @@ PAGES: dict[str, Callable[[Page], None]] = {
     "import-upload": at(f"{IMPORTS}add/"),
     "import-preview": _preview,
     "import": first_of(f"{IMPORTS}?q=morning"),
-    "import-undo": first_of(f"{IMPORTS}?q=morning", "Undo"),
+    "import-undo": first_of(f"{IMPORTS}?q=morning", "Undo…"),
     "categories": at("/admin/categories/category/"),
     "category": first_of("/admin/categories/category/"),
     "keys": at(KEYS),

@@ -83,22 +83,24 @@ def test_a_file_with_a_wrong_row_is_corrected_imported_and_undone(
 
     office.get_by_role("button", name="Import 2 rows, leave out 1").click()
     office.wait_for_url("**/change/")
-    expect(office.locator(".messagelist")).to_contain_text("1 added, 1 changed, 0 unchanged, 1 rejected.")
-    expect(office.locator(".facts").first).to_contain_text("friday.csv")
-    assert downloaded(office, "Rejected rows", tmp_path)[0] == "friday-rejected.csv"
+    expect(office.get_by_role("status")).to_have_text("2 rows are imported. 1 animal is new and 1 changed.")
+    expect(office.get_by_role("heading", level=1)).to_have_text("friday.csv")
+    assert downloaded(office, "Download it with its errors", tmp_path)[0] == "friday-rejected.csv"
     record = office.url
 
     send(office, [["FRIDAY-12", "Thistle", "Rabbits", "pending"]], name="friday-rejected.csv")
     expect(office.locator("#plan .row-error")).to_have_count(0)
     office.get_by_role("button", name="Import 1 row", exact=True).click()
     office.wait_for_url("**/change/")
-    expect(office.locator(".messagelist")).to_contain_text("1 added, 0 changed, 0 unchanged, 0 rejected.")
+    expect(office.get_by_role("status")).to_have_text("1 row is imported. 1 animal is new and 0 changed.")
 
     office.goto(record)
-    office.get_by_role("link", name="Undo", exact=True).click()
+    office.get_by_role("link", name="Undo…").click()
     office.wait_for_url("**/undo/")
-    office.get_by_role("button", name="Undo import").click()
-    expect(office.get_by_text("1 animal deleted, 1 given its former values, 0 categories deleted.")).to_be_visible()
+    office.get_by_role("button", name="Undo: delete 1 animal, set 1 back").click()
+    office.wait_for_url("**/change/")
+    said = "is undone. 1 animal has its former values again. 1 animal was deleted."
+    expect(office.locator(".messagelist")).to_contain_text(said)
     office.goto(f"{PETS}?q=FRIDAY-1")
     expect(office.locator("#result_list .field-reference")).to_have_text(["FRIDAY-12", "FRIDAY-10"])
     expect(office.locator("#result_list .field-status summary").last).to_have_text("Available")

@@ -1,6 +1,7 @@
 """Small files in the back office: sent, looked at, imported, undone."""
 
 import re
+from datetime import timedelta
 from html import unescape
 from io import BytesIO
 from typing import Any
@@ -10,13 +11,15 @@ import pytest
 from django.conf import settings
 from django.contrib.auth.models import Permission, User
 from django.core.files.uploadedfile import SimpleUploadedFile
+from django.db import connection
 from django.test import Client
-from django.utils.html import escape, strip_tags
+from django.utils import timezone
+from django.utils.html import escape
 
 from categories.models import Category
 from pets.importing import uploads
 from pets.importing.errors import ImportRejectedError
-from pets.importing.lock import only_import
+from pets.importing.lock import NOT_THROUGH_PGBOUNCER, only_import
 from pets.importing.options import Sender
 from pets.models import ImportRun, ImportUpload, Pet
 from tests.pets.importing.conftest import catalogue
@@ -68,6 +71,10 @@ def cells(answer: Any, table: str) -> list[list[str]]:
     return [[re.sub(r"<[^>]*>", "", cell).strip() for cell in row] for row in found]
 
 
+def undo_of(run: ImportRun) -> str:
+    return f"/admin/pets/importrun/{run.pk}/undo/"
+
+
 def messages(answer: Any) -> list[str]:
     return [str(message) for message in answer.context["messages"]]
 
@@ -96,7 +103,10 @@ def test_a_file_is_shown_then_imported(staff: Client, dogs: Category) -> None:
     done = confirm(staff, shown)
     run = ImportRun.objects.get(state="done")
     assert done.redirect_chain == [(f"/admin/pets/importrun/{run.pk}/change/", 302)]
-    assert messages(done) == [f"Done, import {run.pk}: 1 added, 1 changed, 1 unchanged, 2 rejected."]
+    assert messages(done) == []
+    said = text_of(done.content.decode())
+    assert "2 rows are imported. 1 animal is new and 1 changed. By keeper, just now. Undo…" in said
+    assert "1 animal New Show the new animal 1 animal Changed 2 rows Left out Download them with their errors" in said
     assert catalogue() == [
         ("Maximus", "Dogs", "sold", "A-1"),
         ("Same", "Dogs", "sold", "A-2"),
@@ -189,7 +199,7 @@ def test_a_file_is_one_import_from_its_preview_on(staff: Client, dogs: Category)
     times = [run.previewed_at, done.previewed_at, done.started_at, done.finished_at]
     assert times == sorted(filter(None, times))
     record = staff.get(f"/admin/pets/importrun/{done.pk}/change/").content.decode()
-    assert "Previewed just now. Imported just now." in strip_tags(record)
+    assert f"Import {done.pk} By keeper Previewed Just now Started Just now Rows 2 Unchanged 0" in text_of(record)
     assert len(ImportRun.objects.without_previews()) == 1
 
 
@@ -206,17 +216,70 @@ def test_a_preview_can_be_seen_again_and_leads_to_the_same_import(staff: Client,
     assert f'action="{ADD}{upload.pk}/preview/"' not in staff.get(record).content.decode()
 
 
-def test_the_record_links_to_what_was_added_and_keeps_the_digest_out_of_sight(staff: Client, dogs: Category) -> None:
+def test_the_record_links_to_what_was_added(staff: Client, dogs: Category) -> None:
     confirm(staff, send(staff, f"{HEADER}Rex,Dogs,,\n"))
     run = ImportRun.objects.get()
     added = f"/admin/pets/pet/?import_run={run.pk}"
-    page = staff.get(f"/admin/pets/importrun/{run.pk}/change/").content.decode()
-    assert f'<a href="{added}">1</a>' in page
-    assert f'<a href="{added}">Show the animals it added</a>' in page
+    pages = ["/admin/pets/importrun/", f"/admin/pets/importrun/{run.pk}/change/"]
+    listed, record = (staff.get(page).content.decode() for page in pages)
+    assert f'<a href="{added}">1</a>' in listed
+    assert f'<a class="btn btn-primary" href="{added}">See the animals</a>' in record
+    assert f'<a href="{added}">Show the new animal</a>' in record
     assert [pet.name for pet in staff.get(added).context["cl"].result_list] == ["Rex"]
-    assert page.index("<details><summary>Details</summary>") < page.index(run.sha256) < page.rindex("</details>")
-    staff.post(f"/admin/pets/importrun/{run.pk}/undo/")
-    assert added not in staff.get("/admin/pets/importrun/").content.decode()
+    staff.post(undo_of(run))
+    assert [added in staff.get(page).content.decode() for page in pages] == [False, False]
+
+
+ENDS = {
+    "dry run": ("Preview", "Nothing was imported. This is what the file would have done. 0 animals New"),
+    "done": ("Done", "Nothing had to change. By root, just now. 0 animals New"),
+    "undone": ("Undone", "It ended. 0 animals New"),
+    "partly undone": (
+        "Partly Undone",
+        "It ended. You can undo the rest once those animals are as the import left them. 0 animals New",
+    ),
+    "rejected": ("Rejected", "It ended. Nothing was imported. Fix the file, then import it again. Facts"),
+    "already imported": ("Already imported", "It ended. Facts"),
+    "stopped": ("Stopped", "It ended. Import the file again. Facts"),
+    "failed": ("Failed", "It ended. Import the file again. If it fails again, ask an operator. Facts"),
+    "killed": ("Killed", "It ended. Import the file again. Facts"),
+}
+"""The badge of each state, and what its record says."""
+
+
+@pytest.mark.parametrize("state", ENDS)
+def test_the_record_says_how_it_ended_and_what_to_do(staff: Client, state: str) -> None:
+    ended = {"state": state, "outcome": "It ended.", "finished_at": timezone.now()}
+    run = ImportRun.objects.create(who="root", file_name="a.csv", options={}, **ended)
+    badge, said = ENDS[state]
+    page = text_of(staff.get(f"/admin/pets/importrun/{run.pk}/change/").content.decode())
+    assert f"Imports a.csv {badge} Import another file {said}" in page
+
+
+@pytest.mark.parametrize(("seconds", "said"), [(0.4, ""), (1, " It took 1 second."), (4, " It took 4 seconds.")])
+def test_the_record_says_how_long_it_took(staff: Client, seconds: float, said: str) -> None:
+    run = ImportRun.objects.create(who="root", file_name="a.csv", options={}, state="done")
+    ImportRun.objects.update(finished_at=run.started_at + timedelta(seconds=seconds))
+    page = text_of(staff.get(f"/admin/pets/importrun/{run.pk}/change/").content.decode())
+    assert f"By root, just now.{said} 0 animals New" in page
+
+
+def test_an_import_that_runs_says_so_until_it_ends(staff: Client) -> None:
+    with only_import():
+        run = ImportRun.objects.create(who="root", file_name="a.csv", options={})
+        record = f"/admin/pets/importrun/{run.pk}/change/"
+        said = "The import is running. Nothing is saved until it ends. Reload Facts"
+        assert said in text_of(staff.get(record).content.decode())
+    said = "Killed Import another file It was interrupted before it was saved. Nothing changed. Import the file again."
+    assert said in text_of(staff.get(record).content.decode())
+
+
+def test_an_import_without_a_file_name_is_called_by_its_number(staff: Client) -> None:
+    run = ImportRun.objects.create(who="root", file_name="-", options={}, state="done", rejects="/tmp/r.csv")
+    page = staff.get(f"/admin/pets/importrun/{run.pk}/change/").content.decode()
+    assert f"<title>[Development] Import {run.pk} | Pet Store back office</title>" in " ".join(page.split())
+    assert f">Import {run.pk}</h1>" in page
+    assert "Rejected rows /tmp/r.csv" in text_of(page)
 
 
 def test_the_file_is_chosen_in_three_steps_with_options_out_of_the_way(staff: Client) -> None:
@@ -245,7 +308,9 @@ def test_missing_categories_are_added_if_asked_for(staff: Client, dogs: Category
     shown = send(staff, f"{HEADER}Nemo,Fish,,\nRex,Dogs,,\nTom,Cats,,\n", create_categories="on")
     assert "Adds 2 categories: Cats, Fish" in shown.content.decode()
     assert list(Category.objects.values_list("name", flat=True)) == ["Dogs"]
-    confirm(staff, shown)
+    record = confirm(staff, shown).content.decode()
+    links = re.findall('<a href="/admin/categories/category/[0-9]+/change/">([^<]+)</a>', record)
+    assert sorted(links) == ["Cats", "Fish"]
     assert catalogue() == [
         ("Nemo", "Fish", "available", None),
         ("Rex", "Dogs", "available", None),
@@ -318,7 +383,7 @@ def test_the_same_file_that_adds_nothing_twice_is_not_asked_about(staff: Client,
     Pet.objects.update(name="Max")
     same = send(staff, content)
     assert "This very file" not in same.content.decode()
-    assert messages(confirm(staff, same))[0].startswith("Done")
+    assert "1 row is imported." in confirm(staff, same).content.decode()
     assert catalogue() == [("Rex", "Dogs", "available", "A-1")]
 
 
@@ -431,8 +496,11 @@ def test_who_may_only_look(dogs: Category, staff: Client) -> None:
     viewer = member("viewer", "view_importrun")
     record = viewer.get(f"/admin/pets/importrun/{run.pk}/change/")
     assert record.status_code == 200
-    assert f"/admin/pets/importrun/{run.pk}/undo/" not in record.content.decode()
-    for address in (ADD, f"/admin/pets/importrun/{run.pk}/undo/"):
+    page = record.content.decode()
+    assert "1 row is imported." in page
+    for hidden in (undo_of(run), ADD, "/admin/pets/pet/"):
+        assert hidden not in page
+    for address in (ADD, undo_of(run)):
         assert [viewer.get(address).status_code, viewer.post(address).status_code] == [403, 403]
     assert Pet.objects.count() == 1
 
@@ -444,35 +512,154 @@ def test_old_files_are_forgotten(staff: Client, dogs: Category) -> None:
     assert ImportUpload.objects.count() == 1
 
 
+def button_of(page: Any) -> list[str]:
+    """Return the words of the button that undoes, if there is one."""
+    form = page.content.decode().partition('<form method="post" class="main-form">')[2].partition("</form>")[0]
+    return [text_of(words) for words in re.findall('(?s)<button type="submit".*?</button>', form)]
+
+
+def test_undoing_shows_what_it_would_do_and_does_nothing(staff: Client, dogs: Category) -> None:
+    for number in (1, 2, 3):
+        Pet.objects.create(name=f"Old {number}", category=dogs, external_reference=f"A-{number}")
+    content = f"{HEADER}Rex,Dogs,,\nMax,Dogs,,\nTom,Dogs,,\nNew 1,Dogs,,A-1\nNew 2,Dogs,,A-2\nNew 3,Dogs,,A-3\n"
+    confirm(staff, send(staff, content))
+    run = ImportRun.objects.get()
+    Pet.objects.filter(name="Tom").delete()
+    Pet.objects.filter(name="New 2").update(name="<b>Tim</b>")
+    now = catalogue()
+    asked = staff.get(undo_of(run))
+    page = text_of(asked.content.decode())
+    assert "friday.csv, imported just now by keeper. Nothing is changed yet." in page
+    assert "2 animals Deleted The import added them. You can restore them under Deleted." in page
+    assert "2 animals Set back They get their former values again. 2 animals Left They stay as they are." in page
+    left = {row["name"]: row["id"] for row in Pet.history.filter(import_run=run).values("name", "id")}
+    tom, tim = left["Tom"], left["New 2"]
+    assert f"2 will be left as they are: <b>Tim</b> ({tim}): changed since Tom ({tom}): deleted since Animals" in page
+    assert f'<a href="/admin/pets/pet/{tim}/change/">&lt;b&gt;Tim&lt;/b&gt;</a>' in asked.content.decode()
+    assert button_of(asked) == ["Undo: delete 2 animals, set 2 back"]
+    run.refresh_from_db()
+    assert (run.state, catalogue()) == ("done", now)
+
+
+@pytest.mark.parametrize(
+    ("content", "button"),
+    [
+        ("Rex,Dogs,,\n", "Undo: delete 1 animal"),
+        ("Rex,Dogs,,\nMax,Dogs,,\n", "Undo: delete 2 animals"),
+        ("Maximus,Dogs,,A-1\n", "Undo: set 1 animal back"),
+    ],
+)
+def test_the_button_says_how_many(staff: Client, dogs: Category, content: str, button: str) -> None:
+    Pet.objects.create(name="Max", category=dogs, external_reference="A-1")
+    confirm(staff, send(staff, HEADER + content))
+    assert button_of(staff.get(undo_of(ImportRun.objects.get()))) == [button]
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("Max", "There is nothing to undo. No animal is as the import left it. Back to the import"),
+        (
+            "Maxi",
+            "There is nothing to undo now. Once the animals below are as the import left them, you can undo it. "
+            "1 is left as it is: Maxi ({}): changed since Back to the import",
+        ),
+    ],
+    ids=["put back", "changed since"],
+)
+def test_where_nothing_can_be_undone_there_is_no_button(staff: Client, dogs: Category, name: str, said: str) -> None:
+    pet = Pet.objects.create(name="Max", category=dogs, external_reference="A-1")
+    confirm(staff, send(staff, f"{HEADER}Maximus,Dogs,,A-1\n"))
+    Pet.objects.update(name=name)
+    asked = staff.get(undo_of(ImportRun.objects.get()))
+    page = text_of(asked.content.decode())
+    assert said.format(pet.pk) in page
+    assert "Nothing is changed yet." not in page
+    assert button_of(asked) == []
+
+
+def test_categories_that_go_too_are_announced(staff: Client, dogs: Category) -> None:
+    content = f"{HEADER}Nemo,Fish,,\n"
+    confirm(staff, send(staff, content, create_categories="on"))
+    run = ImportRun.objects.get()
+    assert "Categories that the import added are deleted if they are empty." in staff.get(undo_of(run)).content.decode()
+    assert messages(staff.post(undo_of(run), follow=True)) == [
+        f"Import {run.pk} is undone. 1 category was deleted. 1 animal was deleted. "
+        '<a href="/admin/pets/pet/deleted/">Deleted animals</a>'
+    ]
+    confirm(staff, send(staff, f"{HEADER}Rex,Dogs,,\n"))
+    assert "Categories that" not in staff.get(undo_of(ImportRun.objects.latest("pk"))).content.decode()
+
+
+def test_an_undo_leads_to_the_record(staff: Client, dogs: Category) -> None:
+    """A reload shows it again and undoes nothing."""
+    Pet.objects.create(name="Max", category=dogs, external_reference="A-1")
+    confirm(staff, send(staff, f"{HEADER}Maximus,Dogs,,A-1\n"))
+    run = ImportRun.objects.get()
+    done = staff.post(undo_of(run), follow=True)
+    assert done.redirect_chain == [(f"/admin/pets/importrun/{run.pk}/change/", 302)]
+    assert messages(done) == [f"Import {run.pk} is undone. 1 animal has its former values again."]
+    assert "It was undone by keeper." in done.content.decode()
+    again = staff.get(undo_of(run), follow=True)
+    assert again.redirect_chain == [(f"/admin/pets/importrun/{run.pk}/change/", 302)]
+    assert "was already undone" in messages(again)[0]
+
+
+def test_what_changed_between_looking_and_undoing_is_left_and_listed(staff: Client, dogs: Category) -> None:
+    confirm(staff, send(staff, f"{HEADER}Rex,Dogs,,\n"))
+    run = ImportRun.objects.get()
+    assert button_of(staff.get(undo_of(run))) == ["Undo: delete 1 animal"]
+    Pet.objects.update(status="sold")
+    done = staff.post(undo_of(run), follow=True)
+    assert done.redirect_chain == [(undo_of(run), 302)]
+    assert messages(done) == [f"Import {run.pk} is partly undone. No animal was changed."]
+    assert f"1 is left as it is: Rex ({Pet.objects.get().pk}): changed since" in text_of(done.content.decode())
+
+
 def test_an_import_is_undone(staff: Client, dogs: Category) -> None:
     confirm(staff, send(staff, f"{HEADER}Rex,Dogs,,\nMax,Dogs,,\n"))
     run = ImportRun.objects.get(state="done")
     max_ = Pet.objects.get(name="Max")
     max_.status = "sold"
     max_.save()
-    address = f"/admin/pets/importrun/{run.pk}/undo/"
-    assert "added 2 animals and changed 0" in staff.get(address).content.decode()
-    undone = staff.post(address)
-    assert f'<li><a href="/admin/pets/pet/{max_.pk}/change/">Animal {max_.pk}</a>: changed since</li>' in (
-        undone.content.decode()
-    )
+    address = undo_of(run)
+    undone = staff.post(address, follow=True, headers={"X-Request-ID": "undo-1"})
+    assert messages(undone) == [
+        f'Import {run.pk} is partly undone. 1 animal was deleted. <a href="/admin/pets/pet/deleted/">Deleted animals</a>'
+    ]
+    page = text_of(undone.content.decode())
+    assert "Once the animals below are as the import left them, you can undo it again." in page
+    assert f"1 is left as it is: Max ({max_.pk}): changed since" in page
     assert catalogue() == [("Max", "Dogs", "sold", None)]
+    record = text_of(staff.get(f"/admin/pets/importrun/{run.pk}/change/").content.decode())
+    assert "Show what was left 2 animals New Show those that are left" in record
     told = Pet.history.get(name="Rex", history_type="-")
-    assert (told.actor, told.request_id) == (f"undo of {run} by staff keeper", undone["X-Request-ID"])
+    assert (told.actor, told.request_id) == (f"undo of {run} by staff keeper", "undo-1")
     assert ImportRun.objects.get(pk=run.pk).outcome == "It was undone by keeper. 1 animal was left as it is."
     Pet.objects.update(status="available")
     staff.post(address)
     assert catalogue() == []
     again = staff.post(address, follow=True)
-    assert "was already undone" in messages(again)[0]
+    assert "was already undone" in messages(again)[-1]
+
+
+@pytest.mark.skipif(connection.vendor != "postgresql", reason="PgBouncer is for PostgreSQL")
+def test_undoing_is_rejected_behind_pgbouncer_before_it_is_planned(
+    staff: Client, dogs: Category, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    confirm(staff, send(staff, f"{HEADER}Rex,Dogs,,\n"))
+    run = ImportRun.objects.get()
+    monkeypatch.setitem(connection.settings_dict, "DISABLE_SERVER_SIDE_CURSORS", value=True)
+    assert messages(staff.get(undo_of(run), follow=True)) == [NOT_THROUGH_PGBOUNCER]
 
 
 def test_a_large_import_is_not_undone_here(staff: Client, dogs: Category) -> None:
     confirm(staff, send(staff, f"{HEADER}Rex,Dogs,,\n"))
     run = ImportRun.objects.get(state="done")
     ImportRun.objects.filter(pk=run.pk).update(created=5_001)
-    answer = staff.post(f"/admin/pets/importrun/{run.pk}/undo/")
-    assert f"manage.py undo_import {run.pk}" in answer.content.decode()
+    for answer in (staff.get(undo_of(run)), staff.post(undo_of(run))):
+        assert f"manage.py undo_import {run.pk}" in answer.content.decode()
+        assert button_of(answer) == []
     assert Pet.objects.count() == 1
 
 
@@ -484,7 +671,6 @@ def test_the_record_is_in_words(staff: Client, dogs: Category) -> None:
         "missing categories added, rows with errors left out, a &#x27; before cells dropped, blank cells clear" in page
     )
     assert "keep_blanks" not in page
-    assert "Rejected rows" in page
 
 
 @pytest.mark.parametrize("where", ["", "{}/change/"])
@@ -542,7 +728,7 @@ def test_what_a_spreadsheet_altered_must_be_confirmed(staff: Client, dogs: Categ
     refused = confirm(staff, shown)
     assert messages(refused)[0].startswith("1 reference or name looks altered by a spreadsheet program: ")
     assert Pet.objects.get().external_reference == "00042"
-    assert messages(confirm(staff, refused, accept_references="on"))[0].startswith("Done")
+    assert messages(confirm(staff, refused, accept_references="on")) == []
     assert Pet.objects.get().external_reference == "42"
 
 
@@ -565,7 +751,7 @@ def test_a_near_miss_of_a_reference_can_be_taken_as_it_is(staff: Client, dogs: C
     assert 'id="accept-near"' not in page
     assert 'id="id_accept_references" required' in page
     done = confirm(staff, accepted, accept_references="on")
-    assert messages(done)[0].endswith(": 1 added, 1 changed, 0 unchanged, 0 rejected.")
+    assert "1 animal is new and 1 changed." in done.content.decode()
     assert sorted(row[3] or "" for row in catalogue()) == ["42", "R1", "R1 "]
     assert "references accepted as they are" in done.content.decode()
 

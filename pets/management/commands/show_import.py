@@ -116,7 +116,7 @@ def _option(name: str, value: Any) -> str:
 def _undo(run: ImportRun, undo: Undoable | None) -> str:
     if undo is None:
         return "Nothing can be undone: it wrote nothing." if run.state not in IMPORTED else "It is undone."
-    if undo.is_possible:
+    if undo.count:
         return f"{undo.sentence}.\nTo undo it: manage.py undo_import {run.pk}"
     return f"{undo.sentence}. There is nothing to undo." if not undo.left else f"{undo.sentence}."
 
