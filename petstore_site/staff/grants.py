@@ -1,6 +1,7 @@
 """What an administrator may grant, whom they may edit, and who is one: nothing beyond what they can do themselves."""
 
 from collections.abc import Iterable
+from hashlib import sha256
 from typing import Any
 
 from django.contrib.auth.models import Group, Permission, User
@@ -56,6 +57,11 @@ def version_of(member: User) -> str:
     """Return the version of an account, which has no history: whether it can sign in, and its roles."""
     roles = sorted(role.pk for role in member.groups.all()) if member.pk else []
     return f"{member.is_active:d}{member.is_staff:d}{member.is_superuser:d} {roles}"
+
+
+def version_of_role(held: Iterable[str]) -> str:
+    """Return the version of a role with these permissions."""
+    return sha256(" ".join(sorted(held)).encode()).hexdigest()
 
 
 def is_administrator(member: User) -> bool:

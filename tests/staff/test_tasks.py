@@ -28,6 +28,11 @@ def levels(**given: str) -> dict[str, str]:
     return dict.fromkeys(TASKS, "no") | {"name": "Weekend team"} | given
 
 
+def opened(office: Client, group: Group) -> dict[str, str]:
+    """Return what the form of the role would send of what its page showed and nobody sees."""
+    return {"seen": office.get(f"{PAGES}{group.pk}/change/").context["adminform"].form["seen"].value()}
+
+
 def words(page: Any) -> str:
     """Return what the page says."""
     return " ".join(unescape(re.sub("<[^>]+>", " ", page.content.decode())).split())
@@ -39,8 +44,21 @@ def test_levels_become_permissions(office: Client) -> None:
     assert stored(weekend) == [
         "add_pet", "change_pet", "delete_pet", "export_pet", "restore_pet", "view_category", "view_pet",
     ]  # fmt: skip
-    office.post(f"{PAGES}{weekend.pk}/change/", levels(usage="see"))
+    office.post(f"{PAGES}{weekend.pk}/change/", levels(usage="see") | opened(office, weekend))
     assert stored(weekend) == ["view_keyusage"]
+
+
+def test_a_form_that_was_opened_before_a_change_gives_nothing_back(office: Client) -> None:
+    desk = role("Desk", "pets.view_pet", "apikeys.view_apikey")
+    page = f"{PAGES}{desk.pk}/change/"
+    before = opened(office, desk)
+    assert f'name="seen" value="{before["seen"]}"' in office.get(page).content.decode()
+    office.post(page, levels(animals="see") | before)
+    assert stored(desk) == ["view_pet"]
+    for seen in (before, {}):
+        answer = office.post(page, levels(animals="see", keys="see") | seen)
+        assert "Someone else changed what this role can do after you opened it." in words(answer)
+    assert stored(desk) == ["view_pet"]
 
 
 def test_a_built_in_role_shows_its_levels_and_takes_no_others(office: Client) -> None:
@@ -57,9 +75,9 @@ def test_single_permissions_stay_until_the_task_is_set(office: Client) -> None:
     page = office.get(f"{PAGES}{desk.pk}/change/")
     assert "Now: see and edit" in words(page)
     assert "It can also do things that no task on this page is about." in words(page)
-    office.post(f"{PAGES}{desk.pk}/change/", levels(animals="some", keys="see"))
+    office.post(f"{PAGES}{desk.pk}/change/", levels(animals="some", keys="see") | opened(office, desk))
     assert stored(desk) == ["change_pet", "delete_session", "view_apikey", "view_pet"]
-    office.post(f"{PAGES}{desk.pk}/change/", levels(animals="see"))
+    office.post(f"{PAGES}{desk.pk}/change/", levels(animals="see") | opened(office, desk))
     assert stored(desk) == ["delete_session", "view_pet"]
 
 

@@ -24,7 +24,7 @@ from pets.importing.uploads import keep, preview
 from pets.models import BulkChange, ImportRun, ImportUpload, Pet, SavedView, Selection
 from petstore_site.apikeys.models import APIKey, KeyUsage
 from petstore_site.request_desk.models import RequestRecord
-from petstore_site.staff.grants import version_of
+from petstore_site.staff.grants import names_of, version_of, version_of_role
 from petstore_site.staff.tasks import TASKS
 from tests.factories import APIKeyFactory, CategoryFactory, PetFactory
 from tests.staff.conftest import PASSWORD
@@ -130,7 +130,9 @@ FORMS: dict[str, Callable[[], dict[str, Any]]] = {
     "auth_user_delete": lambda: DELETE,
     "auth_user_changelist": lambda: _delete_all(User),
     "auth_group_add": lambda: dict.fromkeys(TASKS, "no") | {"name": "Forged"},
-    "auth_group_change": lambda: dict.fromkeys(TASKS, "no") | {"name": "Forged"},
+    "auth_group_change": lambda: dict.fromkeys(TASKS, "no") | {
+        "name": "Forged", "seen": version_of_role(names_of(Group.objects.latest("pk").permissions.all())),
+    },
     "auth_group_delete": lambda: DELETE,
     "auth_group_changelist": lambda: _delete_all(Group),
 }  # fmt: skip

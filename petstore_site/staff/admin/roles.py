@@ -11,11 +11,12 @@ from django import forms
 from django.contrib import admin
 from django.contrib.auth.admin import GroupAdmin
 from django.contrib.auth.models import Group, Permission, User
+from django.core.exceptions import ValidationError
 from django.db.models import Count, Q
 from django.http import HttpRequest, HttpResponse
 
 from history.admin import OfficeAdmin
-from petstore_site.staff.grants import grantable_permissions, held_by, names_of
+from petstore_site.staff.grants import grantable_permissions, held_by, names_of, version_of_role
 from petstore_site.staff.roles import ROLES
 from petstore_site.staff.tasks import ALL, NO, SOME, TASKS, Task, levels_of, sentence
 
@@ -25,9 +26,14 @@ MOST_PEOPLE = 20
 """How many of its people the page of a role lists."""
 
 
+CHANGED_SINCE = "Not saved. Someone else changed what this role can do after you opened it. Open it again."
+
+
 class RoleForm(forms.ModelForm):
     """A role's name, and a field for each task with the levels that its sender may give."""
 
+    seen = forms.CharField(required=False, widget=forms.HiddenInput)
+    """What the role could do when the form was opened, as `version_of_role` has it."""
     editor: User
     """Who sends the form."""
     start: Group | None = None
@@ -44,10 +50,20 @@ class RoleForm(forms.ModelForm):
         grantable = names_of(grantable_permissions(self.editor))
         if self.instance.pk:
             self.held = names_of(self.instance.permissions.all())
+            self.initial["seen"] = version_of_role(self.held)
         else:
             self.held = grantable & names_of(self.start.permissions.all()) if self.start else frozenset()
         for task in TASKS.values():
             self.fields[task.name] = _field(task, self.held, grantable | self.held)
+
+    def clean(self) -> dict[str, Any] | None:
+        """Reject what would give back what someone else has taken away, without its sender having seen that."""
+        cleaned = super().clean()
+        if self.instance.pk:
+            now = Group.objects.select_for_update(no_key=True).filter(pk=self.instance.pk).first()
+            if now is None or self.cleaned_data.get("seen") != version_of_role(names_of(now.permissions.all())):
+                raise ValidationError(CHANGED_SINCE, code="changed_since")
+        return cleaned
 
     def granted(self) -> frozenset[str]:
         """Return the permissions of the chosen levels; what no task is about is kept."""
