@@ -203,6 +203,17 @@ def test_long_categories_take_little_memory() -> None:
     assert known.find(names[7].upper()) == names[7]
 
 
+def test_one_long_cell_takes_little_memory() -> None:
+    """Its length is only checked later."""
+    known = Similar(["Dogs"])
+    tracemalloc.start()
+    try:
+        assert known.find("Dogs" * 1_000) is None
+        assert tracemalloc.get_traced_memory()[1] < 1024 * 1024
+    finally:
+        tracemalloc.stop()
+
+
 def test_long_categories_are_alike_without_case_and_blanks(run_import: Import) -> None:
     name = "likes long walks " * 4
     rows = f"Rex,{name}\nTom,{name.upper()}\nMia,{name}x\n"
