@@ -52,7 +52,8 @@ def scripted_server(*responses: Response) -> Iterator[Script]:
 
         def respond(self, status: int, body: str, headers: dict[str, str]) -> None:
             self.send_response(status)
-            for name, value in ({"Content-Length": str(len(body.encode()))} | headers).items():
+            usual = {"Content-Type": "application/json", "Content-Length": str(len(body.encode()))}
+            for name, value in (usual | headers).items():
                 self.send_header(name, value)
             self.end_headers()
             self.wfile.write(body.encode())

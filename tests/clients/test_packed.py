@@ -321,6 +321,36 @@ def test_what_is_no_error_of_the_api(client: Client, status: int, body: str) -> 
     assert seen == {"error": ["PetStoreError", "unexpected_response", status, message, None]}
 
 
+@pytest.mark.parametrize(
+    "response",
+    [
+        (200, PET, {}),
+        (202, "", {}),
+        (201, "<html>", {"Content-Type": "text/html"}),
+        (302, "", {"Location": "/v1/pets"}),
+        (307, "", {"Location": "/v1/pets"}),
+    ],
+    ids=lambda response: str(response[0]),
+)
+def test_what_only_looks_like_an_addition(client: Client, response: Any) -> None:
+    """As the sign-in page of a proxy does. A redirect is not followed: it could make a list of an addition."""
+    with scripted_server(response) as script:
+        seen = client.call(script.url, "add_pet", MAPLE, None)
+    message = "The response is not an Error of the API."
+    assert seen == {"error": ["PetStoreError", "unexpected_response", response[0], message, None]}
+
+
+@pytest.mark.parametrize(
+    "response", [(203, [PET], {}), (200, "<html>", {"Content-Type": "text/html"})], ids=["other status", "page"]
+)
+def test_what_only_looks_like_a_list(client: Client, response: Any) -> None:
+    """An empty list would say that all animals are gone."""
+    with scripted_server(response) as script:
+        seen = client.call(script.url, "pets", None, None, 100)
+    message = "The response is not an Error of the API."
+    assert seen == {"error": ["PetStoreError", "unexpected_response", response[0], message, None]}
+
+
 @pytest.mark.parametrize("response", ["hang", "hang up"])
 def test_no_response_at_all(client: Client, response: Any) -> None:
     with scripted_server(response, response) as script:

@@ -85,6 +85,13 @@ def _backoff(attempt: int) -> float:
 
 
 def _checked(response: httpx.Response) -> httpx.Response:
-    if response.is_success or response.status_code == 304:
+    if response.status_code == 304 or _is_success_of_the_api(response):
         return response
     raise PetStoreError.of(response)
+
+
+def _is_success_of_the_api(response: httpx.Response) -> bool:
+    """Return whether the API responds like this. If not, it is from a proxy, such as its sign-in page."""
+    status = 201 if response.request.method == "POST" else 200
+    is_json = response.headers.get("Content-Type", "").lower().startswith("application/json")
+    return response.status_code == status and is_json

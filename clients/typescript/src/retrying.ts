@@ -27,17 +27,17 @@ export function retrying({ timeout, retries, maxWait }: Retries): (request: Requ
         continue;
       }
       const wait = timeToWait(response, attempt);
-      if (wait === undefined || wait > maxWait) return checked(response);
+      if (wait === undefined || wait > maxWait) return checked(request, response);
       await sleep(wait);
     }
-    return checked(await fetchOnce(request, timeout));
+    return checked(request, await fetchOnce(request, timeout));
   };
 }
 
-/** Fetch the whole response, so that one that breaks off counts as lost. */
+/** Fetch the whole response, so that one that breaks off counts as lost. A redirect would turn a POST into a GET. */
 async function fetchOnce(request: Request, timeout: number): Promise<Response> {
   const signal = AbortSignal.any([request.signal, AbortSignal.timeout(timeout)]);
-  const response = await fetch(request.clone(), { signal });
+  const response = await fetch(request.clone(), { signal, redirect: "manual" });
   return new Response(response.body && (await response.arrayBuffer()), response);
 }
 
@@ -61,7 +61,13 @@ function sleep(milliseconds: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, milliseconds));
 }
 
-async function checked(response: Response): Promise<Response> {
-  if (response.ok || response.status === 304) return response;
+async function checked(request: Request, response: Response): Promise<Response> {
+  if (response.status === 304 || isSuccessOfTheApi(request, response)) return response;
   throw await PetStoreError.of(response);
+}
+
+/** Return whether the API responds like this. If not, it is from a proxy, such as its sign-in page. */
+function isSuccessOfTheApi(request: Request, response: Response): boolean {
+  const isJson = (response.headers.get("Content-Type") ?? "").toLowerCase().startsWith("application/json");
+  return response.status === (request.method === "POST" ? 201 : 200) && isJson;
 }
