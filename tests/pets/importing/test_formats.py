@@ -116,6 +116,12 @@ def test_standard_input_is_read(dogs: Category, monkeypatch: pytest.MonkeyPatch)
     assert ImportRun.objects.get().file_name == "-"
 
 
+def test_standard_input_that_is_closed(db: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", None)
+    result = command("import_pets", "-")
+    assert (result.status, result.error) == (3, "Standard input is closed.")
+
+
 @pytest.mark.parametrize(
     ("content", "options"),
     [
