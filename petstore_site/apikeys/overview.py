@@ -150,16 +150,17 @@ def judge(old: APIKey, new: APIKey, *, used_today: int, now: datetime) -> tuple[
         return False, f"Nothing is left to end: key {old.key_id} is {old.state}."
     if not new.is_active:
         return False, f"Not yet: the new key {new.key_id} is {new.state}, so the client has only the old one."
-    if new.last_used_at is None:
+    old_used, new_used = old.last_used_at, new.last_used_at
+    if new_used is None:
         return False, "Not yet: the new key has never been used."
-    if _used_within(QUIET, old, now):
+    if old_used and now - old_used < QUIET:
         times = "once" if used_today == 1 else f"{used_today} times"
         today = f"was used {times} today" if used_today else "was not used today"
-        return False, f"Not yet: the old key {today}, last {_ago(old.last_used_at, now)}."
-    if not _used_within(QUIET, new, now):
-        return False, f"Not yet: the new key was last used {_ago(new.last_used_at, now)}; see that the client has it."
-    unused = f"was last used {_ago(old.last_used_at, now)}" if old.last_used_at else "was never used"
-    return True, f"Safe to end now: the old key {unused}, the new one {_ago(new.last_used_at, now)}."
+        return False, f"Not yet: the old key {today}, last {_ago(old_used, now)}."
+    if now - new_used >= QUIET:
+        return False, f"Not yet: the new key was last used {_ago(new_used, now)}; see that the client has it."
+    unused = f"was last used {_ago(old_used, now)}" if old_used else "was never used"
+    return True, f"Safe to end now: the old key {unused}, the new one {_ago(new_used, now)}."
 
 
 def _use(keys: Iterable[APIKey], today: date, using: str) -> dict[int, UseOfKey]:
@@ -185,10 +186,6 @@ def _rotation(old: APIKey, new: APIKey, use: dict[int, UseOfKey], now: datetime)
     return Rotation(old, new, safe, words, sides)
 
 
-def _used_within(period: timedelta, key: APIKey, now: datetime) -> bool:
-    return key.last_used_at is not None and now - key.last_used_at < period
-
-
 def _end(key: APIKey) -> Fact:
     if key.revoked_at:
         return Fact("Revoked", when(key.revoked_at, "minute"), f"{said(key.revoked_at)}. Requests are rejected.")
@@ -205,12 +202,8 @@ def _limit(key: APIKey) -> Fact:
     return Fact("Limit", settings.RATE_LIMIT, "the service's") if settings.RATE_LIMIT else Fact("Limit", "None")
 
 
-def _ago(at: datetime | None, now: datetime) -> str:
-    return "never" if at is None else f"{_span(at, now)} ago"
-
-
-def _span(start: datetime, end: datetime) -> str:
-    """Return the time between as "5 minutes" or "2 days, 3 hours"; less than a minute is "a moment"."""
-    if end - start < timedelta(minutes=1):
-        return "a moment"
-    return timesince(start, end).replace("\N{NO-BREAK SPACE}", " ")
+def _ago(at: datetime, now: datetime) -> str:
+    """Return "5 minutes ago" or "2 days, 3 hours ago"; less than a minute is "a moment ago"."""
+    if now - at < timedelta(minutes=1):
+        return "a moment ago"
+    return f"{timesince(at, now)} ago".replace("\N{NO-BREAK SPACE}", " ")

@@ -53,6 +53,7 @@ def at(ago: timedelta | None, now: datetime) -> datetime | None:
         (DAY - MINUTE, 5 * MINUTE, 0, (False, "Not yet: the old key was not used today, last 23 hours, 59 minutes ago.")),
         (2 * DAY, None, 0, (False, "Not yet: the new key has never been used.")),
         (3 * DAY, 2 * DAY, 0, (False, "Not yet: the new key was last used 2 days ago; see that the client has it.")),
+        (3 * DAY, DAY, 0, (False, "Not yet: the new key was last used 1 day ago; see that the client has it.")),
         (None, None, 0, (False, "Not yet: the new key has never been used.")),
     ],
 )  # fmt: skip
