@@ -73,6 +73,10 @@ def test_many_are_changed_and_changed_back(page: Page) -> None:
     page.get_by_role("link", name="Undo").click()
     page.get_by_role("button", name="Undo for 2 animals").click()
     assert statuses(page, "Noscript litter") == ["Available", "Available"]
+    page.goto("/admin/pets/bulkchange/")
+    page.get_by_role("button", name="Undo bulk change").first.click()
+    page.wait_for_url("**/bulkchange/")
+    assert statuses(page, "Noscript litter") == ["Sold", "Sold"]
 
 
 def test_a_file_is_imported_and_the_import_undone(page: Page) -> None:
