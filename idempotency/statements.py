@@ -47,7 +47,8 @@ def claim(values: Mapping[str, Any], *, expired: bool) -> Steps[None]:
 def is_held(error: OperationalError) -> bool:
     """Return whether the claim waited for another one too long. What it leads can wait for other rows."""
     diagnostic = getattr(error.__cause__, "diag", None)
-    return sqlstate(error) == LOCK_NOT_AVAILABLE and ONE_ANSWER in ((diagnostic and diagnostic.context) or "")
+    context = (diagnostic and diagnostic.context) or ""
+    return sqlstate(error) == LOCK_NOT_AVAILABLE and (ONE_ANSWER in context or TABLE in context)
 
 
 def store(values: Mapping[str, Any]) -> Steps[None]:

@@ -5,6 +5,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +13,10 @@ import psycopg
 import pytest
 from django.db import DatabaseError, DataError, OperationalError, connection
 from django.test import Client
+from django.utils import timezone
 
 from database.errors import rejected_data
+from idempotency.models import IdempotentRequest
 from pets.models import Pet
 from petstore_site.api import AT_ONCE
 from petstore_site.apikeys.models import APIKey
@@ -232,6 +235,18 @@ def test_an_unmigrated_database_is_503(api: ApiClient) -> None:
         answer = api.get("/v1/pets")
     assert (answer.status_code, answer.json(), answer["Retry-After"]) == (503, UNAVAILABLE, "30")
     assert (answer["Cache-Control"], answer["Vary"]) == ("private, no-cache", "Authorization")
+
+
+@postgresql_only
+def test_a_first_request_that_replaces_an_expired_one_is_409(api: ApiClient) -> None:
+    body = {"name": "x", "categoryId": CategoryFactory().pk}
+    api.post("/v1/pets", body, Idempotency_Key="order-1")
+    IdempotentRequest.objects.update(created_at=timezone.now() - timedelta(hours=24))
+    with another_connection() as holder, holder.transaction(force_rollback=True):
+        holder.execute("DELETE FROM idempotency_idempotentrequest")
+        answer = api.post("/v1/pets", body, Idempotency_Key="order-1")
+    running = error("idempotency_in_progress", "A request with this Idempotency-Key is still running.", 409)
+    assert (answer.status_code, answer.json(), answer["Retry-After"]) == (409, running, "1")
 
 
 @postgresql_only
