@@ -184,6 +184,15 @@ def test_rejects_of_json_are_json_lines(run_import: Import, dogs: Category, reje
     ]
 
 
+@pytest.mark.parametrize("status", ["5", "null", "true", "[]"])
+def test_a_status_that_is_no_text_is_an_error_of_its_row(run_import: Import, dogs: Category, status: str) -> None:
+    result = run_import(f'[{{"name": "Rex", "category": "Dogs", "status": {status}}}]', name="a.json")
+    assert (result.status, result.error.splitlines()[0]) == (
+        3,
+        f"animal 1: status {status} must be one of available, pending, sold.",
+    )
+
+
 @pytest.mark.parametrize(
     ("number", "kept"),
     [
