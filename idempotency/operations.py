@@ -72,7 +72,7 @@ def _create(values: Mapping[str, Any], creating: Steps[Result], *, expired: bool
     response = {
         "status": int(result.status),
         "body": render_json(result.data).decode(),
-        "location": result.headers.get("Location", ""),
+        "location": result.headers["Location"],
     }
     yield from statements.store({**values, **response})
     return result
