@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import IO
 
 from django.db import DatabaseError, connection
+from django.db.backends.base.base import BaseDatabaseWrapper
 
 from history.naming import who
 from pets.importing.errors import BusyError, ImportRejectedError
@@ -48,14 +49,22 @@ def _advisory_lock() -> Iterator[None]:
     holder = connection.copy()
     holder.settings_dict["OPTIONS"].pop("pool", None)
     try:
-        with holder.cursor() as cursor:
-            cursor.execute("SELECT pg_try_advisory_lock(%s, %s)", ADVISORY_LOCK)
-            if cursor.fetchone() != (True,):
-                raise BusyError(_who_is_running())
-        yield
+        if not _asked(holder, "pg_try_advisory_lock"):
+            raise BusyError(_who_is_running())
+        try:
+            yield
+        finally:
+            with suppress(DatabaseError):  # the server frees it only a moment after the connection is closed
+                _asked(holder, "pg_advisory_unlock")
     finally:
         with suppress(DatabaseError):
             holder.close()
+
+
+def _asked(holder: BaseDatabaseWrapper, function: str) -> bool:
+    with holder.cursor() as cursor:
+        cursor.execute(f"SELECT {function}(%s, %s)", ADVISORY_LOCK)
+        return bool(cursor.fetchone() == (True,))
 
 
 @contextmanager

@@ -16,11 +16,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from django.db import connection
+from django.db import DEFAULT_DB_ALIAS, connection, connections
 
 from categories.models import Category
 from pets.importing import sql, staging, transactions
-from pets.importing.lock import only_import
+from pets.importing.lock import ADVISORY_LOCK, only_import
 from pets.importing.readers.rows import Reading
 from pets.models import ImportRun, Pet
 from tests.exploring import EXPLORE
@@ -134,6 +134,25 @@ def test_a_second_import_is_rejected_at_once(run_import: Import, dogs: Category,
     assert blocked().returncode == 0
     run.refresh_from_db()
     assert run.state == "killed"
+
+
+@pytest.mark.skipif(connection.vendor != "postgresql", reason="a lock of PostgreSQL")
+def test_the_lock_is_free_before_its_connection_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A connection keeps its locks for a moment after that, and the next import would be rejected."""
+    wrapper, free = type(connections[DEFAULT_DB_ALIAS]), list[bool]()
+    close = wrapper.close
+
+    def look(closed: Any) -> None:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT pg_try_advisory_xact_lock(%s, %s)", ADVISORY_LOCK)
+            free.append(cursor.fetchone() == (True,))
+        close(closed)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(wrapper, "close", look)
+        with only_import():
+            pass
+    assert free == [True]
 
 
 def test_the_record_of_a_killed_import_is_put_right_when_someone_looks(dogs: Category) -> None:
