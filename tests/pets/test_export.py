@@ -407,7 +407,7 @@ class TestRejections:
             (["nowhere/x.csv"], 1, "nowhere/x.csv cannot be written: its folder does not exist."),
             (["file/x.csv"], 1, "file/x.csv cannot be written: Not a directory."),
             ([f"{'x' * 300}.csv"], 1, f"{'x' * 300}.csv cannot be written: File name too long."),
-            ([".", "--format", "csv", "--force"], 3, ". is not a file that can be replaced."),
+            ([".", "--format", "csv", "--force"], 2, ". is a folder. Name a new file in it."),
             (["/dev/null", "--format", "csv", "--force"], 3, "/dev/null is not a file that can be replaced."),
             ([], 1, "Error: the following arguments are required: FILE"),
         ],

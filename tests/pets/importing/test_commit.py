@@ -252,7 +252,8 @@ def test_an_upload_knows_its_import_from_the_moment_of_the_commit(dogs: Category
     with at_commit(after=lose_the_connection):
         done = confirm(staff, shown)
     run = ImportRun.objects.get(state="done")
-    assert messages(done) == [f"Done, {run}: 1 added, 0 changed, 0 unchanged, 1 rejected."]
+    assert (done.context["original"], messages(done)) == (run, [])
+    assert "1 row is imported." in done.content.decode()
     assert (ImportUpload.objects.get().run, catalogue()) == (run, REX)
     assert messages(confirm(staff, shown, again="on")) == [f"This was imported already: {run}."]
     assert catalogue() == REX
