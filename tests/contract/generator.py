@@ -128,7 +128,14 @@ OF_EVERY_ANSWER = {
 }  # fmt: skip
 """Headers of HTTP and of browsers, which say nothing about the store."""
 
-ONLY_SOMETIMES = {"api-key-expiration", "idempotency-replayed", "ratelimit", "ratelimit-policy", "service-mode"}
+ONLY_SOMETIMES = {
+    "accept-encoding",
+    "api-key-expiration",
+    "idempotency-replayed",
+    "ratelimit",
+    "ratelimit-policy",
+    "service-mode",
+}
 
 
 def headers_are_the_described_ones(_context: CheckContext, response: Response, case: AnyCase) -> bool | None:
