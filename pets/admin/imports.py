@@ -3,8 +3,6 @@
 from datetime import timedelta
 from typing import Any
 
-from django import forms
-from django.conf import settings
 from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
@@ -23,6 +21,7 @@ from history.times import NOTHING
 from pets.admin import deleted
 from pets.admin.downloads import CONTENT_TYPES, template
 from pets.admin.permissions import may_see_animals
+from pets.admin.upload_form import UploadForm
 from pets.exporting import FileFormat
 from pets.importing.errors import BusyError, ImportRejectedError
 from pets.importing.lock import check_connection, mark_killed
@@ -33,10 +32,6 @@ from pets.importing.source import STANDARD_INPUT
 from pets.importing.undo import Undone, undo_import, undoable
 from pets.importing.uploads import MOST_ROWS, accept_near, confirm, keep, preview
 from pets.models import IMPORTED, STANDING, ImportRun, ImportState, ImportUpload
-
-ENCODINGS = (("", "Found out from the file"), ("cp1252", "cp1252, of older Windows programs"))
-BLANKS = (("keep", "Leaves the animal as it is"), ("clear", "Clears the status, to available"))
-
 
 OPTIONS = {
     "dry_run": "dry run",
@@ -56,52 +51,6 @@ BADGES = dict.fromkeys(ImportState.values, "failed") | {
     ImportState.PARTLY_UNDONE: "pending",
 }
 """The colour of each state."""
-
-
-class UploadForm(forms.Form):
-    """The file, and what `import_pets` has options for."""
-
-    file = forms.FileField(
-        help_text=f"CSV or XLSX, at most {settings.LARGEST_UPLOAD // 2**20} MB and {MOST_ROWS:,} rows",
-        error_messages={"required": "Choose a file."},
-        widget=forms.FileInput({"accept": ".csv,.xlsx"}),
-    )
-    create_categories = forms.BooleanField(
-        required=False, label="Add missing categories", help_text="Otherwise rows that name one are rejected."
-    )
-    blank = forms.ChoiceField(choices=BLANKS, label="A blank cell", help_text="Of a row whose animal is there already.")
-    formula_safe = forms.BooleanField(
-        required=False,
-        initial=True,
-        label="Drop a ' at the beginning of a cell",
-        help_text="Exports of the back office have it before what a spreadsheet would take for a formula.",
-    )
-    encoding = forms.ChoiceField(choices=ENCODINGS, required=False)
-    sheet = forms.CharField(
-        required=False, max_length=255, strip=False, help_text="Of a workbook. The first one if this is empty."
-    )
-    ignore_unknown_columns = forms.BooleanField(required=False)
-
-    def __init__(self, *args: Any, may_add_categories: bool) -> None:
-        """Offer to add categories to people with permission to."""
-        super().__init__(*args)
-        if not may_add_categories:
-            self.fields["create_categories"].disabled = True
-            self.fields["create_categories"].help_text = "You don't have permission to add categories."
-
-    def options(self) -> list[forms.BoundField]:
-        """Return the fields that can stay as they are."""
-        return [field for field in self if field.name != "file"]
-
-    def in_short(self) -> str:
-        """Return what the options say, for as long as they are closed."""
-        blanks = "clear the status" if self["blank"].value() == "clear" else "keep the value"
-        categories = "are added" if self["create_categories"].value() else "are errors"
-        return f"Blank cells {blanks} · missing categories {categories}"
-
-    def chosen(self) -> dict[str, Any]:
-        """Return what was chosen, without the file."""
-        return {name: value for name, value in self.cleaned_data.items() if name != "file"}
 
 
 class TroubleFilter(admin.SimpleListFilter):
