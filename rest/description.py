@@ -52,6 +52,10 @@ HEADERS: dict[str, Schema] = {
         "The challenge (RFC 6750); `error` only if a bearer token was sent.",
         pattern='^Bearer realm="petstore"(, error="invalid_token")?$',
     ),
+    "ScopeChallenge": _text_header(
+        "The scope that the operation needs (RFC 6750).",
+        const='Bearer realm="petstore", error="insufficient_scope", scope="write"',
+    ),
     "Accept-Encoding": _text_header(
         "Sent if the body had a `Content-Encoding`: it must not be compressed (RFC 9110).", const="identity"
     ),
@@ -151,6 +155,8 @@ def _headers_of(status: str, *, action: str, deprecated: bool) -> dict[str, str]
     names += ["RateLimit-Policy", "RateLimit", "API-Key-Expiration"] if status != "401" else []
     names += ["Deprecation", "Sunset"] if deprecated else []
     headers = {name: name for name in names}
+    if status == "403":
+        headers["WWW-Authenticate"] = "ScopeChallenge"
     if link := _link_of(status, action=action, deprecated=deprecated):
         headers["Link"] = link
     return headers

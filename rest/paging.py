@@ -110,7 +110,7 @@ class KeysetPagination(BasePagination):
                 "required": False,
                 "description": "Where the page starts. Opaque: copy it from the previous page's `next` link. "
                 "Use it unchanged.",
-                "schema": {"type": "string"},
+                "schema": {"type": "string", "minLength": 1},
             },
         ]
 

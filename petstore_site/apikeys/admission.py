@@ -24,6 +24,8 @@ NO_BEARER = "Authorization must have the form Bearer <key>."
 INVALID = "The API key is not valid. Check that you copied all of it and that it belongs to this environment."
 EXPIRED = "The API key has expired. Use the key that replaced it, or ask the store for a new one."
 REVOKED = "The API key was revoked. Ask the store for a new one."
+CHALLENGE = 'Bearer realm="petstore"'
+"""The start of `WWW-Authenticate` (RFC 6750, section 3)."""
 READ_ONLY = "This operation needs a key with the scope write. The scope of this key is read."
 
 
@@ -61,9 +63,11 @@ def allow_method(request: Request, methods: Container[str]) -> None:
 
 
 def allow_scope(request: Request) -> None:
-    """Raise `PermissionDenied` for a read key that wants to do more than read."""
+    """Raise `PermissionDenied` for a read key that wants to do more than read, with the challenge in `auth_header`."""
     if request.method not in SAFE_METHODS and request.key.scope != Scope.WRITE:
-        raise PermissionDenied(READ_ONLY, "insufficient_scope")
+        error = PermissionDenied(READ_ONLY, "insufficient_scope")
+        error.auth_header = f'{CHALLENGE}, error="insufficient_scope", scope="write"'  # type: ignore[attr-defined]
+        raise error
 
 
 def allow_one_more(request: Request, counted: Counted) -> None:
@@ -98,7 +102,7 @@ def notices(key: CachedKey) -> Mapping[str, str]:
 def challenge(request: Request) -> str:
     """Return the challenge of a 401 (RFC 6750, section 3)."""
     error = ', error="invalid_token"' if _bearer_token(request) else ""
-    return f'Bearer realm="petstore"{error}'
+    return f"{CHALLENGE}{error}"
 
 
 def digest_of(request: Request) -> str | None:

@@ -64,6 +64,25 @@ def test_the_schemas_of_the_document(description: dict[str, Any]) -> None:
     assert schemas["Error"]["properties"]["code"]["x-extensible-enum"] == [code.value for code in ErrorCode]
 
 
+def test_no_list_accepts_an_empty_cursor(description: dict[str, Any]) -> None:
+    cursors = [
+        parameter["schema"]
+        for item in description["paths"].values()
+        for parameter in item.get("get", {}).get("parameters", [])
+        if parameter["name"] == "cursor"
+    ]
+    assert cursors == [{"type": "string", "minLength": 1}] * 2
+
+
+def test_a_403_names_the_scope_that_is_needed(description: dict[str, Any]) -> None:
+    header = description["paths"]["/pets"]["post"]["responses"]["403"]["headers"]["WWW-Authenticate"]
+    assert header == {"$ref": "#/components/headers/ScopeChallenge"}
+    assert description["components"]["headers"]["ScopeChallenge"]["schema"] == {
+        "type": "string",
+        "const": 'Bearer realm="petstore", error="insufficient_scope", scope="write"',
+    }
+
+
 def test_every_code_is_described_somewhere(description: dict[str, Any]) -> None:
     described = {
         code

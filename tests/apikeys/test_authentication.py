@@ -224,7 +224,7 @@ class TestScope:
                 403,
             ),
         )
-        assert "WWW-Authenticate" not in answer
+        assert answer["WWW-Authenticate"] == 'Bearer realm="petstore", error="insufficient_scope", scope="write"'
 
     def test_a_read_key_may_read(self, reader: ApiClient) -> None:
         assert [reader(method, "/v1/categories").status_code for method in ("GET", "HEAD", "OPTIONS")] == [

@@ -270,10 +270,17 @@ def version(path: Path) -> tuple[int, ...]:
 RELEASED = sorted((DOCS / "released").glob("*.yaml"), key=version)
 
 
+CORRECTED = {
+    "GET /pets: parameter cursor: minLength changed",  # an empty one was always 400
+    "GET /categories: parameter cursor: minLength changed",
+}
+"""Where a released description allowed what the service always rejected."""
+
+
 @pytest.mark.parametrize("path", RELEASED, ids=lambda path: path.stem)
 def test_no_released_client_breaks(path: Path) -> None:
     """A breaking change needs a new major version, under another path, beside this one."""
-    assert breaks(read(path), read(DOCS / "openapi.yaml")) == []
+    assert set(breaks(read(path), read(DOCS / "openapi.yaml"))) - CORRECTED == set()
 
 
 @pytest.mark.parametrize("path", RELEASED, ids=lambda path: path.stem)
