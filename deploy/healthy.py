@@ -7,7 +7,7 @@ import sys
 
 connection = http.client.HTTPConnection("127.0.0.1", int(os.environ.get("PORT", "8000")), timeout=1.5)
 try:
-    connection.request("GET", "/livez", headers={"Host": os.environ.get("ALLOWED_HOSTS", "localhost").split(",")[0]})
+    connection.request("GET", "/livez")
     sys.exit(connection.getresponse().status != 200)
 except OSError:
     sys.exit(1)
