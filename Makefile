@@ -162,7 +162,7 @@ endif
 # --- Testing ---------------------------------------------------------------------------------------------------------
 
 # The tests must never use the store that these variables name.
-APART := env -u DATABASE_URL -u DATABASE_URL_FILE -u DATABASE_REPLICA_URL -u DATABASE_REPLICA_URL_FILE -u CACHE_URL -u CACHE_URL_FILE -u PETSTORE_ENVIRONMENT
+APART := env -u DATABASE_URL -u DATABASE_URL_FILE -u CACHE_URL -u CACHE_URL_FILE -u PETSTORE_ENVIRONMENT
 COVERAGE :=
 # tests/conftest.py lists the slow tests, and those of them that depend on the database.
 FAST = $(if $(PYTEST_ARGS),,-m 'not slow')

@@ -8,9 +8,6 @@ connection_failed = Signal()
 data_rejected = Signal()
 """The database rejected data that our own checks had accepted: a bug."""
 
-replica_left_out = Signal()
-"""Reports are read from the primary, because the replica failed or is behind."""
-
 standby_read = Signal()
 """A statement was read from a standby, because the primary is lost."""
 

@@ -7,7 +7,7 @@ All of it is summed from what triggers of the database keep (`pets.triggers`), a
 from datetime import date
 from typing import NamedTuple
 
-from django.db import DEFAULT_DB_ALIAS, connection, transaction
+from django.db import connection, transaction
 from django.db.models import Count, Sum, Value
 
 from pets.models import Sale, StockMovement
@@ -34,11 +34,10 @@ class Difference(NamedTuple):
     animals: int
 
 
-def in_stock(*, using: str = DEFAULT_DB_ALIAS) -> list[Stock]:
+def in_stock() -> list[Stock]:
     """Return the animals of each category and status that has any, by the name of the category."""
     sums = (
-        StockMovement.objects.using(using)
-        .exclude(category=None)
+        StockMovement.objects.exclude(category=None)
         .values_list("category_id", "category__name", "status", "category__icon")
         .annotate(sum=Sum("animals"))
         .exclude(sum=0)
@@ -55,13 +54,13 @@ def by_status(*, category: int | None = None) -> dict[str, int]:
     return dict(movements.values_list("status").annotate(Sum("animals")).order_by())
 
 
-def added_and_sold_since(day: date, *, using: str = DEFAULT_DB_ALIAS) -> tuple[dict[date, int], dict[date, int]]:
+def added_and_sold_since(day: date) -> tuple[dict[date, int], dict[date, int]]:
     """Return how many animals of the catalogue were added on each day (UTC) that has any, from `day` on.
 
     And how many of those that are sold became so. Both are of one moment: they are one statement.
     """
-    movements = StockMovement.objects.using(using).filter(day__gte=day).order_by().values("day")
-    sales = Sale.objects.using(using).filter(day__gte=day).order_by().values("day")
+    movements = StockMovement.objects.filter(day__gte=day).order_by().values("day")
+    sales = Sale.objects.filter(day__gte=day).order_by().values("day")
     added = movements.annotate(kind=Value("added"), sum=Sum("animals")).exclude(sum=0)
     sold = sales.annotate(kind=Value("sold"), sum=Count("pk"))
     columns = ("kind", "day", "sum")

@@ -144,8 +144,6 @@ FORM_RENDERER = "django.forms.renderers.TemplatesSetting"
 # --- Data ---------------------------------------------------------------------------------------
 
 DATABASES = databases(env, PETSTORE_ENVIRONMENT, BASE_DIR, serving=SERVING)
-"""The primary; and a replica if there is one, which `database.replica` reads for reports and exports."""
-
 DATABASE_STANDBYS = standbys(env, DATABASES, serving=SERVING)
 """The servers that `database.fallback` reads while the primary is lost: psycopg's parameters for each."""
 

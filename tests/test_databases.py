@@ -8,7 +8,6 @@ from django.db import OperationalError
 
 from petstore_site.configuration.database import (
     parse_database_url,
-    parse_replica_url,
     parse_standby_url,
     sentence,
 )
@@ -83,19 +82,6 @@ def test_behind_pgbouncer_the_role_carries_the_deadlines() -> None:
     assert "options" not in settings["OPTIONS"]
     assert "prepare_threshold" not in settings["OPTIONS"]
     assert settings["DISABLE_SERVER_SIDE_CURSORS"] is True
-
-
-@pytest.mark.parametrize(("serving", "deadlines"), [(True, REQUEST_DEADLINES), (False, COMMAND_DEADLINES)])
-def test_a_replica_is_only_read_and_does_not_trip_the_breaker_of_the_primary(serving: bool, deadlines: str) -> None:
-    settings = parse_replica_url("postgres://u@h/shop", serving=serving, pgbouncer=False)
-    assert (settings["ENGINE"], settings["CONN_MAX_AGE"]) == ("django.db.backends.postgresql", 0)
-    assert settings["OPTIONS"]["options"] == f"{deadlines} {KEEPALIVES} -c default_transaction_read_only=on"
-    assert settings["OPTIONS"]["target_session_attrs"] == "prefer-standby"
-    assert settings["OPTIONS"]["connect_timeout"] == 2
-
-
-def test_a_replica_behind_pgbouncer_gets_no_options() -> None:
-    assert "options" not in parse_replica_url("postgres://u@h/shop", serving=True, pgbouncer=True)["OPTIONS"]
 
 
 def test_the_address_may_choose_otherwise_and_name_several_hosts_or_a_socket() -> None:

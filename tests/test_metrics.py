@@ -64,7 +64,6 @@ def test_defect_is_counted_by_kind(counted: metrics.Metrics) -> None:
     [
         (limiter_failed, "petstore_limiter_failures_total"),
         (signals.commit_in_doubt, "petstore_commits_in_doubt_total"),
-        (signals.replica_left_out, "petstore_replica_left_out_total"),
     ],
 )
 def test_failures_that_the_libraries_report_are_counted(counted: metrics.Metrics, failed: Signal, name: str) -> None:

@@ -107,10 +107,6 @@ CACHE_FORMS = (
     "CACHE_URL: must be memory://, redis://[:PASSWORD@]HOST:6379/0, or the same with rediss, valkey or valkeys; or "
     "redis+sentinel://[:PASSWORD@]HOST:26379,HOST:26379/SERVICE."
 )
-REPLICA_FORM = (
-    "DATABASE_REPLICA_URL: must be postgres://USER:PASSWORD@HOST:5432/NAME[?sslmode=…], and DATABASE_URL must be "
-    "PostgreSQL too."
-)
 STANDBY_FORM = (
     "DATABASE_STANDBY_URL: must be postgres://USER:PASSWORD@HOST:5432,HOST:5432/NAME[?sslmode=…], and DATABASE_URL must "
     "be PostgreSQL too."
@@ -133,11 +129,6 @@ ORIGINS = "must be origins such as https://shop.example, separated by commas."
                 "postgres://u:hunter2@h/db?nonsense=1", "sqlite://", "sqlite:///", "sqlite://file.db", "sqlite:///a?b=1",
             )
         ],
-        *[
-            (PRODUCTION | {"DATABASE_REPLICA_URL": url}, REPLICA_FORM)
-            for url in ("sqlite:////x", "postgres://u:hunter2@h", "postgres://u:hunter2@h:x/db", "mysql://u:hunter2@h/db")
-        ],
-        ({"DATABASE_REPLICA_URL": "postgres://u:hunter2@h/db"}, REPLICA_FORM),
         *[
             (PRODUCTION | {"DATABASE_STANDBY_URL": url}, STANDBY_FORM)
             for url in ("sqlite:////x", "postgres://u:hunter2@h", "postgres://u:hunter2@/db?host=a,b,c&port=1,2")
@@ -195,14 +186,6 @@ def test_secrets_from_files(tmp_path: Path) -> None:
     assert mistakes(PRODUCTION | {"DATABASE_URL_FILE": str(file)})[0] == (
         "DATABASE_URL: set either DATABASE_URL or DATABASE_URL_FILE, not both."
     )
-
-
-def test_a_replica_is_a_second_database_only_if_it_is_set(tmp_path: Path) -> None:
-    file = tmp_path / "url"
-    file.write_text("postgres://u:from-a-file@h:5433/shop\n")
-    assert start(PRODUCTION, "[*settings.DATABASES]").stdout == "['default']\n"
-    variables = PRODUCTION | {"DATABASE_REPLICA_URL_FILE": str(file)}
-    assert start(variables, "settings.DATABASES['replica']['PASSWORD']").stdout == "from-a-file\n"
 
 
 def test_the_development_key_is_made_once_and_kept_private() -> None:

@@ -42,7 +42,6 @@ class Cluster:
         # Replaced in the files: the addresses of the machines, and the few others that are this machine's own.
         self.addresses = {f"db{each}:{port}": f"{self.host(each)}:{free_port()}" for each in NUMBERS for port in PORTS}
         self.addresses |= {"/var/run/postgresql": str(folder)}
-        self.addresses |= {f"127.0.0.1:{port}": f"127.0.0.1:{free_port()}" for port in (5433,)}
         self.port = free_port()
         self.machines = {number: self._machine(number) for number in NUMBERS}
         self.haproxy = Program(folder, "haproxy", [find("haproxy"), "-f", self._haproxy_file()], {}, None)

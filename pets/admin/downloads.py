@@ -6,13 +6,12 @@ from contextlib import contextmanager
 from io import BytesIO
 from typing import BinaryIO, cast
 
-from django.db import connections, transaction
+from django.db import connection, transaction
 from django.db.models import QuerySet
 from django.http import FileResponse, HttpResponse
 from django.utils import timezone
 from django.utils.http import content_disposition_header
 
-from database import replica
 from pets.exporting import FileFormat, Form, write_pets
 from pets.models import Pet
 
@@ -32,14 +31,14 @@ class TooManyError(ValueError):
 
 def download(pets: QuerySet[Pet], file_format: FileFormat) -> FileResponse:
     """Return the animals as one consistent, formula-safe file; raises `TooManyError`."""
-    file = replica.read(lambda using: _file(pets.using(using), file_format))
+    file = _file(pets, file_format)
     name = f"animals-{timezone.now():%Y-%m-%d-%H%M}.{file_format}"
     return FileResponse(file, as_attachment=True, filename=name, content_type=CONTENT_TYPES[file_format])
 
 
 def _file(pets: QuerySet[Pet], file_format: FileFormat) -> BinaryIO:
     most = MOST_ANIMALS[file_format]
-    with _unhurried(pets.db):
+    with _unhurried():
         # Without an order, as PostgreSQL may walk along the ids in the hope of meeting so many.
         if len(pets.order_by().values_list("pk")[: most + 1]) > most:
             message = (
@@ -63,16 +62,15 @@ def template(file_format: FileFormat) -> HttpResponse:
 
 
 @contextmanager
-def _unhurried(using: str) -> Iterator[None]:
+def _unhurried() -> Iterator[None]:
     """Give the statements in this block more time than a request has, and only them.
 
     What is set for longer than a transaction would, behind PgBouncer, stay with a connection that others get.
     """
-    connection = connections[using]
     if connection.vendor != "postgresql":  # a transaction would keep writers out, and there is no deadline
         yield
         return
-    with transaction.atomic(using), connection.cursor() as cursor:
+    with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute("SET LOCAL statement_timeout = '30s'")
         cursor.execute("SET LOCAL idle_in_transaction_session_timeout = '30s'")
         yield

@@ -10,7 +10,6 @@ from django.conf import settings
 from django.utils import timezone
 from django.utils.timesince import timesince
 
-from database import replica
 from history.times import said, short_day, when
 from petstore_site.apikeys.models import APIKey, KeyState, KeyUsage, in_days
 from petstore_site.apikeys.routes import operation
@@ -127,7 +126,7 @@ def overview(pk: int) -> dict[str, Any]:
     key = APIKey.objects.select_related("replaces", "replaced_by").get(pk=pk)
     pairs = [(old, new) for old, new in ((getattr(key, "replaces", None), key), (key, key.replaced_by)) if old and new]
     keys = {key, *(each for pair in pairs for each in pair)}
-    use = replica.read(lambda using: _use(keys, now.date(), using))
+    use = _use(keys, now.date())
     return {
         "as_of": now,
         "flush_seconds": settings.API_KEY_USE_FLUSH_SECONDS,
@@ -163,10 +162,10 @@ def judge(old: APIKey, new: APIKey, *, used_today: int, now: datetime) -> tuple[
     return True, f"Safe to end now: the old key {unused}, the new one {_ago(new_used, now)}."
 
 
-def _use(keys: Iterable[APIKey], today: date, using: str) -> dict[int, UseOfKey]:
+def _use(keys: Iterable[APIKey], today: date) -> dict[int, UseOfKey]:
     days = [today - timedelta(days=number) for number in reversed(range(DAYS))]
     use = {key.pk: UseOfKey({day: Tally() for day in days}) for key in keys}
-    rows = KeyUsage.objects.using(using).filter(key__in=use, day__range=(days[0], today))
+    rows = KeyUsage.objects.filter(key__in=use, day__range=(days[0], today))
     for key, day, route, status_class, count in rows.values_list("key_id", "day", "route", "status_class", "count"):
         use[key].add(day, route, status_class, count)
     return use

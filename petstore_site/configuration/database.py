@@ -7,14 +7,12 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from database.errors import UNMIGRATED, failure_of
-from database.replica import REPLICA
 from petstore_site.configuration.env import Env
 from petstore_site.redaction import redact
 
 FORMS = (
     "must be sqlite:///relative/path, sqlite:////absolute/path or postgres://USER:PASSWORD@HOST:5432/NAME[?sslmode=…]."
 )
-REPLICA_FORM = "must be postgres://USER:PASSWORD@HOST:5432/NAME[?sslmode=…], and DATABASE_URL must be PostgreSQL too."
 STANDBY_FORM = (
     "must be postgres://USER:PASSWORD@HOST:5432,HOST:5432/NAME[?sslmode=…], and DATABASE_URL must be PostgreSQL too."
 )
@@ -43,18 +41,14 @@ PREPARED_AFTER = 2
 
 
 def databases(env: Env, environment: str, base_dir: Path, *, serving: bool) -> dict[str, dict[str, Any]]:
-    """Return Django's `DATABASES`: that of DATABASE_URL, and that of DATABASE_REPLICA_URL if it is set."""
+    """Return Django's `DATABASES`: that of DATABASE_URL."""
     pgbouncer = env.flag("DATABASE_BEHIND_PGBOUNCER", default=False)
     parse = partial(parse_database_url, base_dir=base_dir, serving=serving, pgbouncer=pgbouncer)
     primary = env.parsed_secret("DATABASE_URL", parse, parse("sqlite:///var/petstore.sqlite3"))
     given = env.text("DATABASE_URL") or env.text("DATABASE_URL_FILE")
     form = "postgres://USER:PASSWORD@HOST:5432/NAME, or sqlite:////path for a small store."
     env.require("DATABASE_URL", given, environment, form)
-    parse_replica = partial(parse_replica_url, serving=serving, pgbouncer=pgbouncer)
-    replica: dict[str, Any] = env.parsed_secret("DATABASE_REPLICA_URL", parse_replica, {})
-    if replica and primary["ENGINE"] == SQLITE:
-        env.reject("DATABASE_REPLICA_URL", REPLICA_FORM)
-    return {"default": primary} | ({REPLICA: replica} if replica else {})
+    return {"default": primary}
 
 
 def standbys(env: Env, databases: Mapping[str, Mapping[str, Any]], *, serving: bool) -> list[dict[str, Any]]:
@@ -82,22 +76,6 @@ def parse_database_url(url: str, *, base_dir: Path, serving: bool, pgbouncer: bo
     if scheme in {"postgres", "postgresql"}:
         return _postgresql(url, serving=serving, pgbouncer=pgbouncer)
     raise ValueError(FORMS)
-
-
-def parse_replica_url(url: str, *, serving: bool, pgbouncer: bool) -> dict[str, Any]:
-    """Return Django's settings for a replica, which is only read. Each report opens a connection and closes it.
-
-    It has Django's own backend: that of `database.postgresql` would skip the primary after a failure of the replica.
-    Raises `ValueError` as `parse_database_url` does.
-    """
-    try:
-        database = _postgresql(url, serving=serving, pgbouncer=pgbouncer)
-    except ValueError:
-        raise ValueError(REPLICA_FORM) from None
-    options = database["OPTIONS"] | {"target_session_attrs": "prefer-standby"}
-    if not pgbouncer:
-        options["options"] += READ_ONLY
-    return database | {"ENGINE": "django.db.backends.postgresql", "CONN_MAX_AGE": 0, "OPTIONS": options}
 
 
 def parse_standby_url(url: str, *, serving: bool) -> list[dict[str, Any]]:

@@ -60,12 +60,6 @@ GROUPS: dict[str, list[Variable]] = {
             is_secret=True,
         ),
         Variable(
-            "DATABASE_REPLICA_URL",
-            "none",
-            "A streaming replica of the same PostgreSQL, for exports and figures. See [Read replica](replica.md).",
-            is_secret=True,
-        ),
-        Variable(
             "DATABASE_STANDBY_URL",
             "none",
             "`postgres://USER:PASSWORD@HOST:5432,HOST:5432,HOST:5432/NAME`: the servers that the API reads from while "

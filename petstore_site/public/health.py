@@ -10,7 +10,7 @@ from threading import Lock, Thread
 from uuid import uuid4
 
 from django.core.cache import cache as shared_cache
-from django.db import OperationalError, connection, connections
+from django.db import OperationalError, connection
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.migrations.loader import MigrationLoader
 from django.http import HttpRequest, HttpResponse, JsonResponse
@@ -18,7 +18,6 @@ from django.views.decorators.cache import never_cache
 
 from database.errors import BUSY, breaker, failure_of
 from database.reading import fallback
-from database.replica import REPLICA, is_current
 from petstore_site.public.error_pages import read_only
 from rest.errors import ErrorCode, error_response
 
@@ -42,8 +41,8 @@ def livez(_request: HttpRequest) -> HttpResponse:
 def readyz(_request: HttpRequest) -> HttpResponse:
     """Return 200 if requests can be served, else a 503 Error that names what cannot be used.
 
-    Requests can be served without the cache (docs/decisions/0010), the replica (0055) and the standby: they are
-    `degraded` then. While the primary is lost and the standby is read (0058), the status is `read-only`.
+    Requests can be served without the cache (docs/decisions/0010) and the standby: they are `degraded` then. While the
+    primary is lost and the standby is read (0058), the status is `read-only`.
     """
     known_migrations()  # the first time, reading the files takes longer than asking the database
     deadline = time.monotonic() + SECONDS
@@ -135,8 +134,6 @@ def _cache() -> bool:
 
 
 CHECKS = {"database": Check(_database), "migrations": Check(_migrations), "cache": Check(_cache)}
-if REPLICA in connections:
-    CHECKS["replica"] = Check(is_current)
 if servers := fallback():
     CHECKS[STANDBY] = Check(servers.is_ready)
 REQUIRED = ("database", "migrations")

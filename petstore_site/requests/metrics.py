@@ -76,11 +76,6 @@ class Metrics:
         self.commits_in_doubt = Counter(
             "petstore_commits_in_doubt_total", "Commits that no standby confirmed.", registry=self.registry
         )
-        self.replica_left_out = Counter(
-            "petstore_replica_left_out_total",
-            "Times that the replica failed or was behind, and a report was read from the primary.",
-            registry=self.registry,
-        )
         self.standby_reads = Counter(
             "petstore_standby_reads_total",
             "Statements that were read from a standby, because the primary was lost.",
@@ -142,7 +137,6 @@ def count_failures() -> None:
             (signals.commit_in_doubt, metrics.commits_in_doubt),
             (signals.connection_failed, metrics.connections_failed),
             (signals.data_rejected, metrics.defects.labels("rejected_data")),
-            (signals.replica_left_out, metrics.replica_left_out),
             (signals.standby_read, metrics.standby_reads),
             (limiter_failed, metrics.limiter_failures),
         ):

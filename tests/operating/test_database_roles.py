@@ -129,7 +129,7 @@ def test_strangers_cannot_connect(database: Server) -> None:
         connect(database, "stranger")
 
 
-def test_the_service_can_ask_a_replica_for_its_timeline(database: Server) -> None:
+def test_the_service_can_ask_a_standby_for_its_timeline(database: Server) -> None:
     assert not denied(database, "petstore_service", "SELECT name FROM pg_ls_waldir()")
     assert denied(database, "petstore_reader", "SELECT name FROM pg_ls_waldir()")
 

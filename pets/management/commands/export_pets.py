@@ -10,7 +10,6 @@ from typing import Any, NoReturn
 
 from django.core.exceptions import ValidationError
 from django.core.management.base import CommandParser, OutputWrapper
-from django.db import Error as AnyDatabaseError
 from django.db.models import QuerySet
 
 from categories.models import Category
@@ -18,7 +17,6 @@ from categories.names import validate_name
 from commands.arguments import moment
 from commands.base import StoreCommand
 from commands.exits import Exit, ExitError
-from database import replica
 from pets.exporting import FileFormat, Form, form_named, write_pets
 from pets.exporting.rows import Progress, no_progress
 from pets.exporting.sheet import TooManyAnimalsError
@@ -28,9 +26,6 @@ from pets.models import Pet, PetStatus
 
 STANDARD_OUTPUT = "-"
 SECONDS_BETWEEN_LINES = 10.0
-INCOMPLETE = (
-    "Standard output is incomplete: the replica ended the export ({error}). Discard it and run the command again."
-)
 
 
 class Command(StoreCommand):
@@ -83,7 +78,7 @@ class Command(StoreCommand):
         if printing:
             self._check_standard_output(form)
         with _clear_errors(file):
-            animals = replica.read(lambda using: self._export(pets.using(using), form, options))
+            animals = self._export(pets, form, options)
         what = "a template" if options["template"] else f"{animals:,} {'animal' if animals == 1 else 'animals'}"
         if printing and options["verbosity"]:
             self._say(f"Wrote {what} to standard output.")
@@ -108,13 +103,8 @@ class Command(StoreCommand):
 
     def _print(self, pets: QuerySet[Pet], form: Form, progress: Progress) -> int:
         """Write to the descriptor, since `sys.stdout` has no buffer if PYTHONUNBUFFERED is set."""
-        try:
-            with open(self.stdout.fileno(), "wb", buffering=BLOCK, closefd=False) as out:
-                return write_pets(pets, out, form=form, progress=progress)
-        except AnyDatabaseError as error:
-            if pets.db != replica.REPLICA:
-                raise
-            _end(INCOMPLETE.format(error=" ".join(str(error).split())), Exit.FAILED)  # part of it may have been read
+        with open(self.stdout.fileno(), "wb", buffering=BLOCK, closefd=False) as out:
+            return write_pets(pets, out, form=form, progress=progress)
 
     @contextmanager
     def _progress(self, pets: QuerySet[Pet], verbosity: int) -> Iterator[Progress]:

@@ -12,7 +12,6 @@ from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.functional import cached_property
 
-from database import replica
 from petstore_site.apikeys.models import SOON, APIKey, APIKeyQuerySet, KeyState, KeyUsage
 from petstore_site.apikeys.shares import is_alarming, share
 from petstore_site.charts import Spark
@@ -84,7 +83,7 @@ class KeyList(ChangeList):
         """Return the keys of the page with their use, by one query."""
         keys = list(self.result_list)
         days = [timezone.now().date() - timedelta(days=back) for back in reversed(range(DAYS))]
-        use = replica.read(lambda using: _use(keys, days[0], using))
+        use = _use(keys, days[0])
         return [_line(key, use[key.pk], days) for key in keys]
 
     def expiring(self) -> int:
@@ -100,8 +99,8 @@ class KeyList(ChangeList):
         return counts
 
 
-def _use(keys: list[APIKey], since: date, using: str) -> dict[int, dict[date, tuple[int, int]]]:
-    rows = KeyUsage.objects.using(using).filter(key__in=keys, day__gte=since).values("key", "day")
+def _use(keys: list[APIKey], since: date) -> dict[int, dict[date, tuple[int, int]]]:
+    rows = KeyUsage.objects.filter(key__in=keys, day__gte=since).values("key", "day")
     wrong = Sum("count", filter=Q(status_class__gte=4), default=0)
     use: dict[Any, dict[Any, tuple[int, int]]] = defaultdict(dict)
     for row in rows.annotate(all=Sum("count"), wrong=wrong):

@@ -35,10 +35,10 @@ class OfOperation(NamedTuple):
     sunset: Any
 
 
-def summary(using: str) -> dict[str, Any]:
+def summary() -> dict[str, Any]:
     """Return what the page shows, by four queries."""
     days = [timezone.now().date() - timedelta(days=back) for back in reversed(range(DAYS))]
-    use = KeyUsage.objects.using(using).filter(day__gte=days[0], day__lte=days[-1])
+    use = KeyUsage.objects.filter(day__gte=days[0], day__lte=days[-1])
     by_day, by_key, by_route = (_tallies(use, column) for column in ("day", "key", "route"))
     rows = [Row(short_day(day), by_day[day].figures()) for day in days]
     return {
@@ -46,7 +46,7 @@ def summary(using: str) -> dict[str, Any]:
         "all": _sum(by_day.values()),
         "today": by_day[days[-1]],
         "chart": Chart("Requests by day", ANSWERS, rows, is_last_open=True),
-        "keys": _keys(by_key, using),
+        "keys": _keys(by_key),
         "more_keys": max(len(by_key) - MOST, 0),
         "operations": sorted(_operations(by_route), key=lambda each: -each.tally.total),
     }
@@ -65,9 +65,9 @@ def _sum(tallies: Iterable[Tally]) -> Tally:
     return Tally(*(sum(getattr(each, part) for each in every) for part in ("total", "rejected", "failed")))
 
 
-def _keys(by_key: dict[int, Tally], using: str) -> list[OfKey]:
+def _keys(by_key: dict[int, Tally]) -> list[OfKey]:
     busiest = sorted(by_key, key=lambda pk: (-by_key[pk].total, pk))[:MOST]
-    keys = APIKey.objects.using(using).in_bulk(busiest)
+    keys = APIKey.objects.in_bulk(busiest)
     longest = by_key[busiest[0]].total if busiest else 0
     bars = {pk: [*Row("", by_key[pk].figures()).bar(longest, ANSWERS)] for pk in busiest}
     return [OfKey(keys[pk], by_key[pk], bars[pk]) for pk in busiest if pk in keys]

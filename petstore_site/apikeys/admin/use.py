@@ -8,7 +8,6 @@ from django.http import HttpRequest, HttpResponse
 from django.template.loader import render_to_string
 from django.template.response import TemplateResponse
 
-from database import replica
 from history.admin import RecordAdmin, moment, number
 from petstore_site.apikeys.admin.summary import summary
 from petstore_site.apikeys.models import KeyUsage
@@ -50,6 +49,6 @@ class KeyUsageAdmin(RecordAdmin):
             return super().changelist_view(request, extra_context)
         if not self.has_view_permission(request):
             raise PermissionDenied
-        context = self.admin_site.each_context(request) | replica.read(summary)
+        context = self.admin_site.each_context(request) | summary()
         context |= {"title": "Usage", "opts": self.opts, "may_see_keys": request.user.has_perm("apikeys.view_apikey")}
         return TemplateResponse(request, "admin/apikeys/keyusage/summary.html", context)

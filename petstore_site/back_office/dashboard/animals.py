@@ -24,9 +24,9 @@ class Kind(NamedTuple):
     counts: list[int]
 
 
-def in_stock(using: str) -> dict[str, Any]:
+def in_stock() -> dict[str, Any]:
     """Return a row with its bar and icon for each of the largest categories, and the totals of each status."""
-    kinds = sorted(_kinds(using), key=lambda kind: -sum(kind.counts))
+    kinds = sorted(_kinds(), key=lambda kind: -sum(kind.counts))
     longest = sum(kinds[0].counts) if kinds else 0
     rows = [(_row(kind), kind.icon or "paw-print") for kind in kinds[:MOST]]
     totals = [
@@ -42,8 +42,8 @@ def in_stock(using: str) -> dict[str, Any]:
     }
 
 
-def _kinds(using: str) -> Iterator[Kind]:
-    rows = stock.in_stock(using=using)
+def _kinds() -> Iterator[Kind]:
+    rows = stock.in_stock()
     for (number, category, icon), group in groupby(rows, key=lambda row: (row.category_id, row.category, row.icon)):
         counts = {row.status: row.animals for row in group}
         yield Kind(number, category, icon, [counts.get(status, 0) for status in PetStatus.values])

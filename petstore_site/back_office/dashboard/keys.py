@@ -21,17 +21,17 @@ KINDS = [{"status_class__lt": 4}, {"status_class__exact": 4}, {"status_class__ex
 SUMS = {f"kind{position}": Sum("count", filter=Q(**kind)) for position, kind in enumerate(KINDS)}
 
 
-def per_day(days: list[date], using: str) -> list[Row]:
+def per_day(days: list[date]) -> list[Row]:
     """Return the requests of each day."""
-    recent = KeyUsage.objects.using(using).filter(day__gte=days[0], day__lte=days[-1])
+    recent = KeyUsage.objects.filter(day__gte=days[0], day__lte=days[-1])
     counts = {row["day"]: row for row in recent.values("day").annotate(**SUMS)}
     return [_row(short_day(day), counts.get(day, {}), day__exact=day) for day in days]
 
 
-def busiest(using: str) -> dict[str, Any]:
+def busiest() -> dict[str, Any]:
     """Return the keys with the most requests in the last days, each with its days, and how many were errors."""
     days = last_days()
-    recent = KeyUsage.objects.using(using).filter(day__gte=days[0], day__lte=days[-1])
+    recent = KeyUsage.objects.filter(day__gte=days[0], day__lte=days[-1])
     most = recent.values("key").annotate(all=Sum("count")).order_by("-all", "key")[:MOST]
     columns = ("key", "key__name", "key__key_id", "key__contact", "day")
     by_day = list(recent.filter(key__in=most.values("key")).values(*columns).annotate(all=Sum("count"), **SUMS))

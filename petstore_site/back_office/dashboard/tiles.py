@@ -37,12 +37,12 @@ class Column(NamedTuple):
     figures: Sequence[Figure]
 
 
-def of_days(user: Any, in_stock: dict[str, Any] | None, using: str) -> dict[str, Any]:
+def of_days(user: Any, in_stock: dict[str, Any] | None) -> dict[str, Any]:
     """Return the tiles that `user` can see, and the table of the same days, newest first; `in_stock` if it may be."""
     days = last_days()
-    parts = [_animals(days, in_stock, using)] if in_stock else []
+    parts = [_animals(days, in_stock)] if in_stock else []
     if user.has_perms(("apikeys.view_apikey", "apikeys.view_keyusage")):
-        parts.append(_requests(days, using))
+        parts.append(_requests(days))
     columns = [column for _, found in parts for column in found]
     rows = list(zip(days, zip(*(column.figures for column in columns), strict=True), strict=True)) if columns else []
     return {
@@ -52,9 +52,9 @@ def of_days(user: Any, in_stock: dict[str, Any] | None, using: str) -> dict[str,
     }
 
 
-def _animals(days: list[date], in_stock: dict[str, Any], using: str) -> tuple[list[Tile], list[Column]]:
+def _animals(days: list[date], in_stock: dict[str, Any]) -> tuple[list[Tile], list[Column]]:
     before = days[0] - timedelta(days=DAYS)
-    added, sold = stock.added_and_sold_since(before, using=using)
+    added, sold = stock.added_and_sold_since(before)
     there, available = in_stock["all"].value, in_stock["totals"][0].value
     added_figures = [Figure(added.get(day, 0), listed("pets_pet", **within(day))) for day in days]
     sold_figures = [Figure(sold.get(day, 0), listed("pets_pet", **sold_on(day))) for day in days]
@@ -84,8 +84,8 @@ def _change(now: int, before: int) -> tuple[str, str]:
     return f"{percent:+,} %".replace("-", "\N{MINUS SIGN}"), "good" if percent > 0 else ""
 
 
-def _requests(days: list[date], using: str) -> tuple[list[Tile], list[Column]]:
-    rows = keys.per_day(days, using)
+def _requests(days: list[date]) -> tuple[list[Tile], list[Column]]:
+    rows = keys.per_day(days)
     totals = [row.total for row in rows]
     wrong = [row.figures[1].value + row.figures[2].value for row in rows]
     shares = [100 * bad / total if total else 0 for bad, total in zip(wrong, totals, strict=True)]
