@@ -13,8 +13,7 @@ from petstore_client import NewPet, PetStatus, PetStore, PetStoreError
 from petstore_client.generated.api.pets import get_pet
 
 given: dict[str, Any] = json.loads(sys.argv[1])
-store = PetStore(given["url"], given["key"], **given["options"])
-
+store: PetStore
 
 def pets(status: str | None, category_id: int | None, page_size: int) -> Any:
     chosen = PetStatus(status) if status else None
@@ -40,14 +39,17 @@ OPERATIONS: dict[str, Callable[..., Any]] = {
     "categories": categories,
     "category": lambda category_id: store.category(category_id).to_dict(),
     "pet": lambda pet_id: getattr(get_pet.sync(pet_id, client=store.api), "name", None),
+    "shown": lambda: repr(store.api),
     "codes": lambda: sorted({kind.__name__ for kind in PetStoreError.__subclasses__()}),
 }
 
 try:
-    with store:
+    with PetStore(given["url"], given["key"], **given["options"]) as store:
         seen = {"result": OPERATIONS[given["do"]](*given["with"])}
 except PetStoreError as error:
     seen = {"error": [type(error).__name__, error.code, error.status, error.message, error.request_id]}
 except httpx.TransportError as error:
     seen = {"lost": type(error).__name__}
+except ValueError as error:
+    seen = {"wrong": str(error)}
 sys.stdout.write(json.dumps(seen))

@@ -1,6 +1,8 @@
 // A program on the packed TypeScript client; test_packed.py type-checks it and runs it.
 // Its argument is JSON: what to do, with what, and the client's options. It prints the result or the error as JSON.
 
+import { inspect } from "node:util";
+
 import { ERROR_CODES, PetStore, PetStoreError, type NewPet, type PetStatus } from "petstore-client";
 
 interface Given {
@@ -13,13 +15,7 @@ interface Given {
 
 const given = JSON.parse(process.argv[2] ?? "") as Given;
 const { timeout, retries, max_wait: maxWait } = given.options;
-const store = new PetStore({
-  baseUrl: given.url,
-  key: given.key,
-  ...(timeout !== undefined && { timeout: timeout * 1000 }),
-  ...(retries !== undefined && { retries }),
-  ...(maxWait !== undefined && { maxWait: maxWait * 1000 }),
-});
+let store: PetStore;
 
 async function all<Item>(items: AsyncIterable<Item>): Promise<Item[]> {
   const found: Item[] = [];
@@ -35,18 +31,27 @@ const operations = {
   categories: (pageSize: number) => all(store.categories({ pageSize })),
   category: (categoryId: number) => store.category(categoryId),
   pet: async (petId: number) => (await store.api.GET("/pets/{petId}", { params: { path: { petId } } })).data?.name,
+  shown: async () => inspect(store.api, { depth: 9 }),
   codes: async () => ERROR_CODES,
 };
 
 let seen: unknown;
 try {
+  store = new PetStore({
+    baseUrl: given.url,
+    key: given.key,
+    ...(timeout !== undefined && { timeout: timeout * 1000 }),
+    ...(retries !== undefined && { retries }),
+    ...(maxWait !== undefined && { maxWait: maxWait * 1000 }),
+  });
   const operation = operations[given.do] as (...values: never[]) => Promise<unknown>;
   seen = { result: await operation(...given.with) };
 } catch (error) {
   if (error instanceof PetStoreError) {
     seen = { error: [error.name, error.code, error.status, error.message, error.requestId] };
   } else {
-    seen = { lost: (error as Error).name };
+    const { name, message } = error as Error;
+    seen = message.startsWith("key ") ? { wrong: message } : { lost: name };
   }
 }
 process.stdout.write(JSON.stringify(seen));

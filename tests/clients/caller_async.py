@@ -38,11 +38,15 @@ async def pet(store: AsyncPetStore, pet_id: int) -> Any:
     return getattr(await get_pet.asyncio(pet_id, client=store.api), "name", None)
 
 
+async def shown(store: AsyncPetStore) -> Any:
+    return repr(store.api)
+
+
 async def codes(_store: AsyncPetStore) -> Any:
     return sorted({kind.__name__ for kind in PetStoreError.__subclasses__()})
 
 
-OPERATIONS = {one.__name__: one for one in (pets, categories, add_pet, add_without_key, category, pet, codes)}
+OPERATIONS = {one.__name__: one for one in (pets, categories, add_pet, add_without_key, category, pet, shown, codes)}
 
 
 async def main() -> Any:
@@ -53,6 +57,8 @@ async def main() -> Any:
         return {"error": [type(error).__name__, error.code, error.status, error.message, error.request_id]}
     except httpx.TransportError as error:
         return {"lost": type(error).__name__}
+    except ValueError as error:
+        return {"wrong": str(error)}
 
 
 sys.stdout.write(json.dumps(asyncio.run(main())))

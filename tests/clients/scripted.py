@@ -16,6 +16,7 @@ class Request(NamedTuple):
     """One request that came."""
 
     line: str
+    authorization: str | None
     idempotency_key: str | None
     at: float
 
@@ -38,8 +39,8 @@ def scripted_server(*responses: Response) -> Iterator[Script]:
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             self.rfile.read(int(self.headers.get("Content-Length", 0)))
-            key = self.headers.get("Idempotency-Key")
-            script.requests.append(Request(f"{self.command} {self.path}", key, time.monotonic()))
+            named = (self.headers.get("Authorization"), self.headers.get("Idempotency-Key"))
+            script.requests.append(Request(f"{self.command} {self.path}", *named, time.monotonic()))
             match script.left.pop(0):
                 case "hang":
                     script.over.wait(30)

@@ -239,6 +239,34 @@ def test_every_code_of_the_description_is_known(client: Client) -> None:
         assert client.call(script.url, "codes") == {"result": client.codes()}
 
 
+def test_white_space_around_a_key_is_ignored(client: Client) -> None:
+    with scripted_server(OK) as script:
+        assert client.call(script.url, "pets", None, None, 100, key="\t pets_test_k \r\n") == {"result": [PET]}
+    assert script.requests[0].authorization == "Bearer pets_test_k"
+
+
+@pytest.mark.parametrize("key", [None, "", " \n"])
+def test_a_missing_key_is_not_sent(client: Client, key: Any) -> None:
+    with scripted_server() as script:
+        assert client.call(script.url, "pets", None, None, 100, key=key) == {"wrong": "key is missing."}
+
+
+@pytest.mark.parametrize(
+    "key", ["pets_test_a b", "pets_test_a\nb", "pets_test_a\r\nX-More: b", "pets_test_a…", "pets_test_ä", '"pets_test_a"']
+)
+def test_a_key_that_no_header_can_have_is_not_repeated(client: Client, key: str) -> None:
+    with scripted_server() as script:
+        seen = client.call(script.url, "pets", None, None, 100, key=key)
+    assert seen == {"wrong": "key has characters that an API key cannot have."}
+
+
+def test_the_client_can_be_printed_without_its_key(client: Client) -> None:
+    with scripted_server() as script:
+        shown = client.call(script.url, "shown", key="pets_test_secret")["result"]
+    assert shown
+    assert "secret" not in shown
+
+
 def requested(script: Script) -> list[str]:
     return [request.line for request in script.requests]
 

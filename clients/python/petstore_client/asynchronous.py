@@ -6,11 +6,11 @@ from functools import partial
 from typing import Any, Self, cast
 
 from petstore_client.client import list_options, next_cursor
-from petstore_client.generated import AuthenticatedClient
 from petstore_client.generated.api.categories import get_category, list_categories
 from petstore_client.generated.api.pets import create_pet, list_pets
 from petstore_client.generated.models import Category, NewPet, Pet, PetStatus
 from petstore_client.generated.types import UNSET, Response
+from petstore_client.keys import KeyedClient, checked
 from petstore_client.retrying import AsyncRetryingClient
 
 
@@ -22,6 +22,7 @@ class AsyncPetStore:
 
     def __init__(self, base_url: str, key: str, *, timeout: float = 10, retries: int = 4, max_wait: float = 60) -> None:
         """Call the API at `base_url`, which ends in `/v1`. `timeout` and `max_wait` are seconds, as for `PetStore`."""
+        key = checked(key)
         self._http = AsyncRetryingClient(
             base_url=base_url,
             headers={"Authorization": f"Bearer {key}"},
@@ -29,7 +30,7 @@ class AsyncPetStore:
             retries=retries,
             max_wait=max_wait,
         )
-        self.api = AuthenticatedClient(base_url=base_url, token=key).set_async_httpx_client(self._http)
+        self.api = KeyedClient(base_url=base_url, token=key).set_async_httpx_client(self._http)
 
     async def __aenter__(self) -> Self:
         return self

@@ -8,11 +8,11 @@ from urllib.parse import parse_qs, urlsplit
 
 import httpx
 
-from petstore_client.generated import AuthenticatedClient
 from petstore_client.generated.api.categories import get_category, list_categories
 from petstore_client.generated.api.pets import create_pet, list_pets
 from petstore_client.generated.models import Category, NewPet, Pet, PetStatus
 from petstore_client.generated.types import UNSET, Response
+from petstore_client.keys import KeyedClient, checked
 from petstore_client.retrying import RetryingClient
 
 
@@ -26,8 +26,10 @@ class PetStore:
     def __init__(self, base_url: str, key: str, *, timeout: float = 10, retries: int = 4, max_wait: float = 60) -> None:
         """Call the API at `base_url`, which ends in `/v1`. `timeout` and `max_wait` are seconds.
 
+        A `key` that cannot be one raises `ValueError`. White space around it is ignored, such as the line end of a file.
         `timeout` is for the connection and for each part of a response, `max_wait` for the wait before another attempt.
         """
+        key = checked(key)
         self._http = RetryingClient(
             base_url=base_url,
             headers={"Authorization": f"Bearer {key}"},
@@ -35,7 +37,7 @@ class PetStore:
             retries=retries,
             max_wait=max_wait,
         )
-        self.api = AuthenticatedClient(base_url=base_url, token=key).set_httpx_client(self._http)
+        self.api = KeyedClient(base_url=base_url, token=key).set_httpx_client(self._http)
 
     def __enter__(self) -> Self:
         return self

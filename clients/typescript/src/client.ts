@@ -2,6 +2,7 @@
 
 import createClient, { type Client } from "openapi-fetch";
 
+import { checked } from "./keys.js";
 import { retrying, type Retries } from "./retrying.js";
 import type { components, paths } from "./schema.js";
 
@@ -13,7 +14,7 @@ export type PetStatus = components["schemas"]["PetStatus"];
 export interface Options extends Partial<Retries> {
   /** The address of the API, which ends in `/v1`. */
   baseUrl: string;
-  /** Your API key. */
+  /** Your API key. One that cannot be a key throws a `TypeError`. White space around it is ignored. */
   key: string;
 }
 
@@ -39,7 +40,7 @@ export class PetStore {
   readonly api: Client<paths>;
 
   constructor({ baseUrl, key, timeout = 10_000, retries = 4, maxWait = 60_000 }: Options) {
-    const headers = { Authorization: `Bearer ${key}` };
+    const headers = { Authorization: `Bearer ${checked(key)}` };
     this.api = createClient<paths>({ baseUrl, headers, fetch: retrying({ timeout, retries, maxWait }) });
   }
 
