@@ -26,7 +26,7 @@ class PetStore:
     def __init__(self, base_url: str, key: str, *, timeout: float = 10, retries: int = 4, max_wait: float = 60) -> None:
         """Call the API at `base_url`, which ends in `/v1`. `timeout` and `max_wait` are seconds.
 
-        A `key` that cannot be one raises `ValueError`. White space around it is ignored, such as the line end of a file.
+        A `key` that cannot be one raises `ValueError`. White space around it, such as a line end, is ignored.
         `timeout` is for the connection and for each part of a response, `max_wait` for the wait before another attempt.
         """
         key = checked(key)
