@@ -30,11 +30,15 @@ def server(database: str) -> Iterator[Gunicorn]:
         yield server
 
 
-@pytest.fixture(scope="module", params=[False, True], ids=["direct", "behind a proxy"])
+@pytest.fixture(
+    scope="module",
+    params=[{}, {"HOST": "::"}, {"BEHIND_TLS_PROXY": "true"}],
+    ids=["direct", "for both versions of IP", "behind a proxy"],
+)
 def small(request: pytest.FixtureRequest, database: str) -> Iterator[tuple[Gunicorn, bool]]:
-    proxied = request.param
-    with running_server(database=database, BEHIND_TLS_PROXY=str(proxied).lower(), workers=1, **SMALL) as server:
-        yield server, proxied
+    """A small server, and whether it is behind a proxy. With HOST=::, an IPv4 client has an address of version 6."""
+    with running_server(database=database, workers=1, **SMALL, **request.param) as server:
+        yield server, "BEHIND_TLS_PROXY" in request.param
 
 
 class TestFlood:
