@@ -1,5 +1,6 @@
 """Convert an ASGI request into the environ of WSGI (PEP 3333), as gunicorn's WSGI workers make it."""
 
+import re
 import sys
 from collections.abc import Mapping
 from functools import lru_cache
@@ -14,15 +15,20 @@ Scope = Mapping[str, Any]
 UNREADABLE_KEY = "sent twice"
 """What two `Idempotency-Key` headers become: joined by a comma, they would be a valid key (docs/decisions/0029)."""
 
+ENCODED_SLASH = re.compile(rb"%2f", re.IGNORECASE)
+"""Part of a name, which separates nothing (RFC 3986, section 2.2). In `PATH_INFO` it stays encoded."""
+
 
 def environ_of(scope: Scope) -> Environ:
     """Return the environ of a request without its body. Repeated headers are joined by commas."""
     server, client = scope["server"] or ("", 0), scope["client"] or ("", 0)
     path = scope["raw_path"]
+    if b"%" in path:
+        path = unquote_to_bytes(ENCODED_SLASH.sub(b"%252F", path))
     environ = {
         "REQUEST_METHOD": scope["method"],
         "SCRIPT_NAME": "",
-        "PATH_INFO": (unquote_to_bytes(path) if b"%" in path else path).decode("latin-1"),
+        "PATH_INFO": path.decode("latin-1"),
         "QUERY_STRING": scope["query_string"].decode("latin-1"),
         "SERVER_PROTOCOL": f"HTTP/{scope['http_version']}",
         "SERVER_NAME": server[0],

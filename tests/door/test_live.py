@@ -32,7 +32,10 @@ QUERIES = [
     "a=b",
     "%",
 ]
-PATHS = ["/v1/pets", "/v1/pets", "/v1/pets", "/v1/pets/1", "/v1/pets/360", "/v1/pets/999999", "/v1/pets/0", "/v1/pets/"]
+PATHS = [
+    "/v1/pets", "/v1/pets", "/v1/pets", "/v1/pets/1", "/v1/pets/360", "/v1/pets/999999", "/v1/pets/0", "/v1/pets/",
+    "/v1%2Fpets", "/v1/pets%2F1", "/v1/pets/1%2f2",
+]  # fmt: skip
 HEADERS: list[dict[str, str]] = [
     {}, {}, {"If-None-Match": "*"}, {"If-None-Match": '"x"'}, {"Authorization": "Bearer x"}, {"Authorization": "Basic x"},
     {"Host": "evil.example"}, {"X-Forwarded-Proto": "https"}, {"Accept": "text/html"}, {"Origin": "https://a.example"},
