@@ -15,7 +15,7 @@ from database.errors import BROKEN
 from history.acting import begin_request
 from petstore_site.api import finished, with_cors
 from petstore_site.door.adapter import Adapter, UnknownOutcomeError
-from petstore_site.door.bodies import Receive, read_body
+from petstore_site.door.bodies import Receive, drop_body, read_body
 from petstore_site.door.drivers import OnPostgreSQL, OnSQLite
 from petstore_site.door.environ import Scope, environ_of
 from petstore_site.door.queue import BusyError
@@ -52,7 +52,10 @@ class Body:
         self._environ = environ
         self._receive = receive
         self._is_read = False
-        self.is_whole = "HTTP_TRANSFER_ENCODING" not in environ and environ.get("CONTENT_LENGTH", "0") in {"", "0"}
+        chunked, length = "HTTP_TRANSFER_ENCODING" in environ, int(environ.get("CONTENT_LENGTH") or 0)
+        self.is_whole = not chunked and not length
+        # A client that waits for 100 Continue does not send what was rejected.
+        self._is_short = length <= settings.API_BODY_LIMIT and "HTTP_EXPECT" not in environ
 
     async def read(self) -> None:
         """Put the body into the environ; raises `APIError` for the form of a page that is incomplete or too large."""
@@ -62,6 +65,16 @@ class Body:
         asked = time.perf_counter()
         self.is_whole = await read_body(self._environ, self._receive)
         self._environ[STARTED] += time.perf_counter() - asked  # a slow client takes its own time, none of ours
+
+    @property
+    def ends_connection(self) -> bool:
+        """Whether a part of it will never be read."""
+        return not self.is_whole and (self._is_read or not self._is_short)
+
+    async def drop(self) -> None:
+        """Read what was not needed, unless that would take long."""
+        if not self.is_whole and not self.ends_connection:
+            await drop_body(self._receive)
 
 
 class Door:
@@ -83,9 +96,10 @@ class Door:
         body = Body(environ, receive)
         response = await self._respond(environ, body)
         if response:
-            await _send(send, response, closes=not body.is_whole)
+            await _send(send, response, closes=body.ends_connection)
         else:
             await self._respond_in_thread(environ, body, send)
+        await body.drop()
 
     async def _respond(self, environ: Environ, body: Body) -> Response | None:
         """Return the response, or None: Django is to respond in a thread.
@@ -114,7 +128,7 @@ class Door:
     async def _respond_in_thread(self, environ: Environ, body: Body, send: Send) -> None:
         async def send_part(head: Head | None, block: bytes, *, more: bool) -> None:
             if head:
-                await send(_start(head[0], head[1] if body.is_whole else [*head[1], CLOSE]))
+                await send(_start(head[0], [*head[1], CLOSE] if body.ends_connection else head[1]))
             await send({"type": "http.response.body", "body": block, "more_body": more})
 
         try:
@@ -126,12 +140,12 @@ class Door:
             await _send(send, rejected, closes=True)
         except BusyError:
             environ["wsgi.input"].close()
-            await _send(send, await self._busy(environ), closes=not body.is_whole)
+            await _send(send, await self._busy(environ), closes=body.ends_connection)
         except LateError:
             metrics.count_given_up("deadline")
             late = self._make(environ, _may_be_done, observed=False)
             logger.warning("No response in time. The caller got a 503, the thread its database connection closed.")
-            await _send(send, late, closes=not body.is_whole)
+            await _send(send, late, closes=body.ends_connection)
 
     async def _busy(self, environ: Environ) -> Response:
         await asyncio.sleep(REJECTION_SECONDS)

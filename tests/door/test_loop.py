@@ -102,7 +102,7 @@ def test_what_is_rejected_does_not_wait_for_its_body(
 
     async def two() -> list[Got]:
         door = door_with(BreaksInCommit(scope=scope))
-        sent = authorized(**asked)
+        sent = authorized(**asked, length=70_000)
         if not asked.get("authorization", "x"):
             sent["headers"] = [pair for pair in sent["headers"] if pair[0] != b"authorization"]
         first = await ask(door, authorized("GET", 0))

@@ -4,6 +4,7 @@ import http.client
 import json
 import random
 import re
+import select
 import signal
 import socket
 import ssl
@@ -37,6 +38,8 @@ LONG_HEADER = error("bad_request", "The request must have at most 50 headers, ea
 TOO_LARGE = error("body_too_large", "The request body is larger than 65,536 bytes.", 413)
 UNAVAILABLE = error("unavailable", "The service is temporarily unavailable.", 503)
 NO_ROUTE = error("route_not_found", "This path does not exist.", 404)
+
+HIDDEN_BODY = b"GET /livez\r\n\r\n"
 
 numbers = count()
 
@@ -168,6 +171,7 @@ UNLIKE: dict[str, tuple[bytes, int, int]] = {
     "two Content-Types": (request("/v1/pets", "Content-Type: a/b", "Content-Type: a/b"), 400, 401),
     "foreign Expect": (request("/v1/pets", "Expect: x"), 401, 401),
     "two keys": (request("/v1/pets", "Authorization: Bearer a", "Authorization: Bearer b"), 401, 400),
+    "two If-None-Match": (request("/v1/pets", 'If-None-Match: "a"', 'If-None-Match: "b"'), 401, 400),
     "absolute-form of another host": (request("http://evil.example/v1/pets"), 400, 400),
     "absolute-form without a path": (request("HTTP://127.0.0.1?a"), 200, 200),
     "absolute-form of another host, HTTP/1.0": (b"GET http://evil.example/v1/pets HTTP/1.0\r\n\r\n", 400, 400),
@@ -232,6 +236,19 @@ class TestRejections:
             (answer,) = exchange(port, request("/v1/pets", *fields, "Idempotency-Key: two", method="POST") + b"{}")
             assert answer.error()["code"] == "bad_request"
 
+    def test_two_if_none_match(self, server: Gunicorn) -> None:
+        """They are one list (RFC 9110, section 5.3)."""
+        key = f"Authorization: Bearer {server.issue_key()}"
+        (first,) = exchange(server.port, request("/v1/pets", key))
+        lines = ['If-None-Match: "other"', f"If-None-Match: {first.headers['ETag']}"]
+        (second,) = exchange(server.port, request("/v1/pets", key, *lines))
+        assert (first.status, second.status, second.body) == (200, 304, b"")
+
+    @pytest.mark.parametrize("path", ["/v1%2Fpets", "/v1%2fpets", "/v1%2Fpets/1", "/livez%2F"])
+    def test_an_encoded_slash_separates_nothing(self, port: int, path: str) -> None:
+        (answer,) = exchange(port, request(path))
+        assert answer.error() == NO_ROUTE
+
     def test_options_of_the_server(self, port: int) -> None:
         (answer,) = exchange(port, request("*", method="OPTIONS"))
         assert (answer.status, answer.body, answer.headers["Allow"]) == (204, b"", "GET, HEAD, OPTIONS, POST")
@@ -254,10 +271,10 @@ class TestRejections:
     def test_a_body_that_comes_after_its_rejection_hides_no_response(self, server: Gunicorn) -> None:
         """Nobody reads it, and the connection ends without a reset."""
         with connected(server.port) as (connection, reader):
-            connection.sendall(request("/v1/pets", "Content-Length: 2000", method="POST"))
+            connection.sendall(request("/v1/pets", "Content-Length: 200000", method="POST"))
             time.sleep(0.2)
             for _ in range(2):
-                connection.sendall(b"x" * 1000)
+                connection.sendall(b"x" * 100_000)
                 time.sleep(0.1)
             answer = read_answer(reader)
             assert answer is not None
@@ -358,6 +375,71 @@ class TestConnections:
             connection.shutdown(socket.SHUT_WR)
             answers = list(iter(lambda: read_answer(reader), None))
         assert [answer.status for answer in answers] == [200] * (2 if left_open else 1)
+
+    @pytest.mark.parametrize("late", [False, True])
+    @pytest.mark.parametrize(
+        ("framing", "body"),
+        [
+            ("Content-Length: 14", HIDDEN_BODY),
+            (f"Content-Length: {64 * 1024}", HIDDEN_BODY * (64 * 1024 // 14) + b"x" * (64 * 1024 % 14)),
+            ("Transfer-Encoding: chunked", b"e\r\n" + HIDDEN_BODY + b"\r\n0\r\n\r\n"),
+        ],
+        ids=["one read", "the longest", "chunked"],
+    )
+    @pytest.mark.parametrize("path", ["/v1/pets", "/livez"])
+    def test_a_short_body_that_is_not_needed_keeps_the_connection(
+        self, server: Gunicorn, path: str, framing: str, body: bytes, late: bool
+    ) -> None:
+        """Also if it comes after the response. None of it becomes a request."""
+        with connected(server.port) as (connection, reader):
+            for _ in range(3):
+                head = request(path, framing, method="POST")
+                connection.sendall(head if late else head + body)
+                answer = read_answer(reader)
+                assert answer is not None
+                assert (answer.status, answer.headers["Connection"]) == (401 if path == "/v1/pets" else 405, None)
+                connection.sendall(body if late else b"")
+            connection.sendall(request("/livez", "X-Request-ID: last"))
+            last = read_answer(reader)
+        assert last is not None
+        assert (last.status, last.headers["X-Request-ID"]) == (200, "last")
+
+    def test_100_rejected_additions_through_nginx_need_few_connections(self, server: Gunicorn) -> None:
+        opened: list[socket.socket] = []
+        sent = request("/v1/pets", "Content-Length: 2", method="POST") + b"{}"
+        with (
+            socket.create_server(("127.0.0.1", 0)) as before,
+            running_nginx_before(before, passing_to(server.port, opened)) as nginx,
+            connected(nginx.plain) as (connection, reader),
+        ):
+            opened.clear()
+            for _ in range(100):
+                connection.sendall(sent)
+                answer = read_answer(reader)
+                assert answer is not None
+                assert answer.error()["code"] == "api_key_missing"
+            assert len(opened) <= 2, "one for each of nginx's workers"
+
+    @pytest.mark.parametrize("lines", [["Content-Length: 14"], ["Transfer-Encoding: chunked"]])
+    def test_a_body_that_waits_for_100_continue_is_not_waited_for(self, server: Gunicorn, lines: list[str]) -> None:
+        with connected(server.port) as (connection, reader):
+            connection.sendall(request("/v1/pets", "Expect: 100-continue", *lines, method="POST"))
+            answer = read_answer(reader)
+            assert answer is not None
+            assert (answer.status, answer.headers["Connection"], reader.read()) == (401, "close", b"")
+
+    def test_a_body_that_goes_on_after_its_rejection_is_ended(self, server: Gunicorn) -> None:
+        with connected(server.port) as (connection, reader):
+            connection.sendall(request("/v1/pets", "Transfer-Encoding: chunked", method="POST"))
+            answer = read_answer(reader)
+            assert answer is not None
+            assert answer.status == 401
+            begun = time.monotonic()
+            with suppress(ConnectionError):
+                while time.monotonic() - begun < 8:
+                    connection.sendall(b"1000\r\n" + b"x" * 4096 + b"\r\n")
+                    time.sleep(0.01)
+            assert time.monotonic() - begun < 5
 
     def test_a_slow_head_is_ended_by_the_deadline(self, nginx: Nginx) -> None:
         assert drip(nginx.hasty, request("/livez", f"X-A: {big(400)}")) < 6
@@ -570,6 +652,23 @@ def running_nginx_before(
     finally:
         broken.shutdown(socket.SHUT_RDWR)
         acceptor.join()
+
+
+def passing_to(port: int, opened: list[socket.socket]) -> Callable[[socket.socket], None]:
+    """Return a server that passes everything on, both ways, each time on a connection of its own."""
+
+    def serve(near: socket.socket) -> None:
+        with socket.create_connection(("127.0.0.1", port)) as far:
+            opened.append(far)
+            other = {near: far, far: near}
+            while True:
+                for each in select.select([near, far], [], [])[0]:
+                    part = each.recv(65_536)
+                    if not part:
+                        return
+                    other[each].sendall(part)
+
+    return serve
 
 
 @contextmanager
