@@ -1,5 +1,6 @@
 # The commands for this checkout; `make` alone lists them. Needs GNU make, a POSIX shell and Python, nothing else.
-# Everything created here is in .venv, .venv-*, mutants and var. Each target installs the Python packages that it needs.
+# Everything created here is in .venv, .venv-* and var. Each target installs the Python packages that it needs.
+# What measures and breaks the service from outside has a Makefile of its own: `make -C lab`.
 
 PYTHON ?= python3
 PYTHON_313 ?= python3.13
@@ -13,18 +14,14 @@ PY := .venv/bin/python
 BASE := .venv/installed-base
 DEV := .venv/installed-dev
 DJANGO61 := .venv-django61/installed
-BENCHMARKS := .venv-benchmarks/installed
-MUTANTS := .venv-mutants/installed
-REHEARSALS := .venv-rehearsals/installed
 REPORTS := .venv/reports
 LEAST_COVERAGE := 93
 
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: release help run test test-all test-nightly e2e screenshots pictures fuzz chaos rehearse matrix mutants bench bench-report bench-import lint words openapi settings clients lock audit sbom clean
-.PHONY: fast-sqlite fast-postgresql covered-sqlite covered-postgresql slow-sqlite slow-postgresql coverage django61 explore-sqlite explore-postgresql
-.PHONY: python port always
+.PHONY: help run test test-all screenshots lint openapi settings clients lock audit sbom release clean
+.PHONY: fast-sqlite fast-postgresql covered-sqlite covered-postgresql slow-sqlite slow-postgresql coverage django61 python port always
 
 help:
 	@echo 'make run      serve on http://$(HOST):$(PORT); the first run creates a demonstration catalogue and a key'
@@ -32,27 +29,9 @@ help:
 	@echo 'make test     run the fast tests on SQLite and PostgreSQL, in less than five minutes'
 	@echo '              (PYTEST_ARGS="-k name" runs the tests with that name instead, slow ones too)'
 	@echo 'make test-all run all tests on SQLite, most of them on PostgreSQL, the fast ones with coverage, and on Django 6.1'
-	@echo 'make test-nightly'
-	@echo '              search for bugs with many more examples, kills and requests, and with mutants'
-	@echo 'make e2e      run only the browser tests'
 	@echo 'make screenshots'
-	@echo '              take the pictures of the back office, of a fresh store, into docs/images'
-	@echo 'make pictures draw the badges and the architecture of README into docs/images'
-	@echo 'make fuzz     test a new service against its description (FUZZ_ARGS="--cases 100000 --base URL --key KEY")'
-	@echo 'make chaos    break what the service depends on, and look whether it keeps its promises (as root; CHAOS=long:'
-	@echo '              as often as docs/reliability.md promises; CHAOS_ARGS="stopped network_cut": only these)'
-	@echo 'make rehearse follow the chapters of docs/operators-book.md under load (as root, with etcd and HAProxy;'
-	@echo '              CHAPTERS="replace_node lose_quorum": only these)'
-	@echo 'make matrix   run the fast tests with each Python and Django that is here, and write the table of docs/versions.md'
-	@echo '              (MATRIX_ARGS="--only 3.12/5.2 --database SQLite")'
-	@echo 'make mutants  change the code in many places, one at a time, and list the changes that no test notices'
-	@echo 'make bench    compare the API with what other frameworks take (BENCH_ARGS="--rounds 2")'
-	@echo 'make bench-report'
-	@echo '              fill docs/lab/performance.md with the figures of the last make bench'
-	@echo 'make bench-import'
-	@echo '              measure the import beside psql and fill docs/importing.md (BENCH_ARGS="--rows 20000 --rounds 1")'
+	@echo '              take pictures of the back office and the portal, of a fresh store, into var/screenshots'
 	@echo 'make lint     check style, types, layers, templates, migrations, the API description, production settings'
-	@echo 'make words    list the words that the house style avoids'
 	@echo 'make openapi  regenerate docs/openapi.yaml'
 	@echo 'make settings regenerate docs/settings.md'
 	@echo 'make clients  build the Python and TypeScript clients into clients/dist (needs node and npm)'
@@ -63,6 +42,7 @@ help:
 	@echo '              check everything, date the changelog, tag, and write the artefacts into var/release'
 	@echo '              (DRY_RUN=1 keeps nothing; CHECKS=lint runs fewer checks)'
 	@echo 'make clean    remove everything created here, except var with the development database'
+	@echo 'make -C lab   list what measures and breaks the service from outside'
 
 # --- Serving ---------------------------------------------------------------------------------------------------------
 
@@ -89,71 +69,22 @@ port:
 
 # --- Installing: once, from a lock, by hash ---------------------------------------------------------------------------
 
-define PYTHON_CHECK
-import sys
-if sys.version_info < (3, 11):
-    sys.exit("$(PYTHON) is Python %d.%d. Python 3.11 or newer is required: make … PYTHON=python3.12" % sys.version_info[:2])
-try:
-    import ensurepip, venv
-except ImportError:
-    sys.exit("$(PYTHON) has no venv. On Debian, run: apt-get install python3-venv")
-endef
-export PYTHON_CHECK
-
 python:
 	@command -v $(PYTHON) >/dev/null || { echo '$(PYTHON) was not found. Python 3.11 or newer is required: make … PYTHON=python3.12' >&2; exit 1; }
-	@$(PYTHON) -c "$$PYTHON_CHECK"
 
-# Say how far pip is: a line for each package that it downloads. Then it installs them all at once.
-define INSTALL
-import re, subprocess, sys
-folder, lock = sys.argv[1:]
-total = len(re.findall("^[a-z]", open(lock, encoding="utf-8").read(), re.MULTILINE))
-print(f"Installing the {total} packages of {lock} into {folder}. This is needed only once.", flush=True)
-command = [sys.executable, "-m", "pip", "install", "--disable-pip-version-check", "--progress-bar=off", "--no-deps", "--require-hashes", "-r", lock]
-pip = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-done = 0
-for line in pip.stdout:
-    if found := re.match(r"(?:Collecting|Processing|Ignoring|Requirement already satisfied:) (?:\S*/)?([\w.-]+)", line):
-        done += 1
-        print(f"  {done} of {total}: {found[1]}", flush=True)
-    elif line.startswith("Installing collected packages"):
-        print("  Downloaded. Installing …", flush=True)
-sys.exit(pip.wait())
-endef
-export INSTALL
-
-# install FOLDER PYTHON LOCK: start over after an interrupted install, or if its Python is gone.
-# `unfinished` has the process ID of the make that installs.
+# install FOLDER PYTHON LOCK
 define install
-	@if [ -e $(1)/unfinished ] && kill -0 "$$(cat $(1)/unfinished)" 2>/dev/null; then \
-		echo 'Another make is installing into $(1). Wait for it, or remove $(1).' >&2; exit 1; \
-	fi
-	@if [ -e $(1)/unfinished ] || ! $(1)/bin/python -c 'import pip' 2>/dev/null; then rm -rf $(1); fi
-	@mkdir -p $(1) && echo $$PPID >$(1)/unfinished
-	@[ -e $(1)/bin/python ] || $(2) -m venv $(1)
-	@$(1)/bin/python -c "$$INSTALL" $(1) requirements/$(3).txt
-	@rm $(1)/unfinished && touch $@
+	@$(2) requirements/install.py $(1) $(3) && touch $@
 endef
 
 $(BASE): requirements/base.txt | python
-	$(call install,.venv,$(PYTHON),base)
+	$(call install,.venv,$(PYTHON),requirements/base.txt)
 
 $(DEV): requirements/dev.txt $(BASE)
-	$(call install,.venv,$(PYTHON),dev)
+	$(call install,.venv,$(PYTHON),requirements/dev.txt)
 
 $(DJANGO61): requirements/django61.txt
-	$(call install,.venv-django61,$(PYTHON_313),django61)
-
-$(BENCHMARKS): requirements/benchmarks.txt
-	$(call install,.venv-benchmarks,$(PYTHON),benchmarks)
-
-$(MUTANTS): requirements/mutants.txt
-	$(call install,.venv-mutants,$(PYTHON),mutants)
-
-# A Python that the account `postgres` can run too.
-$(REHEARSALS): requirements/rehearsals.txt
-	$(call install,.venv-rehearsals,/usr/bin/python3,rehearsals)
+	$(call install,.venv-django61,$(PYTHON_313),requirements/django61.txt)
 
 ifneq ($(wildcard .venv/unfinished)$(shell $(PY) -c 'import pip; print(1)' 2>/dev/null),1)
 $(BASE): always
@@ -188,9 +119,6 @@ test-all: $(DEV)
 	@rm -f .coverage .coverage.*
 	$(call parts,covered-sqlite covered-postgresql coverage $(call SLOW,sqlite) $(call SLOW,postgresql) django61)
 
-test-nightly: $(DEV)
-	$(call parts,explore-sqlite explore-postgresql fuzz mutants)
-
 covered-sqlite covered-postgresql: COVERAGE := --cov --cov-report= --cov-append
 
 fast-sqlite covered-sqlite:
@@ -204,7 +132,7 @@ fast-postgresql covered-postgresql:
 
 slow-sqlite:
 	@echo '== SQLite, slow tests'
-	@$(MAKE) $(REHEARSALS) || echo 'Left out: Patroni cannot be installed.' >&2
+	@$(MAKE) -C lab patroni || echo 'Left out: Patroni cannot be installed.' >&2
 	@$(APART) $(PY) -m pytest -n auto -m slow --junit-xml=$(REPORTS)/slow-sqlite.xml
 
 slow-postgresql:
@@ -235,18 +163,6 @@ django61:
 	done; \
 	echo 'Django 6.1 (no working $(PYTHON_313); set it: make test-all PYTHON_313=/path)' >$(REPORTS)/django61.txt
 
-EXPLORE := HYPOTHESIS_PROFILE=explore
-EXPLORING := -o faulthandler_timeout=0 tests/properties tests/contract tests/pets/importing/test_runs.py
-
-explore-sqlite:
-	@echo '== SQLite, many examples'
-	@$(EXPLORE) $(APART) $(PY) -m pytest -n auto --junit-xml=$(REPORTS)/sqlite.xml $(EXPLORING) $(PYTEST_ARGS)
-
-explore-postgresql:
-	@echo '== PostgreSQL, many examples'
-	@$(EXPLORE) $(ON_POSTGRESQL) $(PY) -m pytest -n auto --junit-xml=$(REPORTS)/postgresql.xml $(EXPLORING) $(PYTEST_ARGS) \
-		|| $(WITHOUT_POSTGRESQL)
-
 # A test is left out if no part ran it.
 define LEFT_OUT
 import sys
@@ -268,73 +184,8 @@ print("\n".join(lines) or "nothing")
 endef
 export LEFT_OUT
 
-e2e: $(DEV)
-	@$(APART) $(PY) -m pytest tests/e2e $(PYTEST_ARGS)
-
 screenshots: $(DEV)
 	@$(APART) $(PY) -m tests.e2e.pictures
-
-pictures: $(DEV)
-	@$(PY) -m publishing.pictures
-
-fuzz: $(DEV)
-	@$(APART) $(PY) -m tests.contract.fuzz $(FUZZ_ARGS)
-
-chaos: $(DEV)
-	@$(APART) $(PY) -m tests.chaos $(if $(filter long,$(CHAOS)),--long) $(CHAOS_ARGS)
-
-rehearse: $(DEV) $(REHEARSALS)
-	@PATH="$$PWD/.venv-rehearsals/bin:$$PATH" $(APART) $(PY) -m tests.rehearsals $(CHAPTERS)
-
-matrix: $(DEV)
-	@$(APART) $(PY) -m tests.matrix $(MATRIX_ARGS)
-
-# The sample is the same in each run: the seventh mutant of each function, some 350 of 8,700.
-MUTANTS_OF := '*__mutmut_7'
-LEAST_KILLED := 92
-
-define KILLED
-import sys
-from collections import Counter
-mutants = dict(line.strip().split(": ") for line in sys.stdin)
-print(*(f"{name}: {end}" for name, end in mutants.items() if end in ("survived", "no tests", "suspicious")), sep="\n")
-ends = Counter(mutants.values())
-by_types = ends["caught by type check"]
-killed = by_types + ends["killed"] + ends["timeout"] + ends["segfault"]
-tried = killed + ends["survived"] + ends["no tests"] + ends["suspicious"]
-print(f"{killed} of {tried} mutants killed, {by_types} of them by the type check: "
-      f"{100 * killed / tried:.1f} % (at least $(LEAST_KILLED) % is required)")
-raise SystemExit(100 * killed < $(LEAST_KILLED) * tried)
-endef
-export KILLED
-
-mutants: $(DEV) $(MUTANTS)
-	@echo '== Mutants'
-	@rm -rf mutants .venv-mutants/test.sqlite3
-	@$(APART) DATABASE_URL=sqlite:///.venv-mutants/test.sqlite3 $(PY) manage.py migrate -v0
-	@$(APART) PETSTORE_TEST_DATABASE="$$PWD/.venv-mutants/test.sqlite3" \
-		.venv-mutants/bin/mutmut run $(MUTANTS_OF) >.venv-mutants/log 2>&1 || { tail -20 .venv-mutants/log >&2; exit 1; }
-	@.venv-mutants/bin/mutmut results --all true | $(PY) -c "$$KILLED"
-
-# --- Measuring -------------------------------------------------------------------------------------------------------
-
-FASTIFY := benchmarks/peers/fastify/node_modules
-
-$(FASTIFY): benchmarks/peers/fastify/package-lock.json
-	@npm ci --prefix $(@D) --ignore-scripts --no-audit --no-fund --silent && touch $@
-
-bench: $(DEV)
-	@$(MAKE) $(BENCHMARKS) || echo 'Left out: the peers in Python cannot be installed.' >&2
-	@$(MAKE) $(FASTIFY) || echo 'Left out: Fastify cannot be installed.' >&2
-	@$(APART) $(PY) tests/with_postgresql.py $(PY) -m benchmarks.requests $(BENCH_ARGS)
-
-bench-report: $(DEV)
-	@$(PY) -m benchmarks.report
-
-bench-import: $(DEV)
-	@case '$(BENCH_ARGS)' in *--alternatives*) \
-		$(MAKE) $(BENCHMARKS) || echo 'Left out: django-import-export cannot be installed.' >&2 ;; esac
-	@$(APART) $(PY) tests/with_postgresql.py $(PY) -m benchmarks.imports $(BENCH_ARGS)
 
 # --- Checking --------------------------------------------------------------------------------------------------------
 
@@ -369,9 +220,6 @@ lint: $(DEV)
 		$(PRODUCTION) $(PY) manage.py collectstatic --no-input --verbosity 0 && \
 		$(PRODUCTION) $(PY) manage.py check --deploy --fail-level WARNING
 
-words: $(DEV)
-	@$(PY) tests/words.py
-
 openapi: $(DEV)
 	@$(IN_FOLDER) && $(DEVELOPMENT) $(PY) $(SPECTACULAR) docs/openapi.yaml
 
@@ -392,10 +240,6 @@ lock: python
 		$(COMPILE) --python-version 3.11 -c dev.txt opentelemetry.in -o opentelemetry.txt && \
 		$(COMPILE) --python-version 3.11 -c dev.txt sentry.in -o sentry.txt && \
 		$(COMPILE) --python-version 3.11 -c dev.txt clients.in -o clients.txt && \
-		$(COMPILE) --python-version 3.11 -c dev.txt generators.in -o generators.txt && \
-		$(COMPILE) --python-version 3.11 -c base.txt benchmarks.in -o benchmarks.txt && \
-		$(COMPILE) --python-version 3.11 -c dev.txt mutants.in -o mutants.txt && \
-		$(COMPILE) --python-version 3.11 rehearsals.in -o rehearsals.txt && \
 		$(COMPILE) --python-version 3.13 --override django61.in dev.in -o django61.txt
 
 audit: $(DEV)
@@ -404,7 +248,7 @@ audit: $(DEV)
 CHECKS ?= lint test-all
 
 release: $(DEV)
-	@$(PY) -m publishing.release '$(VERSION)' $(if $(DRY_RUN),--dry-run) --checks '$(CHECKS)'
+	@$(PY) -m deploy.release '$(VERSION)' $(if $(DRY_RUN),--dry-run) --checks '$(CHECKS)'
 
 # The extras have files of their own.
 SBOM := var/sbom
@@ -418,6 +262,7 @@ sbom: $(DEV)
 	@echo 'The software bill of materials is in $(SBOM).'
 
 clean:
-	rm -rf .venv .venv-* mutants clients/dist clients/typescript/node_modules tests/generators/node_modules $(FASTIFY) staticfiles .coverage .coverage.* .hypothesis .import_linter_cache \
+	rm -rf .venv .venv-* clients/dist clients/typescript/node_modules staticfiles .coverage .coverage.* .hypothesis .import_linter_cache \
 		.mypy_cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+	@$(MAKE) -C lab clean

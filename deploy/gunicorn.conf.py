@@ -106,7 +106,7 @@ forwarder_headers = ""
 SWITCH_SECONDS = 0.0005
 """After how many seconds a thread that computes hands over to others.
 
-With Python's 0.005, a list that came while four pages were made waited up to 0.35 s (docs/lab/performance.md).
+With Python's 0.005, a list that came while four pages were made waited up to 0.35 s (lab/performance.md).
 """
 
 

@@ -42,7 +42,7 @@ def findings(lock: Path, options: Sequence[str]) -> Iterator[Finding]:
 
 def main(options: Sequence[str] = ()) -> int:
     """Print every finding, then the result in a sentence, and return the exit status."""
-    locks = sorted(Path("requirements").glob("*.txt"))
+    locks = sorted(Path().glob("**/requirements/*.txt"))
     found = [finding for lock in locks for finding in findings(lock, options)]
     statuses = {finding.status for finding in found}
     results = ["No locked version has a known vulnerability."] if not found else []

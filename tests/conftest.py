@@ -33,7 +33,6 @@ from tests.server import migrated_database
 SLOW = (
     "apikeys/test_commands.py",
     "clients/",
-    "generators/",
     "e2e/",
     "idempotency/test_two_headers.py",
     "operating/",
@@ -103,7 +102,7 @@ def django_db_modify_db_settings(
 ) -> None:
     """Let SQLite work in a file, as it does in a shop: in memory its threads do not wait for each other.
 
-    `PETSTORE_TEST_DATABASE` names a migrated file to start from (`make mutants`, which starts a thousand times).
+    `PETSTORE_TEST_DATABASE` names a migrated file to start from (`make -C lab mutants`, which starts a thousand times).
     """
     if connection.vendor == "sqlite":
         file = tmp_path_factory.mktemp("database") / "test.sqlite3"

@@ -1,4 +1,4 @@
-"""Whether this run looks for what is not found yet: `HYPOTHESIS_PROFILE=explore`, as `make test-nightly` sets it."""
+"""Whether this run looks for what is not found yet: `HYPOTHESIS_PROFILE=explore`, as `make -C lab explore` sets it."""
 
 import os
 

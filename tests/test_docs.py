@@ -207,6 +207,6 @@ def test_the_index_lists_each_decision_once() -> None:
 def test_each_decision_has_its_four_parts_and_names_its_tests(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
     assert re.findall(r"^## (.+)$", text, re.MULTILINE) == ["Context", "Decision", "Consequences", "Tests"]
-    named = re.findall(r"`((?:tests|benchmarks)/[\w./-]+)", text)
+    named = re.findall(r"`((?:tests|lab)/[\w./-]+)", text)
     assert named
     assert [name for name in named if not (ROOT / name).exists()] == []

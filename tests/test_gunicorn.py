@@ -13,8 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.load import request
-from tests.chaos.flood import flood
+from tests.flood import flood, request
 from tests.server import ROOT, SECONDS, Gunicorn, free_port, send, until
 
 
@@ -163,7 +162,7 @@ def test_no_connection_ends_unannounced(start: Start, arguments: str) -> None:
 def root(tmp_path: Path) -> Path:
     """A copy of the code, to be changed."""
     root = tmp_path / "code"
-    packages = {file.parent.name for file in ROOT.glob("*/__init__.py")} - {"tests", "benchmarks", "publishing"}
+    packages = {file.parent.name for file in ROOT.glob("*/__init__.py")} - {"tests", "lab", "deploy"}
     for name in (*packages, "deploy", "templates"):
         shutil.copytree(ROOT / name, root / name, ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copy(ROOT / "manage.py", root)

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from clients.tools import node_tools, python_tools
-from publishing import release
-from publishing.release import ReleaseError
+from deploy import release
+from deploy.release import ReleaseError
 from tests.clients.conftest import or_skip
 from tests.server import ROOT
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 WORKER_MB = 130
-"""Of a worker: 102 after a million requests (docs/lab/performance.md), and room for an export or an upload."""
+"""Of a worker: 102 after a million requests (lab/performance.md), and room for an export or an upload."""
 MASTER_MB = 60
 """Of gunicorn's master and the process of the metrics."""
 SPARE_MB = 100

@@ -1,7 +1,7 @@
 """The published description and the service are the same thing: schemathesis tries both against each other.
 
 Data that fits the description is accepted, other data rejected, every response is a described one, and a rejected
-request changes nothing. `python -m tests.contract.fuzz` does the same over HTTP, for as long as you like.
+request changes nothing. `python -m lab.fuzz` does the same over HTTP, for as long as you like.
 """
 
 import logging

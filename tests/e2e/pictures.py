@@ -341,7 +341,7 @@ def take_all(browser: Browser, server: Gunicorn, folder: Path, *, names: list[st
 def main() -> None:
     """Start a service and a browser, take the pictures, and say how large they are."""
     parser = argparse.ArgumentParser(prog="python -m tests.e2e.pictures", description=__doc__)
-    parser.add_argument("folder", nargs="?", type=Path, default=ROOT / "docs" / "images")
+    parser.add_argument("folder", nargs="?", type=Path, default=ROOT / "var" / "screenshots")
     parser.add_argument("--only", action="append", choices=PAGES, help="Take this page. Can be repeated.")
     parser.add_argument("--widths", default="1440,390", help="Set the widths of the window.")
     given = parser.parse_args()

@@ -63,7 +63,7 @@ def etcd(tmp_path: Path) -> Iterator[int]:
 def test_a_primary_creates_a_vanished_key_only_if_nobody_succeeded_it(etcd: int, since: str, *, leads: bool) -> None:
     patroni = shutil.which("patroni", path=PLACES)
     if patroni is None:
-        pytest.skip("patroni is not on PATH, and not in .venv-rehearsals (make test-all, make rehearse)")
+        pytest.skip("patroni is not on PATH, and not in .venv-rehearsals (make -C lab patroni)")
     python = Path(patroni).with_name("python3")
     done = subprocess.run(
         [python, "-c", SCRIPT, str(etcd), since], cwd=ROOT / "deploy/ha", capture_output=True, text=True, timeout=60,

@@ -16,7 +16,7 @@ from django.db import OperationalError
 from database.errors import breaker
 from database.fallback import LEASE, Fallback, UnprovenError
 from database.statements import Row, Statement
-from tests.chaos.flood import additions, flood
+from tests.flood import additions, flood
 from tests.operating.standbys import ask, let_the_service_ask, standby_of
 from tests.outages import frozen
 from tests.server import Answer, Gunicorn, manage, running_server, until

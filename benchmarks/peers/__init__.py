@@ -1,1 +1,0 @@
-"""The same API as its users would write it with other frameworks: docs/lab/performance.md."""

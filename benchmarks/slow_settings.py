@@ -1,5 +1,0 @@
-"""The service's settings, with a slow page."""
-
-from petstore_site.settings import *  # noqa: F403
-
-ROOT_URLCONF = "benchmarks.slow_pages"

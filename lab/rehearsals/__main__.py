@@ -1,0 +1,34 @@
+"""`python -m lab.rehearsals [CHAPTER…]`: run these chapters, or all of them."""
+
+import sys
+import time
+from collections.abc import Callable
+
+from lab.rehearsals import credentials, machines, regions, restores, upgrades
+from lab.rehearsals.stage import say
+
+CHAPTERS: dict[str, Callable[[], None]] = {
+    "replace_node": machines.replace_node,
+    "lose_quorum": machines.lose_quorum,
+    "lose_etcd": machines.lose_etcd,
+    "upgrade_patroni": upgrades.upgrade_patroni,
+    "upgrade_postgresql": upgrades.upgrade_postgresql,
+    "rotate_passwords": credentials.rotate_passwords,
+    "renew_certificates": credentials.renew_certificates,
+    "restore_to_a_time": restores.restore_to_a_time,
+    "move_region": regions.move_region,
+}
+
+
+def main(names: list[str]) -> int:
+    """Run them and return the exit status."""
+    for name in names or CHAPTERS:
+        say(f"== {name}: {(CHAPTERS[name].__doc__ or '').splitlines()[0]}")
+        begun = time.monotonic()
+        CHAPTERS[name]()
+        say(f"done in {time.monotonic() - begun:.0f} s")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(sys.argv[1:]))
