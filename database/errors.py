@@ -51,6 +51,8 @@ STATEMENT_TIMED_OUT = "57014"
 breaker = Breaker(seconds=1)
 """Open after a connection to PostgreSQL failed: for a second, no one else waits for one."""
 
+CLOSED = "no connection is tried, because one failed less than a second ago"
+
 # https://www.sqlite.org/rescode.html, primary codes
 FAILURE_BY_SQLITE_CODE = {
     sqlite3.SQLITE_BUSY: BUSY,
@@ -80,6 +82,18 @@ def failure_of(error: BaseException) -> Failure | None:
     if state is not None:
         return BROKEN if state.startswith("08") else FAILURE_BY_SQLSTATE.get(state)
     return BROKEN if isinstance(error, (OperationalError, InterfaceError)) else None
+
+
+def described(error: BaseException) -> str:
+    """Return the error for the log: its SQLSTATE (SQLite: the name of its code), or that the connection broke.
+
+    An error without a cause is ours, and its text says what it is.
+    """
+    cause = error.__cause__ or error
+    text = " ".join(str(cause).split())
+    if code := sqlstate(error) or getattr(cause, "sqlite_errorname", None):
+        return f"{code} {text}"
+    return text if text and cause is error else f"the connection broke: {text or type(cause).__name__}"
 
 
 def rejected_data(error: BaseException) -> bool:

@@ -3,7 +3,7 @@
 from django.dispatch import Signal
 
 connection_failed = Signal()
-"""The database accepted no connection, or a read had no response in time."""
+"""The database accepted no connection."""
 
 data_rejected = Signal()
 """The database rejected data that our own checks had accepted: a bug."""

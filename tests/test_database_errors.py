@@ -71,7 +71,7 @@ def test_a_failing_database_is_503(
     assert (answer.status_code, answer.json()) == (503, UNAVAILABLE)
     assert answer["Retry-After"] == retry_after
     assert answer["X-Request-ID"]
-    assert f"Database error: {sqlstate}" in caplog.text
+    assert f"Database error: {sqlstate} hunter2" in caplog.text
     assert not Pet.objects.exists()
     assert api.get("/v1/pets").status_code == 200
 

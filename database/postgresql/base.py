@@ -2,22 +2,21 @@
 
 from typing import Any
 
+from django import db
 from django.db.backends.postgresql import base
 from psycopg import OperationalError
 
-from database.errors import breaker, committing
+from database.errors import CLOSED, breaker, committing
 from database.signals import connection_failed
-
-CLOSED = "No connection is tried: one failed less than a second ago."
 
 
 class DatabaseWrapper(base.DatabaseWrapper):
     """After a connection failed, nobody waits for another one for a second. It is known whether a COMMIT was sent."""
 
     def get_new_connection(self, conn_params: Any) -> Any:
-        """Open a connection; raises `OperationalError`."""
+        """Open a connection; raises psycopg's `OperationalError`, or Django's if none is tried."""
         if not breaker.allows():
-            raise OperationalError(CLOSED)
+            raise db.OperationalError(CLOSED)
         try:
             opened = super().get_new_connection(conn_params)
         except OperationalError:

@@ -12,7 +12,7 @@ from django.core.exceptions import SuspiciousOperation
 from django.db import DatabaseError, InterfaceError
 from rest_framework.exceptions import APIException
 
-from database.errors import BROKEN, RETRYABLE, failure_of, outcome_is_unknown, reset_commit_state, sqlstate
+from database.errors import BROKEN, RETRYABLE, described, failure_of, outcome_is_unknown, reset_commit_state, sqlstate
 from database.statements import Row, Steps
 from history.acting import begin_request, end_request
 from petstore_site.apikeys import lookup
@@ -41,6 +41,9 @@ T = TypeVar("T")
 
 DEADLINE = 6.5
 """Seconds after which a request that has not begun its response is given up."""
+
+
+UNCONFIRMED = "no standby confirmed its COMMIT"
 
 
 class Driver(Protocol):
@@ -87,7 +90,7 @@ class Adapter:
             return await self._respond(request, read_body)
         except (DatabaseError, InterfaceError) as error:
             if outcome_is_unknown():
-                raise UnknownOutcomeError from error
+                raise UnknownOutcomeError(described(error)) from error
             if not _may_help_to_repeat(error):
                 raise
             return _decline(request.route.name, "database")
@@ -103,7 +106,7 @@ class Adapter:
             if is_uncounted(request):
                 keep(request, await _ask_cache(what_is_left, request.key))
         if outcome_is_unknown():
-            raise UnknownOutcomeError
+            raise UnknownOutcomeError(UNCONFIRMED)
         response = self._finish(request, result.status, result.headers, render_json(result.data))
         self._observe(record_of(request, response.status, result.code, result.message))
         end_request()

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from django.db import OperationalError
 from psycopg import Error
 
-from database.errors import breaker, has_ended, shut_down, watch
+from database.errors import CLOSED, breaker, has_ended, shut_down, watch
 from database.reading import parameters_of_primary, primary_is_lost
 from database.signals import connection_failed
 from petstore_site.door.listening import Listening
@@ -32,6 +32,9 @@ statistics are renewed: up to a minute, or more during an import. A list of 100 
 """
 
 
+LOST = "the primary is lost"
+
+
 class Connections:
     """At most `most` connections, opened when they are needed."""
 
@@ -51,7 +54,7 @@ class Connections:
         if latest <= time.perf_counter():
             raise BusyError
         if primary_is_lost() and not self._commits:
-            raise OperationalError  # a thread reads from the standby
+            raise OperationalError(LOST)  # a thread reads from the standby
         try:
             with self.queue:
                 async with within(WAIT_SECONDS, latest, self._room):
@@ -89,29 +92,23 @@ class Connections:
                 return kept
             await kept.close()
         if not breaker.allows():
-            raise OperationalError
+            raise OperationalError(CLOSED)
         try:
             async with asyncio.timeout(latest - time.perf_counter()):  # psycopg's has none for the name of the server
                 opened = await Listening.connect(autocommit=True, **_parameters())
         except (Error, TimeoutError) as error:
-            _fail()
+            breaker.fail()
+            connection_failed.send(sender=None)
             raise OperationalError from error
         breaker.succeed()
         watch(opened)
         return opened
 
     def _cut_off(self, used: Listening) -> None:
-        if self._commits:  # a COMMIT may wait for a lost standby, while others read
+        if self._commits:  # a read is tried again
             metrics.count_given_up("deadline")
-        else:
-            _fail()
         shut_down(used)
         used.wake()
-
-
-def _fail() -> None:
-    breaker.fail()
-    connection_failed.send(sender=None)
 
 
 def _parameters() -> dict[str, Any]:

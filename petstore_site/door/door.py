@@ -119,7 +119,7 @@ class Door:
         except BusyError:
             return await self._busy(environ)
         except UnknownOutcomeError as error:
-            logger.error("Database error in a request that may be done: %s", error.__cause__)  # noqa: TRY400
+            logger.error("Database error in a request that may be done: %s", error)  # noqa: TRY400
             return self._make(environ, _may_be_done)
         except Exception as error:  # noqa: BLE001 - a bug, or a database whose failure stays
             failed = error

@@ -34,6 +34,8 @@ CONNECTIONS_FOR_READS = 2
 CONNECTIONS_FOR_KEYS = 2
 """Once a second all requests of a key wait until it is looked up, those in threads too: lists must not delay that."""
 
+NONE_FREE = "no connection was free in time"
+
 HELD_SECONDS = 1.0
 """How long a transaction waits for another one with the same `alone`: as long as for a lock in the database."""
 
@@ -62,8 +64,8 @@ class OnPostgreSQL:
         """Run the steps that look up a key, on connections of their own."""
         try:
             return await statements.run_async(steps, lambda step: self._for_keys.run(partial(_rows, step)))
-        except BusyError as error:  # threads may wait for the same key, and know only errors of the database
-            raise OperationalError from error
+        except BusyError:  # threads may wait for the same key, and know only errors of the database
+            raise OperationalError(NONE_FREE) from None
 
     def _run_one(self, latest: float, step: Statement | Transaction) -> Awaitable[Any]:
         if isinstance(step, Transaction):

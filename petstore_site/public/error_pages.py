@@ -144,7 +144,7 @@ def for_database_error(request: HttpRequest, error: BaseException) -> HttpRespon
     failure = database_errors.failure_of(error)
     if failure is None:
         return None
-    logger.error("Database error: %s %s", database_errors.sqlstate(error) or type(error.__cause__).__name__, error)
+    logger.error("Database error: %s", database_errors.described(error))
     if failure.drop_connection:
         database_errors.drop(connection)
     return unavailable(request, failure.retry_after)

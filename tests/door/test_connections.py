@@ -207,12 +207,12 @@ class TestConnections:
 
     @pytest.mark.parametrize("commits", [False, True])
     def test_one_that_does_not_respond_is_cut_off(self, counted: Metrics, commits: bool) -> None:
-        """If a COMMIT waits, that may be for a standby: others connect and read meanwhile."""
+        """The database may be well, or a COMMIT waits for a standby: others connect and read meanwhile."""
 
         async def slow(connections: Any) -> list[Row]:
             with pytest.raises(OperationalError):
                 await connections.run(asked("SELECT pg_sleep(2)"))
-            assert breaker.allows() is commits
+            assert not breaker.failed
             return []
 
         using(1, slow, seconds=0.2, commits=commits)
@@ -242,7 +242,6 @@ class TestConnections:
                     await OnPostgreSQL(1).run(one(), _in(0))
                 with pytest.raises(OperationalError):
                     await connections.run(asked("SELECT pg_sleep(5)"), _in(0.2))
-            breaker.succeed()
             reading = asyncio.create_task(connections.run(asked("SELECT 1 FROM pg_sleep(1)")))
             await asyncio.sleep(0.1)
             with _at_most(0.5), pytest.raises(BusyError):
@@ -250,7 +249,6 @@ class TestConnections:
             with _at_most(1.5), pytest.raises(OperationalError):
                 await connections.run(asked("SELECT pg_sleep(5)"), _in(1.3))
             await reading
-            breaker.succeed()
             with silent(), _at_most(0.5), pytest.raises(OperationalError):
                 await connections.run(pid(), _in(0.2))
             assert not breaker.allows()

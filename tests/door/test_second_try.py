@@ -1,0 +1,118 @@
+"""A read that the event loop gives up is tried again in a thread; on a real PostgreSQL."""
+
+import asyncio
+import json
+import logging
+from typing import Any
+
+import psycopg
+import pytest
+import uvloop
+from django.core.handlers.wsgi import WSGIHandler
+from django.db import OperationalError, connection
+
+from database.errors import CLOSED, breaker, described
+from petstore_site.apikeys.models import APIKey
+from petstore_site.door.adapter import Adapter
+from petstore_site.door.door import Door
+from petstore_site.door.drivers import OnPostgreSQL
+from tests.conftest import error
+from tests.door.calling import BreaksInCommit, Got, ask, scope
+from tests.door.test_loop import door_with
+from tests.factories import PetFactory
+
+pytestmark = pytest.mark.django_db(transaction=True)
+postgresql_only = pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite has no such connections")
+
+UNAVAILABLE = error("unavailable", "The service is temporarily unavailable.", 503)
+
+
+@pytest.fixture
+def key(settings: Any) -> str:
+    settings.ALLOWED_HOSTS = ["localhost"]
+    settings.API_IN_EVENT_LOOP = False
+    return APIKey.objects.issue(name="Shop")[1]
+
+
+def in_a_thread(environ: Any, start_response: Any) -> Any:
+    """Respond as Django does, on a connection that no one needs afterwards."""
+    response = WSGIHandler()(environ, start_response)
+    connection.close()
+    return response
+
+
+def reading(path: str, key: str) -> dict[str, Any]:
+    return scope(path, authorization=f"Bearer {key}")
+
+
+@postgresql_only
+def test_a_statement_that_reaches_its_deadline(key: str) -> None:
+    """Nothing is wrong with the database: the thread may connect, and so may the requests after this one."""
+    pet = PetFactory()
+
+    async def read_while_locked() -> list[Got]:
+        driver, door = OnPostgreSQL(2), Door(in_a_thread, 2)
+        door._adapter = Adapter(driver)
+        driver._to_read._seconds = 0.3
+        with psycopg.connect(**connection.get_connection_params()) as other:
+            other.execute("LOCK TABLE pets_pet IN ACCESS EXCLUSIVE MODE")
+            waiting = asyncio.create_task(ask(door, reading(f"/v1/pets/{pet.pk}", key)))
+            await asyncio.sleep(0.5)
+            beside = await ask(door, reading("/v1/categories", key))
+        read = await waiting
+        for each in (driver._for_keys, driver._to_read):
+            for one in each._idle:
+                await one.close()
+        return [read, beside]
+
+    read, beside = uvloop.run(read_while_locked())
+    shown = {"id": pet.pk, "name": pet.name, "categoryId": pet.category_id, "status": pet.status}
+    assert (read.status, json.loads(read.body)) == (200, shown)
+    assert (beside.status, json.loads(beside.body)) == (
+        200,
+        [{"id": pet.category_id, "name": pet.category.name}],
+    )
+    assert not breaker.failed
+
+
+@postgresql_only
+@pytest.mark.parametrize("path", ["/v1/pets", "/v1/categories"])
+def test_the_log_says_why_no_connection_is_tried(
+    key: str, path: str, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(breaker, "seconds", 10)
+    breaker.fail()
+    got = uvloop.run(ask(Door(in_a_thread, 2), reading(path, key)))
+    assert (got.status, json.loads(got.body)) == (503, UNAVAILABLE)
+    assert errors_in(caplog)[0] == f"Database error: {CLOSED}"
+
+
+def test_the_log_says_that_a_connection_broke_in_a_commit(key: str, caplog: pytest.LogCaptureFixture) -> None:
+    length, headers = "2", {"authorization": f"Bearer {key}", "content_type": "application/json"}
+    asked = scope("/v1/pets", "POST", content_length=length, **headers)
+    got = asyncio.run(ask(door_with(BreaksInCommit(APIKey.objects.get().pk)), asked, [b"{}"]))
+    assert (got.status, got.headers["Request-Outcome"]) == (503, "unknown")
+    assert errors_in(caplog) == [
+        "Database error in a request that may be done: the connection broke: OperationalError",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("cause", "text"),
+    [
+        (psycopg.errors.AdminShutdown("terminating\n connection"), "57P01 terminating connection"),
+        (psycopg.OperationalError("consuming input failed: EOF"), "the connection broke: consuming input failed: EOF"),
+        (psycopg.OperationalError(), "the connection broke: OperationalError"),
+        (TimeoutError(), "the connection broke: TimeoutError"),
+        (None, "the connection broke: OperationalError"),
+    ],
+    ids=["SQLSTATE", "none", "no text", "timeout", "no cause"],
+)
+def test_each_error_of_the_database_has_its_sqlstate_or_a_broken_connection(cause: Exception | None, text: str) -> None:
+    failed = OperationalError()
+    failed.__cause__ = cause
+    assert described(failed) == text
+
+
+def errors_in(caplog: pytest.LogCaptureFixture) -> list[str]:
+    return [each.getMessage() for each in caplog.records if each.levelno == logging.ERROR]
