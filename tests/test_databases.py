@@ -15,7 +15,7 @@ from petstore_site.configuration.database import (
 BASE = Path("/srv/petstore")
 REQUEST_DEADLINES = "-c statement_timeout=3s -c lock_timeout=1s -c idle_in_transaction_session_timeout=5s"
 COMMAND_DEADLINES = "-c statement_timeout=0 -c lock_timeout=5s -c idle_in_transaction_session_timeout=0"
-KEEPALIVES = "-c tcp_keepalives_idle=10 -c tcp_keepalives_interval=5 -c tcp_keepalives_count=3"
+ALWAYS = "-c tcp_keepalives_idle=10 -c tcp_keepalives_interval=5 -c tcp_keepalives_count=3 -c jit=off"
 
 
 def parsed(url: str, **options: Any) -> dict[str, Any]:
@@ -64,7 +64,7 @@ def test_postgresql_for_requests(scheme: str) -> None:
             "target_session_attrs": "read-write",
             "application_name": "petstore",
             "sslmode": "verify-full",
-            "options": f"{REQUEST_DEADLINES} {KEEPALIVES}",
+            "options": f"{REQUEST_DEADLINES} {ALWAYS}",
             "prepare_threshold": 2,
         },
     }
@@ -73,7 +73,7 @@ def test_postgresql_for_requests(scheme: str) -> None:
 def test_commands_keep_no_connection_and_take_their_time() -> None:
     settings = parsed("postgres://u@h/shop", serving=False)
     assert settings["CONN_MAX_AGE"] == 0
-    assert settings["OPTIONS"]["options"] == f"{COMMAND_DEADLINES} {KEEPALIVES}"
+    assert settings["OPTIONS"]["options"] == f"{COMMAND_DEADLINES} {ALWAYS}"
     assert "prepare_threshold" not in settings["OPTIONS"]
 
 

@@ -249,7 +249,12 @@ def _more_operations(key: str, limited: str) -> list[Operation]:
             fetch(server.port, each)
         return sent
 
+    by_category = "/v1/pets?categoryId=3&limit=100"
     return [
+        Operation("list by category", lambda _: [read(by_category, key)], left_out=PEERS),
+        Operation(
+            "list by category and status", lambda _: [read(f"{by_category}&status=available", key)], left_out=PEERS
+        ),
         Operation("POST with a key", lambda _: iter(lambda: new(uuid4().hex), None), 201, left_out=PEERS),
         Operation("replay", sent_before, 201, left_out=PEERS),
         Operation("list categories", lambda _: [read("/v1/categories", key)], left_out=PEERS),
