@@ -4,8 +4,7 @@ from categories import statements
 from categories.serializers import shown
 from database.statements import Steps
 from rest.errors import ErrorCode
-from rest.operations import one, page
-from rest.paging import Listing
+from rest.lists import Listing, one, page
 from rest.requests import Request
 from rest.results import Result
 

@@ -7,7 +7,7 @@ from rest_framework import serializers
 
 from categories.models import Category
 from database.statements import Row
-from rest.ids import INT64_MAX
+from rest.lists import INT64_MAX
 
 
 @extend_schema_serializer(examples=[OpenApiExample("Dogs", {"id": 5, "name": "Dogs"}, response_only=True)])

@@ -13,9 +13,7 @@ from pets.models import PetStatus
 from pets.rules import NO_SUCH_CATEGORY
 from pets.serializers import NewPet, shown
 from rest.errors import ErrorCode
-from rest.operations import created, one, page
-from rest.paging import Listing
-from rest.parameters import choice, identifier
+from rest.lists import Listing, choice, created, identifier, one, page
 from rest.requests import Request
 from rest.results import Result
 

@@ -7,7 +7,7 @@ from django.urls import URLPattern, URLResolver, get_resolver, resolve
 from django.urls.resolvers import RoutePattern
 
 if TYPE_CHECKING:
-    from rest.operations import Operation
+    from rest.lists import Operation
 
 ALWAYS = ("HEAD", "OPTIONS")
 """The methods of every path besides its own."""

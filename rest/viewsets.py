@@ -3,15 +3,49 @@
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
+from rest_framework.pagination import BasePagination
 from rest_framework.request import Request as FrameworkRequest
 from rest_framework.response import Response
+from rest_framework.views import APIView
 from rest_framework.viewsets import GenericViewSet
 
 from database.statements import run
 from rest.errors import ErrorCode
-from rest.operations import Operation
-from rest.paging import KeysetPagination, Listing
+from rest.lists import DEFAULT_LIMIT, MOST, Listing, Operation
 from rest.requests import request_of
+
+
+class KeysetPagination(BasePagination):
+    """Describes the parameters of the list that a view declares as its `listing`."""
+
+    def get_paginated_response_schema(self, schema: Any) -> Any:
+        """Return the schema of a page for the API description; of an example, drf-spectacular passes no dict."""
+        return schema | {"maxItems": MOST} if isinstance(schema, dict) else schema
+
+    def get_schema_operation_parameters(self, view: APIView) -> list[dict[str, Any]]:
+        """Return the parameters for the API description."""
+        listing: Listing = view.listing  # type: ignore[attr-defined]  # of `OperationViewSet`
+        return [
+            *(
+                {"name": name, "in": "query", "required": False, "description": each.description, "schema": each.schema}
+                for name, each in listing.filters.items()
+            ),
+            {
+                "name": "limit",
+                "in": "query",
+                "required": False,
+                "description": "The maximum number of items in the response.",
+                "schema": {"type": "integer", "minimum": 1, "maximum": MOST, "default": DEFAULT_LIMIT},
+            },
+            {
+                "name": "cursor",
+                "in": "query",
+                "required": False,
+                "description": "Where the page starts. Opaque: copy it from the previous page's `next` link. "
+                "Use it unchanged.",
+                "schema": {"type": "string", "minLength": 1},
+            },
+        ]
 
 
 class OperationViewSet(GenericViewSet[Any]):

@@ -12,7 +12,7 @@ from django.http import HttpRequest
 
 from categories.models import Category
 from pets.models import ImportRun, Pet, PetStatus
-from rest.ids import INT64_MAX
+from rest.lists import INT64_MAX
 
 
 class FormFilter(admin.ListFilter, ABC):

@@ -20,7 +20,7 @@ from pets.admin.filters import SCATTERING, SPAN
 from pets.admin.presets import Preset, presets
 from pets.blocks import AT_MOST
 from pets.models import Pet, PetStatus
-from rest.ids import INT64_MAX
+from rest.lists import INT64_MAX
 
 LISTED = 10_000
 """Animals on all pages of the list. Searches and filters find the others."""

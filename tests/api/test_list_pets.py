@@ -14,8 +14,8 @@ from database.statements import Statement, rows
 from pets.models import ImportRun, Pet, PetStatus
 from pets.statements import list_of
 from petstore_site.door.connections import PLANS
-from rest import paging
-from rest.ids import INT64_MAX
+from rest import lists
+from rest.lists import INT64_MAX
 from tests.conftest import ApiClient, error
 from tests.factories import CategoryFactory, PetFactory
 from tests.whole import shown
@@ -68,7 +68,7 @@ def test_twenty_unless_told_otherwise(api: ApiClient, category: Category) -> Non
 
 
 def test_the_maximum_can_have_four_digits(api: ApiClient, category: Category, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(paging, "MOST", 1000)
+    monkeypatch.setattr(lists, "MOST", 1000)
     PetFactory.create_batch(2, category=category)
     assert len(api.get("/v1/pets?limit=1000").json()) == 2
     message = "limit must be a whole number from 1 to 1000."

@@ -20,7 +20,7 @@ from petstore_site.door import queue
 from petstore_site.door.drivers import OnPostgreSQL
 from petstore_site.door.queue import MOST_SECONDS, BusyError
 from petstore_site.requests.metrics import Metrics
-from rest.ids import INT64_MAX
+from rest.lists import INT64_MAX
 from tests.door.proxy import between, silent
 
 pytestmark = pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite has no such connections")

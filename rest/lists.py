@@ -1,0 +1,227 @@
+"""A list: its parameters, its filters, its cursors, its pages with their links, and one of its rows.
+
+Newest first, by keyset on the ID (docs/decisions/0002): no OFFSET, no COUNT, one row more than `limit` shows whether
+there is more. The cursor is the last row's ID, signed for its list and filters. Parameters are read strictly, since a
+filter with a typo must not return an empty list (docs/decisions/0009).
+"""
+
+import hmac
+import re
+from collections.abc import Callable, Mapping
+from enum import Enum
+from functools import cached_property, lru_cache
+from hashlib import sha256
+from http import HTTPStatus
+from typing import Any, NamedTuple
+from urllib.parse import urlencode
+
+from django.conf import settings
+from django.core.signing import BadSignature, Signer, b64_decode, b64_encode
+from django.utils.encoding import force_bytes
+
+from database.statements import Shown, Statements, Steps, vendor
+from rest.errors import APIError, ErrorCode
+from rest.requests import Request, parameters
+from rest.results import Result
+
+Operation = Callable[[Request], Steps[Result]]
+"""A function from a request to a result, which knows neither how it waits nor who calls it."""
+
+DEFAULT_LIMIT = 20
+MOST = 100
+
+INT64_MAX = 2**63 - 1
+
+
+def parse_id(text: str) -> int | None:
+    """Return the positive int64 that a path or a query writes, or None."""
+    if re.fullmatch(r"[1-9][0-9]{0,18}", text) and int(text) <= INT64_MAX:
+        return int(text)
+    return None
+
+
+# --- Filters ---------------------------------------------------------------------------------------------------------
+
+
+class Filter(NamedTuple):
+    """A query parameter that chooses rows of a list."""
+
+    read: Callable[[str], Any]
+    """Returns the value; raises `ValueError` with a sentence that follows the parameter's name."""
+    schema: Mapping[str, Any]
+    """For the API description."""
+    description: str
+
+
+Filters = Mapping[str, Filter]
+"""By the names of their parameters."""
+
+
+def choice(choices: type[Enum], description: str) -> Filter:
+    """Return a filter by exactly one of the choices."""
+    allowed = [each.value for each in choices]
+
+    def read(text: str) -> str:
+        if text not in allowed:
+            message = f"must be one of {', '.join(allowed)}."
+            raise ValueError(message)
+        return text
+
+    return Filter(read, {"$ref": f"#/components/schemas/{choices.__name__}"}, description)
+
+
+def identifier(description: str) -> Filter:
+    """Return a filter by an ID."""
+
+    def read(text: str) -> int:
+        if (pk := parse_id(text)) is None:
+            message = f"must be a whole number from 1 to {INT64_MAX}."
+            raise ValueError(message)
+        return pk
+
+    return Filter(read, {"type": "integer", "format": "int64", "minimum": 1, "maximum": INT64_MAX}, description)
+
+
+def _limit(text: str) -> int:
+    if not re.fullmatch("[1-9][0-9]*", text) or len(text) > len(str(MOST)) or int(text) > MOST:
+        message = f"must be a whole number from 1 to {MOST}."
+        raise ValueError(message)
+    return int(text)
+
+
+# --- Cursors ---------------------------------------------------------------------------------------------------------
+
+
+class CursorSigner(Signer):
+    """Django's `Signer`, which keeps the key that it derives: signing took a tenth of a list."""
+
+    def sign_id(self, pk: int) -> str:
+        """Return what `sign_object` returns for a number."""
+        return self.sign(b64_encode(b"%d" % pk).decode())
+
+    def unsign_id(self, cursor: str) -> int:
+        """Return what was signed; raises `BadSignature`."""
+        return int(b64_decode(self.unsign(cursor).encode()))
+
+    def signature(self, value: str | bytes, key: str | bytes | None = None) -> str:
+        """Return the signature that Django's class returns."""
+        signature = (self._keyed_by(key) if key and key != self.key else self._keyed).copy()
+        signature.update(force_bytes(value))
+        return b64_encode(signature.digest()).decode()
+
+    @cached_property
+    def _keyed(self) -> hmac.HMAC:
+        return self._keyed_by(self.key)
+
+    def _keyed_by(self, key: str | bytes) -> hmac.HMAC:
+        return hmac.new(sha256(force_bytes(self.salt) + b"signer" + force_bytes(key)).digest(), digestmod=sha256)
+
+
+@lru_cache(maxsize=64)
+def _signer(path: str, chosen: tuple[tuple[str, Any], ...], key: str, fallbacks: tuple[str, ...]) -> CursorSigner:
+    """Return what signs and checks the cursors of a list with these filters."""
+    return CursorSigner(key=key, fallback_keys=list(fallbacks), sep=".", salt=f"{path}?{urlencode(chosen)}")
+
+
+# --- Lists -----------------------------------------------------------------------------------------------------------
+
+
+class ListParameters(NamedTuple):
+    """Which page of a list a request asks for."""
+
+    chosen: dict[str, Any]
+    """Filter → value."""
+    limit: int
+    given: dict[str, str]
+    """`limit` as it was sent, if it was."""
+    newest: int
+    """The highest ID that the page can have."""
+    signer: CursorSigner
+
+    def link(self, address: str, last_id: int) -> str:
+        """Return the `Link` (RFC 8288) to the page that follows this ID."""
+        query = urlencode({**self.given, **self.chosen, "cursor": self.signer.sign_id(last_id)})
+        return f'<{address}?{query}>; rel="next"'
+
+
+class Listing:
+    """A list: its statements, how it shows a row, and its filters."""
+
+    def __init__(self, statements: Statements, shown: Shown, filters: Filters | None = None) -> None:
+        """Take what differs between lists."""
+        self.statements = statements
+        self.shown = shown
+        self.filters: Filters = filters or {}
+        self._readers: Mapping[str, Callable[[str], Any]] = {
+            "limit": _limit,
+            **{name: each.read for name, each in self.filters.items()},
+            "cursor": str,
+        }
+
+    def read(self, path: str, sent: Mapping[str, list[str]]) -> ListParameters:
+        """Read the query of the list at this path; raises one `APIError` that names every wrong parameter.
+
+        Parameters that the list does not have are ignored.
+        """
+        values: dict[str, Any] = {}
+        errors: dict[str, str] = {}
+        for name in self._readers:
+            if name in sent:
+                self._read(name, sent[name], values, errors)
+        chosen = {name: values[name] for name in self.filters if name in values}
+        keys = settings.SECRET_KEY, tuple(settings.SECRET_KEY_FALLBACKS)
+        signer = _signer(path, tuple(chosen.items()), *keys)
+        newest = INT64_MAX
+        if "cursor" in values and not self.filters.keys() & errors.keys():  # a wrong filter leaves it unchecked
+            newest = _newest(values["cursor"], signer, errors)
+        if errors:
+            raise APIError(ErrorCode.INVALID_PARAMETER, " ".join(errors.values()))
+        given = {"limit": sent["limit"][0]} if "limit" in values else {}
+        return ListParameters(chosen, values.get("limit", DEFAULT_LIMIT), given, newest, signer)
+
+    def _read(self, name: str, sent: list[str], values: dict[str, Any], errors: dict[str, str]) -> None:
+        if len(sent) > 1:
+            errors[name] = f"{name} must be given only once."
+            return
+        try:
+            values[name] = self._readers[name](sent[0])
+        except ValueError as error:
+            errors[name] = f"{name} {error}"
+
+
+def _newest(cursor: str, signer: CursorSigner, errors: dict[str, str]) -> int:
+    """Return the highest ID of the page; raises `APIError` if the cursor is the only thing that is wrong."""
+    try:
+        return signer.unsign_id(cursor) - 1
+    except BadSignature:
+        if not errors:
+            raise APIError(ErrorCode.INVALID_CURSOR) from None
+        errors["cursor"] = "cursor is damaged or belongs to another list."
+        return INT64_MAX
+
+
+def page(request: Request, listing: Listing) -> Steps[Result]:
+    """Return the page of a list that the query asks for, as a bare array, with the link to the next one."""
+    wanted = listing.read(request.path, parameters(request.query))
+    rows = yield from listing.statements.page(vendor(), wanted.chosen, wanted.newest, wanted.limit + 1)
+    shown = [listing.shown(row) for row in rows[: wanted.limit]]
+    if len(rows) <= wanted.limit:
+        return Result(shown)
+    return Result(shown, headers={"Link": wanted.link(request.url, rows[wanted.limit - 1][0])})
+
+
+def one(request: Request, listing: Listing, *, missing: ErrorCode) -> Steps[Result]:
+    """Return the row of a list whose ID the path has; raises `APIError` with the code `missing`.
+
+    `0`, `01`, `1.0` and `abc` are never IDs, so they give the same error as an ID that does not exist.
+    """
+    pk = parse_id(request.argument)
+    rows = (yield from listing.statements.one(pk)) if pk else []
+    if not rows:
+        raise APIError(missing)
+    return Result(listing.shown(rows[0]))
+
+
+def created(request: Request, pk: int, data: Any) -> Result:
+    """Return the result of an operation that added a row to the list which the path names."""
+    return Result(data, int(HTTPStatus.CREATED), {"Location": f"{request.url}/{pk}"})
