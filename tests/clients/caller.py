@@ -15,6 +15,7 @@ from petstore_client.generated.api.pets import get_pet
 given: dict[str, Any] = json.loads(sys.argv[1])
 store: PetStore
 
+
 def pets(status: str | None, category_id: int | None, page_size: int) -> Any:
     chosen = PetStatus(status) if status else None
     return [pet.to_dict() for pet in store.pets(status=chosen, category_id=category_id, page_size=page_size)]

@@ -252,7 +252,8 @@ def test_a_missing_key_is_not_sent(client: Client, key: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    "key", ["pets_test_a b", "pets_test_a\nb", "pets_test_a\r\nX-More: b", "pets_test_a…", "pets_test_ä", '"pets_test_a"']
+    "key",
+    ["pets_test_a b", "pets_test_a\nb", "pets_test_a\r\nX-More: b", "pets_test_a…", "pets_test_ä", '"pets_test_a"'],
 )
 def test_a_key_that_no_header_can_have_is_not_repeated(client: Client, key: str) -> None:
     with scripted_server() as script:

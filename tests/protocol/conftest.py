@@ -1,4 +1,4 @@
-"""One gunicorn and one nginx before it for the tests of a worker."""
+"""One service and one nginx before it for the tests of a worker."""
 
 from collections.abc import Iterator
 
@@ -20,7 +20,7 @@ def nginx(server: Gunicorn) -> Iterator[Nginx]:
         yield nginx
 
 
-@pytest.fixture(params=["gunicorn", "nginx"])
+@pytest.fixture(params=["server", "nginx"])
 def layer(request: pytest.FixtureRequest) -> str:
     """What the bytes are sent to."""
     return str(request.param)

@@ -57,7 +57,7 @@ class Nginx(NamedTuple):
     folder: Path
 
     def forwarded(self, word: str) -> int:
-        """Return how many requests whose address has this word went on to gunicorn."""
+        """Return how many requests whose address has this word went on to the service."""
         lines = (self.folder / "access.log").read_text(errors="replace").splitlines()
         return sum(word in line and not line.startswith("- ") for line in lines)
 
@@ -72,7 +72,7 @@ def program(name: str) -> str:
 
 @contextmanager
 def running_nginx(*upstreams: int) -> Iterator[Nginx]:
-    """Run nginx before the gunicorns on these ports for the block; it must stop cleanly."""
+    """Run nginx before the services on these ports for the block; it must stop cleanly."""
     path = program("nginx")
     with tempfile.TemporaryDirectory(prefix="petstore-nginx-") as name:
         nginx = Nginx(free_port(), free_port(), free_port(), free_port(), Path(name))

@@ -1,4 +1,4 @@
-"""What one caller without a key can hold: connections, memory, and the time of others. Each with a real gunicorn."""
+"""What one caller without a key can hold: connections, memory, and the time of others. Each with a real server."""
 
 import http.client
 import os

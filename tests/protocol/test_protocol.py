@@ -1,4 +1,4 @@
-"""Bytes through gunicorn and through nginx: both count the same requests, and every error through nginx is an Error."""
+"""Bytes to the server and to nginx before it: both count the same requests, and every error is an Error."""
 
 import http.client
 import json
@@ -50,7 +50,7 @@ def word() -> str:
 
 
 def assert_readable(answers: list[Answer]) -> None:
-    """Every error is an Error, from nginx, gunicorn or Django."""
+    """Every error is an Error, from nginx, the server or Django."""
     for answer in answers:
         if answer.status >= 400:
             answer.error()
@@ -154,7 +154,7 @@ REJECTIONS: dict[str, bytes] = {
     "no Host": b"GET /livez HTTP/1.1\r\n\r\n",
     "bytes in the address": b"GET /\xff HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n",
 }  # fmt: skip
-"""What gunicorn and nginx reject by themselves."""
+"""What the server and nginx reject by themselves."""
 
 TOO_LONG: dict[str, tuple[bytes, dict[str, Any]]] = {
     "request line of 4095": (request("/" + big(4095 - 14)), LONG_LINE),
@@ -166,7 +166,7 @@ TOO_LONG: dict[str, tuple[bytes, dict[str, Any]]] = {
 }
 """What has its limit in the message."""
 
-UNLIKE: dict[str, tuple[bytes, int, int]] = {
+UNLIKE: dict[str, tuple[bytes, int | set[int], int | set[int]]] = {
     "50 more fields": (request("/v1/pets", *(f"X-{number}: a" for number in range(60))), 400, 401),
     "two Content-Types": (request("/v1/pets", "Content-Type: a/b", "Content-Type: a/b"), 400, 401),
     "foreign Expect": (request("/v1/pets", "Expect: x"), 401, 401),
@@ -175,7 +175,7 @@ UNLIKE: dict[str, tuple[bytes, int, int]] = {
     "absolute-form of another host": (request("http://evil.example/v1/pets"), 400, 400),
     "absolute-form without a path": (request("HTTP://127.0.0.1?a"), 200, 200),
     "absolute-form of another host, HTTP/1.0": (b"GET http://evil.example/v1/pets HTTP/1.0\r\n\r\n", 400, 400),
-    "Content-Length of 3500 digits": (request("/v1/pets", f"Content-Length: {'9' * 3500}", method="POST"), 401, 400),
+    "Content-Length of 3500 digits": (request("/v1/pets", f"Content-Length: {'9' * 3500}", method="POST"), {400, 401}, 400),
     "Host with port 65535": (b"GET /v1/pets HTTP/1.1\r\nHost: 127.0.0.1:65535\r\n\r\n", 401, 401),
     "transfer coding x": (request("/v1/pets", "Transfer-Encoding: x"), 501, 501),
     "transfer coding gzip, chunked": (request("/v1/pets", "Transfer-Encoding: gzip, chunked"), 501, 501),
@@ -186,12 +186,12 @@ UNLIKE: dict[str, tuple[bytes, int, int]] = {
     "absolute-form, other Host": (request("http://127.0.0.1/v1/pets"), 401, 401),
     "request line of 4094": (request("/v1/" + big(4094 - 17)), 401, 401),
     "field of 7900": (request("/v1/pets", f"Cookie: {big(7900)}"), 401, 401),
-    "method of 20": (request("/v1/pets", method="A" * 20), 401, 401),
+    "method of 20": (request("/v1/pets", method="A" * 20), {400, 401}, {400, 401}),
     "HTTP/1.999": (request("/v1/pets", version="HTTP/1.999"), 400, 401),
     "HTTP/1.9": (request("/v1/pets", version="HTTP/1.9"), 400, 401),
     "HTTP/1.0": (b"GET /v1/pets HTTP/1.0\r\n\r\n", 401, 401),
 }  # fmt: skip
-"""What gunicorn and nginx see differently, or both let through to the service."""
+"""What the server and nginx see differently, or both let through to the service. A set: no promise says which."""
 
 
 class TestRejections:
@@ -202,19 +202,20 @@ class TestRejections:
         sent, error = TOO_LONG[name] if name in TOO_LONG else (REJECTIONS[name], BAD_REQUEST)
         (answer,) = exchange(port, sent)
         assert (answer.status, answer.error()) == (400, error)
-        if layer == "gunicorn" or error != LONG_HEADER:  # nginx may have read such a request to its end
+        if layer == "server" or error != LONG_HEADER:  # nginx may have read such a request to its end
             assert answer.headers["Connection"] == "close"
         assert answer.headers["Cache-Control"] == "private, no-cache"
         assert answer.headers.get("Server") == ("nginx" if layer == "nginx" else None)
         assert_unpoisoned(port)
 
-    def test_gunicorns_own_errors_are_logged_with_their_request_id(self, server: Gunicorn) -> None:
+    def test_the_servers_own_errors_are_logged_with_their_request_id(self, server: Gunicorn) -> None:
         (answer,) = exchange(server.port, request("/v1/a b", f"Authorization: Bearer pets_test_{'0' * 46}"))
         name = answer.headers["X-Request-ID"]
         until(lambda: server.logged(name))
         (line,) = [line for line in server.lines() if line["request_id"] == name]
-        assert (line["level"], line["logger"]) == ("WARNING", "gunicorn.error")
-        assert line["message"].startswith("Rejected a request from 127.0.0.1: InvalidHTTPVersion: ")
+        assert line["level"] == "WARNING"
+        _, _, reason = line["message"].partition("Rejected a request from 127.0.0.1: ")
+        assert re.fullmatch(r"[A-Z]\w+: \S.*", reason), line
         assert "0" * 46 not in server.log.read_text()
 
     def test_a_wrong_first_request_is_not_followed_by_a_second(self, server: Gunicorn) -> None:
@@ -224,8 +225,9 @@ class TestRejections:
     @pytest.mark.parametrize("name", UNLIKE)
     def test_seen_differently(self, layer: str, port: int, name: str) -> None:
         sent, directly, through_nginx = UNLIKE[name]
+        wanted = directly if layer == "server" else through_nginx
         answer = exchange(port, sent)[0]
-        assert answer.status == (directly if layer == "gunicorn" else through_nginx)
+        assert answer.status in (wanted if isinstance(wanted, set) else {wanted})
         assert_readable([answer])
 
     def test_two_idempotency_keys(self, server: Gunicorn, port: int) -> None:
@@ -486,7 +488,7 @@ class TestKeys:
     def test_10000_malformed_headers_through_nginx(self, nginx: Nginx) -> None:
         assert told_to(nginx.plain, malformed_headers(10_000, controls=True)) == {"api_key_invalid": 10_000}
 
-    def test_1000_malformed_headers_to_gunicorn(self, server: Gunicorn) -> None:
+    def test_1000_malformed_headers_directly(self, server: Gunicorn) -> None:
         assert told_to(server.port, malformed_headers(1000, controls=False)) == {"api_key_invalid": 1000}
 
     @pytest.mark.django_db
@@ -501,7 +503,7 @@ class TestKeys:
 
 
 def malformed_headers(number: int, *, controls: bool) -> list[bytes]:
-    """Return so many values of Authorization, always the same; `controls` are bytes that gunicorn rejects itself."""
+    """Return so many values of Authorization, always the same; `controls` are bytes that the server rejects itself."""
     chance = random.Random(number)
     allowed = bytes(byte for byte in range(256) if byte not in b"\0\r\n" and (controls or (byte >= 32 and byte != 127)))
     letters = keys.ALPHABET.encode()
@@ -544,7 +546,7 @@ def told_on_one(port: int, headers: list[bytes]) -> Counter[str]:
 
 
 class TestUpstream:
-    """gunicorn away, and coming back."""
+    """The server away, and coming back."""
 
     def test_down_is_503_with_retry_after(self) -> None:
         with running_nginx(free_port()) as nginx:
