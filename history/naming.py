@@ -1,15 +1,19 @@
 """Who acted, in words for people. The history knows a key by its ID; the setting `ACTOR_NAMES` says who knows more."""
 
+import re
 from collections.abc import Iterable
 from typing import Any
 
 from django.conf import settings
 from django.utils.module_loading import import_string
 
+BEHIND = re.compile("(undo of [a-z ]+ [0-9]+ by )?(staff )?")
+"""What the history writes before the name of a person."""
+
 
 def who(actor: str) -> str:
     """Return who acted, a member of the staff by name alone."""
-    return actor.removeprefix("staff ") or "a command or script"
+    return BEHIND.sub("", actor, count=1) or "a command or script"
 
 
 def name_actors(acts: Iterable[Any], reader: Any) -> None:

@@ -326,7 +326,10 @@ ALLAUTH_TRUSTED_PROXY_COUNT = 1 if BEHIND_TLS_PROXY else 0
 
 MFA_ADAPTER = "petstore_site.staff.adapters.MFAAdapter"
 ACCOUNT_FORMS = {"change_password": "petstore_site.staff.forms.OwnPasswordForm"}
-MFA_FORMS = {"add_webauthn": "petstore_site.staff.forms.AddPasskeyForm"}
+MFA_FORMS = {
+    "activate_totp": "petstore_site.staff.forms.SetUpAppForm",
+    "add_webauthn": "petstore_site.staff.forms.AddPasskeyForm",
+}
 MFA_SUPPORTED_TYPES = ["totp", "webauthn", "recovery_codes"]
 MFA_PASSKEY_LOGIN_ENABLED = True
 MFA_ALLOW_UNVERIFIED_EMAIL = True  # addresses are only for people to read

@@ -38,6 +38,7 @@ SLOW = (
     "operating/",
     "protocol/",
     "staff/test_roles.py",
+    "staff/test_sight.py",
     "test_docs.py",
     "test_docs_retries.py",
     "test_gunicorn.py",

@@ -62,11 +62,8 @@ class Happened:
 
     @property
     def actor(self) -> str:
-        """Return who did it: of an import or of its undo, who ran it."""
-        if self.row.import_run:
-            return str(self.row.import_run.who)
-        actor = str(self.row.actor)
-        return actor.partition(f"undo of import {self.row.undo_of_id} by ")[2] or actor
+        """Return who did it: of an import, who ran it."""
+        return str(self.row.import_run.who if self.row.import_run else self.row.actor)
 
 
 def history_of(pet: Pet) -> list[Any]:

@@ -72,7 +72,9 @@ class Undoable:
         run = self.run
         left = [f"{count:,} left because {_why(reason, count)}" for reason, count in self.left.items()]
         counts = [f"{_animals(self.deleted)} removed", f"{self.restored:,} set back", *left]
-        return f"Undo {run} of {run.file_name} by {run.who}, {run.started_at:%Y-%m-%d %H:%M} UTC: {', '.join(counts)}"
+        return (
+            f"Undo {run} of {run.file_name} by {who(run.who)}, {run.started_at:%Y-%m-%d %H:%M} UTC: {', '.join(counts)}"
+        )
 
     @property
     def count(self) -> int:

@@ -62,11 +62,12 @@ class KeyFilter(Choice):
 
     title, parameter_name, every = "key", "key__id__exact", "All keys"
 
-    def lookups(self, _request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        """Return the keys by name."""
-        records = model_admin.get_queryset(_request).order_by()
-        keys = APIKey.objects.filter(pk__in=records.values("key")).order_by("name", "pk")
-        return [(str(pk), f"{name} ({key_id})") for pk, name, key_id in keys.values_list("pk", "name", "key_id")]
+    def lookups(self, request: Any, model_admin: Any) -> list[tuple[str, str]]:
+        """Return the keys, by name for readers who can see keys."""
+        records = model_admin.get_queryset(request).order_by()
+        is_named = request.user.has_perm("apikeys.view_apikey")
+        keys = APIKey.objects.filter(pk__in=records.values("key")).order_by("name" if is_named else "key_id", "pk")
+        return [(str(key.pk), str(key) if is_named else key.key_id) for key in keys]
 
     def chosen(self, records: Any, value: str) -> Any:
         """Return the requests of the key."""

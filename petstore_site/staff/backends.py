@@ -10,6 +10,7 @@ from django.db.models import Exists, OuterRef
 from django.http import HttpRequest
 
 from petstore_site.staff.models import TemporaryPassword, in_its_lifetime
+from petstore_site.staff.tasks import usable
 
 SECOND_FACTORS = [Authenticator.Type.TOTP, Authenticator.Type.WEBAUTHN]
 """What counts as a second factor; recovery codes alone do not."""
@@ -43,11 +44,11 @@ class StaffBackend(ModelBackend):
         return user if user is not None and self.user_can_authenticate(user) else None
 
     def get_all_permissions(self, user_obj: Any, obj: Any = None) -> set[str]:
-        """Return the permissions of an active user, those of a superuser too, by one query instead of two."""
+        """Return the usable permissions of an active user, those of a superuser too, by one query instead of two."""
         if not user_obj.is_active or user_obj.is_anonymous or obj is not None:
             return set()
         if not hasattr(user_obj, "every_permission"):
-            user_obj.every_permission = {f"{app}.{codename}" for app, codename in _permissions(user_obj)}
+            user_obj.every_permission = usable(f"{app}.{codename}" for app, codename in _permissions(user_obj))
         found: set[str] = user_obj.every_permission
         return found
 

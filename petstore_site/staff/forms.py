@@ -3,11 +3,28 @@
 from typing import Any
 
 from allauth.account.forms import ChangePasswordForm
+from allauth.mfa.adapter import get_adapter
+from allauth.mfa.models import Authenticator
+from allauth.mfa.totp.forms import ActivateTOTPForm
+from allauth.mfa.totp.internal.auth import TOTP
+from allauth.mfa.utils import encrypt
 from allauth.mfa.webauthn.forms import AddWebAuthnForm
 from django import forms
 
 
-class AddPasskeyForm(AddWebAuthnForm):  # type: ignore[misc]  # allauth has no types
+class SetUpAppForm(ActivateTOTPForm):  # type: ignore[misc]  # allauth has no types
+    """An authenticator app, whose first code is used up by setting it up, as every code is by signing in."""
+
+    def clean_code(self) -> str:
+        """Return the code if it is right, and reject it from now on."""
+        code = str(super().clean_code())
+        app = TOTP(Authenticator(user=self.user, data={"secret": encrypt(self.secret)}))
+        if not app.validate_code(code):
+            raise get_adapter().validation_error("incorrect_code")  # noqa: EM101 - a code
+        return code
+
+
+class AddPasskeyForm(AddWebAuthnForm):  # type: ignore[misc]  # as above
     """A passkey that is a second factor, or replaces the password too."""
 
     passwordless = forms.BooleanField(

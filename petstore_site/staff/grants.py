@@ -47,6 +47,11 @@ def may_edit(user: User, member: User) -> bool:
     return not grantable_permissions(member).exclude(pk__in=grantable_permissions(user).values("pk")).exists()
 
 
+def may_edit_role(user: User, role: Group) -> bool:
+    """Return whether a role can do nothing that the user cannot: deleting a stronger one would disarm its people."""
+    return not role.permissions.exclude(pk__in=grantable_permissions(user).values("pk")).exists()
+
+
 def limit(field: Any, grantable: QuerySet[Any], held: QuerySet[Any] | None) -> None:
     """Let the field of a form take what may be granted, and keep what is held already."""
     may = Q(pk__in=grantable.values("pk"))

@@ -75,7 +75,7 @@ _TASKS = [
         "Imports", "Animals", "Change: import and undo",
         _of("pets.importrun", "view"), _of("pets.importrun", "view add"), "import",
     ),
-    Task("Exports", "Animals", "Download the list as a file", NOTHING, _of("pets.pet", "export"), "export", "Download"),
+    Task("Exports", "Animals", "Download what you can see", NOTHING, _of("pets.pet", "export"), "export", "Download"),
     Task(
         "Categories", "Animals", "Change: add, edit, delete",
         _of("categories.category", "view"), _of("categories.category", KEEP), "edit categories",
@@ -96,6 +96,33 @@ TASKS: dict[str, Task] = {task.name: task for task in _TASKS}
 """All tasks by name, in the order of the pages."""
 
 ALL = NOTHING.union(*(task.all for task in _TASKS))
+
+
+SIGHT = ("view", "change")
+"""The words of the permissions that show what they are about."""
+
+NEEDS = {"pets.add_importrun": "pets.pet"}
+"""What shows more than a new row: the preview of an import has the values of animals."""
+
+
+def usable(held: Iterable[str]) -> set[str]:
+    """Return the permissions that count: nothing is done with what can't be seen, by whatever mix of roles."""
+    mine = {*held}
+    seen = {subject for word, subject in map(_split, mine) if word in SIGHT}
+    return {each for each in mine if not (needed := _needed(each)) or needed in seen}
+
+
+def _needed(permission: str) -> str:
+    """Return what must be seen for a permission to count, such as "pets.pet"; nothing if it needs no other."""
+    word, subject = _split(permission)
+    return NEEDS.get(permission, "" if word in {*SIGHT, "add"} else subject)
+
+
+def _split(permission: str) -> tuple[str, str]:
+    """Return "pets.export_pet" as "export" and "pets.pet"."""
+    app, _, codename = permission.partition(".")
+    word, _, model = codename.partition("_")
+    return word, f"{app}.{model}"
 
 
 def levels_of(held: Iterable[str]) -> dict[str, str]:

@@ -290,7 +290,7 @@ def test_the_file_is_chosen_in_three_steps_with_options_out_of_the_way(staff: Cl
     assert "Options Blank cells keep the value · missing categories are errors" in said
     assert '<details class="card fold"><summary>' in page
     assert 'To change many animals, <a href="/admin/pets/pet/">export them</a>' in page
-    importer = member("importer", "add_importrun", "view_pet")
+    importer = member("importer", "view_pet", "add_importrun", "view_pet")
     assert "export them" not in importer.get(ADD).content.decode()
 
 
@@ -319,14 +319,14 @@ def test_missing_categories_are_added_if_asked_for(staff: Client, dogs: Category
 
 
 def test_who_may_not_add_categories_cannot_by_a_file(dogs: Category) -> None:
-    client = member("importer", "add_importrun")
+    client = member("importer", "view_pet", "add_importrun")
     shown = send(client, f"{HEADER}Nemo,Fish,,\n", create_categories="on")
     assert shown.context["preview"].rows == []
     assert not Category.objects.filter(name="Fish").exists()
 
 
 def test_who_loses_that_permission_after_the_preview_does_not_add_them(dogs: Category) -> None:
-    client = member("importer", "add_importrun", "add_category")
+    client = member("importer", "view_pet", "add_importrun", "add_category")
     shown = send(client, f"{HEADER}Nemo,Fish,,\n", create_categories="on")
     User.objects.get().user_permissions.remove(Permission.objects.get(codename="add_category"))
     assert confirm(client, shown).status_code == 403

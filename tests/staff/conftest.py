@@ -34,6 +34,11 @@ def sign_in(client: Client, username: str = "anna", password: str = PASSWORD, **
     return client.post(SIGN_IN, {"login": username, "password": password}, **sent)
 
 
+def read(answer: Any) -> str:
+    """Return the body. A streamed response is closed only when all of it is read."""
+    return b"".join(answer).decode(errors="replace")
+
+
 def code(secret: str) -> str:
     """Return what an authenticator app shows now."""
     return str(format_hotp_value(hotp_value(secret, int(time.time()) // 30)))

@@ -1,12 +1,18 @@
 """Nobody can give a role beyond what they can do, even with a forged form; test_tasks.py has what a role can get."""
 
+from typing import Any
+
 import pytest
 from django.contrib.auth.models import Group, Permission, User
 from django.test import Client
 
-from tests.staff.conftest import PASSWORD, form_of, member
+from pets.models import Pet
+from petstore_site.staff.tasks import TASKS
+from tests.factories import PetFactory
+from tests.staff.conftest import PASSWORD, form_of, member, read
 
 ACCOUNTS = "/admin/auth/user/"
+ROLES = "/admin/auth/group/"
 
 
 @pytest.fixture
@@ -80,3 +86,55 @@ def test_who_may_change_accounts_does_not_edit_an_administrator(client: Client, 
 def test_no_new_account_gets_a_role_beyond_who_makes_it(office: Client) -> None:
     assert office.post(f"{ACCOUNTS}add/", {"username": "new", "groups": role("Above", BEYOND).pk}).status_code == 200
     assert not User.objects.filter(username="new").exists()
+
+
+@pytest.mark.parametrize("kept", ["pets.export_pet", BEYOND])
+def test_nobody_changes_or_deletes_a_role_that_can_do_more(client: Client, db: None, kept: str) -> None:
+    mine = ["auth.view_group", "auth.change_group", "auth.delete_group"]
+    clerk = member("carl")
+    clerk.groups.add(role("Desk", *mine))
+    above, below = role("Above", *mine, kept), role("Below", "auth.view_group")
+    client.force_login(clerk)
+    page = client.get(f"{ROLES}{above.pk}/change/")
+    assert (
+        "You can\N{RIGHT SINGLE QUOTATION MARK}t change or delete it: it can do more than you." in page.content.decode()
+    )
+    levels = dict.fromkeys(TASKS, "no")
+    sent = {"seen": client.get(f"{ROLES}{below.pk}/change/").context["adminform"].form["seen"].value()}
+    for what, form in (("change", levels | sent | {"name": "Taken"}), ("delete", {"post": "yes"})):
+        assert client.post(f"{ROLES}{above.pk}/{what}/", form).status_code == 403
+        assert client.post(f"{ROLES}{below.pk}/{what}/", form).status_code == 302
+    assert [group.name for group in Group.objects.filter(name__in=["Above", "Below", "Taken"])] == ["Above"]
+    assert permissions_of(above) == sorted(each.partition(".")[2] for each in [*mine, kept])
+
+
+@pytest.mark.parametrize(
+    ("right", "place", "sent"),
+    [
+        ("pets.export_pet", "pet/export/csv/", None),
+        ("pets.export_pet", "pet/export/xlsx/", None),
+        ("pets.export_pet", "pet/{pet}/history/csv/", None),
+        ("pets.restore_pet", "pet/deleted/", None),
+        ("pets.restore_pet", "pet/deleted/{gone}/restore/", {}),
+        ("pets.delete_pet", "pet/{pet}/delete/", {"post": "yes"}),
+        ("pets.add_importrun", "importrun/add/", None),
+    ],
+)
+def test_no_right_counts_over_animals_that_cannot_be_seen(
+    client: Client, db: None, right: str, place: str, sent: dict[str, Any] | None
+) -> None:
+    pet, gone = PetFactory(), PetFactory()
+    address = "/admin/pets/" + place.format(pet=pet.pk, gone=gone.pk)
+    gone.delete()
+    clerk = member("carl")
+    clerk.groups.add(role("Desk", right))
+    client.force_login(clerk)
+
+    def open_it() -> int:
+        answer = client.get(address) if sent is None else client.post(address, sent)
+        read(answer)
+        return int(answer.status_code)
+
+    assert (open_it(), [*Pet.objects.all()]) == (403, [pet])
+    clerk.groups.add(Group.objects.get(name="Viewer"))
+    assert open_it() == (200 if sent is None else 302)

@@ -17,7 +17,7 @@ from django.test import Client
 
 from petstore_site.staff.roles import ROLES
 from tests.factories import PetFactory
-from tests.staff.conftest import SIGN_IN, form_of, member
+from tests.staff.conftest import SIGN_IN, form_of, member, read
 from tests.staff.walk import address, form, pages, rows
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "roles.md"
@@ -98,11 +98,6 @@ def forge(client: Client, path: str, sent: dict[str, Any]) -> Any:
     answer = client.post(path, sent | {"csrfmiddlewaretoken": token})
     read(answer)
     return answer
-
-
-def read(answer: Any) -> str:
-    """Return the body. A streamed response is closed only when all of it is read."""
-    return b"".join(answer).decode(errors="replace")
 
 
 @pytest.mark.parametrize("name", EACH)

@@ -234,6 +234,16 @@ class TestSecondFactor:
         assert "Incorrect code." in again.post(sign_in(again)["Location"], {"code": shown}).content.decode()
         assert not signed_in(again)
 
+    def test_the_code_that_set_it_up_works_no_more(self, client: Client, anna: User) -> None:
+        sign_in(client)
+        page = client.get("/admin/account/app/add/")
+        shown = code(page.context["form"].secret)
+        assert client.post(page.request["PATH_INFO"], {"code": shown}).status_code == 302
+        assert Authenticator.objects.filter(user=anna, type="totp").exists()
+        again = Client()
+        assert "Incorrect code." in again.post(sign_in(again)["Location"], {"code": shown}).content.decode()
+        assert not signed_in(again)
+
     @pytest.mark.parametrize("since", ["a new password", "closed", "staff no more"])
     def test_does_not_open_what_was_closed_since_the_password(
         self, client: Client, anna: User, secret: str, since: str

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from tests.staff.test_roles import EACH, browser_of, read, undone
+from tests.staff.conftest import read
+from tests.staff.test_roles import EACH, browser_of, undone
 from tests.staff.walk import address, form
 
 STOCK = [

@@ -6,6 +6,7 @@ from django.core.management.base import CommandParser
 
 from commands.arguments import count
 from commands.base import StoreCommand
+from history.naming import who
 from pets.importing.lock import mark_killed
 from pets.importing.report import run_as_json, seconds, state
 from pets.models import ENDED_EARLY, ImportRun
@@ -34,7 +35,6 @@ class Command(StoreCommand):
 def _line(run: ImportRun) -> str:
     counts = (f"{number:,}" for number in (run.created, run.updated, run.unchanged, run.rejected))
     reason = f"\n{'':8}{run.outcome}" if run.state in ENDED_EARLY and run.outcome else ""
-    line = LAYOUT.format(
-        run.pk, f"{run.started_at:%Y-%m-%d %H:%M}", state(run), *counts, f"{seconds(run):.1f}", run.who, run.file_name
-    )
+    started, took = f"{run.started_at:%Y-%m-%d %H:%M}", f"{seconds(run):.1f}"
+    line = LAYOUT.format(run.pk, started, state(run), *counts, took, who(run.who), run.file_name)
     return f"{line}{reason}"

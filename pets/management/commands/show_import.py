@@ -7,6 +7,7 @@ from django.core.management.base import CommandParser
 
 from commands.base import StoreCommand
 from commands.exits import ExitError
+from history.naming import who
 from pets.importing.changes import Changes, done_by, recorded_changes
 from pets.importing.changes_file import ChangesFile
 from pets.importing.changes_report import animals, changes_as_json, summary
@@ -83,7 +84,7 @@ def _write(run: ImportRun, changes: Changes | None, path: Path) -> Changes:
 
 def _lines(run: ImportRun, changes: Changes | None, undo: Undoable | None) -> list[str]:
     facts = [
-        ("Started", f"{run.started_at:%Y-%m-%d %H:%M} UTC by {run.who}, took {seconds(run):.1f} s"),
+        ("Started", f"{run.started_at:%Y-%m-%d %H:%M} UTC by {who(run.who)}, took {seconds(run):.1f} s"),
         ("File", f"{run.file_name}, SHA-256 {run.sha256}"),
         ("Options", _options(run)),
         ("Rows", f"{run.rows:,}: {counts(run)}"),

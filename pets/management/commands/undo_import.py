@@ -12,6 +12,7 @@ from commands.arguments import add_safety_options
 from commands.base import StoreCommand
 from commands.exits import Exit
 from commands.output import to_json
+from history.naming import who
 from pets.importing.progress import Progress
 from pets.importing.undo import Left, Undone, undo_import, undoable
 from pets.management.arguments import import_number
@@ -97,7 +98,7 @@ def _text(undone: Undone, *, dry_run: bool) -> str:
     run = undone.run
     did = "Dry run of undoing" if dry_run else "Undone,"
     lines = [
-        f"{did} {run} of {run.file_name} by {run.who}: {undone.deleted:,} animals deleted, "
+        f"{did} {run} of {run.file_name} by {who(run.who)}: {undone.deleted:,} animals deleted, "
         f"{undone.restored:,} given their former values, "
         f"{undone.categories:,} categories deleted, {left}."
     ]

@@ -18,20 +18,37 @@ from petstore_site.apikeys.routes import operation
 class KeyUsageAdmin(RecordAdmin):
     """How much each key was used, to be read: a page for all, and the list behind its figures and the dashboard's."""
 
-    list_display = ("of_key", moment("day", form="day"), "called", "answers", number("count"))
+    list_display = ("key_id", moment("day", form="day"), "called", "answers", number("count"))
     list_display_links = None
-    fields = ("key", "day", "called", "answers", "count")
+    fields = ("key_id", "day", "called", "answers", "count")
     list_filter = ("day",)
     linked_by: ClassVar = {"key", "route", "status_class"}
     list_select_related = ("key",)
-    search_fields = ("key__name", "=key__key_id", "=route")
+    search_fields = ("=key__key_id", "=route")
     ordering = ("-day", "-count")
     show_full_result_count = False
 
     @admin.display(description="Key", ordering="key__name")
     def of_key(self, usage: KeyUsage) -> str:
-        """Return the key by its name, with whom to ask."""
-        return render_to_string("admin/apikeys/apikey/named.html", {"key": usage.key, "may_see_keys": False})
+        """Return the key by its name, with whom to ask, for readers who can see keys."""
+        return render_to_string("admin/apikeys/apikey/named.html", {"key": usage.key, "may_see_keys": True})
+
+    @admin.display(description="Key", ordering="key__key_id")
+    def key_id(self, usage: KeyUsage) -> str:
+        """Return the key by its ID, for the others."""
+        return usage.key.key_id
+
+    def get_list_display(self, request: HttpRequest) -> Any:
+        """Name the keys only for readers who can see them."""
+        return ["of_key", *self.list_display[1:]] if _may_see_keys(request) else self.list_display
+
+    def get_fields(self, request: HttpRequest, _obj: Any = None) -> Any:
+        """Return the same for one row."""
+        return ["of_key", *self.fields[1:]] if _may_see_keys(request) else self.fields
+
+    def get_search_fields(self, request: HttpRequest) -> Any:
+        """Search the names only for them, too."""
+        return [*self.search_fields, "key__name"] if _may_see_keys(request) else self.search_fields
 
     @admin.display(description="Operation", ordering="route")
     def called(self, usage: KeyUsage) -> str:
@@ -50,5 +67,9 @@ class KeyUsageAdmin(RecordAdmin):
         if not self.has_view_permission(request):
             raise PermissionDenied
         context = self.admin_site.each_context(request) | summary()
-        context |= {"title": "Usage", "opts": self.opts, "may_see_keys": request.user.has_perm("apikeys.view_apikey")}
+        context |= {"title": "Usage", "opts": self.opts, "may_see_keys": _may_see_keys(request)}
         return TemplateResponse(request, "admin/apikeys/keyusage/summary.html", context)
+
+
+def _may_see_keys(request: Any) -> bool:
+    return bool(request.user.has_perm("apikeys.view_apikey"))

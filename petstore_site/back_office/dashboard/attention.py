@@ -10,6 +10,7 @@ from django.conf import settings
 from django.db.models import F, QuerySet, Value
 from django.utils import timezone
 
+from history.naming import who
 from history.times import in_sentence
 from pets.blocks import interrupted
 from pets.models import ImportRun, Pet, PetStatus
@@ -72,7 +73,7 @@ def _bulk_changes(stuck: list[Waiting]) -> Iterator[Matter]:
     if stuck:
         why = f"{'was' if len(stuck) == 1 else 'were'} interrupted"
         newest = sorted(stuck, key=lambda bulk: bulk.pk, reverse=True)
-        detail = _names([f"{bulk.name}, by {bulk.word}" for bulk in newest])
+        detail = _names([f"{bulk.name}, by {who(bulk.word)}" for bulk in newest])
         url = page_of("pets_bulkchange", newest[0].pk) if len(stuck) == 1 else listed("pets_bulkchange")
         yield Matter("layers", _so_many(len(stuck), "bulk change", "bulk changes"), why, detail, url, "bad")
 

@@ -12,11 +12,11 @@ from django.contrib import admin
 from django.contrib.auth.admin import GroupAdmin
 from django.contrib.auth.models import Group, Permission, User
 from django.core.exceptions import ValidationError
-from django.db.models import Count, Q
+from django.db.models import Count, Q, QuerySet
 from django.http import HttpRequest, HttpResponse
 
 from history.admin import OfficeAdmin
-from petstore_site.staff.grants import grantable_permissions, held_by, names_of, version_of_role
+from petstore_site.staff.grants import grantable_permissions, held_by, may_edit_role, names_of, version_of_role
 from petstore_site.staff.roles import ROLES
 from petstore_site.staff.tasks import ALL, NO, SOME, TASKS, Task, levels_of, sentence
 
@@ -45,7 +45,7 @@ class RoleForm(forms.ModelForm):
         error_messages: ClassVar = {"name": {"unique": "Another role has this name."}}
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        """Offer what the sender may give; what the role has beyond that stays, or is taken away."""
+        """Offer what the sender may give."""
         super().__init__(*args, **kwargs)
         grantable = names_of(grantable_permissions(self.editor))
         if self.instance.pk:
@@ -54,7 +54,7 @@ class RoleForm(forms.ModelForm):
         else:
             self.held = grantable & names_of(self.start.permissions.all()) if self.start else frozenset()
         for task in TASKS.values():
-            self.fields[task.name] = _field(task, self.held, grantable | self.held)
+            self.fields[task.name] = _field(task, self.held, grantable)
 
     def clean(self) -> dict[str, Any] | None:
         """Reject what would give back what someone else has taken away, without its sender having seen that."""
@@ -133,12 +133,12 @@ class RoleAdmin(OfficeAdmin, GroupAdmin):
         return super().get_queryset(request).annotate(people=Count("user"))
 
     def has_change_permission(self, request: HttpRequest, obj: Group | None = None) -> bool:
-        """Return whether the user can change roles, and this one: not the four that `roles.py` sets."""
-        return super().has_change_permission(request, obj) and not _is_built_in(obj)
+        """Return whether the user can change roles, and this one: none of those in `roles.py`, and no stronger one."""
+        return super().has_change_permission(request, obj) and _can_edit(request, obj)
 
     def has_delete_permission(self, request: HttpRequest, obj: Group | None = None) -> bool:
         """Return the same for deleting."""
-        return super().has_delete_permission(request, obj) and not _is_built_in(obj)
+        return super().has_delete_permission(request, obj) and _can_edit(request, obj)
 
     def get_deleted_objects(self, objs: Any, request: HttpRequest) -> tuple[Any, ...]:
         """Return the names, not the rows that tie roles to people and permissions."""
@@ -157,7 +157,7 @@ class RoleAdmin(OfficeAdmin, GroupAdmin):
         super().save_related(request, form, formsets, change)
         form.instance.permissions.set(_stored(form.granted()))
 
-    def render_change_form(self, request: HttpRequest, context: Any, *args: Any, **kwargs: Any) -> HttpResponse:
+    def render_change_form(self, request: Any, context: Any, *args: Any, **kwargs: Any) -> HttpResponse:
         """Show the form, or the levels of a role that its reader can't change."""
         role: Group | None = kwargs.get("obj")
         form: Any = context["adminform"].form
@@ -168,11 +168,12 @@ class RoleAdmin(OfficeAdmin, GroupAdmin):
             "grid": grid(held, form if can_edit else None),
             "is_limited": can_edit and form.is_limited(),
             "is_built_in": _is_built_in(role),
+            "is_stronger": role is not None and not may_edit_role(request.user, role),
             "sentence": sentence(held) if role or form.start else "",
             "has_more": bool(held - ALL),
             "people": people.prefetch_related("groups")[:MOST_PEOPLE],
             "count": people.count(),
-            "starts": Group.objects.order_by("name"),
+            "starts": _starts(request).order_by("name"),
             "start": form.start,
         }
         return super().render_change_form(request, context, *args, **kwargs)
@@ -191,13 +192,22 @@ def _is_built_in(role: Group | None) -> bool:
     return role is not None and role.name in ROLES
 
 
+def _can_edit(request: Any, role: Group | None) -> bool:
+    return role is None or (not _is_built_in(role) and may_edit_role(request.user, role))
+
+
 def _people(count: int) -> str:
     return f"{count} {'person has' if count == 1 else 'people have'}"
 
 
-def _start(request: HttpRequest) -> Group | None:
+def _start(request: Any) -> Group | None:
     number = request.GET.get("start", "")
-    return Group.objects.filter(pk=number).first() if re.fullmatch("[0-9]{1,9}", number) else None
+    return _starts(request).filter(pk=number).first() if re.fullmatch("[0-9]{1,9}", number) else None
+
+
+def _starts(request: Any) -> QuerySet[Group]:
+    """Return the roles that a new one can begin as: those that its maker can see."""
+    return Group.objects.all() if request.user.has_perm("auth.view_group") else Group.objects.none()
 
 
 def _stored(names: Iterable[str]) -> Any:
