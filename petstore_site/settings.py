@@ -5,6 +5,7 @@ settings instead of falling back to a convenient default.
 """
 
 import os
+import re
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ from typing import Any
 from csp.constants import NONE, SELF
 
 from petstore_site.apikeys.keys import PREFIXES
-from petstore_site.configuration.addresses import api_address, collector_address, origins, sentry_address
+from petstore_site.configuration.addresses import api_address, base_path, collector_address, origins, sentry_address
 from petstore_site.configuration.cache import cache_address, caches
 from petstore_site.configuration.database import databases, standbys
 from petstore_site.configuration.env import Env
@@ -55,6 +56,11 @@ if HOSTED and "*" in ALLOWED_HOSTS:
 
 PRODUCTION_URL = env.parsed("PRODUCTION_URL", api_address, "https://petstore.example/v1")
 STAGING_URL = env.parsed("STAGING_URL", api_address, "https://staging.petstore.example/v1")
+
+BASE_PATH = base_path(STAGING_URL if PETSTORE_ENVIRONMENT == "staging" else PRODUCTION_URL)
+"""The path under which the service lives, such as `/animals`; empty for the root. `rest.hosts.mount` applies it."""
+
+FORCE_SCRIPT_NAME = BASE_PATH or None
 
 # --- Traces and error reports, off by default ---------------------------------------------------
 
@@ -247,7 +253,7 @@ USE_TZ = True
 LOGIN_URL = "account_login"
 LOGIN_REDIRECT_URL = "admin:index"
 
-STATIC_URL = "static/"
+STATIC_URL = f"{BASE_PATH}/static/"
 STATIC_ROOT = Path(env.text("STATIC_ROOT", str(BASE_DIR / "staticfiles"))) if HOSTED else None
 STATICFILES_DIRS = [BASE_DIR / "petstore_site" / "static"]
 WHITENOISE_USE_FINDERS = not HOSTED  # no collectstatic needed in development
@@ -265,10 +271,11 @@ STORAGES = {
 CSRF_TRUSTED_ORIGINS: list[str] = env.parsed("CSRF_TRUSTED_ORIGINS", origins, [])
 CSRF_COOKIE_SECURE = SESSION_COOKIE_SECURE = HOSTED
 CSRF_COOKIE_HTTPONLY = True
+CSRF_COOKIE_PATH = SESSION_COOKIE_PATH = f"{BASE_PATH}/"
 CSRF_FAILURE_VIEW = "petstore_site.public.error_pages.csrf_failure"
 BEHIND_TLS_PROXY = env.flag("BEHIND_TLS_PROXY", default=HOSTED)
 SECURE_SSL_REDIRECT = HOSTED and BEHIND_TLS_PROXY  # without a proxy, we cannot know whether a request used HTTPS
-SECURE_REDIRECT_EXEMPT = [r"^v1(/|$)", r"^(livez|readyz)$"]  # the API responds with Errors, not with redirects
+SECURE_REDIRECT_EXEMPT = [rf"^{re.escape(BASE_PATH[1:])}/?(v1(/|$)|(livez|readyz)$)"]  # the API has Errors instead
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if BEHIND_TLS_PROXY else None
 SECURE_HSTS_SECONDS = 365 * 24 * 60 * 60 if HOSTED else 0
 SECURE_HSTS_INCLUDE_SUBDOMAINS = HOSTED

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from django.conf import settings
 from drf_spectacular.openapi import AutoSchema
 
 from rest.errors import CODES, ErrorCode
@@ -46,7 +47,9 @@ HEADERS: dict[str, Schema] = {
     "Deprecation": _text_header("Since when the operation is deprecated (RFC 9745).", pattern="^@[0-9]+$"),
     "Sunset": _text_header("When the operation will be removed (RFC 8594).", const="Thu, 05 Dec 2030 00:00:00 GMT"),
     "Successor": _text_header('`<URL of GET /pets>; rel="successor-version"` (RFC 5829).'),
-    "Help": _text_header('The page about the error: `</docs/errors/CODE>; rel="help"` (RFC 8288).'),
+    "Help": _text_header(
+        f'The page about the error: `<{settings.BASE_PATH}/docs/errors/CODE>; rel="help"` (RFC 8288).'
+    ),
     "SuccessorAndHelp": _text_header('Both `rel="successor-version"` and `rel="help"`, separated by a comma.'),
     "WWW-Authenticate": _text_header(
         "The challenge (RFC 6750); `error` only if a bearer token was sent.",

@@ -4,6 +4,7 @@ from enum import StrEnum
 from http import HTTPStatus
 from typing import Any, Self, TypeVar
 
+from django.conf import settings
 from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 from rest_framework.exceptions import APIException, ErrorDetail, MethodNotAllowed, Throttled, ValidationError
@@ -34,7 +35,7 @@ class ErrorCode(StrEnum):
     @property
     def help_link(self) -> str:
         """Return the `Link` to the page about this error (RFC 8288), relative: decision 45 says why."""
-        return f'</docs/errors/{self.value}>; rel="help"'
+        return f'<{settings.BASE_PATH}/docs/errors/{self.value}>; rel="help"'
 
     MALFORMED_JSON = (
         "malformed_json",

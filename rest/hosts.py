@@ -1,5 +1,6 @@
-"""The scheme and host of a request, as both adapters and Django's pages read them."""
+"""The scheme, host and path of a request, as both adapters and Django's pages read them."""
 
+import re
 from functools import lru_cache
 from typing import Any
 
@@ -11,6 +12,27 @@ Environ = dict[str, Any]
 
 PORT_DIGITS, LAST_PORT = 5, 65535
 USUAL_PORTS = {"http": "80", "https": "443"}
+
+
+def mount(environ: Environ) -> None:
+    """Move the path under which the service lives from `PATH_INFO` to `SCRIPT_NAME`.
+
+    A proxy may have removed all of it, its first parts, or nothing. A second time changes nothing.
+    """
+    if not settings.BASE_PATH or environ.get("SCRIPT_NAME"):
+        return
+    environ["SCRIPT_NAME"] = settings.BASE_PATH
+    if found := _start(settings.BASE_PATH).match(environ["PATH_INFO"]):
+        environ["PATH_INFO"] = environ["PATH_INFO"][found.end() :] or "/"
+
+
+@lru_cache(maxsize=8)
+def _start(base: str) -> re.Pattern[str]:
+    """Return what matches `/a/b`, and `/b`, at the start of a path."""
+    pattern = ""
+    for part in base[1:].split("/"):
+        pattern = f"(?:{pattern})?/{re.escape(part)}"
+    return re.compile(rf"{pattern}(?=/|\Z)")
 
 
 def scheme_of(environ: Environ) -> str:

@@ -67,13 +67,13 @@ class Request:
 
     @property
     def url(self) -> str:
-        """Return scheme, host and path as the caller wrote them."""
-        return f"{self.origin}{self.environ.get('SCRIPT_NAME', '')}{self.path}"
+        """Return the address of the request, without its query."""
+        return f"{self.base}{self.path}"
 
     @property
-    def origin(self) -> str:
-        """Return scheme and host as the caller wrote them."""
-        return f"{scheme_of(self.environ)}://{host_of(self.environ)}"
+    def base(self) -> str:
+        """Return the address of the service: scheme and host as the caller wrote them, and the path it lives under."""
+        return f"{scheme_of(self.environ)}://{host_of(self.environ)}{self.environ.get('SCRIPT_NAME', '')}"
 
     @property
     def query(self) -> str:

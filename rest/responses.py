@@ -13,7 +13,7 @@ from django.core.handlers.wsgi import WSGIRequest
 from django.http import HttpRequest, HttpResponse
 from django.middleware.clickjacking import XFrameOptionsMiddleware
 from django.middleware.security import SecurityMiddleware
-from django.urls import reverse
+from django.urls import get_resolver
 from django.utils.http import http_date, parse_etags
 
 from database.reading import came_from_standby
@@ -105,7 +105,7 @@ def deprecation_headers(route: Route, request: Request, link: str) -> dict[str, 
     if deprecation is None:
         return {}
     path, dates = _announced(**deprecation)
-    successor = f'<{request.origin}{path}>; rel="successor-version"'
+    successor = f'<{request.base}{path}>; rel="successor-version"'
     return {**dates, "Link": f"{successor}, {link}" if link else successor}
 
 
@@ -113,7 +113,7 @@ def deprecation_headers(route: Route, request: Request, link: str) -> dict[str, 
 def _announced(*, successor: str, since: datetime, sunset: datetime) -> tuple[str, dict[str, str]]:
     """Return the successor's path, and the headers with dates."""
     dates = {"Deprecation": f"@{since.timestamp():.0f}", "Sunset": http_date(sunset.timestamp())}
-    return reverse(successor), dates
+    return f"/{get_resolver().reverse(successor)}", dates
 
 
 def entity_tag(body: bytes, link: str) -> str:

@@ -1,11 +1,15 @@
 """A wrong setting stops the start with a sentence that names the variable and its valid values."""
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from django.urls import get_resolver
+
+from petstore_site.configuration.addresses import OWN_PATHS, api_address, base_path
 
 ROOT = Path(__file__).resolve().parent.parent
 PRODUCTION = {
@@ -111,7 +115,13 @@ STANDBY_FORM = (
     "DATABASE_STANDBY_URL: must be postgres://USER:PASSWORD@HOST:5432,HOST:5432/NAME[?sslmode=…], and DATABASE_URL must "
     "be PostgreSQL too."
 )
-ADDRESS = "must be an http or https address whose path ends in /v1."
+ADDRESS = "must be an http or https address such as https://petstore.example/v1 or https://shop.example/animals/v1."
+
+
+def taken(part: str) -> str:
+    return f"must not have {part} in its path before /v1: the service has an address of this name."
+
+
 ORIGINS = "must be origins such as https://shop.example, separated by commas."
 
 
@@ -159,6 +169,7 @@ ORIGINS = "must be origins such as https://shop.example, separated by commas."
         ({"DATABASE_BEHIND_PGBOUNCER": "perhaps"}, "DATABASE_BEHIND_PGBOUNCER: must be true or false."),
         ({"PRODUCTION_URL": "petstore.example"}, f"PRODUCTION_URL: {ADDRESS}"),
         ({"STAGING_URL": "https://petstore.example/v2"}, f"STAGING_URL: {ADDRESS}"),
+        ({"PRODUCTION_URL": "https://petstore.example/docs/v1"}, f"PRODUCTION_URL: {taken('docs')}"),
         ({"CORS_ALLOWED_ORIGINS": "*"}, f"CORS_ALLOWED_ORIGINS: {ORIGINS}"),
         ({"CORS_ALLOWED_ORIGINS": "https://a.example/"}, f"CORS_ALLOWED_ORIGINS: {ORIGINS}"),
         ({"CSRF_TRUSTED_ORIGINS": "a.example"}, f"CSRF_TRUSTED_ORIGINS: {ORIGINS}"),
@@ -169,6 +180,51 @@ def test_each_mistake_has_its_sentence(variables: dict[str, str], expected: str)
     shown = mistakes(variables)
     assert shown == [expected]
     assert "hunter2" not in "".join(shown)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://h/v2", "https://h", "https://h/v1/", "https://h/animals", "https://h//v1", "https://h/a//v1", "https://h/../v1",
+        "https://h/a/./v1", "https://h/a%2Fb/v1", "https://h/a b/v1", "https://h/ä/v1", "https://h/.a/v1", "https://h/a;b/v1",
+        "https://h/a\t/v1", "https://h/v1?a=b", "https://h/v1?", "https://h/v1#a", "https://hunter2@h/v1", "ftp://h/v1",
+    ],
+)  # fmt: skip
+def test_an_address_that_cannot_be_served(url: str) -> None:
+    with pytest.raises(ValueError, match=f"^{re.escape(ADDRESS)}$"):
+        api_address(url)
+
+
+@pytest.mark.parametrize("part", sorted(OWN_PATHS))
+@pytest.mark.parametrize("path", ["{}", "a/{}", "{}/b"])
+def test_a_path_that_has_an_address_of_the_service(part: str, path: str) -> None:
+    with pytest.raises(ValueError, match=f"^{re.escape(taken(part))}$"):
+        api_address(f"https://h/{path.format(part)}/v1")
+
+
+@pytest.mark.parametrize("path", ["", "/animals", "/a/b-c/D_e~f.g/9", "/documents", "/v2"])
+def test_an_address_that_can_be_served(path: str) -> None:
+    assert base_path(api_address(f"http://h:8080{path}/v1")) == path
+
+
+def test_no_path_of_the_service_can_be_the_one_it_lives_under() -> None:
+    patterns = [
+        inner
+        for one in get_resolver().url_patterns
+        for inner in ([one] if str(one.pattern) else one.url_patterns)  # type: ignore[union-attr]
+    ]
+    own = {str(one.pattern).lstrip("^").replace("(?:", "/").partition("/")[0] for one in patterns}
+    assert own - {""} | {"static"} == OWN_PATHS
+
+
+@pytest.mark.parametrize(
+    ("environment", "base"), [("production", "/animals"), ("staging", "/try/animals"), ("development", "/animals")]
+)
+def test_the_address_of_the_environment_says_the_path_it_lives_under(environment: str, base: str) -> None:
+    addresses = {"PRODUCTION_URL": "https://shop.example/animals/v1", "STAGING_URL": "https://h/try/animals/v1"}
+    variables = PRODUCTION | addresses | {"PETSTORE_ENVIRONMENT": environment}
+    shown = "(settings.BASE_PATH, settings.STATIC_URL, settings.SESSION_COOKIE_PATH, settings.CSRF_COOKIE_PATH)"
+    assert start(variables, shown).stdout == f"{(base, f'{base}/static/', f'{base}/', f'{base}/')}\n"
 
 
 def test_any_host_is_rejected_in_production() -> None:

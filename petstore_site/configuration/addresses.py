@@ -1,7 +1,16 @@
 """The addresses in environment variables. Each function raises `ValueError` with a sentence that follows the name."""
 
+import re
 from importlib.util import find_spec
 from urllib.parse import SplitResult, urlsplit
+
+API_PATH = re.compile(r"(?:/[A-Za-z0-9](?:[A-Za-z0-9._~-]*[A-Za-z0-9])?)*/v1")
+
+OWN_PATHS = {
+    "admin", "docs", "favicon.ico", "livez", "llms.txt", "openapi.json", "readyz", "robots.txt", "sitemap.xml",
+    "static", "v1",
+}  # fmt: skip
+"""The first part of each path of the service. If the service lived under one, `mount` could not tell them apart."""
 
 
 def split(text: str, sentence: str) -> SplitResult:
@@ -31,12 +40,23 @@ def origins(text: str) -> list[str]:
 
 
 def api_address(text: str) -> str:
-    """Return the address of an API, as it was given."""
-    sentence = "must be an http or https address whose path ends in /v1."
+    """Return the address of an API, as it was given: a client appends a path to it."""
+    sentence = (
+        "must be an http or https address such as https://petstore.example/v1 or https://shop.example/animals/v1."
+    )
     parts = split(text, sentence)
-    if parts.scheme not in {"http", "https"} or not parts.path.endswith("/v1"):
+    has_more = "@" in parts.netloc or not text.endswith(f"{parts.netloc}{parts.path}")
+    if parts.scheme not in {"http", "https"} or has_more or not API_PATH.fullmatch(parts.path):
+        raise ValueError(sentence)
+    if taken := [part for part in parts.path.split("/")[1:-1] if part in OWN_PATHS]:
+        sentence = f"must not have {taken[0]} in its path before /v1: the service has an address of this name."
         raise ValueError(sentence)
     return text
+
+
+def base_path(address: str) -> str:
+    """Return the path under which the service lives, such as `/animals`, from the address of its API."""
+    return urlsplit(address).path.removesuffix("/v1")
 
 
 def collector_address(text: str) -> str:

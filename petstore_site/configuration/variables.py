@@ -38,12 +38,15 @@ GROUPS: dict[str, list[Variable]] = {
         Variable("HOST", "`127.0.0.1`", "The address that gunicorn listens on."),
         Variable("PORT", "`8000`", "The port that gunicorn listens on."),
         Variable(
-            "PRODUCTION_URL", "`https://petstore.example/v1`", "The address in the API description. It ends in `/v1`."
+            "PRODUCTION_URL",
+            "`https://petstore.example/v1`",
+            "The address of the API in production. It ends in `/v1`. With more before that, the service lives "
+            "[under a path](nginx.md#under-a-path).",
         ),
         Variable(
             "STAGING_URL",
             "`https://staging.petstore.example/v1`",
-            "The second address in the API description. It ends in `/v1`.",
+            "The address of the API in staging, as `PRODUCTION_URL`.",
         ),
         Variable(
             "STATIC_ROOT",

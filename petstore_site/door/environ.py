@@ -8,7 +8,7 @@ from io import BytesIO
 from typing import Any
 from urllib.parse import unquote_to_bytes
 
-from rest.hosts import Environ
+from rest.hosts import Environ, mount
 
 Scope = Mapping[str, Any]
 
@@ -50,6 +50,7 @@ def environ_of(scope: Scope) -> Environ:
             environ[name] = UNREADABLE_KEY
         else:
             environ[name] += f",{text}"
+    mount(environ)
     return environ
 
 

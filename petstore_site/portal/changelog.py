@@ -11,7 +11,7 @@ from django.utils.safestring import SafeString
 
 from petstore_site.apikeys.routes import address_of
 from petstore_site.portal import documents
-from petstore_site.portal.code import SERVED_URL
+from petstore_site.portal.code import SERVED_ORIGIN
 
 FILE = settings.BASE_DIR / "CHANGELOG.md"
 FOR_CALLERS = "API"
@@ -60,12 +60,12 @@ def context() -> dict[str, Any]:
 
 def feed() -> str:
     """Return the releases and deprecations as an Atom feed, newest first."""
-    page = SERVED_URL + reverse("changelog")
+    page = SERVED_ORIGIN + reverse("changelog")
     atom = Atom1Feed(
         title="Pet Store API changelog",
         link=page,
         description="",
-        feed_url=SERVED_URL + reverse("changelog-feed"),
+        feed_url=SERVED_ORIGIN + reverse("changelog-feed"),
         author_name="Pet Store",
     )
     for title, at, text, link in sorted(_entries(page), key=lambda entry: entry[1], reverse=True):

@@ -10,7 +10,7 @@ from django.conf import settings
 from django.urls import reverse
 
 from petstore_site.portal import documents
-from petstore_site.portal.code import SERVED_URL, Example, block
+from petstore_site.portal.code import SERVED_ORIGIN, Example, block
 from petstore_site.portal.documents import Section
 
 HERE = settings.BASE_DIR / "clients"
@@ -70,7 +70,7 @@ def _sections(name: str, text: str) -> Iterator[Section]:
 
 def _package(file: Path) -> Package:
     content = file.read_bytes()
-    url = SERVED_URL + reverse("client-package", args=[file.name])
+    url = SERVED_ORIGIN + reverse("client-package", args=[file.name])
     if file.suffix == ".whl":
         name, digest = "SHA-256", sha256(content).hexdigest()
         line = f'pip install "{url}#sha256={digest}"'

@@ -12,8 +12,11 @@ DOCUMENTED_URL = "https://petstore.example"
 """The address of the service in the documents."""
 
 SERVED_HOST = "served.invalid"
-SERVED_URL = f"https://{SERVED_HOST}"
-"""Placeholders in rendered pages for the address of the service. Each response replaces them (`views.py`)."""
+SERVED_ORIGIN = f"https://{SERVED_HOST}"
+"""Placeholders in rendered pages for the host that was asked. Each response replaces them (`views.py`)."""
+
+SERVED_URL = f"{SERVED_ORIGIN}{settings.BASE_PATH}"
+"""The address of the service. `reverse` returns paths with its own path already: they follow `SERVED_ORIGIN`."""
 
 LANGUAGES = {"sh": "curl", "python": "Python", "ts": "TypeScript"}
 """Language of a sample in a document → its label. The first is shown first."""
@@ -38,7 +41,8 @@ class Example(NamedTuple):
 
 def here(text: str) -> str:
     """Return code with the address and the key prefix of this service."""
-    return text.replace(DOCUMENTED_URL, SERVED_URL).replace("pets_live_", settings.API_KEY_PREFIX)
+    text = text.replace(DOCUMENTED_URL, SERVED_URL).replace("</docs/", f"<{settings.BASE_PATH}/docs/")
+    return text.replace("pets_live_", settings.API_KEY_PREFIX)
 
 
 def highlighted(text: str, language: str) -> SafeString:

@@ -29,7 +29,7 @@ def robots(request: HttpRequest) -> HttpResponse:
     """Allow the portal of production, and nothing of the other environments: search engines would show both."""
     if settings.PETSTORE_ENVIRONMENT != "production":
         return HttpResponse("User-agent: *\nDisallow: /\n", content_type="text/plain")
-    text = "User-agent: *\nDisallow: /admin/\nDisallow: /v1/\n"
+    text = f"User-agent: *\nDisallow: {reverse('admin:index')}\nDisallow: {settings.BASE_PATH}/v1/\n"
     sitemap_url = request.build_absolute_uri(reverse("sitemap"))
     return HttpResponse(f"{text}Sitemap: {sitemap_url}\n", content_type="text/plain")
 

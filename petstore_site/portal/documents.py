@@ -73,7 +73,9 @@ def address_of(target: str) -> str:
     }
     if file in pages:
         return reverse(pages[file]) + (f"#{fragment}" if fragment else "")
-    return target if re.match(r"[a-z]+:|[/#]", target) else ""
+    if target.startswith("/"):
+        return settings.BASE_PATH + target
+    return target if re.match(r"[a-z]+:|#", target) else ""
 
 
 PARSER = _parser()

@@ -9,7 +9,7 @@ from django.template.loader import render_to_string
 from django.urls import reverse
 
 from petstore_site.portal import changelog, clients, error_help, guide, reference
-from petstore_site.portal.code import SERVED_URL, here
+from petstore_site.portal.code import SERVED_ORIGIN, SERVED_URL, here
 from petstore_site.portal.documents import address_of, change_parts, with_own_addresses
 from rest.errors import ErrorCode
 
@@ -48,7 +48,7 @@ def _code(block: str) -> str:
 def _link(link: re.Match[str]) -> str:
     title, address = link[1], address_of(link[2])
     if address.startswith("/"):
-        address = SERVED_URL + address
+        address = SERVED_ORIGIN + address
     return f"[{title}]({address})" if address else title
 
 
@@ -125,7 +125,12 @@ PAGES: dict[str, Callable[[], str]] = {
 
 def llms() -> str:
     """Return `/llms.txt`: what the API is, and where each page is as Markdown."""
-    context = {"served_url": SERVED_URL, "key_prefix": settings.API_KEY_PREFIX, "codes": list(ErrorCode)}
+    context = {
+        "served_origin": SERVED_ORIGIN,
+        "served_url": SERVED_URL,
+        "key_prefix": settings.API_KEY_PREFIX,
+        "codes": list(ErrorCode),
+    }
     return render_to_string("portal/llms.txt", context)
 
 

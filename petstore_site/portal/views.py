@@ -25,7 +25,7 @@ from petstore_site.portal import (
     reference,
     search,
 )
-from petstore_site.portal.code import SERVED_HOST, SERVED_URL
+from petstore_site.portal.code import SERVED_HOST, SERVED_ORIGIN, SERVED_URL
 from petstore_site.public import error_pages
 from petstore_site.public.environment import environment
 from petstore_site.public.error_pages import read_only
@@ -63,7 +63,7 @@ def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
     """Return a page with suggestions to a browser that asks for an unknown page of the portal, else an Error."""
     if not wants_page(request):
         return error_pages.not_found(request, exception)
-    near = get_close_matches(request.path_info, crawlers.addresses(), n=3, cutoff=0.5)
+    near = get_close_matches(request.path, crawlers.addresses(), n=3, cutoff=0.5)
     response = HttpResponseNotFound(_text("not_found", {"near": near}), content_type=HTML)
     response["Vary"] = "Accept"
     return response
@@ -164,6 +164,7 @@ def _text(name: str, content: dict[str, Any]) -> str:
     shown = {
         "page": name,
         "served_url": SERVED_URL,
+        "base_path": settings.BASE_PATH,
         "served_host": SERVED_HOST,
         "key_prefix": settings.API_KEY_PREFIX,
         "markdown": markdown.address(name, str(content.get("code", ""))),
@@ -205,7 +206,7 @@ def _page(request: HttpRequest, name: str, code: str = "") -> HttpResponse:
 def _served(request: HttpRequest, text: str, content_type: str) -> HttpResponse:
     """Return a text with the address of this service, or 304 if the caller has it."""
     address = escape(request.build_absolute_uri("/").rstrip("/"))
-    text = text.replace(SERVED_URL, address).replace(SERVED_HOST, escape(request.get_host()))
+    text = text.replace(SERVED_ORIGIN, address).replace(SERVED_HOST, escape(request.get_host()))
     response = HttpResponse(text, content_type=content_type)
     revalidate(request, response)
     return response

@@ -6,7 +6,7 @@ from django.core.exceptions import DisallowedHost
 from django.core.handlers.wsgi import WSGIRequest
 from django.utils.http import parse_header_parameters
 
-from rest.hosts import host_of, scheme_of
+from rest.hosts import Environ, host_of, mount, scheme_of
 
 
 class Request(WSGIRequest):
@@ -14,6 +14,11 @@ class Request(WSGIRequest):
 
     Its Content-Type is only a header: it decides no charset, and a malformed one is none.
     """
+
+    def __init__(self, environ: Environ) -> None:
+        """Read the environ of WSGI."""
+        mount(environ)
+        super().__init__(environ)
 
     @property
     def scheme(self) -> str:

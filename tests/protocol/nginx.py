@@ -16,6 +16,7 @@ from tests.server import ROOT, SECONDS, free_port, send, until
 FILES = ROOT / "deploy" / "nginx"
 MAIN = """\
 daemon off;
+error_log {folder}/error.log info;
 pid {folder}/nginx.pid;
 worker_processes 2;
 {user}
@@ -39,6 +40,7 @@ http {{
         server_name 127.0.0.1;
         include petstore/hasty.conf;
     }}
+{more}
 }}
 """
 
@@ -71,17 +73,20 @@ def program(name: str) -> str:
 
 
 @contextmanager
-def running_nginx(*upstreams: int) -> Iterator[Nginx]:
-    """Run nginx before the services on these ports for the block; it must stop cleanly."""
+def running_nginx(*upstreams: int, base: str = "", more: str = "") -> Iterator[Nginx]:
+    """Run nginx before the services on these ports for the block; it must stop cleanly.
+
+    `base` is the path under which they live, and `more` is more text for the `http` context.
+    """
     path = program("nginx")
     with tempfile.TemporaryDirectory(prefix="petstore-nginx-") as name:
         nginx = Nginx(free_port(), free_port(), free_port(), free_port(), Path(name))
-        _write_files(nginx, upstreams)
+        _write_files(nginx, upstreams, base, more)
         command = [path, "-c", f"{name}/nginx.conf", "-e", f"{name}/error.log"]
         with (nginx.folder / "output").open("wb") as output:
             process = subprocess.Popen(command, stdout=output, stderr=output)
         try:
-            until(lambda: process.poll() is not None or _answers(nginx.plain))
+            until(lambda: process.poll() is not None or _answers(nginx.plain, f"{base}/livez"))
             assert process.poll() is None, (nginx.folder / "output").read_text()
             yield nginx
         finally:
@@ -90,19 +95,19 @@ def running_nginx(*upstreams: int) -> Iterator[Nginx]:
         assert status == 0
 
 
-def _answers(port: int) -> bool:
+def _answers(port: int, path: str) -> bool:
     try:
-        return bool(send(port, "GET", "/livez").status)
+        return bool(send(port, "GET", path).status)
     except OSError:
         return False
 
 
-def _write_files(nginx: Nginx, upstreams: tuple[int, ...]) -> None:
+def _write_files(nginx: Nginx, upstreams: tuple[int, ...], base: str, more: str) -> None:
     folder = nginx.folder
     make_certificate(folder)
     # Only root can give its workers to another user, who could not read a temporary folder.
     user = "user root;" if os.geteuid() == 0 else ""
-    main = MAIN.format(folder=folder, user=user, plain=nginx.plain, hasty=nginx.hasty)
+    main = MAIN.format(folder=folder, user=user, plain=nginx.plain, hasty=nginx.hasty, more=more)
     (folder / "nginx.conf").write_text(main)
     shutil.copytree(FILES, folder / "petstore")
     site = {
@@ -112,20 +117,27 @@ def _write_files(nginx: Nginx, upstreams: tuple[int, ...]) -> None:
         "/etc/ssl/petstore.example.pem": f"{folder}/certificate.pem",
         "/etc/ssl/private/petstore.example.key": f"{folder}/key.pem",
     }
-    (folder / "petstore" / "petstore.conf").write_text(_replaced("petstore.conf", site))
+    if base:  # docs/nginx.md, "Under a path"
+        site["location ^~ /v1 {"] = f"location ^~ {base}/v1 {{"
+        _change(folder, "service.conf", {"location / {": f"location {base}/ {{"})
+        named = 'map "" $petstore_base_path {\n    default "'
+        _change(folder, "context.conf", {named: f"{named}{base}"})
+    _change(folder, "petstore.conf", site)
     hasty = {
         "client_header_timeout 10s": "client_header_timeout 1s",
         "client_body_timeout   10s": "client_body_timeout 1s",
     }
-    (folder / "petstore" / "hasty.conf").write_text(_replaced("service.conf", hasty))
+    shutil.copy(folder / "petstore" / "service.conf", folder / "petstore" / "hasty.conf")
+    _change(folder, "hasty.conf", hasty)
 
 
-def _replaced(name: str, replacements: dict[str, str]) -> str:
-    text = (FILES / name).read_text()
+def _change(folder: Path, name: str, replacements: dict[str, str]) -> None:
+    file = folder / "petstore" / name
+    text = file.read_text().replace("/var/log/nginx/error.log", f"{folder}/site.log")
     for old, new in replacements.items():
         assert text.count(old) == 1, old
         text = text.replace(old, new)
-    return text
+    file.write_text(text)
 
 
 def make_certificate(folder: Path) -> None:

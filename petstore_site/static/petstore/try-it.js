@@ -59,7 +59,7 @@ for (const box of $$("[data-try]")) {
     let path = form.dataset.path;
     for (const field of fields("path")) path = path.replace(`{${field.name}}`, encodeURIComponent(field.value.trim()));
     const query = new URLSearchParams(fields("query").map((field) => [field.name, field.value.trim()]));
-    return `/v1${path}${query.size ? `?${query}` : ""}`;
+    return `${path}${query.size ? `?${query}` : ""}`;
   };
   const once = form.querySelector('[name="Idempotency-Key"]');
   const bodyField = form.querySelector("[data-in=body]");
