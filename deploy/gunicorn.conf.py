@@ -42,7 +42,8 @@ def _forget_our_modules() -> None:
 
 _forget_our_modules()  # the code from before a SIGHUP
 sys.path.insert(0, str(ROOT))
-from petstore_site.configuration.env import Env, exit_with  # noqa: E402 - needs the path above
+from petstore_site.configuration.env import exit_with  # noqa: E402 - needs the path above
+from petstore_site.configuration.variables import env as environment_variables  # noqa: E402
 from server.loading import Loading  # noqa: E402
 from server.reloading import Reloading, say_ready  # noqa: E402
 from server.slots import WorkerSlots  # noqa: E402
@@ -66,12 +67,12 @@ def _cores() -> int:
 
 
 settings = _settings()
-env = Env(os.environ)
-HOST = env.text("HOST", "127.0.0.1")
-PORT = env.integer("PORT", 8000, least=1, most=65535)
-METRICS_HOST = env.text("METRICS_HOST", "127.0.0.1")
-METRICS_PORT = env.integer("METRICS_PORT", 0, least=0, most=65535)
-SPARE_WORKER = env.flag("SPARE_WORKER", default=True)
+env = environment_variables()
+HOST = env["HOST"]
+PORT = env["PORT"]
+METRICS_HOST = env["METRICS_HOST"]
+METRICS_PORT = env["METRICS_PORT"]
+SPARE_WORKER = env["SPARE_WORKER"]
 if METRICS_PORT == PORT:
     env.reject("METRICS_PORT", "must differ from PORT, because metrics are not public.")
 
@@ -85,7 +86,7 @@ bind = f"[{HOST}]:{PORT}" if ":" in HOST else f"{HOST}:{PORT}"
 worker_class = Worker
 asgi_loop = "uvloop"
 asgi_lifespan = "off"
-workers = env.integer("WEB_CONCURRENCY", _cores(), least=1, most=256)
+workers = env["WEB_CONCURRENCY"] or _cores()
 worker_tmp_dir = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None  # noqa: S108 - the heartbeat must not wait for a disk
 max_requests = 250_000  # a start takes as much CPU as some thousand requests
 max_requests_jitter = 25_000

@@ -13,23 +13,22 @@ from typing import Any
 from csp.constants import NONE, SELF
 
 from petstore_site.apikeys.keys import PREFIXES
-from petstore_site.configuration.addresses import api_address, base_path, collector_address, origins, sentry_address
-from petstore_site.configuration.cache import cache_address, caches
+from petstore_site.configuration.addresses import base_path
+from petstore_site.configuration.cache import caches
 from petstore_site.configuration.database import databases, standbys
-from petstore_site.configuration.env import Env
 from petstore_site.configuration.logging import logging_of
 from petstore_site.configuration.openapi import openapi_of
-from petstore_site.configuration.secret_key import secret_key
-from rest.rates import parse_rate
+from petstore_site.configuration.secret_key import development_key
+from petstore_site.configuration.variables import env as environment_variables
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 VAR_DIR = BASE_DIR / "var"
 
-env = Env(os.environ)
+env = environment_variables()
 
 # --- Where the service runs ---------------------------------------------------------------------
 
-PETSTORE_ENVIRONMENT = env.choice("PETSTORE_ENVIRONMENT", ["production", "staging", "development"], "development")
+PETSTORE_ENVIRONMENT = env.environment
 """Decides the prefix of keys, the ribbon in the admin, and how strict the settings below are."""
 
 HOSTED = PETSTORE_ENVIRONMENT != "development"
@@ -37,25 +36,22 @@ SERVING = os.environ.get("PETSTORE_SERVING") == "true"  # set by wsgi.py, not by
 if not HOSTED:
     VAR_DIR.mkdir(exist_ok=True)
 
-THREADS = env.integer("THREADS", 4, least=1, most=64)
+THREADS = env["THREADS"]
 
-SECRET_KEY = secret_key(env, PETSTORE_ENVIRONMENT, VAR_DIR)
-SECRET_KEY_FALLBACKS = env.items("SECRET_KEY_FALLBACKS")
+SECRET_KEY = env["SECRET_KEY"] or ("" if HOSTED else development_key(env, VAR_DIR))
+SECRET_KEY_FALLBACKS = [*env["SECRET_KEY_FALLBACKS"]]
 
 DEBUG = False
 """Never on: every error is an Error for the caller and a traceback in the log."""
 
-ALLOWED_HOSTS = env.items(
-    "ALLOWED_HOSTS", [] if HOSTED else ["localhost", "127.0.0.1", "[::1]", env.text("HOST", "localhost")]
-)
-env.require(
-    "ALLOWED_HOSTS", ALLOWED_HOSTS, PETSTORE_ENVIRONMENT, "the host names of this service, separated by commas."
-)
+ALLOWED_HOSTS = [*env["ALLOWED_HOSTS"]]
+if not HOSTED and not ALLOWED_HOSTS:
+    ALLOWED_HOSTS = ["localhost", "127.0.0.1", "[::1]", env["HOST"]]
 if HOSTED and "*" in ALLOWED_HOSTS:
     env.reject("ALLOWED_HOSTS", f"must name the hosts; * is not allowed in {PETSTORE_ENVIRONMENT}.")
 
-PRODUCTION_URL = env.parsed("PRODUCTION_URL", api_address, "https://petstore.example/v1")
-STAGING_URL = env.parsed("STAGING_URL", api_address, "https://staging.petstore.example/v1")
+PRODUCTION_URL = env["PRODUCTION_URL"]
+STAGING_URL = env["STAGING_URL"]
 
 BASE_PATH = base_path(STAGING_URL if PETSTORE_ENVIRONMENT == "staging" else PRODUCTION_URL)
 """The path under which the service lives, such as `/animals`; empty for the root. `rest.hosts.mount` applies it."""
@@ -64,10 +60,10 @@ FORCE_SCRIPT_NAME = BASE_PATH or None
 
 # --- Traces and error reports, off by default ---------------------------------------------------
 
-TRACES_URL = env.parsed("OTEL_EXPORTER_OTLP_ENDPOINT", collector_address, "")
+TRACES_URL = env["OTEL_EXPORTER_OTLP_ENDPOINT"]
 """The collector of OpenTelemetry that traces are sent to. Its exporter reads this and other `OTEL_` variables."""
 
-SENTRY_DSN = env.parsed_secret("SENTRY_DSN", sentry_address, "")
+SENTRY_DSN = env["SENTRY_DSN"]
 """Where errors are reported."""
 
 # --- What the service is made of ----------------------------------------------------------------
@@ -97,7 +93,7 @@ INSTALLED_APPS = [
     "petstore_site.staff",  # the last: its roles name the permissions of all others
 ]
 
-CORS_ALLOWED_ORIGINS: list[str] = env.parsed("CORS_ALLOWED_ORIGINS", origins, [])
+CORS_ALLOWED_ORIGINS: list[str] = [*env["CORS_ALLOWED_ORIGINS"]]
 
 MIDDLEWARE = [
     "petstore_site.requests.middleware.ObservingMiddleware",
@@ -149,13 +145,13 @@ FORM_RENDERER = "django.forms.renderers.TemplatesSetting"
 
 # --- Data ---------------------------------------------------------------------------------------
 
-DATABASES = databases(env, PETSTORE_ENVIRONMENT, BASE_DIR, serving=SERVING)
+DATABASES = databases(env, BASE_DIR, serving=SERVING)
 DATABASE_STANDBYS = standbys(env, DATABASES, serving=SERVING)
 """The servers that `database.fallback` reads while the primary is lost: psycopg's parameters for each."""
 
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
-CACHE_URL = env.parsed_secret("CACHE_URL", cache_address, "memory://")
+CACHE_URL = env["CACHE_URL"]
 """Where rate limits are counted. `memory://` counts in each process by itself."""
 
 CACHES = caches(CACHE_URL)
@@ -178,9 +174,8 @@ API_KEY_EXPIRATION_NOTICE = timedelta(days=30)
 API_KEY_USE_FLUSH_SECONDS = 10.0
 """How often a process saves the use of keys; what it has not saved is lost if it is killed."""
 
-RATE_LIMIT = env.text("RATE_LIMIT")
+RATE_LIMIT = env["RATE_LIMIT"]
 """The limit of a key that has none of its own, such as `600/min`; empty for no limit."""
-env.parsed("RATE_LIMIT", parse_rate, None)
 
 API_BODY_LIMIT = 64 * 1024
 """Bytes a request body under /v1 may have."""
@@ -188,7 +183,9 @@ API_BODY_LIMIT = 64 * 1024
 LARGEST_UPLOAD = 5 * 1024 * 1024
 """Bytes that a file may have which is imported in the back office."""
 
-API_IN_EVENT_LOOP = env.flag("API_IN_EVENT_LOOP", default=env.flag("PLAIN_READS", default=not TRACES_URL))
+API_IN_EVENT_LOOP = next(
+    (given for given in (env["API_IN_EVENT_LOOP"], env["PLAIN_READS"]) if given is not None), not TRACES_URL
+)
 """Whether requests under /v1 are responded to in the event loop (docs/decisions/0040). Then they have no traces.
 
 `PLAIN_READS` is its name before 1.1.0, which still works.
@@ -253,8 +250,9 @@ USE_TZ = True
 LOGIN_URL = "account_login"
 LOGIN_REDIRECT_URL = "admin:index"
 
-STATIC_URL = f"{BASE_PATH}/static/"
-STATIC_ROOT = Path(env.text("STATIC_ROOT", str(BASE_DIR / "staticfiles"))) if HOSTED else None
+from petstore_site.configuration.addresses import base_path
+from petstore_site.configuration.cache import caches
+
 STATICFILES_DIRS = [BASE_DIR / "petstore_site" / "static"]
 WHITENOISE_USE_FINDERS = not HOSTED  # no collectstatic needed in development
 STORAGES = {
@@ -268,18 +266,18 @@ STORAGES = {
 
 # --- Security -----------------------------------------------------------------------------------
 
-CSRF_TRUSTED_ORIGINS: list[str] = env.parsed("CSRF_TRUSTED_ORIGINS", origins, [])
+CSRF_TRUSTED_ORIGINS: list[str] = [*env["CSRF_TRUSTED_ORIGINS"]]
 CSRF_COOKIE_SECURE = SESSION_COOKIE_SECURE = HOSTED
 CSRF_COOKIE_HTTPONLY = True
 CSRF_COOKIE_PATH = SESSION_COOKIE_PATH = f"{BASE_PATH}/"
 CSRF_FAILURE_VIEW = "petstore_site.public.error_pages.csrf_failure"
-BEHIND_TLS_PROXY = env.flag("BEHIND_TLS_PROXY", default=HOSTED)
+BEHIND_TLS_PROXY = env["BEHIND_TLS_PROXY"]
 SECURE_SSL_REDIRECT = HOSTED and BEHIND_TLS_PROXY  # without a proxy, we cannot know whether a request used HTTPS
 SECURE_REDIRECT_EXEMPT = [rf"^{re.escape(BASE_PATH[1:])}/?(v1(/|$)|(livez|readyz)$)"]  # the API has Errors instead
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if BEHIND_TLS_PROXY else None
 SECURE_HSTS_SECONDS = 365 * 24 * 60 * 60 if HOSTED else 0
 SECURE_HSTS_INCLUDE_SUBDOMAINS = HOSTED
-SECURE_HSTS_PRELOAD = env.flag("HSTS_PRELOAD", default=False)
+SECURE_HSTS_PRELOAD = env["HSTS_PRELOAD"]
 """Whether browsers can list the domain as one that is always on HTTPS, which takes months to undo."""
 
 SILENCED_SYSTEM_CHECKS = ["security.W021"]  # it recommends preloading
@@ -309,7 +307,7 @@ CONTENT_SECURITY_POLICY = {
 
 # --- Sign-in of the staff -----------------------------------------------------------------------
 
-REQUIRE_STAFF_MFA = env.flag("REQUIRE_STAFF_MFA", default=PETSTORE_ENVIRONMENT == "production")
+REQUIRE_STAFF_MFA = env["REQUIRE_STAFF_MFA"]
 """Whether staff members need a second factor to use the back office."""
 
 SESSION_COOKIE_AGE = 8 * 60 * 60
@@ -346,8 +344,8 @@ MFA_WEBAUTHN_ALLOW_INSECURE_ORIGIN = not HOSTED  # http://localhost
 
 # --- Logs ---------------------------------------------------------------------------------------
 
-LOG_FORMAT = env.choice("LOG_FORMAT", ["json", "text"], "json" if HOSTED else "text")
-LOG_LEVEL = env.choice("LOG_LEVEL", ["DEBUG", "INFO", "WARNING", "ERROR"], "INFO")
+LOG_FORMAT = env["LOG_FORMAT"]
+LOG_LEVEL = env["LOG_LEVEL"]
 LOGGING = logging_of(LOG_FORMAT, LOG_LEVEL)
 
 env.exit_on_mistakes()

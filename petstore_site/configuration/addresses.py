@@ -12,6 +12,10 @@ OWN_PATHS = {
 }  # fmt: skip
 """The first part of each path of the service. If the service lived under one, `mount` could not tell them apart."""
 
+SENTINEL_ADDRESS = re.compile(
+    r"redis\+sentinel://(:[^:@/]+@)?[\w.-]+:[0-9]{1,5}(,[\w.-]+:[0-9]{1,5})*/[\w.-]+", re.ASCII
+)
+
 
 def split(text: str, sentence: str) -> SplitResult:
     """Split an address with a host; raises `ValueError` with our sentence, since urllib's may repeat a password."""
@@ -57,6 +61,21 @@ def api_address(text: str) -> str:
 def base_path(address: str) -> str:
     """Return the path under which the service lives, such as `/animals`, from the address of its API."""
     return urlsplit(address).path.removesuffix("/v1")
+
+
+def cache_address(text: str) -> str:
+    """Return the address of the cache; raises `ValueError` with a sentence that follows the name."""
+    if text == "memory://" or SENTINEL_ADDRESS.fullmatch(text):
+        return text
+    sentence = (
+        "must be memory://, redis://[:PASSWORD@]HOST:6379/0, or the same with rediss, valkey or valkeys; or "
+        "redis+sentinel://[:PASSWORD@]HOST:26379,HOST:26379/SERVICE."
+    )
+    parts = split(text, sentence)
+    known = parts.scheme in {"redis", "rediss", "valkey", "valkeys"}
+    if not known or parts.query or not re.fullmatch(r"(/[0-9]*)?", parts.path):
+        raise ValueError(sentence)
+    return text.replace("valkey", "redis", 1) if text.startswith("valkey") else text
 
 
 def collector_address(text: str) -> str:

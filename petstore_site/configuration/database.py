@@ -42,22 +42,17 @@ PREPARED_AFTER = 2
 """So many times a connection runs a statement of `database.statements` before it prepares it."""
 
 
-def databases(env: Env, environment: str, base_dir: Path, *, serving: bool) -> dict[str, dict[str, Any]]:
+def databases(env: Env, base_dir: Path, *, serving: bool) -> dict[str, dict[str, Any]]:
     """Return Django's `DATABASES`: that of DATABASE_URL."""
-    pgbouncer = env.flag("DATABASE_BEHIND_PGBOUNCER", default=False)
+    pgbouncer = env["DATABASE_BEHIND_PGBOUNCER"]
     parse = partial(parse_database_url, base_dir=base_dir, serving=serving, pgbouncer=pgbouncer)
-    primary = env.parsed_secret("DATABASE_URL", parse, parse("sqlite:///var/petstore.sqlite3"))
-    given = env.text("DATABASE_URL") or env.text("DATABASE_URL_FILE")
-    form = "postgres://USER:PASSWORD@HOST:5432/NAME, or sqlite:////path for a small store."
-    env.require("DATABASE_URL", given, environment, form)
-    return {"default": primary}
+    given = env.parsed("DATABASE_URL", parse)
+    return {"default": parse(given) if isinstance(given, str) else given}
 
 
 def standbys(env: Env, databases: Mapping[str, Mapping[str, Any]], *, serving: bool) -> list[dict[str, Any]]:
     """Return psycopg's parameters for each server of DATABASE_STANDBY_URL."""
-    servers: list[dict[str, Any]] = env.parsed_secret(
-        "DATABASE_STANDBY_URL", partial(parse_standby_url, serving=serving), []
-    )
+    servers = env.parsed("DATABASE_STANDBY_URL", partial(parse_standby_url, serving=serving)) or []
     if servers and databases["default"]["ENGINE"] == SQLITE:
         env.reject("DATABASE_STANDBY_URL", STANDBY_FORM)
     return servers

@@ -1,4 +1,4 @@
-"""Reads the settings from environment variables and reports every mistake at once.
+"""Reads the settings from environment variables, as `variables.py` declares them, and reports every mistake at once.
 
 A wrong setting stops the start with a sentence that names the variable and its valid values.
 """
@@ -6,98 +6,90 @@ A wrong setting stops the start with a sentence that names the variable and its 
 import re
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import NoReturn, TypeVar
+from typing import Any, NamedTuple, NoReturn, TypeVar
 
 T = TypeVar("T")
 
 
-class Env:
-    """Environment variables as typed values.
+class ByEnvironment(NamedTuple):
+    """A default that depends on PETSTORE_ENVIRONMENT."""
 
-    A getter never raises: it records a sentence in `mistakes` and returns the default, so that
-    `exit_on_mistakes` can list them all.
+    development: Any
+    staging: Any
+    production: Any
+
+
+class Variable(NamedTuple):
+    """One setting. `shown` and `meaning` are Markdown, as docs/settings.md has them; links start in `docs/`."""
+
+    name: str
+    parse: Callable[[str], Any]
+    """Returns the value; raises `ValueError` with a sentence that follows the name. Blanks around it are gone."""
+    default: Any
+    """A value, or `ByEnvironment`."""
+    meaning: str
+    shown: str = ""
+    """The default in words, where its value does not say it."""
+    is_secret: bool = False
+    """Whether `NAME_FILE` can name a file with the value."""
+    required: str = ""
+    """What it is, if production and staging don't start without it."""
+
+
+class Env:
+    """Environment variables as typed values: `env["PORT"]`.
+
+    Reading never raises: it records a sentence in `mistakes` and returns the default, so that `exit_on_mistakes` can
+    list them all.
     """
 
-    def __init__(self, variables: Mapping[str, str]) -> None:
-        self.variables = variables
+    def __init__(self, given: Mapping[str, str], variables: Iterable[Variable]) -> None:
+        """Take what is given, and what can be."""
+        self._given = given
+        self._variables = {variable.name: variable for variable in variables}
         self.mistakes: list[str] = []
+        self.environment: str = self["PETSTORE_ENVIRONMENT"]
+
+    def __getitem__(self, name: str) -> Any:
+        """Return the value of a variable, or its default. Unset and empty are the same."""
+        return self.parsed(name, self._variables[name].parse)
+
+    def parsed(self, name: str, parse: Callable[[str], T]) -> T:
+        """Return the same, parsed by a function that needs other settings."""
+        variable = self._variables[name]
+        text = self._text(variable)
+        try:
+            if text:
+                return parse(text)
+            if text is not None and variable.required and self.environment != "development":
+                self.reject(name, f"is required in {self.environment}: {variable.required}")
+        except ValueError as error:
+            self.reject(name, str(error))
+        default = variable.default
+        return getattr(default, self.environment) if isinstance(default, ByEnvironment) else default  # type: ignore[no-any-return]
 
     def reject(self, name: str, sentence: str) -> None:
         """Record that the variable `name` is wrong; `sentence` says which values are valid."""
         self.mistakes.append(f"{name}: {sentence}")
-
-    def require(self, name: str, value: object, environment: str, sentence: str) -> None:
-        """Record that the variable `name` is missing, except in development; `sentence` says what it is."""
-        if not value and environment != "development":
-            self.reject(name, f"is required in {environment}: {sentence}")
-
-    def text(self, name: str, default: str = "") -> str:
-        """Return the variable without surrounding blanks; unset and empty are the same."""
-        return self.variables.get(name, "").strip() or default
-
-    def secret(self, name: str, default: str = "") -> str:
-        """Return the variable, or the content of the file that `<name>_FILE` names."""
-        path = self.text(f"{name}_FILE")
-        if not path:
-            return self.text(name, default)
-        if self.text(name):
-            self.reject(name, f"set either {name} or {name}_FILE, not both.")
-        try:
-            return Path(path).read_text(encoding="utf-8").strip()
-        except (OSError, UnicodeDecodeError):
-            self.reject(f"{name}_FILE", "must be the path of a readable UTF-8 file.")
-            return default
-
-    def parsed(self, name: str, parse: Callable[[str], T], default: T) -> T:
-        """Return `parse(text)`; a `ValueError` of `parse` becomes a mistake with its sentence."""
-        return self._parse(name, self.text(name), parse, default)
-
-    def parsed_secret(self, name: str, parse: Callable[[str], T], default: T) -> T:
-        """Return the `secret` called `name`, parsed as by `parsed`."""
-        return self._parse(name, self.secret(name), parse, default)
-
-    def choice(self, name: str, options: Iterable[str], default: str) -> str:
-        """Return the variable, which must be one of `options`."""
-        value, allowed = self.text(name, default), list(options)
-        if value in allowed:
-            return value
-        self.reject(name, f"must be one of {', '.join(allowed)}.")
-        return default
-
-    def flag(self, name: str, *, default: bool) -> bool:
-        """Return whether the variable is `true` (or `1`), as opposed to `false` (or `0`)."""
-        words = {"true": True, "1": True, "false": False, "0": False}
-        value = self.text(name, str(default)).lower()
-        if value not in words:
-            self.reject(name, "must be true or false.")
-        return words.get(value, default)
-
-    def integer(self, name: str, default: int, *, least: int, most: int) -> int:
-        """Return the variable as a whole number between `least` and `most`."""
-        value = self.text(name, str(default))
-        if re.fullmatch(r"[0-9]{1,9}", value) and least <= int(value) <= most:
-            return int(value)
-        self.reject(name, f"must be a whole number from {least} to {most}.")
-        return default
-
-    def items(self, name: str, default: Iterable[str] = ()) -> list[str]:
-        """Return the variable's comma-separated items."""
-        text = self.text(name)
-        return [item.strip() for item in text.split(",") if item.strip()] if text else list(default)
 
     def exit_on_mistakes(self) -> None:
         """Raise `SystemExit` (status 1) that lists every mistake, if there was one."""
         if self.mistakes:
             exit_with(self.mistakes)
 
-    def _parse(self, name: str, text: str, parse: Callable[[str], T], default: T) -> T:
-        if not text:
-            return default
+    def _text(self, variable: Variable) -> str | None:
+        """Return what was given, perhaps in the file that `<name>_FILE` names; None if that cannot be read."""
+        name = variable.name
+        text, path = (self._given.get(each, "").strip() for each in (name, f"{name}_FILE"))
+        if not variable.is_secret or not path:
+            return text
+        if text:
+            self.reject(name, f"set either {name} or {name}_FILE, not both.")
         try:
-            return parse(text)
-        except ValueError as error:
-            self.reject(name, str(error))
-            return default
+            return Path(path).read_text(encoding="utf-8").strip()
+        except (OSError, UnicodeDecodeError):
+            self.reject(f"{name}_FILE", "must be the path of a readable UTF-8 file.")
+            return None
 
 
 def exit_with(mistakes: Iterable[str]) -> NoReturn:
@@ -105,3 +97,44 @@ def exit_with(mistakes: Iterable[str]) -> NoReturn:
     lines = "\n".join(f"  - {mistake}" for mistake in mistakes)
     message = f"The service cannot start. Fix these settings:\n{lines}"
     raise SystemExit(message)
+
+
+# --- Parsers ---------------------------------------------------------------------------------------------------------
+
+
+def choice(*allowed: str) -> Callable[[str], str]:
+    """Return what reads exactly one of these words."""
+
+    def parse(text: str) -> str:
+        if text not in allowed:
+            message = f"must be one of {', '.join(allowed)}."
+            raise ValueError(message)
+        return text
+
+    return parse
+
+
+def integer(least: int, most: int) -> Callable[[str], int]:
+    """Return what reads a whole number in this range."""
+
+    def parse(text: str) -> int:
+        if not re.fullmatch(r"[0-9]{1,9}", text) or not least <= int(text) <= most:
+            message = f"must be a whole number from {least} to {most}."
+            raise ValueError(message)
+        return int(text)
+
+    return parse
+
+
+def flag(text: str) -> bool:
+    """Return whether the text is `true` (or `1`), as opposed to `false` (or `0`)."""
+    words = {"true": True, "1": True, "false": False, "0": False}
+    if text.lower() not in words:
+        message = "must be true or false."
+        raise ValueError(message)
+    return words[text.lower()]
+
+
+def items(text: str) -> list[str]:
+    """Return the comma-separated items."""
+    return [item.strip() for item in text.split(",") if item.strip()]

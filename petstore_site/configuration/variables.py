@@ -1,70 +1,102 @@
-"""Every environment variable that the service reads, for people: docs/settings.md is written from this list.
+"""Every environment variable that the service reads: name, parser, default, meaning.
 
-`make settings` writes the page. `tests/test_settings_page.py` compares the list with what the code reads.
+`settings.py` and gunicorn's configuration read them from here, and `make settings` writes docs/settings.md from here.
+gunicorn's master imports this file, so that it must not import Django (deploy/gunicorn.conf.py).
 """
 
+import os
 import sys
-from typing import NamedTuple
+
+from petstore_site.configuration.addresses import (
+    api_address,
+    cache_address,
+    collector_address,
+    origins,
+    sentry_address,
+)
+from petstore_site.configuration.env import ByEnvironment, Env, Variable, choice, flag, integer, items
+from rest.rates import parse_rate
 
 
-class Variable(NamedTuple):
-    """One setting. `default` and `meaning` are Markdown, as they are in the table; links start in `docs/`."""
+def random_key(text: str) -> str:
+    """Return a secret key; raises `ValueError` if it can be guessed."""
+    if len(text) < 50 or len(set(text)) < 5 or text.startswith("django-insecure-"):
+        message = "must have 50 or more random characters."
+        raise ValueError(message)
+    return text
 
-    name: str
-    default: str
-    meaning: str
-    is_secret: bool = False
-    """Whether `NAME_FILE` can name a file with the value."""
+
+def rate(text: str) -> str:
+    """Return a rate limit as it was given."""
+    parse_rate(text)
+    return text
 
 
 GROUPS: dict[str, list[Variable]] = {
     "Where the service runs": [
         Variable(
             "PETSTORE_ENVIRONMENT",
-            "`development`",
+            choice("production", "staging", "development"),
+            "development",
             "`production`, `staging` or `development`. It sets the prefix of keys, the colours of the back office, and "
             "which settings are required.",
         ),
         Variable(
             "SECRET_KEY",
-            "generated in development",
+            random_key,
+            "",
             "Signs sessions and cursors: 50 or more random characters.",
+            shown="generated in development",
             is_secret=True,
+            required="50 or more random characters, or SECRET_KEY_FILE, the path of a file with them.",
         ),
-        Variable("SECRET_KEY_FALLBACKS", "none", "Older keys that are still accepted, separated by commas."),
+        Variable("SECRET_KEY_FALLBACKS", items, (), "Older keys that are still accepted, separated by commas."),
         Variable(
-            "ALLOWED_HOSTS", "this machine, in development", "The host names of the service, separated by commas."
+            "ALLOWED_HOSTS",
+            items,
+            (),
+            "The host names of the service, separated by commas.",
+            shown="this machine, in development",
+            required="the host names of this service, separated by commas.",
         ),
-        Variable("HOST", "`127.0.0.1`", "The address that gunicorn listens on."),
-        Variable("PORT", "`8000`", "The port that gunicorn listens on."),
+        Variable("HOST", str, "127.0.0.1", "The address that gunicorn listens on."),
+        Variable("PORT", integer(1, 65535), 8000, "The port that gunicorn listens on."),
         Variable(
             "PRODUCTION_URL",
-            "`https://petstore.example/v1`",
+            api_address,
+            "https://petstore.example/v1",
             "The address of the API in production. It ends in `/v1`. With more before that, the service lives "
             "[under a path](nginx.md#under-a-path).",
         ),
         Variable(
             "STAGING_URL",
-            "`https://staging.petstore.example/v1`",
+            api_address,
+            "https://staging.petstore.example/v1",
             "The address of the API in staging, as `PRODUCTION_URL`.",
         ),
         Variable(
             "STATIC_ROOT",
-            "`staticfiles`",
+            str,
+            "",
             "The folder that `collectstatic` writes the static files to, and the service reads them from.",
+            shown="`staticfiles`",
         ),
     ],
     "Data": [
         Variable(
             "DATABASE_URL",
-            "`sqlite:///var/petstore.sqlite3` in development",
+            str,
+            "sqlite:///var/petstore.sqlite3",
             "`postgres://USER:PASSWORD@HOST:5432/NAME[?sslmode=…]`, `sqlite:///relative/path` or "
             "`sqlite:////absolute/path`.",
+            shown="`sqlite:///var/petstore.sqlite3` in development",
             is_secret=True,
+            required="postgres://USER:PASSWORD@HOST:5432/NAME, or sqlite:////path for a small store.",
         ),
         Variable(
             "DATABASE_STANDBY_URL",
-            "none",
+            str,
+            "",
             "`postgres://USER:PASSWORD@HOST:5432,HOST:5432,HOST:5432/NAME`: the servers that the API reads from while "
             "the primary is lost. Name the only standby, or all servers that can be the primary. See "
             "[Reads while the primary is lost](high-availability.md#reads-while-the-primary-is-lost).",
@@ -72,12 +104,14 @@ GROUPS: dict[str, list[Variable]] = {
         ),
         Variable(
             "DATABASE_BEHIND_PGBOUNCER",
-            "`false`",
+            flag,
+            False,
             "`true` for PgBouncer in transaction mode. See [PgBouncer](pgbouncer.md).",
         ),
         Variable(
             "CACHE_URL",
-            "`memory://`",
+            cache_address,
+            "memory://",
             "`redis://[:PASSWORD@]HOST:6379/0` (or `rediss`, `valkey`, `valkeys`), or "
             "`redis+sentinel://[:PASSWORD@]HOST:26379,HOST:26379/SERVICE`. Counts rate limits and failed sign-ins "
             "across all processes.",
@@ -85,58 +119,83 @@ GROUPS: dict[str, list[Variable]] = {
         ),
     ],
     "The API": [
-        Variable("RATE_LIMIT", "none", "The rate limit of keys without their own: `N/s`, `N/min`, `N/h` or `N/day`."),
-        Variable("CORS_ALLOWED_ORIGINS", "none", "Origins of web pages that can call the API, separated by commas."),
+        Variable("RATE_LIMIT", rate, "", "The rate limit of keys without their own: `N/s`, `N/min`, `N/h` or `N/day`."),
+        Variable(
+            "CORS_ALLOWED_ORIGINS", origins, (), "Origins of web pages that can call the API, separated by commas."
+        ),
         Variable(
             "API_IN_EVENT_LOOP",
-            "`true` without traces",
+            flag,
+            None,
             "Whether requests under `/v1` skip Django. The responses are the same.",
+            shown="`true` without traces",
         ),
-        Variable("PLAIN_READS", "none", "The name of `API_IN_EVENT_LOOP` before 1.1.0. It still works."),
+        Variable("PLAIN_READS", flag, None, "The name of `API_IN_EVENT_LOOP` before 1.1.0. It still works."),
     ],
     "Pages and sign-in": [
         Variable(
             "BEHIND_TLS_PROXY",
-            "`true`, in development `false`",
+            flag,
+            ByEnvironment(False, True, True),
             "Whether to trust the proxy's `X-Forwarded-Proto`, and the last address in its `X-Forwarded-For`.",
         ),
         Variable(
             "HSTS_PRELOAD",
-            "`false`",
+            flag,
+            False,
             "`true` adds `preload` to `Strict-Transport-Security`. Set it before you submit the domain to browsers.",
         ),
-        Variable("CSRF_TRUSTED_ORIGINS", "none", "Origins of the back office, if they differ from its host."),
-        Variable("REQUIRE_STAFF_MFA", "`true` in production", "Whether staff need a second factor."),
+        Variable("CSRF_TRUSTED_ORIGINS", origins, (), "Origins of the back office, if they differ from its host."),
+        Variable("REQUIRE_STAFF_MFA", flag, ByEnvironment(False, False, True), "Whether staff need a second factor."),
     ],
     "Processes": [
-        Variable("WEB_CONCURRENCY", "the number of cores", "How many workers gunicorn runs."),
-        Variable("THREADS", "`4`", "How many threads each worker has."),
         Variable(
-            "SPARE_WORKER",
-            "`true`",
-            "Whether one more worker is loaded and waits. It replaces a worker that ends.",
+            "WEB_CONCURRENCY", integer(1, 256), None, "How many workers gunicorn runs.", shown="the number of cores"
+        ),
+        Variable("THREADS", integer(1, 64), 4, "How many threads each worker has."),
+        Variable(
+            "SPARE_WORKER", flag, True, "Whether one more worker is loaded and waits. It replaces a worker that ends."
         ),
     ],
     "Logs, metrics and traces": [
         Variable(
-            "LOG_FORMAT", "`json`, in development `text`", "The form of the log: one line per request, without secrets."
+            "LOG_FORMAT",
+            choice("json", "text"),
+            ByEnvironment("text", "json", "json"),
+            "The form of the log: one line per request, without secrets.",
         ),
-        Variable("LOG_LEVEL", "`INFO`", "`DEBUG`, `INFO`, `WARNING` or `ERROR`."),
-        Variable("METRICS_PORT", "none", "The port where Prometheus reads metrics. Never make it public."),
-        Variable("METRICS_HOST", "`127.0.0.1`", "The address where Prometheus reads metrics."),
+        Variable(
+            "LOG_LEVEL", choice("DEBUG", "INFO", "WARNING", "ERROR"), "INFO", "`DEBUG`, `INFO`, `WARNING` or `ERROR`."
+        ),
+        Variable(
+            "METRICS_PORT",
+            integer(0, 65535),
+            0,
+            "The port where Prometheus reads metrics. Never make it public.",
+            shown="none",
+        ),
+        Variable("METRICS_HOST", str, "127.0.0.1", "The address where Prometheus reads metrics."),
         Variable(
             "OTEL_EXPORTER_OTLP_ENDPOINT",
-            "none",
+            collector_address,
+            "",
             "The OpenTelemetry collector that gets traces. See [Traces](monitoring.md#traces).",
         ),
         Variable(
             "SENTRY_DSN",
-            "none",
+            sentry_address,
+            "",
             "Where errors are reported, without values. See [Error reports](monitoring.md#error-reports).",
             is_secret=True,
         ),
     ],
 }
+
+
+def env() -> Env:
+    """Return the environment variables of this process as settings."""
+    return Env(os.environ, (variable for variables in GROUPS.values() for variable in variables))
+
 
 HEAD = """\
 # Settings
@@ -156,8 +215,23 @@ def page() -> str:
 
 
 def _table(title: str, variables: list[Variable]) -> str:
-    rows = [f"| `{one.name}`{' ƒ' if one.is_secret else ''} | {one.default} | {one.meaning} |" for one in variables]
+    rows = [f"| `{one.name}`{' ƒ' if one.is_secret else ''} | {_default(one)} | {one.meaning} |" for one in variables]
     return "\n".join([f"\n## {title}\n", "| variable | default | meaning |", "| --- | --- | --- |", *rows, ""])
+
+
+def _default(variable: Variable) -> str:
+    default = variable.default
+    if variable.shown or default in ("", (), None):
+        return variable.shown or "none"
+    if not isinstance(default, ByEnvironment):
+        return _code(default)
+    if default.staging == default.production:
+        return f"{_code(default.production)}, in development {_code(default.development)}"
+    return f"{_code(default.production)} in production"
+
+
+def _code(value: object) -> str:
+    return f"`{str(value).lower() if isinstance(value, bool) else value}`"
 
 
 if __name__ == "__main__":

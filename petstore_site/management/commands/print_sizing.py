@@ -9,8 +9,8 @@ from django.core.management.base import CommandParser
 
 from commands.arguments import count
 from commands.base import StoreCommand
-from petstore_site.configuration.env import Env
 from petstore_site.configuration.sizing import Sizes, pools, sizes
+from petstore_site.configuration.variables import env as environment_variables
 
 HEADINGS = {
     "instances": "instances",
@@ -36,9 +36,9 @@ class Command(StoreCommand):
 
     def handle(self, **options: Any) -> None:
         """Print."""
-        env = Env(os.environ)
-        workers = env.integer("WEB_CONCURRENCY", os.cpu_count() or 1, least=1, most=256)
-        spare = env.flag("SPARE_WORKER", default=True)
+        env = environment_variables()
+        workers = env["WEB_CONCURRENCY"] or os.cpu_count() or 1
+        spare = env["SPARE_WORKER"]
         env.exit_on_mistakes()
         shares = pools(settings.THREADS, standby=bool(settings.DATABASE_STANDBYS))
         table = [sizes(number, workers, shares, spare=spare) for number in options["instances"]]
