@@ -250,8 +250,8 @@ USE_TZ = True
 LOGIN_URL = "account_login"
 LOGIN_REDIRECT_URL = "admin:index"
 
-from petstore_site.configuration.addresses import base_path
-from petstore_site.configuration.cache import caches
+STATIC_URL = f"{BASE_PATH}/static/"
+STATIC_ROOT = Path(env["STATIC_ROOT"] or BASE_DIR / "staticfiles") if HOSTED else None
 
 STATICFILES_DIRS = [BASE_DIR / "petstore_site" / "static"]
 WHITENOISE_USE_FINDERS = not HOSTED  # no collectstatic needed in development
