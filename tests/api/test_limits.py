@@ -1,8 +1,11 @@
 """Rate limits per key, off by default."""
 
+from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.utils import timezone
+from django.utils.http import http_date
 
 from petstore_site.apikeys.models import APIKey
 from tests.conftest import ApiClient, error
@@ -51,6 +54,16 @@ def test_errors_have_the_limit_too(api: ApiClient, settings: Any) -> None:
     assert [answer.status_code for answer in answers] == [400, 404, 400, 405, 404, 500]
     assert [answer["RateLimit"][:14] for answer in answers] == [f'"default";r={left};' for left in (4, 3, 2, 2, 2, 1)]
     assert {answer["RateLimit-Policy"] for answer in answers} == {'"default";q=5;w=86400'}
+
+
+def test_a_key_that_expires_soon_and_has_a_limit_sees_both(settings: Any, db: None) -> None:
+    expires_at = timezone.now() + timedelta(days=3)
+    api = ApiClient(APIKey.objects.issue(name="Partner", rate_limit="2/day", expires_at=expires_at)[1])
+    answers = [api.get("/v1/pets"), api.get("/v1/pets/999"), api.get("/v1/pets"), api("DELETE", "/v1/pets")]
+    assert [answer.status_code for answer in answers] == [200, 404, 429, 405]
+    assert {answer["API-Key-Expiration"] for answer in answers} == {http_date(expires_at.timestamp())}
+    assert [answer["RateLimit"][:14] for answer in answers] == [f'"default";r={left};' for left in (1, 0, 0, 0)]
+    assert {answer["RateLimit-Policy"] for answer in answers} == {'"default";q=2;w=86400'}
 
 
 def test_a_read_key_that_may_not_write_sees_its_limit(reader: ApiClient, settings: Any) -> None:

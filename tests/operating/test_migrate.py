@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 from contextlib import closing
+from urllib.parse import urlsplit
 
 import psycopg
 import pytest
@@ -87,3 +88,18 @@ def test_not_through_pgbouncer(url: str) -> None:
     status, _, err = migrate(url, DATABASE_BEHIND_PGBOUNCER="true")
     assert status == 1
     assert err.startswith("CommandError: migrate holds a lock for as long as it runs, which PgBouncer")
+
+
+def test_the_extension_of_the_search_is_asked_for_and_then_used(url: str) -> None:
+    root = url.replace("//petstore@", "//postgres@")
+    with closing(psycopg.connect(root, autocommit=True)) as administrator:
+        administrator.execute("CREATE ROLE tenant LOGIN")
+        administrator.execute("CREATE DATABASE lodging")
+    theirs = urlsplit(root)._replace(path="/lodging").geturl()
+    tenant = theirs.replace("//postgres@", "//tenant@")
+    with closing(psycopg.connect(theirs, autocommit=True)) as administrator:
+        administrator.execute("GRANT ALL ON SCHEMA public TO tenant")
+        status, _, err = migrate(tenant)
+        assert (status, "run this in the database, then migrate again: CREATE EXTENSION pg_trgm" in err) == (1, True)
+        administrator.execute("CREATE EXTENSION pg_trgm")
+    assert migrate(tenant)[0] == 0

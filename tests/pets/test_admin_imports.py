@@ -416,6 +416,44 @@ def test_a_sheet_is_chosen_and_unknown_columns_are_ignored(staff: Client, dogs: 
     assert [row[2:5] for row in cells(shown, "plan")] == [["Rex", "Dogs", "available"]]
 
 
+def sheets() -> bytes:
+    """A workbook whose second sheet is of use, with a column that is not."""
+    book = openpyxl.Workbook()
+    for row in (["name", "category", "colour"], ["Rex", "Dogs", "brown"]):
+        book.create_sheet("Animals") if "Animals" not in book.sheetnames else None
+        book["Animals"].append(row)
+    out = BytesIO()
+    book.save(out)
+    return out.getvalue()
+
+
+MAX = ("Max", "Dogs", "sold", "A-1")
+
+
+@pytest.mark.parametrize(
+    ("content", "chosen", "becomes"),
+    [
+        (f"{HEADER}René,Dogs,,\n".encode("cp1252"), {"encoding": "cp1252"}, [MAX, ("René", "Dogs", "available", None)]),
+        (f"{HEADER}'=1,Dogs,,\n", {"formula_safe": ""}, [MAX, ("'=1", "Dogs", "available", None)]),
+        (f"{HEADER}'=1,Dogs,,\n", {}, [MAX, ("=1", "Dogs", "available", None)]),
+        (f"{HEADER}Nemo,Fish,,\n", {"create_categories": "on"}, [MAX, ("Nemo", "Fish", "available", None)]),
+        (f"{HEADER}Moritz,Dogs,,A-1\n", {}, [("Moritz", "Dogs", "sold", "A-1")]),
+        (f"{HEADER}Moritz,Dogs,,A-1\n", {"blank": "clear"}, [("Moritz", "Dogs", "available", "A-1")]),
+        (sheets(), {"sheet": "Animals", "ignore_unknown_columns": "on"}, [MAX, ("Rex", "Dogs", "available", None)]),
+    ],
+    ids=["encoding", "quotes", "formulas", "categories", "blanks kept", "blanks cleared", "sheet"],
+)  # fmt: skip
+def test_what_was_chosen_holds_at_every_preview_and_when_it_is_confirmed(
+    staff: Client, dogs: Category, content: str | bytes, chosen: dict[str, str], becomes: list[Any]
+) -> None:
+    Pet.objects.create(name="Max", category=dogs, status="sold", external_reference="A-1")
+    first = send(staff, content, "a.csv" if content[:1] in {"n", b"n"} else "a.xlsx", **chosen)
+    again = staff.post(f"{ADD}{first.context['upload'].pk}/preview/")
+    assert again.context["preview"].digest == first.context["preview"].digest
+    assert messages(confirm(staff, again)) == []
+    assert catalogue() == becomes
+
+
 @pytest.mark.parametrize(
     ("content", "sentence"),
     [
@@ -656,6 +694,8 @@ def test_undoing_is_rejected_behind_pgbouncer_before_it_is_planned(
 def test_a_large_import_is_not_undone_here(staff: Client, dogs: Category) -> None:
     confirm(staff, send(staff, f"{HEADER}Rex,Dogs,,\n"))
     run = ImportRun.objects.get(state="done")
+    ImportRun.objects.filter(pk=run.pk).update(created=4_999, updated=1)
+    assert button_of(staff.get(undo_of(run))) == ["Undo: delete 1 animal"]
     ImportRun.objects.filter(pk=run.pk).update(created=5_001)
     for answer in (staff.get(undo_of(run)), staff.post(undo_of(run))):
         assert f"manage.py undo_import {run.pk}" in answer.content.decode()

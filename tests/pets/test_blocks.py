@@ -5,11 +5,13 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from datetime import date, timedelta
+from itertools import count
 from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
-from django.db import connection, connections
+from django.db import DatabaseError, connection, connections
+from django.db.backends.signals import connection_created
 from django.test import Client
 from django.utils import timezone
 
@@ -250,6 +252,37 @@ def test_a_block_that_fails_is_tried_again_and_again_and_then_waits_for_a_person
     thread.join(20)
     made.refresh_from_db()
     assert (made.state, made.changed, statuses()) == ("done", 5, ["sold"] * 5)
+
+
+@contextmanager
+def every_second_block_fails() -> Iterator[None]:
+    """Let each block of a thread fail once, before it is done."""
+    tries = count(1)
+
+    def break_it(execute: Any, sql: str, *given: Any) -> Any:
+        if "INSERT INTO pets_petchange" in sql and next(tries) % 2:
+            message = "broken"
+            raise DatabaseError(message)
+        return execute(sql, *given)
+
+    def opened(connection: Any, **_signal: Any) -> None:
+        if threading.current_thread().name.startswith("bulk-change-"):
+            connection.execute_wrappers[:] = [break_it]
+
+    connection_created.connect(opened)
+    yield
+    connection_created.disconnect(opened)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_only_failures_in_a_row_interrupt_it(staff: Client, five: list[Pet], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(working, "TRY_AGAIN", 0.01)
+    monkeypatch.setattr(working, "TRIES", 2)
+    bulk = begun(staff, *five)
+    with every_second_block_fails():
+        working.start(bulk.pk).join(20)
+    bulk.refresh_from_db()
+    assert (bulk.state, bulk.changed, statuses()) == ("done", 5, ["sold"] * 5)
 
 
 @pytest.mark.django_db(transaction=True)

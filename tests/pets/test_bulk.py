@@ -375,6 +375,9 @@ def test_everything_that_matches_up_to_a_bound(
     asked = ask(staff, "become_available", three[0], query="?status__exact=sold", across=True)
     assert [pet.name for pet, *_ in asked.context["named"]] == ["Tom"]
     monkeypatch.setattr(admin, "AT_MOST", 2)
+    exactly = ask(staff, "become_sold", *three[:2])
+    assert [pet.name for pet, *_ in exactly.context["named"]] == ["Rex", "Max"]
+    Selection.objects.latest("pk").delete()
     answer = ask(staff, "become_sold", three[0], across=True)
     assert told(answer) == ["At most 2 animals can be changed at once. Nothing changed. Filter or search for fewer."]
     assert Selection.objects.count() == 1

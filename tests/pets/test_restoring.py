@@ -117,6 +117,16 @@ def test_a_sold_animal_keeps_the_day_of_its_sale(staff: Client, rex: Pet) -> Non
         assert list(Sale.objects.values_list("pet", "day")) == [(number, date(2026, 1, 5))]
 
 
+def test_a_sold_animal_that_was_sold_before_gets_the_day_of_its_last_sale(staff: Client, rex: Pet) -> None:
+    for status, day in (("sold", date(2026, 1, 5)), ("available", None), ("sold", date(2026, 3, 9))):
+        rex.status = status
+        rex.save()
+        Sale.objects.update(day=day)
+    number = delete(staff, rex)
+    restore(staff, number)
+    assert list(Sale.objects.values_list("pet", "day")) == [(number, date(2026, 3, 9))]
+
+
 def test_only_what_is_deleted_can_be_restored(staff: Client, rex: Pet) -> None:
     for number in (rex.pk, rex.pk + 1, 2**63 - 1):
         assert told(restore(staff, number)) == [
@@ -247,6 +257,8 @@ def test_as_many_as_can_be_named_are_deleted_at_once(
         "At most 2 animals can be deleted at once. Nothing changed. Filter or search for fewer."
     ]
     assert Pet.objects.count() == 3
+    confirm(staff, ask(staff, "delete_selected", *pets[:2]), post="yes")
+    assert list(Pet.objects.all()) == pets[2:]
 
 
 def test_hostile_names_are_only_text(staff: Client) -> None:

@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import Permission, User
 from django.test import Client
+from django.utils import timezone
 
 from categories.models import Category
-from pets.models import Pet, Sale
+from pets.models import BulkChange, Pet, Sale
 from petstore_site.apikeys.models import APIKey
 from tests.days import today
 from tests.factories import APIKeyFactory, CategoryFactory, PetFactory
@@ -52,6 +53,20 @@ def test_each_field_is_undone_from_the_message_and_the_undo_too(staff: Client, r
     assert values(rex) == after
     assert told(again) == ["“Max” has the former name, category, status and external reference again."]
     assert history_disagrees() == []
+
+
+def test_an_undone_animal_last_changed_when_it_was_undone(staff: Client, rex: Pet) -> None:
+    saved = edit(staff, rex, name="Max")
+    Pet.objects.update(updated_at=timezone.now() - timedelta(days=1))
+    undo(staff, saved)
+    pet = Pet.objects.get()
+    moment = Pet.history.latest("history_id").history_date
+    assert (pet.name, abs(pet.updated_at - moment) < timedelta(seconds=1)) == ("Rex", True)
+    click(staff, pet, "sold")
+    Pet.objects.update(updated_at=timezone.now() - timedelta(days=1))
+    staff.post(f"/admin/pets/bulkchange/{BulkChange.objects.get().pk}/undo/")
+    pet = Pet.objects.get()
+    assert (pet.status, pet.updated_at) == ("available", Pet.history.latest("history_id").history_date)
 
 
 def test_only_what_the_edit_changed_is_undone(staff: Client, rex: Pet) -> None:

@@ -75,6 +75,16 @@ def test_nobody_edits_an_account_that_can_do_more(office: Client) -> None:
     assert (above.username, above.check_password(PASSWORD)) == ("ben", True)
 
 
+@pytest.mark.parametrize("is_active", [True, False])
+def test_only_a_superuser_edits_a_superuser(client: Client, db: None, *, is_active: bool) -> None:
+    root, clerk = member("root", is_superuser=True, is_active=is_active), member("carl")
+    clerk.user_permissions.set(Permission.objects.all())  # what a superuser can do, but not one
+    client.force_login(clerk)
+    assert pages_of(client, root) == [403] * len(PAGES)
+    client.force_login(member("boss", is_superuser=True))
+    assert pages_of(client, root) == [302, 200, 302, 302]
+
+
 def test_who_may_change_accounts_does_not_edit_an_administrator(client: Client, db: None) -> None:
     clerk = member("carl")
     clerk.groups.add(role("Desk", "auth.view_user", "auth.change_user", "auth.delete_user"))

@@ -7,9 +7,12 @@ import pytest
 from allauth.mfa.models import Authenticator
 from allauth.mfa.totp.internal.auth import TOTP, generate_totp_secret
 from django.contrib.auth.models import User
+from django.contrib.sessions.models import Session
+from django.core.management import call_command
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
 
 from petstore_site.staff import middleware
 from petstore_site.staff.models import TemporaryPassword
@@ -287,3 +290,13 @@ def test_changing_the_sign_in_asks_again_after_five_minutes(office: Client, cloc
     answer = office.post(answer["Location"], {"password": PASSWORD})
     assert answer["Location"] == "/admin/account/app/add/"
     assert office.get("/admin/account/app/add/").status_code == 200
+
+
+def test_ended_sessions_are_deleted_once_a_day(client: Client) -> None:
+    for _ in range(2):
+        sign_in(client)
+        client = Client()
+    ended, running = Session.objects.all()
+    Session.objects.filter(pk=ended.pk).update(expire_date=timezone.now())
+    call_command("clearsessions")
+    assert list(Session.objects.all()) == [running]

@@ -50,6 +50,17 @@ def test_everything_is_as_it_was(run: ImportRun) -> None:
     assert counts()[0] == "undone"
 
 
+def test_what_is_set_back_changed_when_it_was_undone_and_the_rest_did_not(run: ImportRun) -> None:
+    imported = dict(Pet.objects.values_list("name", "updated_at"))
+    undo(run)
+    run.refresh_from_db()
+    assert dict(Pet.objects.values_list("name", "updated_at")) == {
+        "Rex": run.undone_at,
+        "Tom": imported["Tom"],
+        "Pip": imported["Pip"],
+    }
+
+
 def test_the_history_tells_of_it(run: ImportRun) -> None:
     before = len(history())
     undo(run)
