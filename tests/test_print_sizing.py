@@ -6,7 +6,11 @@ import subprocess
 import sys
 
 import pytest
+from django.core.checks import run_checks
+from django.db import connection
 
+from petstore_site.configuration.checks import TAG
+from petstore_site.configuration.sizing import configured as sizing_of
 from tests.server import ROOT, manage
 
 SETTINGS = {"WEB_CONCURRENCY": "4", "THREADS": "4"}
@@ -55,3 +59,31 @@ def test_rejects(arguments: list[str], variables: dict[str, str], status: int, s
     command = [sys.executable, "manage.py", "print_sizing", *arguments]
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout, sentence in done.stderr) == (status, "", True)
+
+
+@pytest.mark.django_db
+@pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite has no connections to count")
+@pytest.mark.parametrize(("workers", "warns"), [("1", False), ("64", True)])
+def test_the_check_compares_the_workers_with_the_connections_of_postgresql(
+    monkeypatch: pytest.MonkeyPatch, workers: str, *, warns: bool
+) -> None:
+    monkeypatch.setenv("WEB_CONCURRENCY", workers)
+    found = {message.id: message.msg for message in run_checks(tags=[TAG], include_deployment_checks=True)}
+    need = sizing_of(1)[0]
+    with connection.cursor() as cursor:
+        cursor.execute("SHOW max_connections")
+        [most] = cursor.fetchone()
+    assert found.get("petstore.W003") == (
+        f"PostgreSQL has max_connections = {most}, and this instance needs {need.max_connections}: 64 workers open up to "
+        f"{need.connections} connections, as many again while they are replaced, and 20 are for commands, backups and "
+        "monitoring."
+        if warns
+        else None
+    )
+
+
+def test_the_check_says_when_it_cannot_compare() -> None:
+    variables = {"PATH": os.environ["PATH"], "DATABASE_URL": "postgres://petstore@127.0.0.1:1/petstore"}
+    check = [sys.executable, "manage.py", "check", "--deploy", "--tag=petstore"]
+    done = subprocess.run(check, cwd=ROOT, env=variables, capture_output=True, text=True, check=True)
+    assert "(petstore.I001) The database cannot be reached, so its max_connections is not checked." in done.stderr

@@ -23,6 +23,7 @@ def main(folder: Path) -> None:
         role = f"petstore_{name}"
         address = f"postgres://{role}:{passwords[role]}@database:5432/petstore"
         _write(folder / name / "database", address, SERVICE)
+    _write(folder / "backup" / "petstore_backup", passwords["petstore_backup"], POSTGRES)
     for name in ("base", "dump", "wal"):
         (folder / "backups" / name).mkdir(exist_ok=True)
         (folder / "backups" / name).chmod(0o755 if name != "wal" else 0o700)

@@ -1,7 +1,12 @@
 """How much room the service needs, by its settings: arithmetic, with the figures that we measured."""
 
+import os
 from collections.abc import Mapping
 from typing import NamedTuple
+
+from django.conf import settings
+
+from petstore_site.configuration.variables import env as environment_variables
 
 WORKER_MB = 130
 """Of a worker: 102 after a million requests (lab/performance.md), and room for an export or an upload."""
@@ -42,6 +47,16 @@ def pools(threads: int, *, standby: bool) -> dict[str, int]:
         "keys": 2,
         "background": 1,  # what saves the use of keys and the records of requests
     } | ({"standby": 1} if standby else {})  # asks the primary which standby can be read (database/fallback.py)
+
+
+def configured(instances: int) -> tuple[Sizes, dict[str, int]]:
+    """Return what so many instances with these settings need, and the pools of each worker."""
+    env = environment_variables()
+    workers = env["WEB_CONCURRENCY"] or os.cpu_count() or 1
+    spare = env["SPARE_WORKER"]
+    env.exit_on_mistakes()
+    shares = pools(settings.THREADS, standby=bool(settings.DATABASE_STANDBYS))
+    return sizes(instances, workers, shares, spare=spare), shares
 
 
 def sizes(instances: int, workers: int, shares: Mapping[str, int], *, spare: bool) -> Sizes:

@@ -33,10 +33,10 @@ class Started(NamedTuple):
     def secret(self, volume: str, name: str) -> str:
         return (self.prepared / volume / name).read_text()
 
-    def run(self, command: str, **variables: str) -> "subprocess.CompletedProcess[str]":
-        """Run a command of compose.yaml with the paths and the host of this test."""
+    def run(self, command: str, secrets: str = "database", **variables: str) -> "subprocess.CompletedProcess[str]":
+        """Run a command of compose.yaml with the paths, the volume of secrets and the host of this test."""
         paths = {
-            "/run/secrets/": f"{self.prepared}/database/", "/backups": f"{self.prepared}/backups",
+            "/run/secrets/": f"{self.prepared}/{secrets}/", "/backups": f"{self.prepared}/backups",
             "/petstore/": f"{ROOT}/deploy/postgresql/", "$$": "$",
         }  # fmt: skip
         for old, new in paths.items():
@@ -56,7 +56,7 @@ def started(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Started]:
     except NoPostgreSQLError as missing:
         pytest.skip(f"PostgreSQL ({missing})")
     prepared = tmp_path_factory.mktemp("prepared")
-    for volume in ("database", "service", "migrator", "backups"):
+    for volume in ("database", "service", "migrator", "backup", "backups"):
         (prepared / volume).mkdir()
     prepare(prepared)
     with server() as database:
@@ -99,9 +99,26 @@ def test_secrets_are_made_once_and_each_is_for_one_account(started: Started) -> 
     assert files(started.prepared) == before
     assert {(account, mode) for account, mode, _ in before.values()} == {(999, "400"), (10001, "400")}
     assert {name for name in before if not name.startswith("database/")} == {
-        "service/secret_key", "service/database", "migrator/secret_key", "migrator/database",
+        "service/secret_key", "service/database", "migrator/secret_key", "migrator/database", "backup/petstore_backup",
     }  # fmt: skip
+    assert before["backup/petstore_backup"] == before["database/petstore_backup"]
     assert len({content for name, (_, _, content) in before.items() if name.startswith("database/")}) == 4
+
+
+def test_each_container_sees_the_secrets_of_its_own_role() -> None:
+    seen = {
+        name: [volume.partition(":")[0] for volume in service.get("volumes", []) if ":/run/secrets" in volume]
+        for name, service in SERVICES.items()
+    }
+    assert {name: volumes for name, volumes in seen.items() if volumes} == {
+        "database": ["database-secrets"],  # whose first start gives the roles their passwords
+        "roles": ["database-secrets"],  # as a superuser
+        "migrate": ["migrator-secrets"],
+        "web": ["service-secrets"],
+        "daily": ["service-secrets"],
+        "metrics": ["service-secrets"],
+        "backup": ["backup-secrets"],
+    }
 
 
 def test_the_first_start(started: Started) -> None:
@@ -121,7 +138,7 @@ def test_the_first_start(started: Started) -> None:
     for command in SERVICES["daily"]["command"][2:]:
         manage("service", *command.split()[2:])
     for command in SERVICES["backup"]["command"][2:]:
-        started.run(command)
+        started.run(command, "backup")
     kept = [path.name for kind in ("base", "dump") for path in (started.prepared / "backups" / kind).iterdir()]
     assert len(kept) == 2
     metrics = manage("service", "print_metrics", "--backups", str(started.prepared / "backups"))

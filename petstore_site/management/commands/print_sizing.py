@@ -1,16 +1,13 @@
 """`manage.py print_sizing`: pools, connections, memory and cores for several numbers of instances."""
 
-import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from django.conf import settings
 from django.core.management.base import CommandParser
 
 from commands.arguments import count
 from commands.base import StoreCommand
-from petstore_site.configuration.sizing import Sizes, pools, sizes
-from petstore_site.configuration.variables import env as environment_variables
+from petstore_site.configuration.sizing import Sizes, configured
 
 HEADINGS = {
     "instances": "instances",
@@ -36,16 +33,11 @@ class Command(StoreCommand):
 
     def handle(self, **options: Any) -> None:
         """Print."""
-        env = environment_variables()
-        workers = env["WEB_CONCURRENCY"] or os.cpu_count() or 1
-        spare = env["SPARE_WORKER"]
-        env.exit_on_mistakes()
-        shares = pools(settings.THREADS, standby=bool(settings.DATABASE_STANDBYS))
-        table = [sizes(number, workers, shares, spare=spare) for number in options["instances"]]
-        self.show(_markdown(table, shares), [each._asdict() | {"pools": shares} for each in table])
+        table, shares = zip(*map(configured, options["instances"]), strict=True)
+        self.show(_markdown(table, shares[0]), [each._asdict() | {"pools": shares[0]} for each in table])
 
 
-def _markdown(table: list[Sizes], shares: Mapping[str, int]) -> str:
+def _markdown(table: Sequence[Sizes], shares: Mapping[str, int]) -> str:
     first = table[0]
     listed = ", ".join(f"{name} {number}" for name, number in shares.items())
     rows = [
