@@ -1,8 +1,8 @@
 """Make a release: `make release VERSION=1.2.0`, or see it first with `DRY_RUN=1`.
 
 Everything happens in a new clone: versions, the date of the changelog, what is kept of each release, the checks, the
-commit, the tag and the artefacts. Only if all of it succeeds does this repository get the commit, the tag, and
-`var/release/VERSION`.
+commit, the tag, the artefacts, and the version that follows. Only if all of it succeeds does this repository get the
+commits, the tag, and `var/release/VERSION`.
 """  # noqa: INP001 - deploy/ is no package
 
 import argparse
@@ -12,10 +12,11 @@ import subprocess
 import sys
 import tempfile
 import tomllib
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
-from shutil import copy, copytree
+from shutil import copy, copytree, ignore_patterns
 
 ROOT = Path(__file__).resolve().parent.parent
 UNRELEASED = "## {version} (unreleased)\n"
@@ -27,12 +28,19 @@ VERSIONED = {
     "clients/python/pyproject.toml": r'^version = "(.+)"$',
     "clients/typescript/package.json": r'^  "version": "(.+)",$',
     "clients/typescript/package-lock.json": r'"name": "petstore-client",\n +"version": "(.+)",$',
+}
+"""File → where it says the version of its code, which moves on after a release."""
+
+DOCUMENTED = {
     "clients/python/README.md": r"petstore_client-(.+)-py3-none-any\.whl",
     "clients/typescript/README.md": r"petstore-client-(.+)\.tgz",
     "docs/api.md": r"The service has a version of its own, (.+): the changelog",
     "README.md": r"^Release (.+) of the service",
 }
-"""File → where it says the version of the service."""
+"""File → where it names the last release."""
+
+SOURCES = "clients/released/SOURCES"
+"""What the released clients were made of, with hashes."""
 
 
 class ReleaseError(Exception):
@@ -60,13 +68,31 @@ def check(folder: Path, version: str) -> None:
 
 def write(folder: Path, version: str, day: str) -> None:
     """Write the version and the day into the files of a folder."""
-    for name, pattern in VERSIONED.items():
-        file = folder / name
-        new = re.sub(pattern, lambda found: found[0].replace(found[1], version), text_of(file), flags=re.MULTILINE)
-        file.write_text(new, encoding="utf-8")
+    _write_version(folder, VERSIONED | DOCUMENTED, version)
     changelog = folder / "CHANGELOG.md"
     heading = UNRELEASED.format(version=version)
     changelog.write_text(text_of(changelog).replace(heading, f"## {version} ({day})\n"), encoding="utf-8")
+
+
+def _write_version(folder: Path, places: Mapping[str, str], version: str) -> None:
+    for name, pattern in places.items():
+        text = text_of(folder / name)
+        for found in re.finditer(pattern, text, re.MULTILINE):
+            text = text.replace(found[0], found[0].replace(found[1], as_written(name, version)))
+        (folder / name).write_text(text, encoding="utf-8")
+
+
+def as_written(name: str, version: str) -> str:
+    """Return a version as the file writes it: `1.3.0.dev0` is `1.3.0-dev.0` to npm (semver.org)."""
+    return version.replace(".dev", "-dev.") if name.endswith(".json") else version
+
+
+def move_on(folder: Path, version: str) -> None:
+    """Commit the version that follows a release: what is changed from here on is not the release."""
+    major, minor, _ = parts(version)
+    following = f"{major}.{minor + 1}.0.dev0"
+    _write_version(folder, VERSIONED, following)
+    git(folder, "commit", "--quiet", "--all", "--message", f"Begin {following}")
 
 
 def keep(folder: Path, version: str) -> None:
@@ -78,6 +104,22 @@ def keep(folder: Path, version: str) -> None:
     for old in released.iterdir():
         old.unlink()
     copytree(folder / "clients" / "dist", released, dirs_exist_ok=True)
+    (folder / SOURCES).write_text(sources(folder), encoding="utf-8")
+
+
+def sources(folder: Path) -> str:
+    """Return the hash and the name of each file that the clients are made of, as `sha256sum` writes them."""
+    names = git(folder, "ls-files", "clients/python", "clients/typescript", "docs/openapi.yaml").splitlines()
+    return "".join(f"{sha256((folder / name).read_bytes()).hexdigest()}  {name}\n" for name in sorted(names))
+
+
+def check_clients(folder: Path) -> None:
+    """Raise `ReleaseError` if the clients differ from the released ones that have the same version."""
+    version = version_of(folder / "clients" / "python")
+    is_released = (folder / "clients" / "released" / f"petstore_client-{version}-py3-none-any.whl").exists()
+    if is_released and sources(folder) != text_of(folder / SOURCES):
+        message = f"The clients differ from those that were released as {version}. Give them another version."
+        raise ReleaseError(message)
 
 
 def commit(folder: Path, version: str) -> None:
@@ -103,7 +145,7 @@ def artefacts(folder: Path, version: str, target: Path) -> None:
     target.mkdir(parents=True)
     name = f"petstore-{version}"
     git(folder, "archive", f"--prefix={name}/", f"--output={target / name}.tar.gz", f"v{version}")
-    copytree(folder / "clients" / "released", target, dirs_exist_ok=True)
+    copytree(folder / "clients" / "released", target, ignore=ignore_patterns("SOURCES"), dirs_exist_ok=True)
     copy(folder / "docs" / "openapi.yaml", target)
     (target / "NOTES.md").write_text(notes(folder, version), encoding="utf-8")
     files = sorted(target.iterdir())
@@ -123,7 +165,8 @@ def release(root: Path, version: str, *, checks: list[str], is_dry_run: bool) ->
             run(clone, "make", *checks)
         commit(clone, version)
         artefacts(clone, version, results)
-        say(git(clone, "show", "--stat=160", "--no-renames", "--format=%s", "HEAD"))
+        move_on(clone, version)
+        say(git(clone, "show", "--stat=160", "--no-renames", "--format=%s", f"v{version}^{{commit}}", "HEAD"))
         say(text_of(results / "SHA256SUMS"))
         if is_dry_run:
             say("Dry run: nothing changed.")
@@ -132,9 +175,10 @@ def release(root: Path, version: str, *, checks: list[str], is_dry_run: bool) ->
 
 
 def publish(root: Path, version: str, clone: Path, results: Path) -> None:
-    """Take the commit, the tag and the artefacts over from the clone."""
+    """Take the commits, the tag and the artefacts over from the clone."""
+    git(root, "fetch", "--quiet", "--no-tags", str(clone), "HEAD")
+    git(root, "merge", "--quiet", "--ff-only", "FETCH_HEAD")
     git(root, "fetch", "--quiet", str(clone), f"refs/tags/v{version}:refs/tags/v{version}")
-    git(root, "merge", "--quiet", "--ff-only", f"v{version}")
     target = copytree(results, root / "var" / "release" / version, dirs_exist_ok=True)
     say(f"Released {version}: the tag v{version}, and {target.relative_to(root)}.")
     say("Next: git push --follow-tags")
@@ -146,8 +190,8 @@ def version_of(folder: Path) -> str:
 
 
 def parts(version: str) -> list[int]:
-    """Return a version as numbers, to compare."""
-    return [int(part) for part in version.split(".")]
+    """Return a version as numbers, to compare; what is being developed, such as `1.3.0.dev0`, counts as `1.3.0`."""
+    return [int(part) for part in version.split(".")[:3]]
 
 
 def text_of(file: Path) -> str:

@@ -1,11 +1,12 @@
 """The N-1 rule (docs/install.md): the release before works with our schema, beside our code and after a rollback.
 
-The release is the newest tag such as `v1.1.0`. Until there is one, it is the code before the newest migration: that shows the
-rule for one migration, not for all that a release has. `PETSTORE_RELEASE` names another commit.
+The release is the newest one of which `tests/released` has a store. Its commit is the one that gave it a date in
+`CHANGELOG.md`: a clone may have no tags. `PETSTORE_RELEASE` names another commit.
 """
 
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -15,26 +16,37 @@ from typing import Any
 
 import pytest
 
+from deploy.release import parts
 from tests.server import ROOT, Gunicorn, empty_database, until
 
 DEMO = ROOT / "docs/animals.csv"
 
 
-def release() -> str:
-    """Return the commit of the release before; until one is tagged, the one before the newest migration."""
+def release(root: Path = ROOT) -> str:
+    """Return the commit of the release before HEAD; skip the test, with the reason, if the history does not have it."""
     if named := os.environ.get("PETSTORE_RELEASE"):
         return named
-    if tags := git("tag", "--list", "v[0-9]*", "--merged", "HEAD^", "--sort=-version:refname"):
-        return tags.split()[0]
-    migrated = git("log", "-1", "--diff-filter=A", "--format=%H", "--", "*/migrations/0*.py")
-    if not migrated or not git("rev-parse", "--verify", "--quiet", f"{migrated}^"):
-        pytest.skip("no release is tagged, such as v1.1.0, and the history is missing")
-    return f"{migrated}^"
+    files = (root / "tests" / "released").glob("*.sqlite3.xz")
+    known = [found[1] for file in files if (found := re.fullmatch(r"(\d+\.\d+\.\d+)\.sqlite3\.xz", file.name))]
+    for version in sorted(known, key=parts, reverse=True):
+        heading = rf"^## {re.escape(version)} \([0-9]"
+        dated = git(root, "log", "--format=%H", "--pickaxe-regex", "-S", heading, "HEAD^", "--", "CHANGELOG.md")
+        if dated and (commit := dated.split()[-1]) not in oldest_of_shallow(root):
+            return commit
+    if git(root, "rev-parse", "--is-shallow-repository") == "true":
+        pytest.skip("the clone is shallow and ends before the last release: git fetch --unshallow")
+    pytest.skip("the Git history, which has the last release, is missing")
 
 
-def git(*arguments: str) -> str:
+def oldest_of_shallow(root: Path) -> list[str]:
+    """Return the commits at which a shallow clone begins: they seem to have added everything."""
+    file = root / git(root, "rev-parse", "--git-path", "shallow")
+    return file.read_text().split() if file.is_file() else []
+
+
+def git(root: Path, *arguments: str) -> str:
     """Return what git prints, or nothing if it fails."""
-    return subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, text=True, check=False).stdout.strip()
+    return subprocess.run(["git", *arguments], cwd=root, capture_output=True, text=True, check=False).stdout.strip()
 
 
 @pytest.fixture(scope="module")
@@ -89,6 +101,39 @@ def add(server: Gunicorn, key: str, name: str) -> dict[str, Any]:
 
 def newest(server: Gunicorn, key: str, count: int) -> Any:
     return server.get(f"/v1/pets?limit={count}", key).json()
+
+
+def cloned(folder: Path, *options: str) -> Path:
+    """Clone the repository without its tags."""
+    subprocess.run(["git", "clone", "--quiet", "--no-tags", *options, f"file://{ROOT}", str(folder)], check=True)
+    return folder
+
+
+def test_a_clone_without_tags_knows_the_release(tmp_path: Path) -> None:
+    if git(ROOT, "rev-parse", "--is-shallow-repository") != "false":
+        pytest.skip("the clone is shallow: git fetch --unshallow")
+    commit = release(cloned(tmp_path / "clone"))
+    assert commit == release()
+    dates = git(ROOT, "show", f"{commit}:CHANGELOG.md"), git(ROOT, "show", f"{commit}^:CHANGELOG.md")
+    newest = [re.search(r"^## (\S+) \(\d", text, re.MULTILINE) for text in dates]
+    assert newest[0]
+    assert newest[1] is None or newest[1][1] != newest[0][1]
+    assert f'version = "{newest[0][1]}"' in git(ROOT, "show", f"{commit}:pyproject.toml")
+
+
+@pytest.mark.parametrize("depth", ["1", "2"])
+def test_a_shallow_clone_says_what_is_missing(tmp_path: Path, depth: str) -> None:
+    clone = cloned(tmp_path / "clone", f"--depth={depth}")
+    with pytest.raises(pytest.skip.Exception, match="git fetch --unshallow"):
+        release(clone)
+
+
+def test_files_alone_have_no_release(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path))
+    (tmp_path / "tests" / "released").mkdir(parents=True)
+    (tmp_path / "tests" / "released" / "1.1.0.sqlite3.xz").touch()
+    with pytest.raises(pytest.skip.Exception, match="the Git history, which has the last release, is missing"):
+        release(tmp_path)
 
 
 def test_both_work_with_the_new_schema(before: Path, tmp_path: Path, database: str) -> None:
