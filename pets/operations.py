@@ -1,4 +1,4 @@
-"""The three operations of the interface document (section 4)."""
+"""The three operations of the interface document (section 4), and the feed of changes."""
 
 from django.utils import timezone
 from rest_framework.exceptions import ValidationError
@@ -7,14 +7,14 @@ from categories import statements as categories
 from database.statements import Steps, parameter, vendor
 from history.acting import acting
 from idempotency.operations import once
-from pets import statements
+from pets import feed, statements
 from pets.columns import SHOWN
 from pets.models import PetStatus
 from pets.rules import NO_SUCH_CATEGORY
 from pets.serializers import NewPet, shown
 from rest.errors import ErrorCode
-from rest.lists import Listing, choice, created, identifier, one, page
-from rest.requests import Request
+from rest.lists import Feed, Listing, choice, created, identifier, one, page
+from rest.requests import Request, parameters
 from rest.results import Result
 
 PETS = Listing(
@@ -25,6 +25,7 @@ PETS = Listing(
         "categoryId": identifier("List only those of this category, an addition to version 1.0.0."),
     },
 )
+CHANGES = Feed()
 
 
 def list_pets(request: Request) -> Steps[Result]:
@@ -35,6 +36,14 @@ def list_pets(request: Request) -> Steps[Result]:
 def get_pet(request: Request) -> Steps[Result]:
     """Return the animal that the path names."""
     return one(request, PETS, missing=ErrorCode.PET_NOT_FOUND)
+
+
+def list_changes(request: Request) -> Steps[Result]:
+    """Return a page of the feed, always with the link to the next one. Without a cursor, the feed begins now."""
+    wanted = CHANGES.read(request.path, parameters(request.query))
+    place = None if wanted.place is None else feed.Place(*wanted.place)
+    changes, after = yield from feed.page(vendor(), place, wanted.limit)
+    return Result(changes, headers={"Link": wanted.link(request.url, after)})
 
 
 def create_pet(request: Request) -> Steps[Result]:

@@ -137,6 +137,33 @@ class PetSerializer(serializers.ModelSerializer[Pet]):
         fields: ClassVar = ["id", "name", "categoryId", "status"]
 
 
+CHANGES = ["saved", "removed"]
+"""What a PetChange can be."""
+
+
+@extend_schema_serializer(
+    examples=[
+        OpenApiExample(
+            "Biscuit was sold",
+            {
+                "petId": 360,
+                "change": "saved",
+                "pet": {"id": 360, "name": "Biscuit", "categoryId": 5, "status": "sold"},
+            },
+            response_only=True,
+        )
+    ]
+)
+class PetChangeSerializer(serializers.Serializer[Any]):
+    """PetChange: an animal that was added, changed or deleted."""
+
+    petId = serializers.IntegerField(  # noqa: N815 - as categoryId
+        help_text="Identifier of the animal", min_value=1, max_value=rules.INT64_MAX
+    )
+    change = serializers.ChoiceField(choices=CHANGES, help_text="Whether your copy must save or remove the animal")
+    pet = PetSerializer(required=False, help_text="The animal as it is now. Only sent with `saved`.")
+
+
 def shown(row: Row) -> dict[str, Any]:
     """Return a row of `pets.statements` as the API shows it, a Pet."""
     return {"id": row[0], "name": row[1], "categoryId": row[2], "status": row[3]}

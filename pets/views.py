@@ -1,4 +1,4 @@
-"""`/v1/pets`: the three operations of the interface document (section 4)."""
+"""`/v1/pets`: the three operations of the interface document (section 4); `/v1/changes`: the feed."""
 
 from typing import ClassVar
 
@@ -7,8 +7,8 @@ from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_sche
 
 from idempotency.operations import IDEMPOTENCY_ERRORS
 from pets.models import Pet
-from pets.operations import PETS, create_pet, get_pet, list_pets
-from pets.serializers import NewPetSerializer, PetSerializer
+from pets.operations import CHANGES, PETS, create_pet, get_pet, list_changes, list_pets
+from pets.serializers import NewPetSerializer, PetChangeSerializer, PetSerializer
 from rest.description import BODY_ERRORS, LIST_ERRORS
 from rest.errors import ErrorCode
 from rest.viewsets import OperationViewSet
@@ -55,3 +55,27 @@ class PetViewSet(OperationViewSet):
         "create": [*BODY_ERRORS, *IDEMPOTENCY_ERRORS],
         "retrieve": [ErrorCode.PET_NOT_FOUND],
     }
+
+
+@extend_schema_view(
+    list=extend_schema(
+        operation_id="listChanges",
+        tags=["changes"],
+        summary="List changes",
+        description="Returns the animals that were added, changed or deleted, so that a copy of the catalogue stays in "
+        "step. Call it without `cursor` first: the feed begins now, and the page is empty. Then read all animals. Then "
+        "follow the `next` link, which every page has, and save or remove each animal that a page lists. An empty page "
+        "means that your copy is complete: call its `next` link again later. Each animal is listed once per page, as "
+        "it is when you ask. It can be listed again without a change. A change is listed when all transactions that "
+        "began before it have ended, so a running import delays it. The feed is an addition of this service to version "
+        "1.0.0 of the interface.",
+        responses={200: OpenApiResponse(PetChangeSerializer(many=True), "A page of changes.")},
+    )
+)
+class ChangeViewSet(OperationViewSet):
+    """The feed of changes."""
+
+    serializer_class = PetChangeSerializer
+    listing = CHANGES
+    operations: ClassVar = {"list": list_changes}
+    errors: ClassVar = {"list": [*LIST_ERRORS, ErrorCode.CURSOR_EXPIRED]}

@@ -40,6 +40,7 @@ HEADERS: dict[str, Schema] = {
     ),
     "Cache-Control": _text_header("The response is private. Revalidate it before each use.", const="private, no-cache"),
     "Next": _text_header('Sent if there are more: `<URL of the next page>; rel="next"` (RFC 8288).'),
+    "NextChanges": _text_header('Always sent: `<URL of the next page>; rel="next"` (RFC 8288).'),
     "Location": _text_header(
         "The URL of the new animal.", format="uri", examples=["https://petstore.example/v1/pets/360"]
     ),
@@ -106,7 +107,8 @@ class APISchema(AutoSchema):
         operation: Schema | None = super().get_operation(*args, **kwargs)
         if operation is not None:
             view: Any = self.view
-            _complete(operation, self.method.lower(), view.action, [*ANY_OPERATION, *view.errors[view.action]])
+            errors = [*ANY_OPERATION, *view.errors[view.action]]
+            _complete(operation, self.method.lower(), view.action, errors, view.listing.header)
         return operation
 
     def get_paginated_name(self, serializer_name: str) -> str:
@@ -128,7 +130,7 @@ def add_components(result: Schema, generator: Any, request: Any, public: bool) -
     return result
 
 
-def _complete(operation: Schema, method: str, action: str, errors: list[ErrorCode]) -> None:
+def _complete(operation: Schema, method: str, action: str, errors: list[ErrorCode], following: str) -> None:
     responses = operation["responses"]
     for status in {code.status for code in errors}:
         codes = [code for code in ErrorCode if code in errors and code.status == status]
@@ -136,7 +138,8 @@ def _complete(operation: Schema, method: str, action: str, errors: list[ErrorCod
     if method == "get":
         responses["304"] = {"description": "Not modified. Your copy is still current."}
     for status, response in responses.items():
-        headers = _headers_of(status, action=action, deprecated=operation.get("deprecated", False))
+        deprecated = operation.get("deprecated", False)
+        headers = _headers_of(status, action=action, following=following, deprecated=deprecated)
         response["headers"] = {shown: _header(kept) for shown, kept in headers.items()}
     operation["responses"] = dict(sorted(responses.items()))
     names = ["X-Request-ID", "If-None-Match" if method == "get" else "Idempotency-Key"]
@@ -145,7 +148,7 @@ def _complete(operation: Schema, method: str, action: str, errors: list[ErrorCod
     )
 
 
-def _headers_of(status: str, *, action: str, deprecated: bool) -> dict[str, str]:
+def _headers_of(status: str, *, action: str, following: str, deprecated: bool) -> dict[str, str]:
     """Return the headers of a response: name as sent → name in the components."""
     names = ["X-Request-ID", "Cache-Control"]
     names += ["ETag"] if status in {"200", "304"} else []
@@ -160,18 +163,18 @@ def _headers_of(status: str, *, action: str, deprecated: bool) -> dict[str, str]
     headers = {name: name for name in names}
     if status == "403":
         headers["WWW-Authenticate"] = "ScopeChallenge"
-    if link := _link_of(status, action=action, deprecated=deprecated):
+    if link := _link_of(status, action=action, following=following, deprecated=deprecated):
         headers["Link"] = link
     return headers
 
 
-def _link_of(status: str, *, action: str, deprecated: bool) -> str:
+def _link_of(status: str, *, action: str, following: str, deprecated: bool) -> str:
     """Return the name of the `Link` header in the components, empty if there is none."""
     if status >= "400":
         return "SuccessorAndHelp" if deprecated else "Help"
     if deprecated:
         return "Successor"
-    return "Next" if action == "list" else ""
+    return following if action == "list" else ""
 
 
 def _header(name: str) -> Schema:

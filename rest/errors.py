@@ -127,6 +127,12 @@ class ErrorCode(StrEnum):
         "A request with this Idempotency-Key is still running.",
         "Wait the seconds in Retry-After, then send the same request again.",
     )
+    CURSOR_EXPIRED = (
+        "cursor_expired",
+        410,
+        "The cursor is no longer valid: the catalogue was restored or moved since.",
+        "Call GET /changes without a cursor, then read all animals again.",
+    )
     LENGTH_REQUIRED = (
         "length_required",
         411,

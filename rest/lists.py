@@ -134,18 +134,25 @@ class ListParameters(NamedTuple):
     limit: int
     given: dict[str, str]
     """`limit` as it was sent, if it was."""
-    newest: int
-    """The highest ID that the page can have."""
+    place: Any
+    """What the cursor says: of a list, the highest ID that the page can have."""
     signer: CursorSigner
 
-    def link(self, address: str, last_id: int) -> str:
-        """Return the `Link` (RFC 8288) to the page that follows this ID."""
-        query = urlencode({**self.given, **self.chosen, "cursor": self.signer.sign_id(last_id)})
+    def link(self, address: str, last: Any) -> str:
+        """Return the `Link` (RFC 8288) to the page that follows this ID, or this place of a feed."""
+        cursor = self.signer.sign_id(last) if isinstance(last, int) else self.signer.sign_object(last)
+        query = urlencode({**self.given, **self.chosen, "cursor": cursor})
         return f'<{address}?{query}>; rel="next"'
 
 
 class Listing:
     """A list: its statements, how it shows a row, and its filters."""
+
+    header = "Next"
+    """What its `Link` is called in the description."""
+
+    first: Any = INT64_MAX
+    """The place of a page without a cursor."""
 
     def __init__(self, statements: Statements, shown: Shown, filters: Filters | None = None) -> None:
         """Take what differs between lists."""
@@ -171,13 +178,13 @@ class Listing:
         chosen = {name: values[name] for name in self.filters if name in values}
         keys = settings.SECRET_KEY, tuple(settings.SECRET_KEY_FALLBACKS)
         signer = _signer(path, tuple(chosen.items()), *keys)
-        newest = INT64_MAX
+        place = self.first
         if "cursor" in values and not self.filters.keys() & errors.keys():  # a wrong filter leaves it unchecked
-            newest = _newest(values["cursor"], signer, errors)
+            place = self._place(values["cursor"], signer, errors)
         if errors:
             raise APIError(ErrorCode.INVALID_PARAMETER, " ".join(errors.values()))
         given = {"limit": sent["limit"][0]} if "limit" in values else {}
-        return ListParameters(chosen, values.get("limit", DEFAULT_LIMIT), given, newest, signer)
+        return ListParameters(chosen, values.get("limit", DEFAULT_LIMIT), given, place, signer)
 
     def _read(self, name: str, sent: list[str], values: dict[str, Any], errors: dict[str, str]) -> None:
         if len(sent) > 1:
@@ -188,22 +195,41 @@ class Listing:
         except ValueError as error:
             errors[name] = f"{name} {error}"
 
-
-def _newest(cursor: str, signer: CursorSigner, errors: dict[str, str]) -> int:
-    """Return the highest ID of the page; raises `APIError` if the cursor is the only thing that is wrong."""
-    try:
+    def unsign(self, cursor: str, signer: CursorSigner) -> Any:
+        """Return the place that a cursor says; raises `BadSignature`."""
         return signer.unsign_id(cursor) - 1
-    except BadSignature:
-        if not errors:
-            raise APIError(ErrorCode.INVALID_CURSOR) from None
-        errors["cursor"] = "cursor is damaged or belongs to another list."
-        return INT64_MAX
+
+    def _place(self, cursor: str, signer: CursorSigner, errors: dict[str, str]) -> Any:
+        """Return the place that a cursor says; raises `APIError` if the cursor is the only thing that is wrong."""
+        try:
+            return self.unsign(cursor, signer)
+        except BadSignature:
+            if not errors:
+                raise APIError(ErrorCode.INVALID_CURSOR) from None
+            errors["cursor"] = "cursor is damaged or belongs to another list."
+            return None
+
+
+class Feed(Listing):
+    """A list that never ends: every page has a next one, and a cursor says more than an ID."""
+
+    header = "NextChanges"
+    first = None
+
+    def __init__(self) -> None:
+        """Take nothing: there are no filters."""
+        self.filters = {}
+        self._readers = {"limit": _limit, "cursor": str}
+
+    def unsign(self, cursor: str, signer: CursorSigner) -> Any:
+        """Return what was signed; raises `BadSignature`."""
+        return signer.unsign_object(cursor)
 
 
 def page(request: Request, listing: Listing) -> Steps[Result]:
     """Return the page of a list that the query asks for, as a bare array, with the link to the next one."""
     wanted = listing.read(request.path, parameters(request.query))
-    rows = yield from listing.statements.page(vendor(), wanted.chosen, wanted.newest, wanted.limit + 1)
+    rows = yield from listing.statements.page(vendor(), wanted.chosen, wanted.place, wanted.limit + 1)
     shown = [listing.shown(row) for row in rows[: wanted.limit]]
     if len(rows) <= wanted.limit:
         return Result(shown)

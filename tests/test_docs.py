@@ -24,7 +24,7 @@ API = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
 DECISIONS = sorted((ROOT / "docs" / "decisions").glob("0*.md"))
 LANGUAGES = ("sh", "python", "ts")
 TITLES = re.findall(r"^```sh run (.+)$", API, re.MULTILINE)
-OPERATIONS = ("listPets", "createPet", "getPet", "listCategories", "getCategory")
+OPERATIONS = ("listPets", "createPet", "getPet", "listCategories", "getCategory", "listChanges")
 RUNNERS = {"sh": ["bash", "-euo", "pipefail", "-c"], "python": [sys.executable, "-c"], "ts": ["node"]}
 COMPILER_OPTIONS = {
     "strict": True,

@@ -5,8 +5,8 @@ from typing import Any
 DESCRIPTION = """A pet store's catalogue of animals: list them, filter them by availability, add one, fetch one.
 
 Every operation needs an API key: `Authorization: Bearer <API_KEY>`. Every error is an `Error`; its `code` is \
-for programs, its `message` for people. Rate limits, idempotency, conditional requests and categories are additions \
-to version 1.0.0 of the interface that clients can ignore."""
+for programs, its `message` for people. Rate limits, idempotency, conditional requests, categories and the feed of \
+changes are additions to version 1.0.0 of the interface that clients can ignore."""
 
 
 def openapi_of(production: str, staging: str) -> dict[str, Any]:
@@ -29,10 +29,15 @@ def openapi_of(production: str, staging: str) -> dict[str, Any]:
                 "x-displayName": "Categories",
                 "description": "An addition to version 1.0.0: the valid values of `categoryId`.",
             },
+            {
+                "name": "changes",
+                "x-displayName": "Changes",
+                "description": "An addition to version 1.0.0: what a copy of the catalogue needs to stay in step.",
+            },
         ],
         "SCHEMA_PATH_PREFIX": "/v1",
         "SCHEMA_PATH_PREFIX_TRIM": True,
-        "ENUM_NAME_OVERRIDES": {"PetStatus": "pets.models.PetStatus"},
+        "ENUM_NAME_OVERRIDES": {"PetStatus": "pets.models.PetStatus", "ChangeKind": "pets.serializers.CHANGES"},
         "PREPROCESSING_HOOKS": ["rest.description.only_versioned_paths"],
         "POSTPROCESSING_HOOKS": [
             "drf_spectacular.hooks.postprocess_schema_enums",

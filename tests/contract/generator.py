@@ -51,8 +51,13 @@ def ask(get: Callable[[str], Page]) -> Store:
         for status in (None, *STATUSES) if name == "pets" else (None,):
             link = get(f"/{name}?limit=1" + (f"&status={status}" if status else "")).next
             assert link, f"the store has too few {name}: load two of each status first"
-            store.cursors[f"/{name}", status] = parse_qs(urlsplit(link).query)["cursor"][0]
+            store.cursors[f"/{name}", status] = _cursor(link)
+    store.cursors["/changes", None] = _cursor(get("/changes").next or "")
     return store
+
+
+def _cursor(link: str) -> str:
+    return parse_qs(urlsplit(link).query)["cursor"][0]
 
 
 def configuration(*, base_url: str, key: str, **more: Any) -> Config:

@@ -128,10 +128,16 @@ def test_categories(case: AnyCase) -> None:
     send_and_judge(case)
 
 
+@description.include(operation_id="listChanges").parametrize()
+@BOUNDED
+def test_changes(case: AnyCase) -> None:
+    send_and_judge(case)
+
+
 def test_no_operation_is_left_out(client: Client) -> None:
     paths = client.get("/openapi.json").json()["paths"]
     names = {operation["operationId"] for item in paths.values() for operation in item.values()}
-    assert names == {"listPets", "createPet", "getPet", "listCategories", "getCategory"}
+    assert names == {"listPets", "createPet", "getPet", "listCategories", "getCategory", "listChanges"}
 
 
 def test_links_between_operations_hold(described: BaseSchema, store: Store) -> None:

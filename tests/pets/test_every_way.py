@@ -14,10 +14,12 @@ from history.accounts import account
 from history.acting import acting, begin_command
 from pets.models import BulkChange, ImportRun, Pet
 from petstore_site.apikeys.models import APIKey
+from tests.api.test_changes import Copy, catalogue, settle
 from tests.conftest import ApiClient
 from tests.factories import PetFactory
 from tests.pets.importing.conftest import command as run_command
 from tests.pets.office import PETS, ask, click, confirm, form_of, history_disagrees
+from tests.server import until
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -110,11 +112,14 @@ def shop(staff: Client, api: ApiClient, category: Category, tmp_path: Path) -> S
 def test_every_way_leaves_a_row_that_says_who(shop: Shop, way: str) -> None:
     change, kind, actor = WAYS[way]
     before = Pet.history.latest("history_id").history_id
+    copy = Copy(shop.api)
     change(shop)
     latest = Pet.history.filter(history_id__gt=before).latest("history_id")
     run, key = ImportRun.objects.first(), APIKey.objects.get()
     assert (latest.history_type, latest.actor) == (kind, actor.format(run=run and run.pk, key=key.key_id))
     assert history_disagrees() == []
+    settle()
+    until(lambda: copy.follow() == catalogue())
 
 
 @pytest.mark.parametrize(

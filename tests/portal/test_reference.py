@@ -9,7 +9,7 @@ from django.test import Client
 
 from tests.portal.conftest import Read, text_of
 
-OPERATIONS = ["listPets", "createPet", "getPet", "listCategories", "getCategory"]
+OPERATIONS = ["listPets", "createPet", "getPet", "listCategories", "getCategory", "listChanges"]
 
 
 @pytest.fixture

@@ -100,6 +100,10 @@ class IdempotencyInProgressError(PetStoreError, code="idempotency_in_progress"):
     """A request with this Idempotency-Key is still running."""
 
 
+class CursorExpiredError(PetStoreError, code="cursor_expired"):
+    """The cursor is no longer valid: the catalogue was restored or moved since."""
+
+
 class LengthRequiredError(PetStoreError, code="length_required"):
     """The length of the request body is missing."""
 

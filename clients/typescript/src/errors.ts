@@ -17,6 +17,7 @@ export const ERROR_CODES = [
   "route_not_found",
   "method_not_allowed",
   "idempotency_in_progress",
+  "cursor_expired",
   "length_required",
   "body_too_large",
   "unsupported_media_type",

@@ -1,0 +1,117 @@
+"""The statement behind the feed of changes, and what its cursors say (docs/decisions/0069).
+
+Rows of history are told in the order of their transactions, as soon as every transaction that began before theirs has
+ended: then none can come before them any more. An animal can change in another order, so what is told of it is how it
+is in the same snapshot. On SQLite one transaction writes at a time, so there the row's ID is the order.
+"""
+# ruff: noqa: S608 - put together from constants and a number
+
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from database.statements import Row, Statement, Steps
+from pets.serializers import shown
+from pets.statements import COLUMNS
+from rest.errors import APIError, ErrorCode
+
+
+class Place(NamedTuple):
+    """Where a follower is: the last row of history that it was told, and the server that told it."""
+
+    server: str = ""
+    """Names the cluster and the table. Another cluster counts its transactions anew, a dump creates another table."""
+    timeline: int = 0
+    wal: str = "0/0"
+    """What was told had been committed before this position of the timeline."""
+    transaction: str = "0"
+    row: int = 0
+    at: str = ""
+    """When the row was written: one that is added after a restore can have its number."""
+
+
+SQLITE = {
+    "server": 'SELECT \'\' AS "server", 0 AS "timeline", \'0/0\' AS "wal", TRUE AS "has_all"',
+    "transaction": "'0'",
+    "at": 'CAST("history_date" AS text)',
+    "after": '"history_id" > %(row)s',
+    "settled": "TRUE",
+    "order": '"history_id" {0}',
+    "pet": f'LEFT JOIN (SELECT {COLUMNS} FROM "pets_pet") AS "pet" ON "pet"."id" = "told"."of"',
+}
+
+# What was told is there after a promotion if it was committed before the position at which the timeline changed. A
+# server knows that position until it is restarted: after a crash it knows another one, but no time of a transaction.
+# A standby is read only while it has everything (database/fallback.py). OFFSET keeps the planner, which may see a small
+# table, from reading all animals.
+POSTGRESQL = {
+    "server": """
+        SELECT "server", "timeline", "wal"::text, "server" = %(server)s AND CASE %(timeline)s
+            WHEN "timeline" THEN pg_is_in_recovery() OR %(wal)s::pg_lsn <= "wal"
+            WHEN "timeline" - 1 THEN pg_last_xact_replay_timestamp() IS NOT NULL
+                AND %(wal)s::pg_lsn <= pg_last_wal_replay_lsn()
+            ELSE FALSE END AS "has_all"
+        FROM (
+            SELECT "system_identifier" || '/' || 'pets_petchange'::regclass::oid AS "server",
+                CASE WHEN pg_is_in_recovery() THEN %(timeline)s::int
+                    ELSE ('x' || left(pg_walfile_name(pg_current_wal_flush_lsn()), 8))::bit(32)::int END AS "timeline",
+                CASE WHEN pg_is_in_recovery() THEN pg_last_wal_replay_lsn()
+                    ELSE pg_current_wal_flush_lsn() END AS "wal"
+            FROM pg_control_system()
+        ) AS "asked"
+    """,
+    "transaction": '"transaction_id"::text',
+    "at": '(extract(epoch FROM "history_date") * 1000000)::bigint::text',
+    "after": '("transaction_id", "history_id") > (%(transaction)s::xid8, CAST(%(row)s AS bigint))',
+    "settled": '"transaction_id" < pg_snapshot_xmin(pg_current_snapshot())',
+    "order": '"transaction_id" {0}, "history_id" {0}',
+    "pet": f"""
+        LEFT JOIN LATERAL (SELECT {COLUMNS} FROM "pets_pet" WHERE "id" = "told"."of" OFFSET 0) AS "pet" ON TRUE
+    """,
+}
+
+
+@lru_cache(maxsize=256)
+def feed(vendor: str, count: int | None) -> str:
+    """Return the statement of a page, of `count` rows of history after a place; of the last row told if it is None."""
+    part = POSTGRESQL if vendor == "postgresql" else SQLITE
+    where = part["settled"] if count is None else f"{part['after']} AND {part['settled']}"
+    order = part["order"].format("DESC" if count is None else "ASC")
+    return f"""
+        SELECT "here".*, "told".*, "pet".*
+        FROM (
+            SELECT "server", "timeline", "wal", "has_all" AND (CAST(%(row)s AS bigint) = 0 OR EXISTS (
+                SELECT 1 FROM "pets_petchange" WHERE "history_id" = %(row)s
+                AND {part["transaction"]} = %(transaction)s AND {part["at"]} = %(at)s
+            )) FROM ({part["server"]}) AS "checked"
+        ) AS "here"
+        LEFT JOIN (
+            SELECT {part["transaction"]} AS "transaction", "history_id", {part["at"]} AS "at", "id" AS "of"
+            FROM "pets_petchange" WHERE {where} ORDER BY {order} LIMIT {count or 1}
+        ) AS "told" ON TRUE
+        {part["pet"]}
+    """
+
+
+def page(vendor: str, place: Place | None, count: int) -> Steps[tuple[list[dict[str, Any]], Place]]:
+    """Return what is told after a place, each animal once, and the place after that; of None, nothing and the end.
+
+    Raises `APIError` if what was told before is not what this database would have told.
+    """
+    here = place or Place()
+    rows: list[Row] = yield Statement(feed(vendor, None if place is None else count), here._asdict())
+    server, timeline, wal, is_good = rows[0][:4]
+    if place and not is_good:
+        raise APIError(ErrorCode.CURSOR_EXPIRED)
+    told = [row for row in rows if row[5] is not None]
+    if told or timeline != here.timeline:  # else the same place, so that an empty page has the same link
+        here = here._replace(server=server, timeline=timeline, wal=wal)
+    for transaction, row, at in (each[4:7] for each in told):
+        if (int(transaction), row) > (int(here.transaction), here.row):  # a join keeps no order
+            here = here._replace(transaction=transaction, row=row, at=at)
+    return [] if place is None else [*{row[7]: _change(row[7], row[8:]) for row in told}.values()], here
+
+
+def _change(pk: int, pet: Row) -> dict[str, Any]:
+    if pet[0] is None:
+        return {"petId": pk, "change": "removed"}
+    return {"petId": pk, "change": "saved", "pet": shown(pet)}

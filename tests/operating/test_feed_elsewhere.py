@@ -1,0 +1,237 @@
+"""The feed of changes on real servers: what a promotion, a restore, a dump and a foreign transaction do to a cursor."""
+
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from signal import SIGKILL
+from typing import Any
+
+import psycopg
+import pytest
+
+from pets import feed
+from pets.statements import ADD
+from rest.errors import APIError
+from tests.operating.standbys import ask, standby_of
+from tests.server import manage, until
+from tests.with_postgresql import SETTINGS, Server, server
+
+Change = dict[str, Any]
+EXPIRED = "cursor_expired"
+PUT = "UPDATE pets_pet SET name = %s WHERE id = %s"
+PUT_HISTORY = """
+INSERT INTO pets_petchange (id, name, category_id, status, history_type, history_date, actor, request_id)
+SELECT id, name, category_id, status, '~', now(), '', '' FROM pets_pet WHERE id = %s
+"""
+
+
+class Follower:
+    """Follows the feed of one server after the other."""
+
+    def __init__(self, server: Server, database: str = "petstore") -> None:
+        """Begin now."""
+        self.place: feed.Place | None = None
+        self.told = self.page(server, database)
+
+    def page(self, server: Server, database: str = "petstore") -> list[Change] | str:
+        """Return the next page that a server has, or the code of its error."""
+        steps = feed.page("postgresql", self.place, 100)
+        asked = next(steps)
+        with closing(connect(server, database)) as connection:
+            rows = connection.execute(asked.sql, asked.parameters).fetchall()  # type: ignore[union-attr]
+        try:
+            steps.send(rows)
+        except APIError as error:
+            return str(error.get_codes())
+        except StopIteration as done:
+            page, self.place = done.value
+        return page  # type: ignore[no-any-return]
+
+
+def connect(server: Server, database: str = "petstore") -> psycopg.Connection[Any]:
+    return psycopg.connect(server.url, dbname=database, user="postgres", autocommit=True)
+
+
+def add(server: Server, name: str) -> Change:
+    """Add an animal as `POST /v1/pets` does, and return what is told of it."""
+    with closing(connect(server)) as connection:
+        values = {"name": name, "category_id": 1, "status": "available", "external_reference": None}
+        history = {"now": datetime.now(UTC), "actor": "", "request_id": ""}
+        row = connection.execute(ADD, values | history).fetchone()
+    assert row
+    return saved(row[0], name)
+
+
+def saved(pk: int, name: str) -> Change:
+    return {
+        "petId": pk,
+        "change": "saved",
+        "pet": {"id": pk, "name": name, "categoryId": 1, "status": "available"},
+    }
+
+
+@contextmanager
+def renamed(server: Server, pk: int, name: str) -> Iterator[None]:
+    """Rename an animal in a transaction that ends with the block."""
+    with closing(connect(server)) as connection, connection.transaction():
+        connection.execute(PUT, [name, pk])
+        connection.execute(PUT_HISTORY, [pk])
+        yield
+
+
+@pytest.fixture
+def primary() -> Iterator[Server]:
+    with server() as running:
+        running.stop()
+        running.settings = SETTINGS | {"synchronous_commit": "local"}  # what is committed is in the files
+        running.start()
+        manage({"PATH": os.environ["PATH"], "DATABASE_URL": running.url}, "migrate", "--verbosity=0")
+        with closing(connect(running)) as connection:
+            connection.execute("INSERT INTO categories_category VALUES (1, 'Dogs', now(), now(), '')")
+        yield running
+
+
+def caught_up(standby: Server, primary: Server) -> None:
+    position = ask(primary, "SELECT pg_current_wal_flush_lsn()::text")
+    until(lambda: ask(standby, f"SELECT pg_last_wal_replay_lsn() >= '{position}'"))
+
+
+def promote(standby: Server) -> None:
+    ask(standby, "SELECT pg_promote()")
+
+
+def test_a_promotion_that_loses_nothing_lets_the_feed_go_on(primary: Server) -> None:
+    with standby_of(primary) as standby:
+        follower = Follower(primary)
+        assert follower.told == []
+        rex = add(primary, "Rex")
+        assert follower.page(primary) == [rex]
+        luna = add(primary, "Luna")
+        caught_up(standby, primary)
+        primary.stop(SIGKILL)
+        assert follower.page(standby) == [luna]
+        assert follower.page(standby) == []
+        promote(standby)
+        max_ = add(standby, "Max")
+        assert follower.page(standby) == [max_]
+        standby.stop()
+        standby.start()
+        assert follower.page(standby) == []
+
+
+def test_what_a_promotion_lost_ends_the_feed(primary: Server) -> None:
+    """The animal renamed last was lost. The row of history that was told last is there: its transaction began later."""
+    rex = add(primary, "Rex")
+    with standby_of(primary) as standby:
+        follower = Follower(primary)
+        with renamed(primary, rex["petId"], "Max"):
+            luna = add(primary, "Luna")
+            caught_up(standby, primary)
+            standby.stop()
+        assert follower.page(primary) == [saved(rex["petId"], "Max"), luna]
+        primary.stop(SIGKILL)
+        standby.start()
+        assert ask(standby, "SELECT count(*) FROM pets_petchange") == 2
+        promote(standby)
+        assert follower.page(standby) == EXPIRED
+
+
+def test_a_server_that_forgot_when_it_was_promoted_ends_the_feed(primary: Server) -> None:
+    with standby_of(primary) as standby:
+        rex = add(primary, "Rex")
+        caught_up(standby, primary)
+        away, follower = Follower(primary), Follower(primary)
+        primary.stop(SIGKILL)
+        promote(standby)
+        assert follower.page(standby) == []
+        standby.stop(SIGKILL)
+        standby.start()
+        assert (follower.page(standby), away.page(standby)) == ([], EXPIRED)
+        assert ask(standby, "SELECT count(*) FROM pets_petchange") == rex["petId"] == 1
+
+
+def test_a_restore_to_an_earlier_time_ends_the_feed(primary: Server) -> None:
+    """The row of history that was told last is there, and the import that was told before it is not."""
+    rex = add(primary, "Rex")
+    with standby_of(primary) as restored:
+        restored.stop()
+        with (restored.folder / "data" / "postgresql.auto.conf").open("a") as settings:
+            settings.write("recovery_target_name = 'before'\nrecovery_target_action = 'promote'\n")
+        follower, early = Follower(primary), Follower(primary)
+        with renamed(primary, rex["petId"], "Max"):
+            luna = add(primary, "Luna")
+            ask(primary, "SELECT pg_create_restore_point('before')")
+        assert follower.page(primary) == [saved(rex["petId"], "Max"), luna]
+        restored.start()
+        until(lambda: not ask(restored, "SELECT pg_is_in_recovery()"))
+        assert follower.page(restored) == EXPIRED
+        assert early.page(restored) == [luna]
+
+
+def test_a_copy_of_the_files_ends_the_feed(primary: Server) -> None:
+    """Nothing in the files says that they were copied, so the row of history that was told last is looked for."""
+    add(primary, "Rex")
+    primary.stop()
+    with copy_of(primary) as restored:
+        primary.start()
+        follower = Follower(primary)
+        luna = add(primary, "Luna")
+        assert follower.page(primary) == [luna]
+        restored.start()
+        assert follower.page(restored) == EXPIRED
+        for name in ("Max", "Bella"):
+            add(restored, name)
+        ask(restored, "SELECT pg_switch_wal()")
+        assert ask(restored, f"SELECT pg_current_wal_insert_lsn() > '{follower.place.wal}'")  # type: ignore[union-attr]
+        assert follower.page(restored) == EXPIRED
+
+
+@contextmanager
+def copy_of(stopped: Server) -> Iterator[Server]:
+    with server() as copy:
+        copy.stop()
+        shutil.rmtree(copy.folder / "data")
+        shutil.copytree(stopped.folder / "data", copy.folder / "data", copy_function=shutil.copy2)
+        for path in (copy.folder / "data", *(copy.folder / "data").rglob("*")):
+            if copy.account:
+                os.chown(path, copy.account.pw_uid, copy.account.pw_gid)
+        yield copy
+
+
+@pytest.mark.parametrize("where", ["another cluster", "the same cluster"])
+def test_a_dump_ends_the_feed(primary: Server, where: str) -> None:
+    """In another cluster new rows have lower transaction IDs than those of the dump, and must be told all the same."""
+    for _ in range(50):
+        rex = add(primary, "Rex")
+    follower = Follower(primary)
+    with server() as other:
+        target, database = (other, "petstore") if where == "another cluster" else (primary, "restored")
+        if target is primary:
+            ask(primary, "CREATE DATABASE restored")
+        dump = primary._run(
+            "pg_dump", f"--dbname=host={primary.folder} user=postgres dbname=petstore", "--format=plain"
+        )
+        with (Path(target.folder) / "dump.sql").open("w") as file:
+            file.write(dump)
+        address = f"--dbname=host={target.folder} user=postgres dbname={database}"
+        target._run("psql", "--quiet", "--set=ON_ERROR_STOP=1", address, f"--file={target.folder}/dump.sql")
+        assert follower.page(target, database) == EXPIRED
+        if target is other:
+            again = Follower(other)
+            luna = add(other, "Luna")
+            assert luna["petId"] == rex["petId"] + 1
+            assert again.page(other) == [luna]
+            assert again.page(other) == []
+
+
+def test_a_transaction_in_another_database_of_the_server_delays_the_feed(primary: Server) -> None:
+    ask(primary, "CREATE DATABASE other")
+    follower = Follower(primary)
+    with closing(connect(primary, "other")) as connection, connection.transaction():
+        connection.execute("SELECT pg_current_xact_id()")
+        rex = add(primary, "Rex")
+        assert follower.page(primary) == []
+    assert follower.page(primary) == [rex]
