@@ -3,6 +3,7 @@
 import json
 import os
 import re
+from contextlib import closing
 from datetime import timedelta
 from io import StringIO
 from pathlib import Path
@@ -14,8 +15,11 @@ from django.db import connection
 from django.utils import timezone
 from prometheus_client.parser import text_string_to_metric_families
 
-from pets.models import ImportRun
+from categories.models import Category
+from pets.importing.lock import only_import
+from pets.models import ImportRun, Pet
 from petstore_site.apikeys.models import APIKey
+from tests.server import until
 
 pytestmark = pytest.mark.django_db
 
@@ -42,6 +46,7 @@ def test_keys_imports_and_sizes() -> None:
     assert samples.pop("petstore_database_bytes") > 0
     assert samples.pop("petstore_data_metrics_timestamp_seconds") == pytest.approx(now.timestamp(), abs=60)
     assert samples.pop("petstore_wal_archive_failing", 0) == 0
+    samples = {name: value for name, value in samples.items() if not name.startswith("petstore_feed_delay")}
     new = samples["petstore_api_keys_expiring 7d"]
     assert samples == {
         "petstore_api_keys_expiring 1d": 0,
@@ -92,3 +97,27 @@ def test_json() -> None:
     call_command("print_metrics", "--json", stdout=out)
     result: Any = json.loads(out.getvalue())
     assert result[0] == {"metric": "petstore_api_keys_expiring", "labels": {"within": "1d"}, "value": 0}
+
+
+def delay() -> dict[str, float]:
+    return {
+        name.partition(" ")[2]: value for name, value in printed().items() if name.startswith("petstore_feed_delay")
+    }
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite's feed waits for nothing")
+def test_the_feed_says_for_what_it_waits(category: Category) -> None:
+    with closing(connection.copy()) as other:
+        other.set_autocommit(False)
+        other.cursor().execute("SELECT pg_current_xact_id()")
+        Pet.objects.create(name="Rex", category=category)
+        Pet.history.update(history_date=timezone.now() - timedelta(minutes=20))
+        [(by, seconds)] = delay().items()
+        assert by.startswith("process ")  # a transaction of another test can be older
+        assert seconds == pytest.approx(1200, abs=60)
+        with only_import():
+            run = ImportRun.objects.create(state="running", options={})
+            assert [*delay()] == [f"import {run.pk}"]
+        assert [*delay()] == [by]
+    until(lambda: delay() == {"": 0})

@@ -14,6 +14,7 @@ from django.db.models import Max
 
 from commands.base import StoreCommand
 from commands.exits import Exit, ExitError
+from pets.importing.lock import ADVISORY_LOCK
 from pets.models import ImportRun, ImportState
 from petstore_site.apikeys.models import APIKey
 
@@ -28,9 +29,24 @@ WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace ORDER BY relname
 ARCHIVING_FAILS = """
 SELECT coalesce(last_failed_time > coalesce(last_archived_time, '-infinity'), false)::int FROM pg_stat_archiver
 """
+FEED_DELAY = """
+SELECT extract(epoch FROM now() - history_date), coalesce(
+    (SELECT 'import ' || max(id) FROM pets_importrun WHERE state = 'running' AND EXISTS (
+        SELECT FROM pg_locks WHERE locktype = 'advisory' AND granted AND classid = %s AND objid = %s
+        AND database = (SELECT oid FROM pg_database WHERE datname = current_database()))),
+    (SELECT 'process ' || pid || ' in ' || datname FROM pg_stat_activity WHERE backend_xid = oldest::xid),
+    (SELECT 'prepared transaction ' || gid FROM pg_prepared_xacts WHERE transaction = oldest::xid),
+    'unknown')
+FROM pets_petchange, pg_snapshot_xmin(pg_current_snapshot()) AS oldest
+WHERE transaction_id >= oldest AND transaction_id < pg_snapshot_xmax(pg_current_snapshot())
+ORDER BY transaction_id, history_id LIMIT 1
+"""
+"""How long a change waits for the oldest transaction that runs, and what that is. Without a change, no row."""
+
 HELP = {
     "petstore_api_keys_expiring": "Keys that expire within the period and that no rotation has replaced.",
     "petstore_last_import_timestamp_seconds": "When the last import with this state ended.",
+    "petstore_feed_delay_seconds": "How long the oldest change waits to be in the feed of changes, and for what.",
     "petstore_last_backup_timestamp_seconds": "When the newest backup of this kind was made.",
     "petstore_wal_archive_failing": "1 if the last try to archive WAL failed.",
     "petstore_table_bytes": "Size of a table with its indexes.",
@@ -53,9 +69,11 @@ class Sample(NamedTuple):
 
 
 class Command(StoreCommand):
-    """Print metrics about keys, imports, backups and tables."""
+    """Print metrics about keys, imports, the feed of changes, backups and tables."""
 
-    help = "Print metrics about keys, imports, backups and tables, in the text format of Prometheus."
+    help = (
+        "Print metrics about keys, imports, the feed of changes, backups and tables, in the text format of Prometheus."
+    )
 
     def add_arguments(self, parser: CommandParser) -> None:
         """Add where the backups are."""
@@ -114,6 +132,9 @@ def _sizes() -> Iterator[Sample]:
         yield Sample("petstore_database_bytes", {}, cursor.fetchone()[0])
         cursor.execute(ARCHIVING_FAILS)
         yield Sample("petstore_wal_archive_failing", {}, cursor.fetchone()[0])
+        cursor.execute(FEED_DELAY, ADVISORY_LOCK)
+        delay, holder = cursor.fetchone() or (0, "")
+        yield Sample("petstore_feed_delay_seconds", {"by": holder}, round(delay, 1))
         cursor.execute(TABLES)
         tables = cursor.fetchall()
     yield from (Sample("petstore_table_bytes", {"table": name}, size) for name, size, _ in tables)
