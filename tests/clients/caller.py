@@ -6,6 +6,7 @@ Its argument is JSON: what to do, with what, and the client's options. It prints
 import json
 import sys
 from collections.abc import Callable
+from itertools import islice
 from typing import Any
 
 import httpx
@@ -33,11 +34,17 @@ def add_without_key(pet: dict[str, Any]) -> Any:
     return store.api.get_httpx_client().post("/pets", json=pet).json()
 
 
+def changes(cursor: str | None, count: int) -> Any:
+    pages = islice(store.changes(cursor, page_size=2, max_pause=0.2), count)
+    return [[[change.to_dict() for change in page.changes], page.cursor] for page in pages]
+
+
 OPERATIONS: dict[str, Callable[..., Any]] = {
     "pets": pets,
     "add_pet": add_pet,
     "add_without_key": add_without_key,
     "categories": categories,
+    "changes": changes,
     "category": lambda category_id: store.category(category_id).to_dict(),
     "pet": lambda pet_id: getattr(get_pet.sync(pet_id, client=store.api), "name", None),
     "shown": lambda: repr(store.api),

@@ -29,6 +29,13 @@ const operations = {
   add_pet: (pet: NewPet, idempotencyKey: string | null) => store.addPet(pet, idempotencyKey ? { idempotencyKey } : {}),
   add_without_key: async (body: NewPet) => (await store.api.POST("/pets", { body })).data,
   categories: (pageSize: number) => all(store.categories({ pageSize })),
+  changes: async (cursor: string | null, count: number) => {
+    const found: unknown[] = [];
+    for await (const page of store.changes({ cursor, pageSize: 2, maxPause: 200 })) {
+      if (found.push([page.changes, page.cursor]) === count) break;
+    }
+    return found;
+  },
   category: (categoryId: number) => store.category(categoryId),
   pet: async (petId: number) => (await store.api.GET("/pets/{petId}", { params: { path: { petId } } })).data?.name,
   shown: async () => inspect(store.api, { depth: 9 }),

@@ -30,6 +30,15 @@ async def add_without_key(store: AsyncPetStore, pet: dict[str, Any]) -> Any:
     return (await store.api.get_async_httpx_client().post("/pets", json=pet)).json()
 
 
+async def changes(store: AsyncPetStore, cursor: str | None, count: int) -> Any:
+    found: list[Any] = []
+    async for page in store.changes(cursor, page_size=2, max_pause=0.2):
+        found.append([[change.to_dict() for change in page.changes], page.cursor])
+        if len(found) == count:
+            break
+    return found
+
+
 async def category(store: AsyncPetStore, category_id: int) -> Any:
     return (await store.category(category_id)).to_dict()
 
@@ -46,7 +55,9 @@ async def codes(_store: AsyncPetStore) -> Any:
     return sorted({kind.__name__ for kind in PetStoreError.__subclasses__()})
 
 
-OPERATIONS = {one.__name__: one for one in (pets, categories, add_pet, add_without_key, category, pet, shown, codes)}
+OPERATIONS = {
+    one.__name__: one for one in (pets, categories, changes, add_pet, add_without_key, category, pet, shown, codes)
+}
 
 
 async def main() -> Any:

@@ -18,6 +18,7 @@ class Request(NamedTuple):
     line: str
     authorization: str | None
     idempotency_key: str | None
+    if_none_match: str | None
     at: float
 
 
@@ -39,8 +40,8 @@ def scripted_server(*responses: Response) -> Iterator[Script]:
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             self.rfile.read(int(self.headers.get("Content-Length", 0)))
-            named = (self.headers.get("Authorization"), self.headers.get("Idempotency-Key"))
-            script.requests.append(Request(f"{self.command} {self.path}", *named, time.monotonic()))
+            key, once, etag = map(self.headers.get, ("Authorization", "Idempotency-Key", "If-None-Match"))
+            script.requests.append(Request(f"{self.command} {self.path}", key, once, etag, time.monotonic()))
             match script.left.pop(0):
                 case "hang":
                     script.over.wait(30)

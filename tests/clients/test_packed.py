@@ -6,6 +6,7 @@ import sys
 import zipfile
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
@@ -199,6 +200,41 @@ def test_categories(client: Client, server: Gunicorn, key: str) -> None:
     known = server.get("/v1/categories?limit=100", key).json()
     assert client.call(f"{server.url}/v1", "categories", 5, key=key) == {"result": known}
     assert client.call(f"{server.url}/v1", "category", known[0]["id"], key=key) == {"result": known[0]}
+
+
+def test_the_feed_of_changes_goes_on_where_it_stopped(client: Client, server: Gunicorn, key: str) -> None:
+    url = f"{server.url}/v1"
+    [[nothing, begin]] = client.call(url, "changes", None, 1, key=key)["result"]
+    assert nothing == []
+    added = [client.call(url, "add_pet", MAPLE, None, key=key)["result"] for _ in range(3)]
+    told = [{"petId": pet["id"], "change": "saved", "pet": pet} for pet in added]
+    pages = client.call(url, "changes", begin, 3, key=key)["result"]
+    assert [changes for changes, _ in pages] == [told[:2], told[2:], []]
+    assert client.call(url, "changes", pages[0][1], 1, key=key)["result"] == pages[1:2]
+
+
+def test_an_empty_feed_is_asked_again_after_a_pause(client: Client) -> None:
+    def link(cursor: str) -> dict[str, str]:
+        return {"Link": f'<http://elsewhere/v1/changes?limit=2&cursor={cursor}>; rel="next"', "ETag": f'"{cursor}"'}
+
+    change = {"petId": 7, "change": "saved", "pet": PET}
+    pages: list[Response] = [(200, [], link("a")), (304, "", link("a")), (304, "", {}), (200, [change], link("b"))]
+    with scripted_server(*pages, (200, [], link("b"))) as script:
+        seen = client.call(script.url, "changes", "a", 3)
+    assert seen == {"result": [[[], "a"], [[change], "b"], [[], "b"]]}
+    lines = [tuple(sorted(line.partition("?")[2].split("&"))) for line in requested(script)]
+    assert lines == [("cursor=a", "limit=2")] * 4 + [("cursor=b", "limit=2")]
+    assert [request.if_none_match for request in script.requests] == [None, '"a"', '"a"', '"a"', None]
+    times = [request.at for request in script.requests]
+    waits = [after - before for before, after in pairwise(times)]
+    assert all(wait >= 0.15 for wait in waits[:3])
+    assert waits[3] < 0.15
+
+
+def test_an_expired_cursor_is_an_error(client: Client) -> None:
+    with scripted_server(problem(410, "cursor_expired")) as script:
+        seen = client.call(script.url, "changes", "a", 1)
+    assert seen == {"error": [client.kind("cursor_expired"), "cursor_expired", 410, "As it is.", "r-1"]}
 
 
 def test_the_same_key_adds_one_animal(client: Client, server: Gunicorn, key: str) -> None:

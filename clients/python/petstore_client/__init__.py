@@ -2,8 +2,19 @@
 
 from petstore_client import errors
 from petstore_client.asynchronous import AsyncPetStore
-from petstore_client.client import PetStore
+from petstore_client.client import ChangesPage, PetStore
 from petstore_client.errors import PetStoreError
-from petstore_client.generated.models import Category, NewPet, Pet, PetStatus
+from petstore_client.generated.models import Category, NewPet, Pet, PetChange, PetStatus
 
-__all__ = ["AsyncPetStore", "Category", "NewPet", "Pet", "PetStatus", "PetStore", "PetStoreError", "errors"]
+__all__ = [
+    "AsyncPetStore",
+    "Category",
+    "ChangesPage",
+    "NewPet",
+    "Pet",
+    "PetChange",
+    "PetStatus",
+    "PetStore",
+    "PetStoreError",
+    "errors",
+]

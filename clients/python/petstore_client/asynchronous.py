@@ -1,12 +1,14 @@
 """The API for `asyncio`: the same methods and retries as `PetStore`."""
 
+import asyncio
 import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable
 from functools import partial
 from typing import Any, Self, cast
 
-from petstore_client.client import list_options, next_cursor
+from petstore_client.client import ChangesPage, Feed, list_options, next_cursor
 from petstore_client.generated.api.categories import get_category, list_categories
+from petstore_client.generated.api.changes import list_changes
 from petstore_client.generated.api.pets import create_pet, list_pets
 from petstore_client.generated.models import Category, NewPet, Pet, PetStatus
 from petstore_client.generated.types import UNSET, Response
@@ -57,6 +59,16 @@ class AsyncPetStore:
     def categories(self, *, page_size: int = 100) -> AsyncIterator[Category]:
         """Yield all categories, newest first: the valid values of `category_id`."""
         return _every(partial(list_categories.asyncio_detailed, client=self.api, limit=page_size))
+
+    async def changes(
+        self, cursor: str | None = None, *, page_size: int = 100, max_pause: float = 30
+    ) -> AsyncIterator[ChangesPage]:
+        """Follow the feed of changes without end, as `PetStore.changes`."""
+        feed = Feed(cursor, page_size, max_pause)
+        while True:
+            if page := feed.read(await list_changes.asyncio_detailed(client=self.api, **feed.options())):
+                yield page
+            await asyncio.sleep(feed.pause())
 
     async def category(self, category_id: int) -> Category:
         """Return one category."""

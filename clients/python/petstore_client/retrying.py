@@ -34,7 +34,7 @@ class RetryingClient(httpx.Client):
             try:
                 response = super().send(request, **options)
             except LOST:
-                time.sleep(min(_backoff(attempt), self.max_wait))
+                time.sleep(min(backoff(attempt), self.max_wait))
                 continue
             wait = _seconds_to_wait(response, attempt)
             if wait is None or wait > self.max_wait:
@@ -58,7 +58,7 @@ class AsyncRetryingClient(httpx.AsyncClient):
             try:
                 response = await super().send(request, **options)
             except LOST:
-                await asyncio.sleep(min(_backoff(attempt), self.max_wait))
+                await asyncio.sleep(min(backoff(attempt), self.max_wait))
                 continue
             wait = _seconds_to_wait(response, attempt)
             if wait is None or wait > self.max_wait:
@@ -76,10 +76,10 @@ def _seconds_to_wait(response: httpx.Response, attempt: int) -> float | None:
     if response.status_code not in TEMPORARY and (response.status_code != 500 or attempt):
         return None
     seconds = response.headers.get("Retry-After", "")
-    return int(seconds) if seconds.isdecimal() else _backoff(attempt)
+    return int(seconds) if seconds.isdecimal() else backoff(attempt)
 
 
-def _backoff(attempt: int) -> float:
+def backoff(attempt: int) -> float:
     """Return seconds: about 0.4, 0.8, 1.6, … with some chance, so that clients do not return all at once."""
     return random.uniform(0.25, 0.5) * 2.0**attempt  # noqa: S311 (no secret)
 

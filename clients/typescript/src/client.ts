@@ -3,12 +3,13 @@
 import createClient, { type Client } from "openapi-fetch";
 
 import { checked } from "./keys.js";
-import { retrying, type Retries } from "./retrying.js";
+import { backoff, retrying, sleep, type Retries } from "./retrying.js";
 import type { components, paths } from "./schema.js";
 
 export type Category = components["schemas"]["Category"];
 export type NewPet = components["schemas"]["NewPet"];
 export type Pet = components["schemas"]["Pet"];
+export type PetChange = components["schemas"]["PetChange"];
 export type PetStatus = components["schemas"]["PetStatus"];
 
 export interface Options extends Partial<Retries> {
@@ -23,6 +24,13 @@ export interface PetFilters {
   /** Only the animals of this category. */
   categoryId?: number;
   pageSize?: number;
+}
+
+export interface ChangesPage {
+  /** Each with `change`, `petId`, and `pet` if it was saved. None: what you have is complete. */
+  changes: PetChange[];
+  /** Where to go on. Store it together with the changes. */
+  cursor: string;
 }
 
 interface Page<Item> {
@@ -66,6 +74,30 @@ export class PetStore {
     return every<Category>((cursor) =>
       this.api.GET("/categories", { params: { query: { limit: pageSize, ...cursor } } }),
     );
+  }
+
+  /**
+   * Follow the feed of changes without end, from the cursor of a page, or from now. An empty page: no more yet.
+   * After an empty page, wait 1 s and up to `maxPause` milliseconds. Throw `cursor_expired` if you must begin again.
+   */
+  async *changes({
+    cursor,
+    pageSize = 100,
+    maxPause = 30_000,
+  }: { cursor?: string | null; pageSize?: number; maxPause?: number } = {}): AsyncGenerator<ChangesPage> {
+    let etag: string | null = null;
+    let empty = 0; // how many times in a row there was nothing
+    while (true) {
+      const query = { limit: pageSize, ...(cursor && { cursor }) };
+      const header: { "If-None-Match"?: string } = etag === null ? {} : { "If-None-Match": etag };
+      const { data, response }: Page<PetChange> = await this.api.GET("/changes", { params: { query, header } });
+      for (const { petId, pet } of data ?? []) exact({ petId, ...pet });
+      empty = data?.length || !cursor ? 0 : empty + 1;
+      etag = empty ? (response.headers.get("ETag") ?? etag) : null;
+      cursor = nextCursor(response) ?? cursor ?? "";
+      if (data) yield { changes: data, cursor };
+      if (empty) await sleep(Math.min(maxPause, backoff(Math.min(empty, 20) + 1)));
+    }
   }
 
   /** Return one category. */

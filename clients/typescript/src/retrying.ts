@@ -53,11 +53,11 @@ function timeToWait(response: Response, attempt: number): number | undefined {
 }
 
 /** Return about 400, 800, 1600, … with some chance, so that clients do not return all at once. */
-function backoff(attempt: number): number {
+export function backoff(attempt: number): number {
   return (250 + 250 * Math.random()) * 2 ** attempt;
 }
 
-function sleep(milliseconds: number): Promise<void> {
+export function sleep(milliseconds: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, milliseconds));
 }
 
