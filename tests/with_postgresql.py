@@ -125,10 +125,17 @@ class Server:
         self._wait_until_ready(self.process)
 
     def stop(self, how: signal.Signals = signal.SIGINT) -> None:
-        """Stop the server: SIGINT is PostgreSQL's fast shutdown, SIGQUIT its immediate one, like a crash."""
+        """Stop the server: SIGINT is PostgreSQL's fast shutdown, SIGQUIT its immediate one, like a crash.
+
+        SIGKILL kills all of its processes, as the loss of its machine does. Those of a dead postmaster would work on
+        for a while, and as long as one does, the server does not start again.
+        """
         if self.process is None:
             return
+        forked = [each for each, parent in _running() if parent == self.process.pid] if how is signal.SIGKILL else []
         self.process.send_signal(how)
+        if forked:
+            _kill(forked)
         try:
             self.process.wait(STOP_SECONDS)
         except subprocess.TimeoutExpired:
@@ -165,6 +172,25 @@ class Server:
             return {"cwd": self.folder, "env": environment}
         ids = {"user": self.account.pw_uid, "group": self.account.pw_gid, "extra_groups": []}
         return {"cwd": self.folder, "env": environment, **ids}
+
+
+def _kill(processes: list[int]) -> None:
+    """Kill them, and wait until they are gone."""
+    for each in processes:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(each, signal.SIGKILL)
+    while any(each in processes for each, _ in _running()):
+        time.sleep(0.01)
+
+
+def _running() -> Iterator[tuple[int, int]]:
+    """Yield each process and its parent, without those that have ended."""
+    listed = subprocess.run(
+        ["ps", "-A", "-o", "pid=,ppid=,stat="], stdout=subprocess.PIPE, text=True, check=True
+    ).stdout
+    for process, parent, state in (line.split() for line in listed.splitlines()):
+        if not state.startswith("Z"):
+            yield int(process), int(parent)
 
 
 @contextlib.contextmanager
