@@ -11,96 +11,70 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import contextmanager, suppress
-from typing import Any, NamedTuple
+from typing import Any
 
 import psycopg
 from django.db import OperationalError
+from psycopg.rows import namedtuple_row
 
-from database import reading
 from database.errors import breaker, has_ended, shut_down
+from database.reading import from_standby
 from database.signals import standby_read
-from database.standby import FOLLOWS, IS_COMPLETE, POSITION, Position
 from database.statements import Row, Statement
 
 logger = logging.getLogger(__name__)
 
-Parameters = Mapping[str, Any]
-AskPrimary = Callable[[Statement], list[Row]]
-
-PAUSE = 0.5
-"""Seconds between two questions to the primary."""
-
-SECONDS = 1.0
-"""How long a server may take to respond. Connecting has its own time."""
-
+PAUSE = 0.5  # seconds between two questions to the primary
+SECONDS = 1.0  # for a server to respond; connecting has its own time
+PATIENCE = 1.5  # for a standby to replay what it received, or for a new primary when it was promoted
+TURN = 0.5  # longer than a process that was woken waits until it runs
 LEASE = 4.0
-"""Seconds from the last response of the primary until the standbys have been asked.
+"""Seconds from the last response of the primary until the standbys have been asked. In this time it can't have replaced
+one that it no longer hears: `wal_sender_timeout` is longer (5 s in deploy/ha)."""
 
-A primary replaces a standby that it no longer hears after `wal_sender_timeout` (5 s in deploy/ha). So in this time it
-is still the same one.
-"""
+# Positions in the log are numbers of bytes. `confirming` are the replication slots of the standbys that each COMMIT of
+# this role waits for. What the role needs for both questions is in deploy/postgresql/roles.sql.
+ASK_PRIMARY = """\
+SELECT %s::float AS asked_at, system_identifier AS system,
+    ('x' || left(pg_walfile_name(pg_current_wal_flush_lsn()), 8))::bit(32)::int AS timeline,
+    (pg_current_wal_flush_lsn() - '0/0')::bigint AS flushed,
+    ARRAY(SELECT slot_name::text FROM pg_replication_slots JOIN pg_stat_replication ON pid = active_pid
+          WHERE sync_state = 'sync' AND current_setting('synchronous_commit') IN ('on', 'remote_apply')
+          ORDER BY 1) AS confirming
+FROM pg_control_system()"""
 
-PATIENCE = 1.5
-"""How long a read waits for the standby to replay what it received, or for a new primary when it was promoted."""
+# A standby writes the history of a timeline before it follows it, and never removes it. The first timeline has none.
+# The control file says it up to `checkpoint_timeout` late, and `pg_stat_wal_receiver` no longer without a primary.
+# `received` is null after a restart, until the standby asks for more than it has on its disk. `waits` is whether the
+# process that replays waits for more, and `retry` after how many seconds at the latest it looks again by itself.
+ASK_STANDBY = """\
+SELECT pg_is_in_recovery() AS in_recovery, system_identifier AS system,
+    (SELECT coalesce(max(('x' || left(name, 8))::bit(32)::int), 1)
+     FROM pg_ls_waldir() WHERE name ~ '^[0-9A-F]{8}[.]history$') AS timeline,
+    current_setting('primary_slot_name') AS slot,
+    (pg_last_wal_receive_lsn() - '0/0')::bigint AS received, (pg_last_wal_replay_lsn() - '0/0')::bigint AS replayed,
+    EXISTS (SELECT FROM pg_stat_wal_receiver) AS receives,
+    EXISTS (SELECT FROM pg_stat_activity WHERE backend_type = 'startup'
+            AND wait_event IN ('RecoveryWalStream', 'RecoveryRetrieveRetryInterval')) AS waits,
+    extract(epoch FROM current_setting('wal_retrieve_retry_interval')::interval)::float AS retry
+FROM pg_control_system()"""
 
-# `sync` are those that each COMMIT of this role waits for. It needs pg_read_all_stats: deploy/postgresql/roles.sql.
-ASK_PRIMARY = f"""
-SELECT position.*, ARRAY(
-    SELECT slot_name::text FROM pg_replication_slots JOIN pg_stat_replication ON pid = active_pid
-    WHERE sync_state = 'sync' AND current_setting('synchronous_commit') IN ('on', 'remote_apply'))
-FROM ({POSITION}) AS position"""  # noqa: S608 - a constant
-
-ASK_STANDBY = f"""
-SELECT {FOLLOWS}, current_setting('primary_slot_name'), coalesce(pg_last_wal_receive_lsn(), '0/0')::text,
-       EXISTS (SELECT FROM pg_stat_wal_receiver)"""  # noqa: S608 - a constant
-
-ANYWHERE = "0/0"
-
-INCOMPLETE = "The standby has not replayed all it received, or was promoted."
-NONE_KNOWN = "No standby is known that confirms each commit."
-LATE = "The standbys did not respond in time."
-TOO_FEW = "More than one server does not respond as a standby."
-ADVANCED = "Another standby has received more, so the primary may go on."
+NONE_KNOWN = "It is not known which one confirms each commit."
+LATE = "Not enough of them responded in time."
+NOT_A_STANDBY = "One was promoted, or follows another primary."
+ADVANCED = "Another one has received more, so the primary may go on."
+BEHIND = "It has less than may have been confirmed."
+INCOMPLETE = "It has not replayed all it received."
 
 
 class UnprovenError(Exception):
     """No standby can prove that it has everything; the text says why."""
 
 
-class Primary(NamedTuple):
-    """What the primary said of itself."""
-
-    position: Position
-    """Where it was when it first named these standbys. They have everything before that, or are not read."""
-    confirming: frozenset[str]
-    """The replication slots of the standbys that each COMMIT waits for."""
-    asked_at: float
-
-
-class Standby(NamedTuple):
-    """What a standby said of itself."""
-
-    follows: bool
-    slot: str
-    received: str
-    receives: bool
-    """Whether it is connected to a server that sends."""
-
-
-class StandIn(NamedTuple):
-    """The standby that is read, and what each other one had received when it was chosen."""
-
-    server: "Server"
-    position: Position
-    others: dict["Server", str]
-    latest: float
-    """Until then no other one can have confirmed a commit, whatever it receives."""
-
-
 class Server:
     """A server, and the connections to it that no one uses."""
 
-    def __init__(self, parameters: Parameters) -> None:
+    def __init__(self, parameters: Mapping[str, Any]) -> None:
         self._parameters = parameters
         self._idle: list[psycopg.Connection[Row]] = []
 
@@ -120,17 +94,10 @@ class Server:
             deadline.cancel()
         self._idle.append(used)
 
-    def _open(self) -> psycopg.Connection[Row]:
-        with suppress(IndexError):
-            while has_ended(kept := self._idle.pop()):
-                kept.close()
-            return kept
-        return psycopg.connect(autocommit=True, **self._parameters)
-
-    def ask(self, position: Position) -> Standby:
-        """Ask a standby about itself."""
+    def ask(self, about: str, *parameters: float) -> Any:
+        """Return the row of `ASK_PRIMARY` or `ASK_STANDBY`, whose columns are its attributes."""
         with self.connection() as used:
-            return Standby(*used.execute(ASK_STANDBY, position._replace(flushed=ANYWHERE)).fetchone() or ())
+            return used.cursor(row_factory=namedtuple_row).execute(about, parameters).fetchone()
 
     def close(self) -> None:
         """Close what no one uses."""
@@ -138,15 +105,79 @@ class Server:
             while True:
                 self._idle.pop().close()
 
+    def _open(self) -> psycopg.Connection[Row]:
+        with suppress(IndexError):
+            while has_ended(kept := self._idle.pop()):
+                kept.close()
+            return kept
+        return psycopg.connect(autocommit=True, **self._parameters)
+
+
+class Log:
+    """What a standby has of the primary's log, and since when."""
+
+    def __init__(self, said: Any) -> None:
+        self._seen, self._since = (said.received, said.replayed), time.monotonic()
+
+    def is_replayed(self, said: Any) -> bool:
+        """Return whether each whole record that was received is replayed.
+
+        A primary that is lost amid a record leaves a part of it, which is received and never replayed. Then the
+        process that replays waits, and nothing has changed for longer than it needs to see what was received.
+        """
+        if said.received is None or said.replayed >= said.received:
+            return said.received is not None
+        if (said.received, said.replayed) != self._seen:
+            self._seen, self._since = (said.received, said.replayed), time.monotonic()
+        return bool(said.waits) and time.monotonic() > self._since + said.retry + TURN
+
+
+class StandIn:
+    """The standby that is read instead of the primary, and the others, which notice if that goes on."""
+
+    def __init__(self, server: Server, primary: Any, found: Mapping[Server, Any]) -> None:
+        self._server, self._primary = server, primary
+        self._logs = {each: Log(said) for each, said in found.items()}
+        self._had = {each: position(said, primary) for each, said in found.items() if each is not server}
+
+    def rows(self, statement: Statement) -> list[Row]:
+        """Return its rows if it has everything that was ever confirmed to anyone; raises `UnprovenError`."""
+        needed = self._needed()
+        # A statement takes its snapshot first: asked in the same one, it could lack what is replayed in between.
+        with self._server.connection() as used, used.pipeline():
+            asked = used.cursor(row_factory=namedtuple_row).execute(ASK_STANDBY)
+            rows = used.execute(statement.sql, statement.parameters)
+            said = asked.fetchone()
+            if position(said, self._primary) < needed:
+                raise UnprovenError(BEHIND)
+            if not self._logs[self._server].is_replayed(said):
+                raise UnprovenError(INCOMPLETE)
+            return rows.fetchall()
+
+    def _needed(self) -> int:
+        """Return the position before which everything is that may have been confirmed; raises `UnprovenError`."""
+        needed: int = self._primary.flushed
+        for other, had in self._had.items():
+            said = other.ask(ASK_STANDBY)
+            has = position(said, self._primary)
+            if time.monotonic() < self._primary.asked_at + LEASE:
+                self._had[other] = max(had, has)
+            elif has > had:
+                raise UnprovenError(ADVANCED)
+            elif said.receives:  # the primary may still count what it has as confirmed
+                needed = max(needed, said.replayed if self._logs[other].is_replayed(said) else had)
+        return needed
+
 
 class Fallback:
     """Reads from the primary, and from its standby while it is lost."""
 
-    def __init__(self, primary: Parameters, servers: Sequence[Parameters]) -> None:
+    def __init__(self, primary: Mapping[str, Any], servers: Sequence[Mapping[str, Any]]) -> None:
         """Take the primary's address, and those of its only standby or of all servers."""
         self._server = Server(primary)
         self._servers = [Server(each) for each in servers]
-        self._primary: Primary | None = None
+        self._primary: Any = None
+        """What it said last; `flushed` is where it was when it first named these standbys, which have all of that."""
         self._stand_in: StandIn | None = None
         self._silent = False
         self._lock = threading.Lock()
@@ -163,7 +194,7 @@ class Fallback:
         """
         return self._silent and breaker.failed
 
-    def read(self, statement: Statement, ask_primary: AskPrimary) -> list[Row]:
+    def read(self, statement: Statement, ask_primary: Callable[[Statement], list[Row]]) -> list[Row]:
         """Return the rows of a statement that reads; raises what `ask_primary` raises."""
         if not self.primary_is_lost:
             try:
@@ -173,9 +204,11 @@ class Fallback:
                     raise
         try:
             rows = self.rows(statement)
-        except UnprovenError:
+        except UnprovenError as error:
+            logger.warning("No standby is read instead of the primary. %s", error)
             return ask_primary(statement)
-        reading.mark_standby()
+        logger.warning("A standby is read instead of the primary.")
+        from_standby.set(True)
         standby_read.send(sender=None)
         return rows
 
@@ -185,31 +218,33 @@ class Fallback:
         deadline = time.monotonic() + PATIENCE
         while True:
             try:
-                return _rows(stand_in.server, _position(stand_in), statement)
+                return stand_in.rows(statement)
             except (UnprovenError, psycopg.Error) as error:
                 if not breaker.failed or time.monotonic() > deadline:
-                    raise UnprovenError(str(error)) from error
+                    raise UnprovenError(" ".join(str(error).split())) from error
             time.sleep(0.05)
 
     def is_ready(self) -> bool:
         """Return whether reads would survive the loss of the primary; while it is lost, whether they do."""
         if not breaker.failed:
             return bool(self._primary and self._primary.confirming)
-        try:
+        with suppress(UnprovenError):
             return self.rows(Statement("SELECT 1", {})) == [(1,)]
-        except UnprovenError:
-            return False
+        return False
 
     def look(self) -> None:
         """Ask the primary once. If it does not respond, it is lost, and a standby is chosen."""
-        asked_at = time.monotonic()
         try:
-            with self._server.connection() as used:
-                row = used.execute(ASK_PRIMARY).fetchone() or ()
+            said = self._server.ask(ASK_PRIMARY, time.monotonic())
         except psycopg.OperationalError as error:
-            self._lose(error)
+            if not self._silent:
+                logger.warning("The primary does not respond: %s", " ".join(str(error).split()))
+            self._silent = True
+            breaker.fail()
+            with suppress(UnprovenError):
+                self._chosen()
         else:
-            self._keep(Position(*row[:3]), frozenset(row[3]), asked_at)
+            self._keep(said)
 
     def _watch(self) -> None:
         while True:
@@ -219,13 +254,12 @@ class Fallback:
                 logger.exception("The primary could not be asked for its standbys")
             time.sleep(PAUSE)
 
-    def _keep(self, position: Position, confirming: frozenset[str], asked_at: float) -> None:
+    def _keep(self, said: Any) -> None:
         before = self._primary
-        if before and before.confirming == confirming and before.position[:2] == position[:2]:
-            position = before.position
+        if before and before == said._replace(asked_at=before.asked_at, flushed=before.flushed):
+            said = said._replace(flushed=before.flushed)
         with self._lock:
-            self._primary = Primary(position, confirming, asked_at)
-            self._stand_in = None
+            self._primary, self._stand_in = said, None
         for each in self._servers:
             each.close()
         if self._silent:
@@ -233,78 +267,36 @@ class Fallback:
             breaker.succeed()
             logger.warning("The primary responds.")
 
-    def _lose(self, error: Exception) -> None:
-        if not self._silent:
-            logger.warning("The primary does not respond: %s", " ".join(str(error).split()))
-        self._silent = True
-        breaker.fail()
-        with suppress(UnprovenError):
-            self._chosen()
-
     def _chosen(self) -> StandIn:
         with self._lock:
-            if self._stand_in is None:
-                self._stand_in = self._choose()
+            self._stand_in = self._stand_in or self._choose(self._primary)
             return self._stand_in
 
-    def _choose(self) -> StandIn:
-        primary = self._primary
+    def _choose(self, primary: Any) -> StandIn:
         if primary is None or not primary.confirming:
             raise UnprovenError(NONE_KNOWN)
-        latest = primary.asked_at + LEASE
-        if time.monotonic() > latest:
+        left = primary.asked_at + LEASE - time.monotonic()
+        if left <= 0:
             raise UnprovenError(LATE)
-        found = self._ask_all(primary.position)
-        chosen = next((each for each, said in found.items() if said.slot in primary.confirming), None)
-        if chosen is None or time.monotonic() > latest:
-            raise UnprovenError(LATE)
-        others = {each: said.received for each, said in found.items() if each is not chosen}
-        logger.warning("A standby can be read instead of the primary.")
-        return StandIn(chosen, primary.position, others, latest)
-
-    def _ask_all(self, position: Position) -> dict[Server, Standby]:
-        """Return what the standbys say, as soon as all but one of the servers have responded, which is the primary."""
-        enough = max(1, len(self._servers) - 1)
-        found: dict[Server, Standby] = {}
+        found: dict[Server, Any] = {}
         pool = ThreadPoolExecutor(len(self._servers))
-        try:
-            asked = {pool.submit(each.ask, position): each for each in self._servers}
-            for answer in as_completed(asked, timeout=SECONDS):
-                with suppress(psycopg.Error):
-                    if answer.result().follows:
-                        found[asked[answer]] = answer.result()
-                if len(found) == enough:
-                    return found
-        except TimeoutError:
-            pass
-        finally:
-            pool.shutdown(wait=False)
-        raise UnprovenError(TOO_FEW)
+        asked = {pool.submit(each.ask, ASK_STANDBY): each for each in self._servers}
+        with suppress(TimeoutError):
+            for answer in as_completed(asked, min(SECONDS, left)):
+                with suppress(psycopg.Error, UnprovenError):
+                    position(answer.result(), primary)
+                    found[asked[answer]] = answer.result()
+                if len(found) == max(1, len(asked) - 1):  # all but the primary
+                    break
+        pool.shutdown(wait=False)
+        chosen = [each for each, said in found.items() if said.slot in primary.confirming]
+        if not chosen or len(found) < len(asked) - 1 or time.monotonic() > primary.asked_at + LEASE:
+            raise UnprovenError(LATE)
+        return StandIn(chosen[0], primary, found)
 
 
-def _position(stand_in: StandIn) -> Position:
-    """Return what the standby must have replayed at least, when no other one can have confirmed a commit."""
-    flushed = stand_in.position.flushed
-    for other, received in stand_in.others.items():
-        said = other.ask(stand_in.position)
-        if said.follows and time.monotonic() < stand_in.latest:
-            stand_in.others[other] = said.received
-        elif not said.follows or said.received != received:
-            raise UnprovenError(ADVANCED)
-        elif said.receives:  # the primary may still count what it has as confirmed
-            flushed = max(flushed, received, key=_number)
-    return stand_in.position._replace(flushed=flushed)
-
-
-def _number(position: str) -> tuple[int, ...]:
-    return tuple(int(part, 16) for part in position.split("/"))
-
-
-def _rows(server: Server, position: Position, statement: Statement) -> list[Row]:
-    """Return the rows of a standby that lacks nothing. That is asked before them, in the same round trip."""
-    with server.connection() as used, used.pipeline():
-        condition = used.execute(f"SELECT {IS_COMPLETE}", position)
-        rows = used.execute(statement.sql, statement.parameters)
-        if condition.fetchone() != (True,):
-            raise UnprovenError(INCOMPLETE)
-        return rows.fetchall()
+def position(said: Any, primary: Any) -> int:
+    """Return up to where a standby has the log of this primary; raises `UnprovenError` if it does not follow it."""
+    if not said.in_recovery or (said.system, said.timeline) != (primary.system, primary.timeline):
+        raise UnprovenError(NOT_A_STANDBY)
+    return max(said.received or 0, said.replayed or 0)

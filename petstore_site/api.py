@@ -13,7 +13,7 @@ from django.http.response import HttpResponseBase, ResponseHeaders
 from django.urls import ResolverMatch, resolve
 
 from database import errors as database_errors
-from database import reading
+from database.reading import from_standby
 from petstore_site.apikeys.admission import is_uncounted, keep
 from petstore_site.public import error_pages
 from rest.limits import what_is_left
@@ -72,7 +72,7 @@ def finished(finish: Finish, asked: Request, response: HttpResponse) -> HttpResp
 def _respond(request: HttpRequest) -> HttpResponse:
     """Return a response, whatever fails."""
     database_errors.reset_commit_state()
-    reading.begin()
+    from_standby.set(False)
     try:
         request.get_host()  # raises for a foreign one
         match = request.resolver_match = resolve(request.path_info)

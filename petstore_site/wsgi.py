@@ -20,12 +20,13 @@ if static_files.are_missing(settings):
 
 application = get_wsgi_application()
 
-from database.reading import watch_primary  # noqa: E402 - as the next one
+from database.reading import fallback  # noqa: E402 - as the next one
 from petstore_site.requests.request import Request  # noqa: E402 - it needs the models, which are loaded now
 
 application.request_class = Request
 metrics.count_failures()
-watch_primary()
+if servers := fallback():
+    servers.watch()
 
 for warning in run_checks(tags=[TAG]):
     logging.getLogger(__name__).warning("%s", warning)

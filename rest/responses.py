@@ -16,7 +16,7 @@ from django.middleware.security import SecurityMiddleware
 from django.urls import get_resolver
 from django.utils.http import http_date, parse_etags
 
-from database.reading import came_from_standby
+from database.reading import from_standby
 from rest.media_type import MEDIA_TYPE
 from rest.policy import PolicyMiddleware
 from rest.requests import Request
@@ -61,7 +61,7 @@ class Finish:
             **headers,
             **deprecation_headers(request.route, request, link),
             **request.notices,
-            **(READ_ONLY if request.reads and came_from_standby() else {}),
+            **(READ_ONLY if request.reads and from_standby.get() else {}),
             **tag,
         }
         if status in WITHOUT_BODY:

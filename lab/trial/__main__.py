@@ -80,8 +80,8 @@ def tried(break_it: Break, cluster: Cluster, writers: Writers, readers: Readers)
     primary = cluster.primary()
     name = break_it.__name__.replace("_", " ")
     print(f"{time.strftime('%H:%M:%S')} {name:15} db{primary}", end="", flush=True)
-    begun = time.monotonic()
     with break_it(cluster, primary):
+        begun = time.monotonic()
         wait_until(lambda: writers.acknowledged_since(begun))
         seconds = time.monotonic() - begun
         print(f": back after {seconds:.1f} s, primary is db{cluster.primary()}", end="", flush=True)

@@ -1,18 +1,29 @@
 """What breaks in the trial, and how often it does by default."""
 
 import contextlib
+import os
+import random
 import signal
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from lab.trial.clocks import Clocked
 from lab.trial.cluster import Cluster
-from lab.trial.programs import send_to_all
+from lab.trial.programs import send_to_all, wait_until
+from lab.trial.service import ROOT, databases
 
 FROZEN_SECONDS = 40
 """Longer than the 20 s after which another primary is elected."""
 JUMP_SECONDS = 60
+
+IMPORTED = 100_000
+WRITES = """
+SELECT EXISTS (SELECT FROM pg_stat_activity
+               WHERE state = 'active' AND query LIKE '%INSERT INTO pets_pet%r.line%' AND pid <> pg_backend_pid())"""
+"""Whether the rows of an import are being written. Before, they are in a temporary table, which is not replicated."""
 
 Break = Callable[[Cluster, int], contextlib.AbstractContextManager[None]]
 """Breaks the primary, whose number it gets, when it is entered, and repairs it when it is left."""
@@ -41,6 +52,35 @@ def kill_patroni(cluster: Cluster, number: int) -> Iterator[None]:
     time.sleep(1)
     patroni.start()
     yield
+
+
+@contextlib.contextmanager
+def kill_amid_import(cluster: Cluster, number: int) -> Iterator[None]:
+    """Kill the machine while it writes an import."""
+    with importing(cluster), kill_machine(cluster, number):
+        yield
+
+
+@contextlib.contextmanager
+def kill_postgresql_amid_import(cluster: Cluster, number: int) -> Iterator[None]:
+    """Kill all processes of PostgreSQL while it writes an import."""
+    with importing(cluster), kill_postgresql(cluster, number):
+        yield
+
+
+@contextlib.contextmanager
+def freeze_amid_import(cluster: Cluster, number: int) -> Iterator[None]:
+    """Freeze the machine while it writes an import."""
+    with importing(cluster), freeze(cluster, number):
+        yield
+
+
+@contextlib.contextmanager
+def freeze_postgresql(cluster: Cluster, number: int) -> Iterator[None]:
+    """Freeze all processes of PostgreSQL, and leave Patroni alone."""
+    processes = cluster.postgresql(number)
+    with _frozen(lambda sent: send_to_all(processes, sent)):
+        yield
 
 
 @contextlib.contextmanager
@@ -125,6 +165,25 @@ def _jump(cluster: Cluster, number: int, seconds: int) -> Iterator[None]:
         cluster.set_clock(number, 0)
 
 
+@contextlib.contextmanager
+def importing(cluster: Cluster) -> Iterator[None]:
+    """Enter the block when the primary writes the rows of an import; it may fail."""
+    file = cluster.folder / "import.csv"
+    rows = (f"import {time.time()} {number},Dogs\n" for number in range(IMPORTED))
+    file.write_text("".join(["name,category\n", *rows]), encoding="utf-8")
+    environment = databases(cluster) | {"PATH": os.environ["PATH"]}
+    command = [sys.executable, str(ROOT / "manage.py"), "import_pets", str(file), "--create-categories"]
+    log = (cluster.folder / "import.log").open("ab")
+    with log, subprocess.Popen(command, env=environment, stdout=log, stderr=log) as process:
+        try:
+            wait_until(lambda: cluster.query(WRITES)[0][0] or process.poll() is not None)
+            time.sleep(random.uniform(0, 1))
+            print(" (the import is over)" if process.poll() is not None else "", end="")
+            yield
+        finally:
+            process.kill()
+
+
 class Kind(NamedTuple):
     """An option of the trial: how often each of these breaks happens. They alternate."""
 
@@ -136,6 +195,11 @@ class Kind(NamedTuple):
 KINDS = {
     "kills": Kind([kill_machine, kill_postgresql], 2, "How often the primary is killed"),
     "machines": Kind([kill_machine], 0, "How often its machine is killed, besides"),
+    "imports": Kind(
+        [kill_amid_import, kill_postgresql_amid_import, freeze_amid_import], 0,
+        "How often it is killed or frozen while it writes an import",
+    ),
+    "postgresqls": Kind([freeze_postgresql], 0, "How often PostgreSQL alone is frozen"),
     "freezes": Kind([freeze], 0, "How often its machine is frozen for 40 s"),
     "forgets": Kind([forget], 0, "The same, and etcd forgets the leader at its end"),
     "switchovers": Kind([switch_over], 0, "How often another one takes over as planned"),

@@ -10,7 +10,7 @@ from django.db import OperationalError
 from psycopg import Error
 
 from database.errors import CLOSED, breaker, has_ended, shut_down, watch
-from database.reading import parameters_of_primary, primary_is_lost
+from database.reading import fallback, parameters_of_primary
 from database.signals import connection_failed
 from petstore_site.door.listening import Listening
 from petstore_site.door.queue import BusyError, Queue, within
@@ -53,7 +53,8 @@ class Connections:
         """
         if latest <= time.perf_counter():
             raise BusyError
-        if primary_is_lost() and not self._commits:
+        servers = fallback()
+        if servers and servers.primary_is_lost and not self._commits:
             raise OperationalError(LOST)  # a thread reads from the standby
         try:
             with self.queue:

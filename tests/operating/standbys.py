@@ -20,7 +20,7 @@ def standby_of(primary: Server, *, behind: Server | None = None, name: str = "")
     With a name, it has a replication slot of that name, and `synchronous_standby_names` can name it.
     """
     folder = Path(tempfile.mkdtemp(prefix="petstore-pg-", dir="/tmp"))
-    standby = Server(folder, primary.binaries)
+    standby = Server(folder, primary.binaries, settings=primary.settings)
     try:
         if standby.account:
             os.chown(folder, standby.account.pw_uid, standby.account.pw_gid)
@@ -46,6 +46,11 @@ def ask(server: Server, *statements: str) -> Any:
             cursor = connection.execute(statement)
         row = cursor.fetchone() if cursor.description else None
         return row and row[0]
+
+
+def parameters(server: Server) -> dict[str, Any]:
+    """Return those with which the service's role connects."""
+    return {"host": str(server.folder), "port": 5432, "user": "petstore", "dbname": "petstore"}
 
 
 def let_the_service_ask(primary: Server) -> None:

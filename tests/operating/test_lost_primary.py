@@ -3,7 +3,8 @@
 import os
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, closing, contextmanager
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, suppress
 from itertools import cycle
 from signal import SIGKILL
 from typing import Any
@@ -17,7 +18,7 @@ from database.errors import breaker
 from database.fallback import LEASE, Fallback, UnprovenError
 from database.statements import Row, Statement
 from tests.flood import additions, flood
-from tests.operating.standbys import ask, let_the_service_ask, standby_of
+from tests.operating.standbys import ask, let_the_service_ask, parameters, standby_of
 from tests.outages import frozen
 from tests.server import Answer, Gunicorn, manage, running_server, until
 from tests.with_postgresql import SETTINGS, Server, server
@@ -26,6 +27,8 @@ SLACK = 1.0
 """Seconds for a machine that is busy with other tests."""
 
 STRICT = {name: value for name, value in SETTINGS.items() if not name.startswith("synchronous")}
+STRICT |= {"wal_retrieve_retry_interval": "500ms", "wal_receiver_timeout": "5s", "wal_sender_timeout": "5s"}
+"""As those of deploy/ha."""
 
 
 class Store:
@@ -71,10 +74,14 @@ class Store:
 
 
 @contextmanager
-def running_store(*names: str, workers: int = 1, **variables: str) -> Iterator[Store]:
+def running_store(*names: str, first_segment: str = "", **variables: str) -> Iterator[Store]:
     """Run a primary whose first standby is synchronous, and the service with all servers, or with the only standby."""
     with server() as primary, ExitStack() as entered:
         primary.stop()
+        if first_segment:
+            primary._run(
+                "pg_resetwal", f"--next-wal-file=0000000100000000{first_segment}", str(primary.folder / "data")
+            )
         primary.settings = STRICT
         primary.start()
         let_the_service_ask(primary)
@@ -84,7 +91,7 @@ def running_store(*names: str, workers: int = 1, **variables: str) -> Iterator[S
         named = [primary, *standbys] if len(names) > 1 else standbys
         folders = ",".join(quote(str(each.folder), safe="") for each in named)
         variables["DATABASE_STANDBY_URL"] = f"postgres://petstore@/petstore?host={folders}&port=5432"
-        service = entered.enter_context(running_server(database=primary.url, workers=workers, **variables))
+        service = entered.enter_context(running_server(database=primary.url, workers=1, **variables))
         store = Store(service, primary, standbys)
         until(store.is_well)
         until(store.trusts_the_standby)
@@ -98,6 +105,30 @@ def require(primary: Server, names: str) -> None:
 
 def lose(primary: Server) -> None:
     primary.stop(SIGKILL)
+
+
+@contextmanager
+def killed(primary: Server) -> Iterator[None]:
+    lose(primary)
+    yield
+
+
+RECEIVED_IN_PART = "SELECT pg_last_wal_receive_lsn() - pg_last_wal_replay_lsn()"
+
+
+@contextmanager
+def amid_a_record(store: Store) -> Iterator[None]:
+    """Enter the block when the standbys have a part of a large record; kill the primary in the end."""
+    record = "SELECT pg_logical_emit_message(false, '', repeat('x', 20000000))"
+    with ThreadPoolExecutor(1) as pool:
+        sent = pool.submit(ask, store.primary, *[record] * 99)
+        until(lambda: ask(store.standbys[0], RECEIVED_IN_PART) > 1_000_000)
+        try:
+            yield
+        finally:
+            lose(store.primary)
+            with suppress(psycopg.Error):
+                sent.result()
 
 
 @pytest.fixture(params=["true", "false"], ids=["event loop", "Django"])
@@ -142,7 +173,6 @@ def test_reads_survive_the_primary_and_return_to_it(store: Store) -> None:
     )
     time.sleep(5)  # beyond the time in which the other standby need not be asked
     assert store.is_read_only()
-    store.primary.process = None
     store.primary.start()
     until(store.is_well)
     until(lambda: store.ready() == "ready")
@@ -158,6 +188,26 @@ def test_reads_survive_a_frozen_primary(store: Store) -> None:
             assert store.is_read_only()
         assert store.add().status == 503
     until(store.is_well)
+
+
+@pytest.mark.parametrize("how", [killed, frozen])
+def test_reads_survive_a_primary_that_is_lost_amid_a_record(
+    store: Store, how: Callable[[Server], AbstractContextManager[None]]
+) -> None:
+    """A part of the record is received, and never replayed."""
+    for _ in range(5):
+        assert store.add().status == 201
+    with amid_a_record(store), how(store.primary):
+        begun = time.monotonic()
+        until(lambda: store.ready() == "read-only")
+        until(store.is_read_only)
+        assert time.monotonic() - begun < 4 + SLACK
+        assert ask(store.standbys[0], RECEIVED_IN_PART) > 0
+        time.sleep(5)  # beyond the lease, and until the standbys notice that a frozen primary sends nothing
+        until(store.is_read_only)
+        for _ in range(10):
+            assert store.is_read_only()
+    assert store.service.logged("A standby is read instead of the primary.")
 
 
 def test_the_only_standby(pair: Store) -> None:
@@ -188,7 +238,6 @@ def test_used_up_connections_do_not_look_like_the_loss_of_the_primary(pair: Stor
         begun = time.monotonic()
         until(pair.is_read_only)
         assert time.monotonic() - begun < 2.5 + SLACK
-    pair.primary.process = None
     pair.primary.start()
     until(pair.is_well)
 
@@ -246,6 +295,7 @@ def test_a_standby_that_has_not_replayed_all_is_read_when_it_has(pair: Store) ->
     assert pair.add().status == 201
     lose(pair.primary)
     assert_unread(pair)
+    assert pair.service.logged("No standby is read instead of the primary. It has not replayed all it received.")
     ask(pair.standbys[0], "SELECT pg_wal_replay_resume()")
     until(pair.is_read_only)
 
@@ -281,10 +331,6 @@ class Observer:
             return int(self.fallback.rows(Statement("SELECT max(id) FROM pets_pet", {}))[0][0])
         except UnprovenError:
             return None
-
-
-def parameters(server: Server) -> dict[str, Any]:
-    return {"host": str(server.folder), "port": 5432, "user": "petstore", "dbname": "petstore"}
 
 
 def cut_off(standby: Server) -> None:
@@ -328,14 +374,24 @@ def test_who_alone_lost_the_primary_reads_nothing_old(observer: tuple[Store, Obs
     assert seen.newest() is None
 
 
+@pytest.fixture(params=["00000001", "0000000F", "000000FF"])
+def near_a_digit_more(postgresql: Server, request: pytest.FixtureRequest) -> Iterator[tuple[Store, Observer]]:
+    """Standbys whose log goes from one of these segments of 16 MB to the next: 0/F… to 0/10…, 0/FF… to 1/0…."""
+    with running_store("one", "two", first_segment=request.param) as running:
+        seen = Observer(running)
+        yield running, seen
+        seen.close()
+    breaker.succeed()
+
+
 def test_what_another_standby_has_may_still_be_confirmed(
-    observer: tuple[Store, Observer], monkeypatch: pytest.MonkeyPatch
+    near_a_digit_more: tuple[Store, Observer], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """An animal waits for the first standby. If the second one counts, it is acknowledged, and nothing is received."""
-    store, seen = observer
+    store, seen = near_a_digit_more
     monkeypatch.setattr("database.fallback.PATIENCE", 0)
     cut_off(store.standbys[0])
-    ask(store.primary, "SET synchronous_commit = local", "CREATE TABLE more ()")
+    ask(store.primary, "SET synchronous_commit = local", "SELECT pg_switch_wal()", "CREATE TABLE more ()")
     until(lambda: ask(store.standbys[1], "SELECT to_regclass('more')"))
     seen.lose_the_primary()
     assert seen.newest() == max(store.acknowledged), "the primary has not had the time to choose another one"
@@ -376,4 +432,4 @@ def test_another_standby_is_the_synchronous_one(observer: tuple[Store, Observer]
     seen.fallback.look()
     cut_off(store.standbys[0])
     assert seen.newest() == max(store.acknowledged)
-    assert seen.fallback._chosen().server._parameters["host"] == str(store.standbys[1].folder)
+    assert seen.fallback._chosen()._server._parameters["host"] == str(store.standbys[1].folder)

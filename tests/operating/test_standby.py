@@ -1,16 +1,19 @@
-"""`database.standby` on a real primary, its standby, and a standby of that: which server may be read, and how to ask."""
+"""Which server may be read instead of a primary: a real one, its standby, and a standby of that."""
 
+import os
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
-from signal import SIGKILL
+from signal import SIGCONT, SIGKILL, SIGSTOP
+from typing import Any
 
-import psycopg
 import pytest
 
-from database.standby import FOLLOWS, IS_COMPLETE, POSITION, Position
-from tests.operating.standbys import ask, let_the_service_ask, standby_of
+from database.fallback import ASK_PRIMARY, ASK_STANDBY, StandIn, UnprovenError
+from database.fallback import Server as Asked
+from database.statements import Statement
+from tests.operating.standbys import ask, let_the_service_ask, parameters, standby_of
 from tests.server import until
 from tests.with_postgresql import Server, server
 
@@ -29,20 +32,24 @@ def servers(postgresql: Server) -> Iterator[Servers]:
         yield primary, standby, second
 
 
-def position_of(primary: Server) -> Position:
-    with closing(psycopg.connect(primary.url)) as connection:
-        row = connection.execute(POSITION).fetchone()
-    assert row
-    return Position(*row)
+COUNT = Statement("SELECT count(*) FROM animals", {})
 
 
-def holds(server: Server, condition: str, position: Position) -> bool:
-    """Ask as the service's role."""
-    with closing(psycopg.connect(server.url, autocommit=True)) as connection:
-        row = connection.execute(f"SELECT {condition}", position).fetchone()
-    assert row
-    assert isinstance(row[0], bool)
-    return row[0]
+def position_of(primary: Server) -> Any:
+    """Return what a primary says of itself."""
+    with closing(Asked(parameters(primary))) as asked:
+        return asked.ask(ASK_PRIMARY, time.monotonic())
+
+
+def read(server: Server, position: Any) -> int | None:
+    """Return how many animals this server shows as a standby of the primary that said this, or None if it is not read."""
+    with closing(Asked(parameters(server))) as asked:
+        try:
+            [(count,)] = StandIn(asked, position, {asked: asked.ask(ASK_STANDBY)}).rows(COUNT)
+        except UnprovenError:
+            return None
+    assert isinstance(count, int)
+    return count
 
 
 def animals(server: Server) -> int:
@@ -60,81 +67,94 @@ def test_a_standby_has_everything_and_stays_complete_without_its_primary(servers
     primary, standby, second = servers
     position = position_of(primary)
     for each in (standby, second):
-        until(lambda each=each: holds(each, FOLLOWS, position))  # type: ignore[misc]
-        until(lambda each=each: holds(each, IS_COMPLETE, position))  # type: ignore[misc]
-        assert animals(each) == 1
-    assert not holds(primary, FOLLOWS, position)
+        until(lambda each=each: read(each, position) == 1)  # type: ignore[misc]
+    assert read(primary, position) is None
     lose(primary)
     time.sleep(1)  # its receiver has noticed
-    assert holds(standby, IS_COMPLETE, position)
+    assert read(standby, position) == 1
     standby.stop(SIGKILL)
     standby.start()
-    until(lambda: holds(standby, IS_COMPLETE, position))
-    assert animals(standby) == 1
+    until(lambda: read(standby, position) == 1)
 
 
 def test_a_standby_that_has_not_replayed_all_it_received_is_not_complete(servers: Servers) -> None:
     primary, standby, _ = servers
     known = position_of(primary)
-    until(lambda: holds(standby, IS_COMPLETE, known))
+    until(lambda: read(standby, known) == 1)
     ask(standby, "SELECT pg_wal_replay_pause()")
     ask(primary, "SET synchronous_commit = local", WRITE)
-    until(lambda: ask(standby, f"SELECT pg_last_wal_receive_lsn() >= '{position_of(primary).flushed}'"))
+    until(lambda: ask(standby, f"SELECT pg_last_wal_receive_lsn() - '0/0' >= {position_of(primary).flushed}"))
     lose(primary)
-    assert holds(standby, FOLLOWS, known), "it has all that the service knew of"
-    assert not holds(standby, IS_COMPLETE, known), "but not what was confirmed to someone else"
+    assert ask(standby, f"SELECT pg_last_wal_replay_lsn() - '0/0' >= {known.flushed}"), "it has all that was known"
+    assert read(standby, known) is None, "but not what was confirmed to someone else"
     ask(standby, "SELECT pg_wal_replay_resume()")
-    until(lambda: holds(standby, IS_COMPLETE, known))
-    assert animals(standby) == 2
+    until(lambda: read(standby, known) == 2)
 
 
 def test_a_failover(servers: Servers) -> None:
     """The old primary goes on: neither the promoted standby nor its own standby belongs to it any more."""
     old, new, follower = servers
     before = position_of(old)
-    until(lambda: holds(follower, IS_COMPLETE, before))
+    until(lambda: read(follower, before) == 1)
     ask(new, "SELECT pg_promote()", *[WRITE] * 9)
     until(lambda: animals(follower) == 10)
     after = position_of(new)
     assert (after.system, after.timeline) == (before.system, before.timeline + 1)
     for each in (new, follower):
-        assert not holds(each, FOLLOWS, before)
-        assert not holds(each, FOLLOWS, position_of(old))
-    until(lambda: holds(follower, IS_COMPLETE, after))
+        assert read(each, before) is None
+        assert read(each, position_of(old)) is None
+    until(lambda: read(follower, after) == 10)
     for how in (SIGKILL, 2):  # after a crash it has replayed past the position of the old one
         new.stop(how)  # type: ignore[arg-type]
         new.start()
-        assert not holds(new, FOLLOWS, before)
+        assert read(new, before) is None
     lose(new)
-    until(lambda: holds(follower, IS_COMPLETE, after))
-    assert animals(follower) == 10
+    until(lambda: read(follower, after) == 10)
 
 
 def test_a_standby_of_another_cluster_does_not_follow(servers: Servers) -> None:
     _, standby, _ = servers
     with server() as other:
-        assert not holds(standby, FOLLOWS, position_of(other)._replace(flushed="0/0"))
+        assert read(standby, position_of(other)._replace(flushed=0)) is None
 
 
-def test_the_condition_is_asked_before_the_rows(servers: Servers) -> None:
-    """In one statement, a row that is replayed after the snapshot is missing although the condition is true."""
+def test_it_is_asked_before_the_rows(servers: Servers, monkeypatch: pytest.MonkeyPatch) -> None:
+    """After them, a row that is replayed between the two would be missing although it has replayed everything."""
     primary, standby, _ = servers
     known = position_of(primary)
-    until(lambda: holds(standby, IS_COMPLETE, known))
+    until(lambda: read(standby, known) == 1)
     ask(standby, "SELECT pg_wal_replay_pause()")
     ask(primary, WRITE)
     until(lambda: ask(standby, "SELECT pg_last_wal_receive_lsn() > pg_last_wal_replay_lsn()"))
-    together = f"SELECT count(*) FROM animals, pg_sleep(1) AS slow WHERE slow::text = '' AND {IS_COMPLETE}"
-    with ThreadPoolExecutor(1) as pool, closing(psycopg.connect(standby.url, autocommit=True)) as connection:
-        asked = pool.submit(lambda: connection.execute(f"SELECT ({together}), {IS_COMPLETE}", position_twice(known)))
+    monkeypatch.setattr("tests.operating.test_standby.COUNT", Statement(f"{COUNT.sql}, pg_sleep(0.6)", {}))
+    with ThreadPoolExecutor(1) as pool:
+        asked = pool.submit(read, standby, known)
         time.sleep(0.3)
         ask(standby, "SELECT pg_wal_replay_resume()")
-        assert asked.result().fetchone() == (1, True), "two animals were received, and it says that it has replayed all"
-        with connection.pipeline():
-            condition = connection.execute(f"SELECT {IS_COMPLETE}", known)
-            rows = connection.execute("SELECT count(*) FROM animals")
-        assert (condition.fetchone(), rows.fetchone()) == ((True,), (2,))
+        assert asked.result() is None
+    assert read(standby, known) == 2
 
 
-def position_twice(position: Position) -> tuple[int | str, ...]:
-    return (*position, *position)
+def replaying(standby: Server) -> int:
+    number = ask(standby, "SELECT pid FROM pg_stat_activity WHERE backend_type = 'startup'")
+    assert isinstance(number, int)
+    return number
+
+
+def test_a_standby_that_was_woken_and_does_not_run_yet_is_not_complete(servers: Servers) -> None:
+    """It seems to wait for more, and has not seen what it received."""
+    primary, standby, _ = servers
+    known = position_of(primary)
+    until(lambda: read(standby, known) == 1)
+    process = replaying(standby)
+    os.kill(process, SIGSTOP)
+    try:
+        ask(primary, "SET synchronous_commit = local", WRITE)
+        until(lambda: ask(standby, f"SELECT pg_last_wal_receive_lsn() - '0/0' >= {position_of(primary).flushed}"))
+        said = ask(standby, "SELECT wait_event FROM pg_stat_activity WHERE backend_type = 'startup'")
+        assert (said, animals(standby)) == ("RecoveryWalStream", 1)
+        lose(primary)
+        assert read(standby, known) is None
+    finally:
+        os.kill(process, SIGCONT)
+    until(lambda: read(standby, known) == 2)
