@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
+from signal import SIGKILL
 from threading import Event
 from typing import Any
 
@@ -15,8 +16,8 @@ import psycopg
 import pytest
 
 from tests.meanwhile import meanwhile
-from tests.server import ROOT
-from tests.with_postgresql import Server
+from tests.server import ROOT, until
+from tests.with_postgresql import Server, server
 
 SCRIPTS = ROOT / "deploy/postgresql"
 DRILL = SCRIPTS / "restore_drill.py"
@@ -66,6 +67,44 @@ class Backups:
 
     def drill(self) -> "subprocess.CompletedProcess[str]":
         return self.run([sys.executable, str(DRILL), "--live", self.live, str(self.folder)])
+
+
+def restore_commands() -> list[list[str]]:
+    """Return the shell blocks of steps 1 and 2 of "Restore for real", without systemctl and ls."""
+    chapter = (ROOT / "docs/backup.md").read_text().split("### Restore for real")[1].split("\n3. ")[0]
+    blocks = re.findall(r"```sh\n(.*?)```", chapter, re.DOTALL)
+    assert len(blocks) == 3
+    return [
+        [line.strip() for line in block.splitlines() if " systemctl " not in line and " ls " not in line]
+        for block in blocks
+    ]
+
+
+@pytest.mark.parametrize(("with_wal", "animals"), [(True, 5010), (False, 5000)])
+def test_a_crash_loses_nothing_if_the_wal_that_was_not_archived_is_copied(
+    postgresql: Server, with_wal: bool, animals: int
+) -> None:
+    with server() as crashed:
+        backups = Backups(crashed)
+        base = Path(backups.back_up()).name
+        with closing(backups.connect()) as connection:
+            connection.execute("ALTER SYSTEM SET archive_command = 'false'")
+            connection.execute("SELECT pg_reload_conf()")
+            connection.execute("SET synchronous_commit = local")
+            connection.execute("INSERT INTO animals (name) SELECT 'Last ' || n FROM generate_series(1, 10) AS n")
+        crashed.stop(SIGKILL)
+        for block in restore_commands()[: 3 if with_wal else 2]:
+            script = "\n".join(block).replace("/var/lib/postgresql/15/main", f"{crashed.folder}/data")
+            script = script.replace("/var/lib/postgresql/15", str(crashed.folder))
+            script = script.replace("/var/backups/petstore", str(backups.folder)).replace("20261122T011523Z", base)
+            subprocess.run(["sh", "-euc", script], check=True)
+        (crashed.folder / "data/recovery.signal").touch()
+        with (crashed.folder / "data/postgresql.auto.conf").open("a") as settings:
+            settings.write(f"archive_mode = off\nrestore_command = 'cp {backups.folder}/wal/%f \"%p\"'\n")
+        crashed.start()
+        until(lambda: "archive recovery complete" in (crashed.folder / "log").read_text())
+        with closing(backups.connect()) as connection:
+            assert connection.execute("SELECT count(*) FROM animals").fetchone() == (animals,)
 
 
 @pytest.fixture(scope="module")
