@@ -1,11 +1,13 @@
 """`python -m lab.rehearsals [CHAPTER…]`: run these chapters, or all of them."""
 
+import signal
 import sys
 import time
 from collections.abc import Callable
 
 from lab.rehearsals import credentials, machines, regions, restores, upgrades
 from lab.rehearsals.stage import say
+from lab.trial.programs import find
 
 CHAPTERS: dict[str, Callable[[], None]] = {
     "replace_node": machines.replace_node,
@@ -21,13 +23,23 @@ CHAPTERS: dict[str, Callable[[], None]] = {
 
 
 def main(names: list[str]) -> int:
-    """Run them and return the exit status."""
-    for name in names or CHAPTERS:
+    """Run them and return the exit status. If they are told to end, they clean up first."""
+    signal.signal(signal.SIGTERM, _end)
+    chosen = names or list(CHAPTERS)
+    if any(CHAPTERS[name].__module__ != credentials.__name__ for name in chosen):
+        for program in ("etcd", "etcdctl", "haproxy", "patroni"):
+            find(program)
+    for name in chosen:
         say(f"== {name}: {(CHAPTERS[name].__doc__ or '').splitlines()[0]}")
         begun = time.monotonic()
         CHAPTERS[name]()
         say(f"done in {time.monotonic() - begun:.0f} s")
     return 0
+
+
+def _end(number: int, _frame: object) -> None:
+    signal.signal(number, signal.SIG_IGN)
+    raise SystemExit(128 + number)
 
 
 if __name__ == "__main__":
