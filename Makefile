@@ -48,7 +48,7 @@ help:
 
 run: python port $(BASE)
 	@$(PY) manage.py prepare_development --host '$(HOST)' --port '$(PORT)'
-	@exec $(PY) -m gunicorn --config deploy/gunicorn.conf.py
+	@exec $(PY) -m server --config deploy/gunicorn.conf.py
 
 define PORT_CHECK
 import errno, os, socket, sys

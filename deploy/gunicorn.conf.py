@@ -1,6 +1,7 @@
 """Configure gunicorn: `gunicorn --config deploy/gunicorn.conf.py`, from any folder.
 
-The master loads neither our code nor Django, so that workers started after a SIGHUP load the new code.
+The master loads neither our code nor Django, so that workers started after a SIGHUP load the new code. Name this file
+with the link to the release (docs/install.md): a SIGHUP follows it.
 docs/deadlines.md has the deadlines.
 """
 # ruff: noqa: INP001, S603 - gunicorn loads this file by its path, and it only runs our own commands
@@ -21,8 +22,10 @@ from gunicorn.arbiter import Arbiter
 from gunicorn.glogging import Logger
 
 ROOT = Path(__file__).resolve().parent.parent
+VENV = ROOT / ".venv"
 READ_SETTINGS = """\
-import json
+import json, signal
+signal.signal(signal.SIGINT, signal.SIG_DFL)
 from petstore_site import settings
 from petstore_site.configuration import static_files
 if static_files.are_missing(settings):
@@ -31,22 +34,26 @@ print(json.dumps({"logging": settings.LOGGING, "behind_proxy": settings.BEHIND_T
 """
 
 
-OURS = {"petstore_site", "server"}
-"""The packages that the master imports something of."""
+def _enter_release() -> None:
+    """Import from this release alone. Before a SIGHUP it may have been another one, with packages of its own."""
+    venv = Path(sys.prefix).resolve()
+    before = {ROOT, venv.parent} if sys.prefix != sys.base_prefix else {ROOT}
+    for name, module in list(sys.modules.items()):
+        file = Path(getattr(module, "__file__", None) or "/")
+        if not name.startswith(("__", "gunicorn")) and before & set(file.parents):
+            del sys.modules[name]
+    paths = [os.path.realpath(path) for path in sys.path]  # without the link, which may soon name another release
+    if VENV.is_dir() and sys.prefix != sys.base_prefix:
+        paths = [path.replace(f"{venv}/", f"{VENV}/", 1) for path in paths]
+        sys.prefix, sys.executable = str(VENV), str(VENV / "bin" / "python")
+    sys.path[:] = [str(ROOT), *paths]
 
 
-def _forget_our_modules() -> None:
-    for name in [name for name in sys.modules if name.partition(".")[0] in OURS]:
-        del sys.modules[name]
-
-
-_forget_our_modules()  # the code from before a SIGHUP
-sys.path.insert(0, str(ROOT))
+_enter_release()
 from petstore_site.configuration.env import exit_with  # noqa: E402 - needs the path above
 from petstore_site.configuration.variables import env as environment_variables  # noqa: E402
-from server.loading import Loading  # noqa: E402
-from server.reloading import Reloading, say_ready  # noqa: E402
-from server.slots import WorkerSlots  # noqa: E402
+from server.last_load import LastLoad  # noqa: E402
+from server.reloading import end, reload_what_loads  # noqa: E402
 from server.worker import Worker  # noqa: E402
 
 # --- Environment variables: a mistake must stop the start here, not in workers that restart forever -----------------
@@ -72,7 +79,6 @@ HOST = env["HOST"]
 PORT = env["PORT"]
 METRICS_HOST = env["METRICS_HOST"]
 METRICS_PORT = env["METRICS_PORT"]
-SPARE_WORKER = env["SPARE_WORKER"]
 if METRICS_PORT == PORT:
     env.reject("METRICS_PORT", "must differ from PORT, because metrics are not public.")
 
@@ -130,8 +136,8 @@ env.exit_on_mistakes()
 
 
 def on_starting(server: Arbiter) -> None:
-    """Make slots for the workers. Stop if the address of the metrics is not available."""
-    server.slots, server.loading = WorkerSlots(workers), Loading()
+    """Stop if the address of the metrics is not available."""
+    server.last_load = tempfile.TemporaryFile(dir=worker_tmp_dir)  # noqa: SIM115 - it lasts as long as the master
     if not METRICS_PORT or "GUNICORN_PID" in os.environ:  # a binary upgrade waits until the old master frees it
         return
     try:
@@ -142,17 +148,16 @@ def on_starting(server: Arbiter) -> None:
 
 
 def when_ready(server: Arbiter) -> None:
-    """Serve the metrics. From now on, reload without a gap, and only code that would start."""
+    """Serve the metrics. From now on, reload only code that can be loaded."""
     server.metrics_process = None
     if METRICS_PORT:
         os.environ["PROMETHEUS_MULTIPROC_DIR"] = tempfile.mkdtemp(prefix="petstore-metrics-", dir=worker_tmp_dir)
         _serve_metrics(server)
-    Reloading(server, [sys.executable, "manage.py", "check"], with_spare=SPARE_WORKER)
+    reload_what_loads(server)
 
 
 def on_reload(server: Arbiter) -> None:
-    """Make slots for the new workers. Serve the metrics again if their process ended."""
-    server.slots = WorkerSlots(workers)
+    """Serve the metrics again if their process ended."""
     if METRICS_PORT and server.metrics_process.poll() is not None:
         _serve_metrics(server)
 
@@ -161,25 +166,25 @@ def _serve_metrics(server: Arbiter) -> None:
     # A process, because a thread could hold a lock while the master forks a worker. Its own session keeps Ctrl-C away:
     # it ends with the master.
     server.metrics_process = subprocess.Popen(
-        [sys.executable, "-m", "petstore_site.requests.metrics", METRICS_HOST, str(METRICS_PORT), str(os.getpid())],
-        cwd=ROOT, stdin=subprocess.DEVNULL, start_new_session=True,
+        [sys.executable, "-m", "petstore_site.requests.metrics",
+         METRICS_HOST, str(METRICS_PORT), str(os.getpid()), str(server.last_load.fileno())],
+        cwd=ROOT, stdin=subprocess.DEVNULL, start_new_session=True, pass_fds=[server.last_load.fileno()],
     )  # fmt: skip
 
 
 def pre_fork(server: Arbiter, worker: Worker) -> None:
-    """Give the worker its slots, and the lowest free number, which names its files of metrics."""
-    worker.slots = server.slots
-    server.loading.prepare(server, worker)
+    """Give the worker the lowest free number, which names its files of metrics."""
+    worker.last_load = LastLoad(server.last_load.fileno())
     taken = {other.slot for other in server.WORKERS.values()}
     worker.slot = next(slot for slot in itertools.count(1) if slot not in taken)
 
 
 def post_fork(_server: Arbiter, worker: Worker) -> None:
-    """Give the worker its files of metrics, and let it load our code itself."""
+    """Give the worker its signals, which the master would take for it otherwise, and its files of metrics."""
+    worker.init_signals()
     sys.setswitchinterval(SWITCH_SECONDS)
     if METRICS_PORT:
         os.environ["METRICS_SLOT"] = str(worker.slot)
-    _forget_our_modules()
 
 
 def post_worker_init(worker: Worker) -> None:
@@ -197,18 +202,12 @@ def post_worker_init(worker: Worker) -> None:
     known_migrations()
     gc.collect()
     gc.freeze()  # what is loaded stays: looking at it again takes a tenth of the time of an addition
-    say_ready(worker)
-    worker.log.info("Worker ready (pid: %s)", worker.pid)
+    worker.last_load.note(failed=False)
 
 
 def worker_exit(server: Arbiter, worker: Worker) -> None:
-    """Leave the reason of a worker that could not load."""
-    server.loading.report(worker)
-
-
-def child_exit(server: Arbiter, worker: Worker) -> None:
-    """End the service with the reason if no worker loads."""
-    server.loading.ended(server, worker)
+    """End the service if no worker ever loaded. Otherwise it stays, whatever a worker could not load."""
+    end(server, worker)
 
 
 def on_exit(server: Arbiter) -> None:

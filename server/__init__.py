@@ -1,4 +1,4 @@
-"""gunicorn as we run it: its worker, its connections, slots for workers, and reloading. It knows no application.
+"""gunicorn as we run it: its worker, its connections, and reloads. It knows no application.
 
 What it needs of one, gunicorn's configuration gives it (`deploy/gunicorn.conf.py`).
 """

@@ -1,4 +1,4 @@
-"""gunicorn's asynchronous worker, with a slot to serve in and a stop that announces itself.
+"""gunicorn's asynchronous worker, with a stop that announces itself.
 
 gunicorn's master imports this package, so that it must import nothing of the application: the workers after a reload
 load the new one.
@@ -6,6 +6,7 @@ load the new one.
 
 import asyncio
 import os
+import signal
 import sys
 from collections.abc import Callable, Container
 from functools import partial
@@ -13,9 +14,9 @@ from typing import Any
 
 from gunicorn.workers import gasgi
 
+from server.last_load import LastLoad
 from server.limits import Limits
 from server.protocol import Protocol
-from server.slots import WorkerSlots
 
 IDLE_SECONDS = 3
 """How long idle connections stay open when the worker stops: longer than in a proxy (deploy/nginx/petstore.conf).
@@ -32,20 +33,17 @@ LEAVING_SECONDS = 0.1
 When it stops, gunicorn closes connections at once, even if the last response said that they stay open.
 """
 
-SLOT_SECONDS = 0.05
-"""How often a worker looks for a free slot."""
-
 
 gasgi.ASGIProtocol = Protocol  # gunicorn has no setting for it
 
 
 class Worker(gasgi.ASGIWorker):  # type: ignore[misc]  # gunicorn has no types
-    """A worker that waits for a slot to serve in, and stops without waiting long for idle connections.
+    """A worker that stops without waiting long for idle connections.
 
-    The configuration gives it its `slots` before it is forked, and the rest when it has loaded the application.
+    The configuration gives it `last_load` before it is forked, and the rest when it has loaded the application.
     """
 
-    slots: WorkerSlots
+    last_load: LastLoad
     reject: Callable[[int, str, str], bytes]
     """Return the whole response to a request that cannot be served.
 
@@ -65,10 +63,20 @@ class Worker(gasgi.ASGIWorker):  # type: ignore[misc]  # gunicorn has no types
         self._most_requests: int = self.max_requests  # type: ignore[has-type]
         self.max_requests = sys.maxsize
 
+    def init_signals(self) -> None:
+        """End at once on a signal that comes while the application is loaded: the loop takes it too late."""
+        for stopping in (signal.SIGINT, signal.SIGQUIT, signal.SIGTERM):
+            signal.signal(stopping, lambda *_: os._exit(0))
+
+    def run(self) -> None:
+        """Serve."""
+        self.log.info("Worker ready (pid: %s)", self.pid)
+        super().run()
+
     def notify(self) -> None:
-        """Say each second that the worker runs, and stop it after `max_requests`."""
+        """Say each second that the worker runs, and stop it after `max_requests` if another one can take its place."""
         super().notify()
-        if self.nr >= self._most_requests:
+        if self.nr >= self._most_requests and self.last_load.begin_replacement():
             self.log.info("Worker stops after %d requests.", self.nr)
             self.handle_exit_signal()
 
@@ -78,16 +86,11 @@ class Worker(gasgi.ASGIWorker):  # type: ignore[misc]  # gunicorn has no types
         self.loop.call_later(LEAVING_SECONDS, super().handle_exit_signal)
 
     async def _serve(self) -> None:
-        while not self.slots.take():
-            if not self.alive or self.ppid != os.getppid():
-                return
-            self.notify()
-            await asyncio.sleep(SLOT_SECONDS)
+        super().init_signals()
         self.loop.create_server = partial(self.loop.create_server, backlog=self.cfg.backlog)  # its default is 100
         await super()._serve()
 
     async def _shutdown(self) -> None:
-        self.slots.leave()
         self.loop.call_later(IDLE_SECONDS, self._close_idle)
         await super()._shutdown()
         await asyncio.sleep(LAST_SECONDS)

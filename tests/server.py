@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -22,6 +23,7 @@ import pytest
 from psycopg import sql
 
 ROOT = Path(__file__).parent.parent
+RELEASE = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
 SECONDS = 60
 """How long anything here may take."""
 
@@ -95,8 +97,19 @@ def head_of_post(key: str, *more: str) -> bytes:
 class Gunicorn:
     """One gunicorn with two workers, and the database that it was given."""
 
-    def __init__(self, folder: Path, root: Path = ROOT, **variables: str) -> None:
-        """Start it; `root` holds the code, `folder` its log, `variables` go before ours."""
+    def __init__(
+        self,
+        folder: Path,
+        root: Path = ROOT,
+        *,
+        python: str = sys.executable,
+        module: str = "gunicorn",
+        **variables: str,
+    ) -> None:
+        """Start it; `root` holds the code, `folder` its log, `variables` go before ours.
+
+        The module `server` is what `make run` starts; it gets a session of its own, as from a terminal.
+        """
         self.port = free_port()
         self.log = folder / "gunicorn.log"
         self.environment = {
@@ -105,11 +118,17 @@ class Gunicorn:
             "WEB_CONCURRENCY": "2",
             "DATABASE_URL": _sqlite(folder),
             "LOG_FORMAT": "json",
-            "SPARE_WORKER": "false",
         } | variables
-        command = [sys.executable, "-m", "gunicorn", "--config", f"{root}/deploy/gunicorn.conf.py"]
+        command = [python, "-m", module, "--config", f"{root}/deploy/gunicorn.conf.py"]
         with self.log.open("wb") as log:
-            self.process = subprocess.Popen(command, cwd=folder, env=self.environment, stdout=log, stderr=log)
+            self.process = subprocess.Popen(
+                command,
+                cwd=folder,
+                env=self.environment,
+                stdout=log,
+                stderr=log,
+                start_new_session=module == "server",
+            )
 
     @property
     def url(self) -> str:

@@ -7,12 +7,15 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from itertools import cycle
 from pathlib import Path
 
 import pytest
 
+from server.reloading import RETRY_SECONDS
 from tests.flood import flood, request
 from tests.server import ROOT, SECONDS, Gunicorn, free_port, send, until
 
@@ -54,7 +57,12 @@ def test_no_access_log_is_put_together() -> None:
 
 def test_threads_that_compute_hand_over_often() -> None:
     """Lists that came while four pages were made waited fourteen times as long with Python's default."""
-    assert ask_gunicorn("cfg.post_fork(None, None); print(sys.getswitchinterval())") == "0.0005\n"
+    assert (
+        ask_gunicorn(
+            "from types import SimpleNamespace; cfg.post_fork(None, SimpleNamespace(init_signals=int)); print(sys.getswitchinterval())"
+        )
+        == "0.0005\n"
+    )
 
 
 def test_wrong_settings_end_the_start_with_their_list(start: Start) -> None:
@@ -115,30 +123,12 @@ def test_workers_count_together_and_the_public_port_shows_nothing(start: Start) 
         get(metrics_port, "/metrics")
 
 
-def test_a_spare_worker_replaces_one_that_is_killed(start: Start) -> None:
-    gunicorn = start(WEB_CONCURRENCY="1", SPARE_WORKER="true")
-    gunicorn.wait_until_ready(workers=2)
-    serving = gunicorn.workers()[0]
-    assert gunicorn.log.read_text().count("ASGI server listening") == 1, "the spare accepts nothing"
-    os.kill(serving, signal.SIGKILL)
-    assert get(gunicorn.port, "/livez")[0] == 200
-    assert len(gunicorn.workers()) <= 3
-    gunicorn.wait_until_ready(workers=3)  # there is a spare again
-    gunicorn.process.send_signal(signal.SIGHUP)
-    gunicorn.wait_until_ready(workers=5)
-    until(lambda: gunicorn.log.read_text().count("Worker exiting") == 2)  # the old spare too
-    assert get(gunicorn.port, "/livez")[0] == 200
-
-
-def test_a_spare_worker_serves_while_the_one_before_still_ends(start: Start) -> None:
-    gunicorn = start(WEB_CONCURRENCY="1", SPARE_WORKER="true")
-    gunicorn.wait_until_ready(workers=2)
-    with socket.create_connection(("127.0.0.1", gunicorn.port)):
+def test_a_killed_worker_is_replaced_while_the_other_serves(start: Start) -> None:
+    gunicorn = start()
+    gunicorn.wait_until_ready()
+    os.kill(gunicorn.workers()[0], signal.SIGKILL)
+    while gunicorn.log.read_text().count("Worker ready") < 3:
         assert get(gunicorn.port, "/livez")[0] == 200
-        os.kill(gunicorn.workers()[0], signal.SIGTERM)
-        until(lambda: "Worker shutting down" in gunicorn.log.read_text())
-        assert get(gunicorn.port, "/livez")[0] == 200
-        assert "Worker exiting" not in gunicorn.log.read_text()
 
 
 @pytest.mark.parametrize("arguments", ["--max-requests=500 --max-requests-jitter=0", ""], ids=["recycled", "reloaded"])
@@ -165,14 +155,17 @@ def root(tmp_path: Path) -> Path:
     packages = {file.parent.name for file in ROOT.glob("*/__init__.py")} - {"tests", "lab", "deploy"}
     for name in (*packages, "deploy", "templates"):
         shutil.copytree(ROOT / name, root / name, ignore=shutil.ignore_patterns("__pycache__"))
-    shutil.copy(ROOT / "manage.py", root)
+    for name in ("manage.py", "pyproject.toml"):
+        shutil.copy(ROOT / name, root)
     return root
 
 
-def append(root: Path, code: str) -> None:
-    """Add code to a module that every worker loads."""
-    with (root / "petstore_site" / "public" / "health.py").open("a") as file:
-        file.write(f"\n\n{code}\n")
+def append(root: Path, code: str, name: str = "petstore_site/public/health.py") -> Callable[[], object]:
+    """Add code to a file that every worker loads, and return what takes it away."""
+    file = root / name
+    before = file.read_text()
+    file.write_text(f"{before}\n\n{code}\n")
+    return partial(file.write_text, before)
 
 
 def booted(gunicorn: Gunicorn) -> list[int]:
@@ -180,61 +173,156 @@ def booted(gunicorn: Gunicorn) -> list[int]:
     return [int(pid) for pid in re.findall(r"Booting worker with pid: ([0-9]+)", gunicorn.log.read_text())]
 
 
-def test_workers_that_cannot_load_end_the_service_with_their_reason(start: Start, root: Path) -> None:
-    append(root, "raise RuntimeError('a mistake')")
+@pytest.mark.parametrize(
+    ("mistake", "reason"),
+    [("raise RuntimeError('a mistake')", "RuntimeError: a mistake"), ("raise SystemExit('a mistake')", "a mistake")],
+)
+def test_a_first_start_that_cannot_load_ends_with_its_reason(
+    start: Start, root: Path, mistake: str, reason: str
+) -> None:
+    append(root, mistake)
     gunicorn = start(root=root)
-    assert gunicorn.process.wait(SECONDS) == 1
-    assert "Reason: 3 workers in a row could not load. RuntimeError: a mistake" in gunicorn.log.read_text()
-    assert 3 <= len(booted(gunicorn)) <= 4
+    assert gunicorn.process.wait(SECONDS) == 3
+    assert reason in gunicorn.log.read_text()
+    assert gunicorn.logged("Reason: Worker failed to boot.")
+    assert len(booted(gunicorn)) == 2
 
 
-def test_a_worker_that_loads_begins_the_count_again(start: Start, root: Path, tmp_path: Path) -> None:
-    """Each time two do not load; a service that runs is not ended by them."""
-    left = tmp_path / "left"
-    left.write_text("")
-    append(
-        root,
-        f"""from pathlib import Path
-left = Path({str(left)!r})
-if left.read_text():
-    left.write_text(left.read_text()[1:])
-    raise SystemExit('not now')""",
-    )
-    gunicorn = start(root=root, WEB_CONCURRENCY="1")
-    gunicorn.wait_until_ready(workers=1)
-    for times in (1, 2, 3):
-        left.write_text("xx")
-        os.kill(booted(gunicorn)[-1], signal.SIGKILL)
-        gunicorn.wait_until_ready(workers=1 + times)
-    assert gunicorn.log.read_text().count("not now") == 6
+def failed_loads(gunicorn: Gunicorn) -> int:
+    return gunicorn.log.read_text().count("exited with code 1.")
+
+
+def last_load_failed(port: int) -> bool:
+    """Return what the metrics say."""
+    [line] = [line for line in get(port, "/metrics")[1].splitlines() if line.startswith("petstore_last_load_failed ")]
+    return line == "petstore_last_load_failed 1.0"
+
+
+def test_workers_that_serve_go_on_whatever_is_on_disk(start: Start, root: Path) -> None:
+    """Those that replace others try every five seconds, until there is something to load again."""
+    metrics_port = free_port()
+    gunicorn = start(root=root, METRICS_PORT=str(metrics_port))
+    gunicorn.wait_until_ready()
+    before = append(root, "import nothing_here")
+    first, second = booted(gunicorn)
+    began = time.monotonic()
+    os.kill(first, signal.SIGTERM)
+    until(lambda: failed_loads(gunicorn) >= 3)
+    assert time.monotonic() - began > 2 * RETRY_SECONDS, "it must not keep a core busy"
+    assert {get(gunicorn.port, "/livez")[0] for _ in range(20)} == {200}
+    assert last_load_failed(metrics_port)
+
+    os.kill(second, signal.SIGTERM)  # no one serves, but the service does not end
+    until(lambda: failed_loads(gunicorn) >= 5)
+    before()
+    gunicorn.wait_until_ready(workers=4)
     assert get(gunicorn.port, "/livez")[0] == 200
+    assert not last_load_failed(metrics_port)
+    assert gunicorn.stop() == 0
 
 
-def test_reload_starts_new_code_and_rejects_code_that_would_not_start(start: Start, root: Path) -> None:
+def test_a_worker_ends_after_many_requests_only_if_another_can_take_its_place(start: Start, root: Path) -> None:
+    gunicorn = start(root=root, GUNICORN_CMD_ARGS="--max-requests=100 --max-requests-jitter=0")
+    gunicorn.wait_until_ready()
+    before = append(root, "import nothing_here")
+    with flood(gunicorn.port, cycle([request("GET", "/livez", "")]), connections=4) as calls:
+        until(lambda: failed_loads(gunicorn) >= 2)
+        assert gunicorn.log.read_text().count("Worker stops after") == 1
+        before()
+        until(lambda: gunicorn.log.read_text().count("Worker stops after") >= 3)
+    assert {call.status for call in calls} == {200}
+
+
+BROKEN = {
+    "the addresses": "petstore_site/urls.py",
+    "the settings": "petstore_site/settings.py",
+    "the worker": "server/worker.py",
+    "the configuration of gunicorn": "deploy/gunicorn.conf.py",
+}
+
+
+@pytest.mark.parametrize("file", BROKEN.values(), ids=BROKEN.keys())
+def test_a_reload_of_what_cannot_be_loaded_changes_nothing(start: Start, root: Path, file: str) -> None:
+    metrics_port = free_port()
+    gunicorn = start(root=root, METRICS_PORT=str(metrics_port))
+    gunicorn.wait_until_ready()
+    before = append(root, "raise RuntimeError('a mistake')", file)
+    gunicorn.process.send_signal(signal.SIGHUP)
+    until(lambda: gunicorn.logged("Not reloaded: what is on disk cannot be loaded."))
+    assert "RuntimeError: a mistake" in gunicorn.log.read_text()
+    assert {get(gunicorn.port, "/livez")[0] for _ in range(20)} == {200}
+    assert last_load_failed(metrics_port)
+    assert "Worker exiting" not in gunicorn.log.read_text()
+    assert len(booted(gunicorn)) == 2
+
+    before()
+    append(root, "def livez(_request):\n    return HttpResponse('new')")
+    gunicorn.process.send_signal(signal.SIGHUP)
+    until(lambda: get(gunicorn.port, "/livez") == (200, "new"))
+    assert not last_load_failed(metrics_port)
+
+
+def test_a_load_that_hangs_is_no_reload(start: Start, root: Path) -> None:
+    append(root, "TRY_SECONDS = 2", "server/reloading.py")
     gunicorn = start(root=root)
     gunicorn.wait_until_ready()
-
-    health = root / "petstore_site" / "public" / "health.py"
-    with health.open("a") as file:
-        file.write("\n\ndef livez(_request):\n    return HttpResponse('new')\n")
-    gunicorn.process.send_signal(signal.SIGHUP)
-    answers = set()
-    while gunicorn.log.read_text().count("Worker ready") < 4:
-        answers.add(get(gunicorn.port, "/livez"))
-    assert answers <= {(200, '{"status": "alive"}'), (200, "new")}
-    until(lambda: get(gunicorn.port, "/livez") == (200, "new"))  # the old workers stop when the new ones are ready
-    until(lambda: gunicorn.log.read_text().count("Worker exiting") == 2)
-
-    with health.open("a") as file:
-        file.write("\n\nraise RuntimeError('a mistake')\n")
+    append(root, "import time\ntime.sleep(3600)")
     gunicorn.process.send_signal(signal.SIGHUP)
     until(lambda: gunicorn.logged("Not reloaded"))
-    assert [line["message"] for line in gunicorn.lines()][-2:] == [
-        "RuntimeError: a mistake",
-        "Not reloaded: manage.py check failed.",
-    ]
-    assert get(gunicorn.port, "/livez") == (200, "new")
-    assert len(gunicorn.workers()) == 4
+    assert get(gunicorn.port, "/livez")[0] == 200
+    assert len(booted(gunicorn)) == 2
+
+
+def release(root: Path, folder: Path) -> Path:
+    """Copy the code into a folder of its own, with packages of its own, one of which names the folder."""
+    shutil.copytree(root, folder)
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder / ".venv"], check=True)
+    [packages] = folder.glob(".venv/lib/python3*/site-packages")
+    (packages / "ours.pth").write_text("\n".join(path for path in sys.path if path.endswith("site-packages")))
+    (packages / "release_name.py").write_text(f"NAME = {folder.name!r}\n")
+    append(
+        folder,
+        f"def livez(_request):\n    from release_name import NAME\n    return HttpResponse('{folder.name} ' + NAME)",
+    )
+    return folder
+
+
+def test_a_reload_follows_the_link_to_a_release_and_nothing_before_it(tmp_path: Path, root: Path) -> None:
+    """What runs never sees a part of another release, neither code nor packages."""
+    one, two = release(root, tmp_path / "one"), release(root, tmp_path / "two")
+    link = tmp_path / "petstore"
+    link.symlink_to(one)
+    gunicorn = Gunicorn(tmp_path, link, python=f"{link}/.venv/bin/python", WEB_CONCURRENCY="1")
+    try:
+        gunicorn.wait_until_ready(workers=1)
+        link.unlink()
+        link.symlink_to(two)
+        assert get(gunicorn.port, "/livez") == (200, "one one")
+        os.kill(booted(gunicorn)[-1], signal.SIGKILL)
+        gunicorn.wait_until_ready(workers=2)
+        assert get(gunicorn.port, "/livez") == (200, "one one")
+        gunicorn.process.send_signal(signal.SIGHUP)
+        until(lambda: get(gunicorn.port, "/livez") == (200, "two two"))
+        shutil.rmtree(two)
+        gunicorn.process.send_signal(signal.SIGHUP)
+        until(lambda: gunicorn.logged("Not reloaded"))
+        link.unlink()
+        link.symlink_to(one)  # back
+        gunicorn.process.send_signal(signal.SIGHUP)
+        until(lambda: get(gunicorn.port, "/livez") == (200, "one one"))
+    finally:
+        assert gunicorn.stop() == 0
+
+
+@pytest.mark.parametrize("seconds", [0.2, 0.5, 0.8, 1.1, 1.5, 2, 3])
+def test_ctrl_c_during_the_start_ends_it_at_once_and_without_a_traceback(tmp_path: Path, seconds: float) -> None:
+    gunicorn = Gunicorn(tmp_path, module="server")
+    time.sleep(seconds)
+    os.killpg(gunicorn.process.pid, signal.SIGINT)
+    gunicorn.process.wait(8)  # less than `graceful_timeout`
+    log = gunicorn.log.read_text()
+    assert "Traceback" not in log
+    assert "SIG" not in log
 
 
 def test_long_addresses_and_many_headers_are_rejected(start: Start) -> None:

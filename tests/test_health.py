@@ -11,9 +11,13 @@ from django.test import Client
 from petstore_site.public import health
 from tests.conftest import error
 from tests.factories import CategoryFactory
-from tests.server import until
+from tests.server import RELEASE, until
 
-READY: dict[str, Any] = {"status": "ready", "checks": {"database": "ok", "migrations": "ok", "cache": "ok"}}
+READY: dict[str, Any] = {
+    "status": "ready",
+    "release": RELEASE,
+    "checks": {"database": "ok", "migrations": "ok", "cache": "ok"},
+}
 
 
 def test_livez_touches_nothing(db: None, client: Client, django_assert_num_queries: Any) -> None:

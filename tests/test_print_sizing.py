@@ -25,7 +25,7 @@ def test_the_table_of_the_documentation_is_what_the_command_prints() -> None:
 
 
 def test_json() -> None:
-    assert json.loads(sizing("--instances", "2", "--json", WEB_CONCURRENCY="3", THREADS="1", SPARE_WORKER="false")) == [
+    assert json.loads(sizing("--instances", "2", "--json", WEB_CONCURRENCY="3", THREADS="1")) == [
         {
             "instances": 2,
             "workers": 3,

@@ -30,10 +30,10 @@ GUNICORN = {
     },
     "gunicorn.workers.gasgi": {"ASGIProtocol"},
     "gunicorn.workers.gasgi:ASGIWorker": {
-        "_serve", "_shutdown", "handle_exit_signal", "loop", "nr", "worker_connections",
+        "_serve", "_shutdown", "handle_exit_signal", "init_signals", "loop", "nr", "worker_connections",
     },
-    "gunicorn.workers.base:Worker": {"alive", "cfg", "max_requests", "notify", "ppid", "tmp"},
-    "gunicorn.arbiter:Arbiter": {"WORKERS", "handle_hup", "manage_workers", "num_workers", "reload"},
+    "gunicorn.workers.base:Worker": {"booted", "cfg", "init_process", "max_requests", "notify", "run"},
+    "gunicorn.arbiter:Arbiter": {"WORKERS", "WORKER_BOOT_ERROR", "app", "handle_hup", "setup"},
 }  # fmt: skip
 """What `server/` uses: private names, and others that gunicorn does not document."""
 
@@ -77,12 +77,13 @@ def found(owner: str) -> Any:
 
 def has(owner: Any, name: str) -> bool:
     """Return whether it has the name, or sets it when it is made."""
-    return hasattr(owner, name) or any(name in each.__init__.__code__.co_names for each in made_by(owner))
+    return hasattr(owner, name) or any(name in each.__code__.co_names for each in made_by(owner))
 
 
 def made_by(owner: Any) -> Iterator[Any]:
-    """Yield the classes whose `__init__` is written in Python."""
-    return (each for each in getattr(owner, "__mro__", ()) if hasattr(each.__init__, "__code__"))
+    """Yield what makes it and is written in Python."""
+    makers = (getattr(each, name, None) for each in getattr(owner, "__mro__", ()) for name in ("__init__", "setup"))
+    return (each for each in makers if hasattr(each, "__code__"))
 
 
 def test_every_private_name_of_gunicorn_is_listed() -> None:
@@ -106,7 +107,7 @@ def private_names(file: Path) -> set[str]:
     plain = {target.id for node in ast.walk(tree) for target in targets(node) if isinstance(target, ast.Name)}
     theirs = {name for owners in GUNICORN for name in dir(found(owners))} | set(GUNICORN_INSTANCE_NAMES)
     ours = (defined | assigned | annotated | plain) - theirs
-    return {name for name in names | (defined & theirs) if name.startswith("_")} - ours
+    return {name for name in names | (defined & theirs) if name.startswith("_")} - ours - {"_exit"}  # Python's
 
 
 def targets(node: ast.AST) -> list[ast.expr]:
@@ -120,7 +121,7 @@ GUNICORN_INSTANCE_NAMES = [
     name
     for owner in GUNICORN
     for each in made_by(found(owner))
-    for name in each.__init__.__code__.co_names
+    for name in each.__code__.co_names
     if name.startswith("_")
 ]
 

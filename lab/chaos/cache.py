@@ -13,7 +13,7 @@ from statistics import median
 from typing import Any
 
 import redis
-from tests.server import running_redis, until
+from tests.server import RELEASE, running_redis, until
 from tests.timed import Timed, timed
 
 from lab.chaos.callers import Connection
@@ -26,7 +26,11 @@ WAIT = 0.1
 SKIPPED = 5
 """Seconds for which nobody waits after that."""
 
-DEGRADED = {"status": "ready", "checks": {"database": "ok", "migrations": "ok", "cache": "degraded"}}
+DEGRADED = {
+    "status": "ready",
+    "release": RELEASE,
+    "checks": {"database": "ok", "migrations": "ok", "cache": "degraded"},
+}
 
 
 def redis_frozen(*, long: bool) -> Iterator[Row]:

@@ -49,22 +49,22 @@ def running_store(*, workers: int = 2, **variables: str) -> Iterator[Store]:
 
 @contextmanager
 def running_service(url: str, *, workers: int = 2, **variables: str) -> Iterator[Gunicorn]:
-    """Run the service, with the spare worker that tests of other things do without."""
-    with running_server(database=url, workers=workers, SPARE_WORKER="true", **variables) as service:
+    """Run the service."""
+    with running_server(database=url, workers=workers, **variables) as service:
         wait_for_all(service)
         yield service
 
 
 def serving(service: Gunicorn) -> list[int]:
-    """Return the process numbers of the workers that are ready and still there, the oldest first, the spare last."""
+    """Return the process numbers of the workers that are ready and still there, the oldest first."""
     messages = [line["message"] for line in service.lines()]
     ready = [int(message.rpartition(" ")[2][:-1]) for message in messages if message.startswith("Worker ready")]
     return [pid for pid in ready if Path(f"/proc/{pid}/exe").exists()]
 
 
 def wait_for_all(service: Gunicorn) -> None:
-    """Wait until all workers and the spare are ready."""
-    until(lambda: len(serving(service)) > int(service.environment["WEB_CONCURRENCY"]))
+    """Wait until all workers are ready."""
+    until(lambda: len(serving(service)) >= int(service.environment["WEB_CONCURRENCY"]))
 
 
 @contextmanager

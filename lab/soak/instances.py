@@ -93,10 +93,7 @@ def running_shop(folder: Path) -> Iterator[Shop]:
         cache = stack.enter_context(running_redis(folder))
         environment = {"DATABASE_URL": postgresql.url, "CACHE_URL": cache, "SECRET_KEY": secrets.token_hex(32)}
         _add_administrator(environment)
-        broken, steady = (
-            stack.enter_context(Instance(folder / name, **environment, SPARE_WORKER="true"))
-            for name in ("broken", "steady")
-        )
+        broken, steady = (stack.enter_context(Instance(folder / name, **environment)) for name in ("broken", "steady"))
         client = redis.Redis.from_url(cache)
         number = int(client.info()["process_id"])  # type: ignore[index]  # redis types it for both of its clients
         yield Shop(postgresql, number, cache, broken, steady, environment | {"PATH": os.environ["PATH"]})

@@ -55,7 +55,7 @@ def _sample(shop: Shop) -> Sample:
 
 
 def _of_instance(name: str, instance: Instance) -> Sample:
-    """Return what its master and workers have; a page that they share counts once. The spare is among the workers."""
+    """Return what its master and workers have; a page that they share counts once."""
     pids = [instance.service.process.pid, *instance.workers]
     try:
         return {

@@ -12,7 +12,6 @@ WORKER_MB = 130
 """Of a worker: 102 after a million requests (lab/performance.md), and room for an export or an upload."""
 MASTER_MB = 60
 """Of gunicorn's master and the process of the metrics."""
-SPARE_MB = 100
 RESERVED = 20
 """Connections for commands, backups, monitoring and standbys."""
 CONNECTION_MB = 8
@@ -53,13 +52,12 @@ def configured(instances: int) -> tuple[Sizes, dict[str, int]]:
     """Return what so many instances with these settings need, and the pools of each worker."""
     env = environment_variables()
     workers = env["WEB_CONCURRENCY"] or os.cpu_count() or 1
-    spare = env["SPARE_WORKER"]
     env.exit_on_mistakes()
     shares = pools(settings.THREADS, standby=bool(settings.DATABASE_STANDBYS))
-    return sizes(instances, workers, shares, spare=spare), shares
+    return sizes(instances, workers, shares), shares
 
 
-def sizes(instances: int, workers: int, shares: Mapping[str, int], *, spare: bool) -> Sizes:
+def sizes(instances: int, workers: int, shares: Mapping[str, int]) -> Sizes:
     """Return what so many instances need, whose workers have these pools."""
     of_worker = sum(shares.values())
     connections = instances * workers * of_worker
@@ -70,7 +68,7 @@ def sizes(instances: int, workers: int, shares: Mapping[str, int], *, spare: boo
         threads=shares["threads"],
         connections=connections,
         max_connections=most,
-        service_mb=MASTER_MB + 2 * workers * WORKER_MB + (SPARE_MB if spare else 0),
+        service_mb=MASTER_MB + 2 * workers * WORKER_MB,
         service_cores=instances * workers,
         database_mb=SHARED_MB + most * CONNECTION_MB,
         database_cores=max(1, -(-instances * workers // 2)),

@@ -153,9 +153,6 @@ GROUPS: dict[str, list[Variable]] = {
             "WEB_CONCURRENCY", integer(1, 256), None, "How many workers gunicorn runs.", shown="the number of cores"
         ),
         Variable("THREADS", integer(1, 64), 4, "How many threads each worker has."),
-        Variable(
-            "SPARE_WORKER", flag, True, "Whether one more worker is loaded and waits. It replaces a worker that ends."
-        ),
     ],
     "Logs, metrics and traces": [
         Variable(

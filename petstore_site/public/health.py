@@ -2,6 +2,7 @@
 
 import logging
 import time
+import tomllib
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
@@ -9,6 +10,7 @@ from functools import cache
 from threading import Lock, Thread
 from uuid import uuid4
 
+from django.conf import settings
 from django.core.cache import cache as shared_cache
 from django.db import OperationalError, connection
 from django.db.backends.base.base import BaseDatabaseWrapper
@@ -22,6 +24,8 @@ from petstore_site.public.error_pages import read_only
 from rest.errors import ErrorCode, error_response
 
 logger = logging.getLogger(__name__)
+
+RELEASE = tomllib.loads((settings.BASE_DIR / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
 
 STANDBY = "standby"
 RETRY_AFTER = 2
@@ -39,7 +43,7 @@ def livez(_request: HttpRequest) -> HttpResponse:
 @never_cache
 @read_only
 def readyz(_request: HttpRequest) -> HttpResponse:
-    """Return 200 if requests can be served, else a 503 Error that names what cannot be used.
+    """Return 200 with the release if requests can be served, else a 503 Error that names what cannot be used.
 
     Requests can be served without the cache (docs/decisions/0010) and the standby: they are `degraded` then. While the
     primary is lost and the standby is read (0058), the status is `read-only`.
@@ -54,7 +58,7 @@ def readyz(_request: HttpRequest) -> HttpResponse:
         message = f"Not ready: {', '.join(failed)}."
         return error_response(ErrorCode.UNAVAILABLE, message, retry_after=RETRY_AFTER)
     words = {name: "ok" if works[name] else "degraded" for name in CHECKS} | dict.fromkeys(failed, "read-only")
-    return JsonResponse({"status": "read-only" if failed else "ready", "checks": words})
+    return JsonResponse({"status": "read-only" if failed else "ready", "release": RELEASE, "checks": words})
 
 
 class Check:

@@ -187,7 +187,7 @@ def test_a_look_in_one_line(tmp_path: Path) -> None:
                 subprocess.run(["cp", "-R", str(ROOT / name), str(target)], check=True)
     port = free_port()
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
-    variables = {"PATH": path, "PORT": str(port), "WEB_CONCURRENCY": "1", "SPARE_WORKER": "false"}
+    variables = {"PATH": path, "PORT": str(port), "WEB_CONCURRENCY": "1"}
     with (tmp_path / "log").open("wb") as log:
         process = subprocess.Popen(["sh", "deploy/look"], cwd=tmp_path, env=variables, stdout=log, stderr=log)
     try:

@@ -15,10 +15,14 @@ from django.test import Client
 from petstore_site.apikeys.models import APIKey
 from rest.limits import breaker, build_limiter
 from tests.conftest import ApiClient
-from tests.server import running_redis
+from tests.server import RELEASE, running_redis
 
 REPORT = "Rate limits are not applied for 5 s"
-DEGRADED = {"status": "ready", "checks": {"database": "ok", "migrations": "ok", "cache": "degraded"}}
+DEGRADED = {
+    "status": "ready",
+    "release": RELEASE,
+    "checks": {"database": "ok", "migrations": "ok", "cache": "degraded"},
+}
 
 
 @pytest.fixture
