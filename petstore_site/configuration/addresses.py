@@ -10,7 +10,7 @@ OWN_PATHS = {
     "admin", "docs", "favicon.ico", "livez", "llms.txt", "openapi.json", "readyz", "robots.txt", "sitemap.xml",
     "static", "v1",
 }  # fmt: skip
-"""The first part of each path of the service. If the service lived under one, `mount` could not tell them apart."""
+"""The first part of each path of the service. If the service lived under one, `mount` could not distinguish them."""
 
 SENTINEL_ADDRESS = re.compile(
     r"redis\+sentinel://(:[^:@/]+@)?[\w.-]+:[0-9]{1,5}(,[\w.-]+:[0-9]{1,5})*/[\w.-]+", re.ASCII
