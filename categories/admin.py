@@ -30,7 +30,7 @@ class CategoryAdmin(ChangesAdmin):
     list_display = ["picture", "name", "id", moment("created_at", "added"), moment("updated_at", "changed")]
     list_display_links = ["name"]
     radio_fields: ClassVar = {"icon": admin.HORIZONTAL}
-    search_fields = ["name"]
+    search_fields = ["name__matches"]
     fields: ClassVar = ["name", "icon"]
     readonly_fields = TIMES
     undoable: ClassVar = fields

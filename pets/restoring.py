@@ -29,7 +29,7 @@ def deleted_animals(needle: str = "") -> QuerySet[Any]:
     if not needle:
         return gone
     first = deletions.values_list("history_id", flat=True)[SEARCHED - 1 : SEARCHED].first() or 0
-    wanted = Q(history_id__gte=first) & (Q(name__icontains=needle) | Q(external_reference__icontains=needle))
+    wanted = Q(history_id__gte=first) & (Q(name__matches=needle) | Q(external_reference__matches=needle))
     if needle.isascii() and needle.isdecimal() and len(needle) < len(str(2**63)):
         wanted |= Q(id=int(needle))
     found: QuerySet[Any] = gone.filter(wanted)

@@ -14,6 +14,7 @@ from django.db.backends.signals import connection_created
 from simple_history.signals import pre_create_historical_record
 
 from database.errors import drop_closed, watch_commits
+from database.search import add_fold
 from history.acting import begin_command, end_request, sign
 
 
@@ -23,10 +24,11 @@ class PetstoreSiteConfig(AppConfig):
     name = "petstore_site"
 
     def ready(self) -> None:
-        """Register the system checks, and the signals for commits, request IDs and the history."""
+        """Register the system checks, and the signals for commits, the search, request IDs and the history."""
         from petstore_site.configuration import checks  # noqa: F401, PLC0415 - importing registers
 
         connection_created.connect(watch_commits)
+        connection_created.connect(add_fold)
         request_started.connect(drop_closed)
         request_finished.connect(end_request)
         pre_create_historical_record.connect(sign)

@@ -46,7 +46,9 @@ class PetAdmin(ChangesAdmin):
     list_per_page = 50
     sortable_by = ["id"]
     search_fields = ["name"]  # says that there is a search; `get_search_results` is it
-    search_help_text = "A part of the name or of the external reference, or the id. One or two letters: how it begins."
+    search_help_text = (
+        "A part of the name or of the external reference, or the ID. Upper case and accents don't matter."
+    )
     show_full_result_count = False
     show_facets = admin.ShowFacets.NEVER
     ordering = ["-id"]

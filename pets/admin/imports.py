@@ -79,7 +79,7 @@ class ImportRunAdmin(RecordAdmin):
     ]
     list_display_links = ["id", "file_name"]
     list_filter = ["state", TroubleFilter, "started_at"]
-    search_fields = ["file_name", "=sha256"]
+    search_fields = ["file_name__matches", "=sha256"]
     change_form_template = "admin/pets/importrun/record.html"
     fields = ["file_name"]  # the template has the rest
 

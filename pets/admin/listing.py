@@ -3,17 +3,19 @@
 import re
 from collections import Counter
 from collections.abc import Iterable
+from string import ascii_uppercase
 from typing import Any
 
 from django import forms
 from django.contrib.admin.templatetags.admin_list import result_headers
 from django.contrib.admin.views.main import ORDER_VAR, PAGE_VAR, ChangeList
 from django.db import connection
-from django.db.models import F, Func, Q, QuerySet, TextField, Value
+from django.db.models import Func, Q, QuerySet, TextField, Value
 from django.db.models.functions import Coalesce
 from django.http import HttpRequest
 from django.utils.functional import cached_property
 
+from database.search import Folded, fold_needle, like
 from history.conflicts import latest_change_of_each
 from pets import stock
 from pets.admin.filters import SCATTERING, SPAN
@@ -25,11 +27,20 @@ from rest.lists import INT64_MAX
 LISTED = 10_000
 """Animals on all pages of the list. Searches and filters find the others."""
 
-NEWEST = 50_000
+NEWEST = 20_000
 """How far from the end a search looks before it asks the index: what is common is found there."""
 
-SHORTEST_PART = 3
-"""Characters of a trigram. A shorter text is looked up at the start of a name or reference: the same index finds it."""
+TRIGRAM = re.compile(r"[^\W_]{3}|[^\W_]{2}[\W_]|[\W_][^\W_]")
+"""What PostgreSQL makes a trigram of. A word has two blanks before it and one behind."""
+
+PRINTED = {*map(chr, range(ord(" "), ord("~") + 1)), "\n"} - set(ascii_uppercase)
+"""What comes after a letter in most names that are folded."""
+
+BEFORE_A_WORD = " \n-.'\"(/&#"
+"""What comes before a word, if anything."""
+
+ALPHABET = 32
+"""How far from a letter the others of its alphabet are."""
 
 STATUS = "status__exact"
 """The status in a query: the tabs above the list set it."""
@@ -39,7 +50,7 @@ CATEGORY = "category__id__exact"
 
 
 class Words(Func):
-    """The name and the reference of an animal on a line each: the text that the index `pet_words` holds."""
+    """The name and the reference of an animal, folded, on a line each: what the index `pet_search` holds."""
 
     template = "(%(expressions)s)"
     arg_joiner = " || chr(10) || "
@@ -47,7 +58,7 @@ class Words(Func):
 
     def __init__(self) -> None:
         """Join the two columns."""
-        super().__init__(F("name"), Coalesce("external_reference", Value("")))
+        super().__init__(Folded("name"), Coalesce(Folded("external_reference"), Value("")))
 
     def as_sqlite(self, compiler: Any, connection: Any, **context: Any) -> tuple[str, tuple[Any, ...]]:
         """Name the line feed as SQLite does."""
@@ -56,17 +67,33 @@ class Words(Func):
 
 
 def matching(animals: QuerySet[Pet], needle: str) -> QuerySet[Pet]:
-    """Return the animals whose name or reference contains `needle`, or whose ID it is.
+    """Return the animals whose name or reference contains `needle`, folded, or whose ID it is.
 
-    One or two characters must start the name or the reference. Case does not matter.
+    On PostgreSQL one letter, or what has no letters, must begin a word or belong to one of the newest animals.
     """
-    if len(needle) >= SHORTEST_PART:
-        match = Q(words__icontains=needle)
-    else:
-        match = Q(words__istartswith=needle) | Q(words__icontains=f"\n{needle}")
-    if re.fullmatch("[0-9]{1,19}", needle) and int(needle) <= INT64_MAX:
-        match |= Q(pk=int(needle))
+    folded = fold_needle(needle)
+    if not folded.strip():  # of accents alone nothing is left
+        return animals.none()
+    match = Q(words__contains=folded)
+    if connection.vendor == "postgresql" and not TRIGRAM.search(folded):
+        match &= _without_trigram(folded)
+    if re.fullmatch("[0-9]{1,19}", folded) and int(folded) <= INT64_MAX:
+        match |= Q(pk=int(folded))
     return animals.alias(words=Words()).filter(match)
+
+
+def _without_trigram(folded: str) -> Q:
+    """Return a condition by which the index finds two letters with each that may follow, or one that begins a word."""
+    letters = sum(map(str.isalnum, folded))
+    text = like(folded)
+    if letters > 1:
+        last = ord(folded[-1])
+        following = sorted(PRINTED | {chr(code) for code in range(last - ALPHABET, last + ALPHABET) if code > ord("~")})
+        return Q(words__like_any=[f"%{text}", *(f"%{text}{like(letter)}%" for letter in following)])
+    newest = _near_the_end("-pk")
+    if not letters:
+        return newest
+    return newest | Q(words__like_any=[f"{text}%", *(f"%{mark}{text}%" for mark in BEFORE_A_WORD)])
 
 
 def newest_matching(needle: str, most: int) -> list[int]:

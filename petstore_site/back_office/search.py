@@ -13,6 +13,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_safe
 
 from categories.models import Category
+from database.search import fold, fold_needle
 from pets.admin.listing import newest_matching
 from pets.admin.permissions import SEE_ANIMALS
 from pets.models import Pet
@@ -61,14 +62,14 @@ def _animals(needle: str) -> Iterator[Found]:
 
 
 def _keys(needle: str) -> Iterator[Found]:
-    for key in APIKey.objects.filter(Q(name__icontains=needle) | Q(key_id=needle)).order_by("-pk")[:MOST]:
+    for key in APIKey.objects.filter(Q(name__matches=needle) | Q(key_id=needle)).order_by("-pk")[:MOST]:
         page = reverse("admin:apikeys_apikey_change", args=[key.pk])
         state = (str(key.state), key.state.label)
         yield Found(key.name, page, key.key_id, state=state, is_exact=key.key_id == needle)
 
 
 def _categories(needle: str) -> Iterator[Found]:
-    for category in Category.objects.filter(name__icontains=needle)[:MOST]:
+    for category in Category.objects.filter(name__matches=needle)[:MOST]:
         page = reverse("admin:categories_category_change", args=[category.pk])
         yield Found(category.name, page, icon=category.icon)
 
@@ -80,7 +81,7 @@ def _requests(needle: str) -> Iterator[Found]:
 
 
 def _staff(needle: str) -> Iterator[Found]:
-    named = Q(username__icontains=needle) | Q(first_name__icontains=needle) | Q(last_name__icontains=needle)
+    named = Q(username__matches=needle) | Q(first_name__matches=needle) | Q(last_name__matches=needle)
     for member in User.objects.filter(named).order_by("username")[:MOST]:
         page = reverse("admin:auth_user_change", args=[member.pk])
         yield Found(member.get_full_name() or member.get_username(), page, member.get_username())
@@ -147,8 +148,8 @@ def _commands(user: Any, needle: str) -> list[dict[str, Any]]:
 
 
 def _called(results: list[Found], needle: str) -> list[Found]:
-    words = needle.lower().split()
-    return [result for result in results if all(word in result.label.lower() for word in words)]
+    words = fold_needle(needle).split()
+    return [result for result in results if all(word in fold(result.label) for word in words)]
 
 
 def _group(title: str, icon: str, results: list[Found], more: str = "") -> dict[str, Any]:

@@ -9,6 +9,7 @@ from django.templatetags.static import static
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
+from database.search import place
 from history import naming, times
 
 register = template.Library()
@@ -45,11 +46,10 @@ def contents(field: Any) -> Any:
 @register.filter
 def marked(text: str, needle: str) -> SafeString:
     """Return the text with what was searched for marked, where it is first."""
-    at = text.lower().find(needle.lower()) if needle else -1
-    if at < 0 or len(text.lower()) != len(text):
+    found = place(text, needle)
+    if found is None:
         return format_html("{}", text)
-    end = at + len(needle)
-    return format_html("{}<mark>{}</mark>{}", text[:at], text[at:end], text[end:])
+    return format_html("{}<mark>{}</mark>{}", text[: found.start], text[found], text[found.stop :])
 
 
 @register.filter

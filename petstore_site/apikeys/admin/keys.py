@@ -80,7 +80,7 @@ class APIKeyAdmin(HistoryAdmin):
     list_filter = (StateFilter,)
     linked_by: ClassVar = {"scope"}
     list_per_page = 50
-    search_fields = ("name", "key_id", "contact")
+    search_fields = ("name__matches", "key_id__matches", "contact__matches")
     ordering = ("-pk",)
     undoable: ClassVar = EDITABLE
 

@@ -76,6 +76,7 @@ class MemberAdmin(OfficeAdmin, UserAdmin):
     add_fieldsets = [(None, {"fields": ["username", "first_name", "last_name", "email", "groups"]})]
     list_display = ["name", "roles", "sign_in", "second_factor", moment("last_login", "last sign-in")]
     list_filter = ["is_active", ("groups", RoleFilter)]
+    search_fields = ["username__matches", "first_name__matches", "last_name__matches", "email__matches"]
     actions = None
     filter_horizontal = ()
     fieldsets = [

@@ -23,7 +23,9 @@ class Command(StoreCommand):
 
     def handle(self, **options: Any) -> None:
         """Find and print."""
-        keys = _chosen(options).filter(name__icontains=options["name"]).select_related("replaced_by").order_by("pk")
+        keys = _chosen(options).select_related("replaced_by").order_by("pk")
+        if options["name"]:
+            keys = keys.filter(name__matches=options["name"])
         self.show(table(keys), [as_json(key) for key in keys])
 
 
