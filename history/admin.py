@@ -7,10 +7,12 @@ from typing import Any, ClassVar
 from django import forms
 from django.contrib import admin, messages
 from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
+from django.contrib.admin.views.main import ERROR_FLAG, IGNORED_PARAMS, PAGE_VAR
 from django.contrib.admin.widgets import RelatedFieldWidgetWrapper
 from django.core.exceptions import PermissionDenied, SuspiciousOperation
 from django.db import IntegrityError
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.db.models.constants import LOOKUP_SEP
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect, QueryDict
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
 from django.utils.html import format_html
@@ -28,6 +30,9 @@ from history.undoing import labels
 NOT_SAVED = f"Not saved. {MEANWHILE} Try again."
 
 GONE = "Not found. Perhaps someone deleted it."
+
+LIST_PARAMETERS = {*IGNORED_PARAMS, PAGE_VAR, ERROR_FLAG}
+"""Django's own names in the query of a list."""
 
 LOOKUPS = "(__id)?(__(exact|gte|lte|lt|gt|isnull))?"
 """What Django's filters put behind the name of a field."""
@@ -140,6 +145,20 @@ class OfficeAdmin:
         """Return the box that selects a row."""
         box = forms.CheckboxInput({"class": "action-select", "aria-label": f"Select {obj}"}, lambda _value: False)
         return box.render(ACTION_CHECKBOX_NAME, str(obj.pk))
+
+    def get_changelist_instance(self, request: HttpRequest) -> Any:
+        """Return the list, without the parameters that are none of ours."""
+        request.GET = self.known_parameters(request)  # type: ignore[assignment]  # a copy
+        return super().get_changelist_instance(request)  # type: ignore[misc]  # of the ModelAdmin
+
+    def known_parameters(self, request: HttpRequest) -> QueryDict:
+        """Return the query without what names no column and no filter, such as `utm_source` of a link in a mail."""
+        known, columns = request.GET.copy(), {field.name for field in self.opts.get_fields()}  # type: ignore[attr-defined]  # of the ModelAdmin
+        for name in request.GET:
+            is_ours = name in LIST_PARAMETERS or self.lookup_allowed(name, "")
+            if not is_ours and name.split(LOOKUP_SEP)[0] not in columns:
+                del known[name]
+        return known
 
     def lookup_allowed(self, lookup: str, value: Any, request: Any = None) -> bool:  # noqa: ARG002 - Django's signature
         """Return whether this parameter of the query belongs to a filter."""

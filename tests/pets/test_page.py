@@ -197,7 +197,8 @@ LISTS: list[tuple[Callable[[], str], int, tuple[int | None, int | None]]] = [
     (lambda: f"unchanged_since={timezone.now().date() - timedelta(days=5)}&o=2", 4, (None, 6)),
     (lambda: f"import_run={ImportRun.objects.get().pk}", 4, (6, 2)),
     (lambda: f"sold_from={timezone.now().date()}", 4, (8, 1)),
-    (lambda: "digest__startswith=a", 4, (None, None)),
+    (lambda: "digest__startswith=a", 4, (5, 3)),
+    (lambda: "name__startswith=a", 4, (None, None)),
     (lambda: "status__exact=gone", 4, (None, None)),
     (lambda: "category__id__exact=%00", 4, (None, None)),
 ]

@@ -62,7 +62,7 @@ class KeyUsageAdmin(RecordAdmin):
 
     def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
         """Show the last days, or the list if a link or a filter asks for some of it."""
-        if request.GET or request.method != "GET":
+        if self.known_parameters(request) or request.method != "GET":
             return super().changelist_view(request, extra_context)
         if not self.has_view_permission(request):
             raise PermissionDenied
