@@ -387,6 +387,16 @@ def test_the_same_file_that_adds_nothing_twice_is_not_asked_about(staff: Client,
     assert catalogue() == [("Rex", "Dogs", "available", "A-1")]
 
 
+def test_the_same_file_that_adds_what_was_deleted_is_not_asked_about(staff: Client, dogs: Category) -> None:
+    content = f"{HEADER}Rex,Dogs,,A-1\n"
+    confirm(staff, send(staff, content))
+    Pet.objects.get().delete()
+    same = send(staff, content)
+    assert "This very file" not in same.content.decode()
+    assert "1 row is imported." in confirm(staff, same).content.decode()
+    assert catalogue() == [("Rex", "Dogs", "available", "A-1")]
+
+
 def workbook(*rows: tuple[str, ...]) -> bytes:
     book = openpyxl.Workbook()
     for row in rows:

@@ -180,6 +180,32 @@ def test_it_stops_when_the_account_of_its_owner_is_deleted(staff: Client, five: 
     assert not SelectedBlock.objects.exists()
 
 
+def test_one_that_runs_for_more_than_a_day_is_kept_when_others_select(staff: Client, five: list[Pet]) -> None:
+    bulk = begun(staff, *five)
+    Selection.objects.update(made_at=timezone.now() - timedelta(days=2), worked_at=timezone.now() - timedelta(days=2))
+    ask(staff, "become_pending", five[0])
+    staff.post(f"{BULK}{bulk.pk}/continue/")
+    bulk.refresh_from_db()
+    assert (bulk.state, bulk.changed, statuses()) == ("done", 5, ["sold"] * 5)
+
+
+def test_a_selection_that_is_confirmed_twice_at_once_is_one_bulk_change(staff: Client, five: list[Pet]) -> None:
+    asked = ask(staff, "become_sold", *five).context["selection"].pk
+    first, second = Selection.objects.get(pk=asked), Selection.objects.get(pk=asked)
+    made = blocks.begin(first, Target("status", "sold", "sold"))
+    assert blocks.begin(second, Target("status", "pending", "pending")) == made
+    assert [bulk.what for bulk in BulkChange.objects.all()] == ["Status becomes sold"]
+
+
+def test_what_is_being_undone_is_not_undone_once_more(staff: Client, five: list[Pet]) -> None:
+    confirm(staff, ask(staff, "become_sold", *five))
+    bulk = BulkChange.objects.get()
+    blocks.begin_undo(bulk, user=User.objects.get(username="keeper"))
+    again = staff.post(f"{BULK}{bulk.pk}/undo/", follow=True)
+    assert told(again) == [f"Nothing changed. Bulk change {bulk.pk} is being undone."]
+    assert (bulk.undoings.count(), statuses()) == (1, ["sold"] * 5)
+
+
 def test_it_stops_when_its_category_is_deleted(staff: Client, five: list[Pet]) -> None:
     cats = CategoryFactory(name="Cats")
     selection = ask(staff, "become_category", five[0], across=True).context["selection"]

@@ -6,6 +6,7 @@ import pytest
 from django.test import Client
 
 from categories.models import Category
+from pets.admin import views
 from pets.models import BulkChange, Pet, SavedView
 from tests.factories import PetFactory
 from tests.pets.office import PETS, click, given_back, history_disagrees, member, seen, told
@@ -93,3 +94,14 @@ def test_views_are_saved_for_oneself(staff: Client, category: Category) -> None:
 def test_a_view_needs_a_name(staff: Client, name: str) -> None:
     page = staff.post(f"{PETS}views/", {"name": name, "query": ""}, follow=True)
     assert told(page) == ["Not saved. Give the view a name of 1 to 60 characters."]
+
+
+def test_the_last_view_that_fits_can_be_saved_again_and_no_other(
+    staff: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(views, "MOST", 1)
+    for query in ("status__exact=sold", "status__exact=pending"):
+        staff.post(f"{PETS}views/", {"name": "Mine", "query": query})
+    page = staff.post(f"{PETS}views/", {"name": "Another", "query": ""}, follow=True)
+    assert told(page)[-1] == "Not saved. You have 1 views. Delete one first."
+    assert list(SavedView.objects.values_list("name", "query")) == [("Mine", "status__exact=pending")]

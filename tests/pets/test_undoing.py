@@ -104,6 +104,16 @@ def test_a_sale_gets_its_own_day_back(staff: Client, rex: Pet) -> None:
     assert not Sale.objects.exists()
 
 
+def test_of_two_sales_that_ended_the_one_that_the_edit_ended_comes_back(staff: Client, rex: Pet) -> None:
+    ended = []
+    for day in ("2026-01-05", "2026-03-09"):
+        click(staff, rex, "sold")
+        Sale.objects.update(day=day)
+        ended.append(edit(staff, rex, status="available"))
+    undo(staff, ended[0])
+    assert str(Sale.objects.get().day) == "2026-01-05"
+
+
 def test_a_sale_that_is_undone_and_done_again_is_of_the_day_it_was(staff: Client, rex: Pet) -> None:
     saved = edit(staff, rex, status="sold")
     undone = undo(staff, saved)

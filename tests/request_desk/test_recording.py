@@ -185,3 +185,11 @@ def test_who_only_sees_keys_cannot_switch(key: APIKey) -> None:
     viewer = member("viewer", "view_apikey")
     assert switch(viewer, key, "on").status_code == 403
     assert "Record each request" not in viewer.get(f"/admin/apikeys/apikey/{key.pk}/change/").content.decode()
+
+
+def test_recording_again_has_room_for_as_many_reads_again(manager: Client, key: APIKey) -> None:
+    switch(manager, key, "on")
+    APIKey.objects.update(reads_left=7)
+    switch(manager, key, "off")
+    switch(manager, key, "on")
+    assert APIKey.objects.get().reads_left == MOST_READS_RECORDED

@@ -50,6 +50,13 @@ def test_addresses_are_forgotten_after_90_days(anna: User) -> None:
     assert set(KnownAddress.objects.values_list("address", flat=True)) == {"192.0.2.9", HOME["REMOTE_ADDR"]}
 
 
+def test_an_address_is_known_for_90_days_after_the_last_sign_in(anna: User) -> None:
+    sign_in(Client(), **HOME)
+    KnownAddress.objects.update(last_at=timezone.now() - timedelta(days=89))
+    sign_in(Client(), **HOME)
+    assert KnownAddress.objects.get().last_at > timezone.now() - timedelta(minutes=1)
+
+
 def test_a_reset_clears_the_failures(anna: User, administrator: Client) -> None:
     fail(6, **HOME)
     page = administrator.post(f"/admin/auth/user/{anna.pk}/password/")
@@ -72,6 +79,8 @@ def test_an_unlocked_name_can_be_locked_again(anna: User, administrator: Client)
     administrator.post(f"/admin/auth/user/{anna.pk}/unlock/")
     fail(5, **HOME)
     assert complaints(sign_in(Client(), password=PASSWORD, **HOME)) == [LOCKED]
+    administrator.post(f"/admin/auth/user/{anna.pk}/unlock/")
+    assert sign_in(Client(), **HOME).status_code == 302
 
 
 @pytest.mark.parametrize("role", ["Viewer", "Curator", "Key manager", "Administrator"])

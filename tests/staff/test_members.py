@@ -1,6 +1,7 @@
 """Accounts in the back office: made and let in again with a one-time password that is shown once."""
 
 import re
+from datetime import timedelta
 from html import unescape
 from typing import Any
 
@@ -12,10 +13,11 @@ from django.contrib.admin.models import LogEntry
 from django.contrib.auth.models import Group, Permission, User
 from django.db import connection, models
 from django.test import Client
+from django.utils import timezone
 
 from history.times import NOTHING
 from petstore_site.staff import lockout
-from petstore_site.staff.models import TemporaryPassword
+from petstore_site.staff.models import LIFETIME, TemporaryPassword
 from tests.staff.conftest import form_of, member, sign_in
 
 ACCOUNTS = "/admin/auth/user/"
@@ -166,6 +168,14 @@ def test_a_new_password_ends_sessions_and_keeps_the_second_factor(office: Client
     assert elsewhere.get("/admin/").status_code == 302
     assert sign_in(elsewhere, "anna", shown_password(answer.content.decode()))["Location"].endswith("second-factor/")
     assert LogEntry.objects.get().change_message == "One-time password set."
+
+
+def test_a_second_one_time_password_works_for_72_hours_too(office: Client, anna: User) -> None:
+    office.post(f"{ACCOUNTS}{anna.pk}/password/")
+    TemporaryPassword.objects.update(given_at=timezone.now() - LIFETIME)
+    again = shown_password(office.post(f"{ACCOUNTS}{anna.pk}/password/").content.decode())
+    assert sign_in(Client(), "anna", again).status_code == 302
+    assert TemporaryPassword.objects.get().given_at > timezone.now() - timedelta(minutes=1)
 
 
 def test_a_lost_phone_is_removed(office: Client, anna: User, secret: str) -> None:
