@@ -31,11 +31,21 @@ VERSIONED = {
 }
 """File → where it says the version of its code, which moves on after a release."""
 
+IMAGE = r"\bpetstore:(\d+\.\d+\.\d+)\b"
+
 DOCUMENTED = {
     "clients/python/README.md": r"petstore_client-(.+)-py3-none-any\.whl",
     "clients/typescript/README.md": r"petstore-client-(.+)\.tgz",
     "docs/api.md": r"The service has a version of its own, (.+): the changelog",
     "README.md": r"^Release (.+) of the service",
+    "compose.yaml": IMAGE,
+    "deploy/look": IMAGE,
+    "deploy/kubernetes/base/jobs.yaml": IMAGE,
+    "deploy/kubernetes/base/metrics.yaml": IMAGE,
+    "deploy/kubernetes/base/migrate.yaml": IMAGE,
+    "deploy/kubernetes/base/web.yaml": IMAGE,
+    "deploy/kubernetes/overlays/external-database/kustomization.yaml": r"newTag: (.+)}",
+    "deploy/kubernetes/overlays/production/kustomization.yaml": r"newTag: (.+)}",
 }
 """File → where it names the last release."""
 

@@ -28,6 +28,11 @@ def test_documents_name_the_last_release(name: str) -> None:
     assert set(found) == {last}
 
 
+def test_every_image_is_of_the_last_release() -> None:
+    files = release.git(ROOT, "grep", "-l", "-E", r"petstore:[0-9]+\.|newTag:", "--", "compose.yaml", "deploy").split()
+    assert sorted(set(files) - {"deploy/release.py"} - release.DOCUMENTED.keys()) == []
+
+
 def test_the_clients_are_the_released_ones_or_have_another_version() -> None:
     release.check_clients(ROOT)
 
