@@ -211,7 +211,7 @@ class Listing:
 
 
 class Feed(Listing):
-    """A list that never ends: every page has a next one, and a cursor says more than an ID."""
+    """A list that never ends: every page has a next one, and a cursor says more than an ID, such as the limit."""
 
     header = "NextChanges"
     first = None
@@ -220,6 +220,13 @@ class Feed(Listing):
         """Take nothing: there are no filters."""
         self.filters = {}
         self._readers = {"limit": _limit, "cursor": str}
+
+    def read(self, path: str, sent: Mapping[str, list[str]]) -> ListParameters:
+        """Read the query as that of a list. A limit that is sent counts more than that of the cursor."""
+        wanted = super().read(path, sent)
+        limit, *place = wanted.place or [wanted.limit]
+        limit = wanted.limit if wanted.given else limit
+        return wanted._replace(limit=limit, given={}, place=place or None)
 
     def unsign(self, cursor: str, signer: CursorSigner) -> Any:
         """Return what was signed; raises `BadSignature`."""
