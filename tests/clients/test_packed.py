@@ -175,7 +175,7 @@ def test_the_snippets_of_the_readme_run(client: Client, server: Gunicorn, key: s
     printed = [
         client.start(f"readme_{number}", BASE=f"{server.url}/v1", KEY=key) for number in range(len(client.snippets))
     ]
-    assert len(printed) == {"python": 7, "typescript": 6}[client.language]
+    assert len(printed) == {"python": 8, "typescript": 7}[client.language]
     assert all(printed)
     assert printed[1] == f"{known.strip()} animals\n"
     assert re.fullmatch(r"\d+ animals, \d+ of them new or changed, 0 gone\n", printed[-1])

@@ -110,7 +110,7 @@ def import_files(environment: dict[str, str], folder: Path, seed: int, over: thr
         printed = running.communicate()[0]
         count[{0: "done", -9: "killed"}.get(running.returncode, "rejected")] += 1
         if running.returncode == 0 and chosen.random() < 0.5:
-            number = str(json.loads(printed)["run"])
+            number = str(json.loads(printed)["import"])
             undone = subprocess.run(
                 _manage("undo_import", number, "--json"), env=environment, check=False, stdout=subprocess.PIPE
             )

@@ -1,4 +1,4 @@
-"""The short run of the model; `make follow` runs it for an hour."""
+"""The short run of the model; `make -C lab follow` runs it for an hour."""
 
 from tests.following import model
 
