@@ -1,6 +1,6 @@
 """What an operation asks of the database: statements that are written once as text, alone or in a transaction."""
 
-from collections.abc import Awaitable, Callable, Generator, Hashable, Mapping
+from collections.abc import Awaitable, Callable, Generator, Mapping
 from datetime import datetime
 from functools import cache
 from typing import Any, NamedTuple, Protocol, TypeVar
@@ -25,22 +25,22 @@ class Statement(NamedTuple):
     parameters: Mapping[str, Any]
     commits: bool = False
     """Whether it writes. Outside a `Transaction` it is its own, so it may be done as soon as it was sent."""
-    leads: bool = False
-    """Whether it is sent with the next one of its `Transaction`, which is not run if this one fails. It has no rows."""
-    ends: bool = False
-    """Whether it is the last of its `Transaction`, so that COMMIT can be sent with it. It has no rows."""
 
 
 class Transaction(NamedTuple):
-    """Steps that are done all or not at all; what runs them returns what they return."""
+    """Steps that SQLite does all or not at all; what runs them returns what they return. PostgreSQL has no need."""
 
     steps: "Steps[Any]"
-    alone: Hashable = None
-    """In a worker, transactions with the same value wait for each other before they take a connection."""
 
 
-class HeldError(Exception):
-    """Another transaction with the same `alone` did not end in time: this one was not begun."""
+class Addition(NamedTuple):
+    """How to add a row with the first row of its history: parts of statements."""
+
+    row: str
+    """Adds one row, or none if what it refers to is missing. A condition and RETURNING may follow."""
+    history: str
+    """Copies the row from the table that follows."""
+    table: str
 
 
 Steps = Generator[Statement | Transaction, Any, T]
@@ -72,6 +72,28 @@ def vendor() -> str:
 def parameter(at: datetime) -> Any:
     """Return a time as a parameter of a statement: SQLite takes text."""
     return at if vendor() == "postgresql" else connection.ops.adapt_datetimefield_value(at)
+
+
+def add(addition: Addition, values: Mapping[str, Any]) -> Steps[int | None]:
+    """Add the row and return its ID, or nothing if it refers to something missing."""
+    if vendor() == "postgresql":
+        rows = yield Statement(_in_one(addition), values, commits=True)
+        return rows[0][0] if rows else None
+    return (yield Transaction(add_in_two(addition, values)))  # type: ignore[no-any-return]
+
+
+@cache
+def _in_one(addition: Addition) -> str:
+    return f'WITH "added" AS ({addition.row} RETURNING *) {addition.history} "added" RETURNING "id"'
+
+
+def add_in_two(addition: Addition, values: Mapping[str, Any]) -> Steps[int | None]:
+    """Do the same in a transaction of SQLite."""
+    added: list[Row] = yield Statement(f'{addition.row} RETURNING "id"', values)
+    for (pk,) in added:
+        yield Statement(f'{addition.history} {addition.table} WHERE "id" = %(id)s', {**values, "id": pk})
+        return pk  # type: ignore[no-any-return]
+    return None
 
 
 def run(steps: Steps[T], *, reads: bool = False) -> T:

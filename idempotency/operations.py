@@ -4,14 +4,15 @@ import json
 import re
 from collections.abc import Callable, Mapping
 from hashlib import sha256
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
 from django.conf import settings
-from django.db import IntegrityError, OperationalError
+from django.db import IntegrityError
 from django.utils import timezone
 
-from database.statements import HeldError, Row, Steps, Transaction, parameter
+from database.errors import sqlstate
+from database.statements import Addition, Row, Steps, add, parameter
 from idempotency import statements
 from rest.errors import APIError, ErrorCode
 from rest.media_type import render_json
@@ -23,63 +24,81 @@ IDEMPOTENCY_ERRORS = [ErrorCode.IDEMPOTENCY_IN_PROGRESS, ErrorCode.IDEMPOTENCY_K
 RETRY_AFTER = 1
 """Seconds to wait while the first request with the key is still running."""
 
+ATTEMPTS = 3
+"""How often a request looks again that another one with its key has overtaken."""
+
+UNIQUE_VIOLATION = "23505"
+
 WRITTEN = json.JSONEncoder(sort_keys=True, default=repr)
 
 KEY = re.compile(r'"([\x21\x23-\x7e]{1,255})"|(?!""\Z)([\x21-\x7e]{1,255})')
 
+MARK = "\0"
+"""In the place of an ID that is not known yet. JSON has no such character."""
 
-def once(request: Request, meaning: Callable[[], Mapping[str, Any]], creating: Steps[Result]) -> Steps[Result]:
-    """Create once per key, in the transaction that stores the response; without the header, create.
 
-    The same key and meaning return the first response with `Idempotency-Replayed: true`. Another meaning
-    is 422, a first request that is still running 409. An error raises and so stores nothing.
+class Creation(NamedTuple):
+    """Something to create."""
+
+    addition: Addition
+    values: Mapping[str, Any]
+    result: Callable[[Any], Result]
+    """Returns the result for an ID, or for what stands in its place."""
+
+
+def once(request: Request, meaning: Callable[[], Mapping[str, Any]], creation: Creation | None) -> Steps[Result | None]:
+    """Create, and with the header only once per key; return nothing if there is nothing to create.
+
+    The response is stored in the same transaction. The same key and meaning return it with
+    `Idempotency-Replayed: true`, also if there is nothing valid to create. Another meaning is 422, a first request
+    that is still running 409.
     """
     key = _key_of(request)
     if key is None:
-        return (yield from creating)
-    now = timezone.now()
-    values = {
-        "api_key_id": request.key.pk,
-        "key": key,
-        "fingerprint": _fingerprint(request.path, meaning()),
-        "created_at": parameter(now),
-        "expired_at": parameter(now - settings.IDEMPOTENCY_LIFETIME),
-    }
-    earlier = yield from statements.stored(values)
-    if earlier and earlier[-1]:
-        return _replay(earlier, values)
-    try:
-        result: Result = yield Transaction(
-            _create(values, creating, expired=bool(earlier)), alone=(request.key.pk, key)
-        )
-    except HeldError:
-        raise _in_progress() from None
-    except OperationalError as error:
-        if statements.is_held(error):
-            raise _in_progress() from None
-        raise
-    except IntegrityError:
-        earlier = yield from statements.stored(values)
-        if not (earlier and earlier[-1]):  # what was created broke a constraint
-            raise
-        return _replay(earlier, values)
-    return result
+        pk = (yield from add(creation.addition, creation.values)) if creation else None
+        return creation.result(pk) if creation and pk is not None else None
+    values = _values(request, key, meaning())
+    for _ in range(ATTEMPTS):
+        try:
+            outcome = yield from _attempt(values, creation)
+        except IntegrityError as error:
+            if sqlstate(error) != UNIQUE_VIOLATION:
+                raise
+            continue
+        if stored := [row for row in outcome.earlier if row[-1]]:
+            return _replay(stored[0], values)
+        if outcome.is_running:
+            break
+        if not outcome.earlier or creation is None:
+            return creation.result(outcome.pk) if creation and outcome.pk is not None else None
+        yield from statements.forget(values)
+    raise APIError(ErrorCode.IDEMPOTENCY_IN_PROGRESS, wait=RETRY_AFTER)
 
 
-def _create(values: Mapping[str, Any], creating: Steps[Result], *, expired: bool) -> Steps[Result]:
-    yield from statements.claim(values, expired=expired)
-    result = yield from creating
+def _attempt(values: Mapping[str, Any], creation: Creation | None) -> Steps[statements.Outcome]:
+    if creation is None:
+        return (yield from statements.earlier(values))
+    result = creation.result(orjson.Fragment(MARK))
+    before, after = render_json(result.data).decode().split(MARK)
     response = {
-        "status": int(result.status),
-        "body": render_json(result.data).decode(),
-        "location": result.headers["Location"],
+        "once_status": int(result.status),
+        "once_before": before,
+        "once_after": after,
+        "once_location": creation.result("").headers["Location"],
     }
-    yield from statements.store({**values, **response})
-    return result
+    return (yield from statements.add(creation.addition, {**creation.values, **values, **response}))
 
 
-def _in_progress() -> APIError:
-    return APIError(ErrorCode.IDEMPOTENCY_IN_PROGRESS, wait=RETRY_AFTER)
+def _values(request: Request, key: str, meaning: Mapping[str, Any]) -> dict[str, Any]:
+    now = timezone.now()
+    return {
+        "once_caller_id": request.key.caller_id,
+        "once_api_key_id": request.key.pk,
+        "once_key": key,
+        "once_fingerprint": _fingerprint(request.path, meaning),
+        "once_created_at": parameter(now),
+        "once_expired_at": parameter(now - settings.IDEMPOTENCY_LIFETIME),
+    }
 
 
 def _key_of(request: Request) -> str | None:
@@ -98,8 +117,8 @@ def _fingerprint(path: str, meaning: Mapping[str, Any]) -> str:
 
 
 def _replay(earlier: Row, values: Mapping[str, Any]) -> Result:
-    fingerprint, status, body, location, _is_kept = earlier
-    if fingerprint != values["fingerprint"]:
+    fingerprint, status, body, location, _counts = earlier
+    if fingerprint != values["once_fingerprint"]:
         raise APIError(ErrorCode.IDEMPOTENCY_KEY_REUSED)
     headers = {"Location": location, "Idempotency-Replayed": "true"}
     return Result(orjson.Fragment(body), status, headers)

@@ -1,56 +1,83 @@
 """The statements that store the response to a key once. `idempotency/models.py` has the table."""
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import Any, NamedTuple
 
-from django.db import OperationalError
-
-from database.errors import LOCK_NOT_AVAILABLE, sqlstate
-from database.statements import Row, Statement, Steps
-from idempotency.models import ONE_ANSWER
+from database.statements import Addition, Row, Statement, Steps, Transaction, add_in_two, vendor
 
 TABLE = '"idempotency_idempotentrequest"'
-SAME = '"api_key_id" = %(api_key_id)s AND "key" = %(key)s'
+COLUMNS = '"api_key_id", "key", "fingerprint", "status", "body", "location", "created_at"'
+SAME = '"api_key_id" IN (%(once_caller_id)s, %(once_api_key_id)s) AND "key" = %(once_key)s'
 
-STORED = f"""
-    SELECT "fingerprint", "status", "body", "location", "created_at" > %(expired_at)s FROM {TABLE} WHERE {SAME}
-"""  # noqa: S608 - put together from constants, as the next ones
+EARLIER = f"""
+    SELECT "fingerprint", "status", "body", "location", "created_at" > %(once_expired_at)s AS "counts" FROM {TABLE}
+    WHERE {SAME}"""  # noqa: S608 - put together from constants, as the next ones
 FORGET = f"""
-    DELETE FROM {TABLE} WHERE {SAME} AND "created_at" <= %(expired_at)s
-"""  # noqa: S608
-CLAIM = f"""
-    INSERT INTO {TABLE} ("api_key_id", "key", "fingerprint", "status", "body", "location", "created_at")
-    VALUES (%(api_key_id)s, %(key)s, %(fingerprint)s, 0, '', '', %(created_at)s)
-"""  # noqa: S608
+    DELETE FROM {TABLE} WHERE {SAME} AND "created_at" <= %(once_expired_at)s"""  # noqa: S608
+
+# The release before this one knows only the key that it was asked with, so there is a row for it too.
 STORE = f"""
-    UPDATE {TABLE} SET "status" = %(status)s, "body" = %(body)s, "location" = %(location)s WHERE {SAME}
-"""  # noqa: S608
+    INSERT INTO {TABLE} ({COLUMNS}) SELECT
+    "who", %(once_key)s, %(once_fingerprint)s, %(once_status)s, %(once_before)s || "id" || %(once_after)s,
+    %(once_location)s || "id", %(once_created_at)s
+    FROM (SELECT %(once_caller_id)s AS "who" UNION SELECT %(once_api_key_id)s) AS "callers", """  # noqa: S608
 
 
-def stored(values: Mapping[str, Any]) -> Steps[Row | None]:
-    """Return fingerprint, status, body and location that are stored for the key, and whether they still count."""
-    rows = yield Statement(STORED, values)
-    return rows[0] if rows else None
+class Outcome(NamedTuple):
+    """What became of an addition with a key."""
+
+    earlier: Sequence[Row]
+    """What is stored for the key: fingerprint, status, body, location, and whether it still counts."""
+    is_running: bool = False
+    """Whether another request with the key is running."""
+    pk: int | None = None
+    """The ID of what was added."""
 
 
-def claim(values: Mapping[str, Any], *, expired: bool) -> Steps[None]:
-    """Add the row of the key, and replace one that has expired.
+def earlier(values: Mapping[str, Any]) -> Steps[Outcome]:
+    """Return what is stored for the key."""
+    return Outcome((yield Statement(EARLIER, values)))
 
-    It waits for the transaction that has claimed the key (PostgreSQL: until `lock_timeout`, which `is_held` knows).
-    Once that has committed, it is an `IntegrityError`, and what the claim leads is not run.
+
+def forget(values: Mapping[str, Any]) -> Steps[None]:
+    """Delete what has expired for the key."""
+    yield Statement(FORGET, values, commits=True)
+
+
+def add(addition: Addition, values: Mapping[str, Any]) -> Steps[Outcome]:
+    """Add a row and store the response, unless something is stored for the key.
+
+    An `IntegrityError` about the key says that another request has just been faster.
     """
-    if expired:
-        yield Statement(FORGET, values, leads=True)
-    yield Statement(CLAIM, values, leads=True)
+    if vendor() == "postgresql":
+        rows = yield Statement(_in_one(addition), values, commits=True)
+        return Outcome([row[:5] for row in rows if row[0] is not None], rows[0][5] is False, rows[0][6])
+    outcome = yield from earlier(values)
+    if not outcome.earlier:
+        outcome = yield Transaction(_add_in_steps(addition, values))
+    return outcome
 
 
-def is_held(error: OperationalError) -> bool:
-    """Return whether the claim waited for another one too long. What it leads can wait for other rows."""
-    diagnostic = getattr(error.__cause__, "diag", None)
-    context = (diagnostic and diagnostic.context) or ""
-    return sqlstate(error) == LOCK_NOT_AVAILABLE and (ONE_ANSWER in context or TABLE in context)
+@cache
+def _in_one(addition: Addition) -> str:
+    """Return one statement. The lock ends with it, and keeps a second request from taking an ID or waiting."""
+    return f"""
+    WITH "earlier" AS MATERIALIZED ({EARLIER}), "lock" AS MATERIALIZED (
+        SELECT pg_try_advisory_xact_lock(hashtextextended(%(once_key)s, %(once_caller_id)s)) AS "is_mine"
+        WHERE NOT EXISTS (SELECT FROM "earlier")
+    ), "added" AS ({addition.row} AND (SELECT "is_mine" FROM "lock") RETURNING *),
+    "changed" AS ({addition.history} "added"), "stored" AS ({STORE} "added")
+    SELECT "earlier".*, "lock"."is_mine", "added"."id" FROM (SELECT) AS "one"
+    LEFT JOIN "earlier" ON true LEFT JOIN "lock" ON true LEFT JOIN "added" ON true"""  # noqa: S608
 
 
-def store(values: Mapping[str, Any]) -> Steps[None]:
-    """Store the response in the row that was claimed, as the last statement of the transaction."""
-    yield Statement(STORE, values, ends=True)
+def _add_in_steps(addition: Addition, values: Mapping[str, Any]) -> Steps[Outcome]:
+    """Do the same on SQLite, whose transactions wait for each other."""
+    outcome = yield from earlier(values)
+    if outcome.earlier:
+        return outcome
+    pk = yield from add_in_two(addition, values)
+    if pk is not None:
+        yield Statement(f'{STORE} (SELECT %(id)s AS "id") AS "added"', {**values, "id": pk})
+    return Outcome([], pk=pk)

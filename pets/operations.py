@@ -1,12 +1,14 @@
 """The three operations of the interface document (section 4), and the feed of changes."""
 
+from typing import Any
+
 from django.utils import timezone
 from rest_framework.exceptions import ValidationError
 
 from categories import statements as categories
 from database.statements import Steps, parameter, vendor
 from history.acting import acting
-from idempotency.operations import once
+from idempotency.operations import Creation, once
 from pets import feed, statements
 from pets.columns import SHOWN
 from pets.models import PetStatus
@@ -47,27 +49,26 @@ def list_changes(request: Request) -> Steps[Result]:
 
 
 def create_pet(request: Request) -> Steps[Result]:
-    """Add an animal, with an `Idempotency-Key` only once."""
-    sent = NewPet(request.json())
-    return once(request, lambda: sent.meaning, _add(request, sent))
+    """Add an animal, with an `Idempotency-Key` only once; raises `ValidationError` with all that is wrong."""
+    sent, by = NewPet(request.json()), acting()
+    values = {**sent.values, "now": parameter(timezone.now()), "actor": by.actor, "request_id": by.request_id}
+    added = yield from once(
+        request,
+        lambda: sent.meaning,
+        None if sent.errors else Creation(statements.ADDITION, values, lambda pk: _created(request, pk, sent)),
+    )
+    if added is None:
+        raise ValidationError((yield from _errors(sent)))
+    return added
 
 
-def _add(request: Request, sent: NewPet) -> Steps[Result]:
-    """Add the animal with its history; raises `ValidationError` with all that is wrong."""
-    if sent.errors:
-        raise ValidationError((yield from _with_category(sent)))
-    by = acting()
-    history = {"now": parameter(timezone.now()), "actor": by.actor, "request_id": by.request_id}
-    added = yield from statements.add(vendor(), {**sent.values, **history})
-    if not added:
-        raise ValidationError({"categoryId": [NO_SUCH_CATEGORY]})
-    pk = added[0][0]
+def _created(request: Request, pk: Any, sent: NewPet) -> Result:
     return created(request, pk, shown((pk, *(sent.values[column.name] for column in SHOWN))))
 
 
-def _with_category(sent: NewPet) -> Steps[dict[str, list[str]]]:
+def _errors(sent: NewPet) -> Steps[dict[str, list[str]]]:
     """Return the errors, with one about a category that does not exist: adding would have looked for it."""
     errors = sent.errors
-    if "category_id" in sent.values and not (yield from categories.one(sent.values["category_id"])):
+    if not errors or ("category_id" in sent.values and not (yield from categories.one(sent.values["category_id"]))):
         errors = {**errors, "categoryId": [NO_SUCH_CATEGORY]}
     return {column.field: errors[column.field] for column in SHOWN if column.field in errors}

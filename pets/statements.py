@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
-from database.statements import Row, Statement, Steps, Transaction
+from database.statements import Addition, Row, Statement, Steps
 from pets.columns import CATEGORY, SHOWN, each
 from pets.models import PetStatus
 
@@ -84,32 +84,19 @@ ONE = f'SELECT {COLUMNS} FROM "pets_pet" WHERE "id" = %(id)s'
 
 
 VALUES = ", ".join('"id"' if column is CATEGORY else f"%({column.name})s" for column in SHOWN)
-ADDED = f"""
+ADDITION = Addition(
+    row=f"""
     INSERT INTO "pets_pet" ({SET}, "created_at", "updated_at")
-    SELECT {VALUES}, %(now)s, %(now)s FROM "categories_category" WHERE "id" = %(category_id)s
-    RETURNING """
-HISTORY = f"""
+    SELECT {VALUES}, %(now)s, %(now)s FROM "categories_category" WHERE "id" = %(category_id)s""",
+    history=f"""
     INSERT INTO "pets_petchange" ("id", {each('"{c}"')}, "history_type", "history_date", "actor", "request_id")
-    SELECT "id", {each('"{c}"')}, '+', %(now)s, %(actor)s, %(request_id)s FROM """
-ADD = f'WITH "animal" AS ({ADDED} *) {HISTORY} "animal" RETURNING "id"'
-"""Adds an animal to a category, if there is one with this ID, and the first row of its history: in one round trip."""
+    SELECT "id", {each('"{c}"')}, '+', %(now)s, %(actor)s, %(request_id)s FROM""",
+    table='"pets_pet"',
+)
+"""Adds an animal to a category, if there is one with this ID.
 
-
-def add(vendor: str, values: Mapping[str, Any]) -> Steps[list[Row]]:
-    """Add an animal with its history, and return its ID, or nothing if its category is missing.
-
-    `values` are those of its columns, and `now`, `actor` and `request_id` for the history. SQLite needs two statements.
-    """
-    if vendor == "postgresql":
-        return (yield Statement(ADD, values, commits=True))  # type: ignore[no-any-return]
-    return (yield Transaction(_add_in_two(values)))  # type: ignore[no-any-return]
-
-
-def _add_in_two(values: Mapping[str, Any]) -> Steps[list[Row]]:
-    added: list[Row] = yield Statement(f'{ADDED} "id"', values)
-    for (pk,) in added:
-        yield Statement(f'{HISTORY} "pets_pet" WHERE "id" = %(id)s', {**values, "id": pk})
-    return added
+Its values are those of its columns, and `now`, `actor` and `request_id` for the history.
+"""
 
 
 def page(vendor: str, chosen: Mapping[str, Any], newest: int, count: int) -> Steps[list[Row]]:

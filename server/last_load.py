@@ -20,6 +20,10 @@ class LastLoad:
         """Return whether what is on disk could not be loaded."""
         return os.pread(self._file, 1, 0) == b"0"
 
+    def is_awaited(self) -> bool:
+        """Return whether a worker is being replaced, and the new one has not loaded yet."""
+        return os.pread(self._file, 1, 0) == b"?"
+
     def begin_replacement(self) -> bool:
         """Return whether a worker may end: another one could take its place, and none is being replaced already."""
         if os.pread(self._file, 1, 0) != b"1":

@@ -28,6 +28,7 @@ def reload_what_loads(server: Arbiter) -> None:
     def handle_hup() -> None:
         os.chdir("/")  # gunicorn cannot reload in a folder that was removed
         if _can_load(server):
+            LastLoad(server.last_load.fileno()).begin_replacement()  # the old workers wait for it
             reload()
         else:
             LastLoad(server.last_load.fileno()).note(failed=True)

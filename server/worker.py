@@ -27,6 +27,9 @@ Who sends a request on a connection that is just being closed gets no response.
 LAST_SECONDS = 0.05
 """How long a worker waits after its last response, which is logged and counted a moment later."""
 
+REPLACED_SECONDS = 6
+"""How long a worker that is told to stop serves on for one that still loads. It must end within `graceful_timeout`."""
+
 LEAVING_SECONDS = 0.1
 """How long a worker announces with each response that the connection ends, before it stops.
 
@@ -78,9 +81,19 @@ class Worker(gasgi.ASGIWorker):  # type: ignore[misc]  # gunicorn has no types
         super().notify()
         if self.nr >= self._most_requests and self.last_load.begin_replacement():
             self.log.info("Worker stops after %d requests.", self.nr)
-            self.handle_exit_signal()
+            self._leave()
 
     def handle_exit_signal(self) -> None:
+        """Stop when a worker that is to replace this one has loaded, or soon."""
+        self._leave_when_replaced(self.loop.time() + REPLACED_SECONDS)
+
+    def _leave_when_replaced(self, latest: float) -> None:
+        if self.last_load.is_awaited() and self.loop.time() < latest:
+            self.loop.call_later(LAST_SECONDS, self._leave_when_replaced, latest)
+        else:
+            self._leave()
+
+    def _leave(self) -> None:
         """Stop in a moment; until then, each response says that its connection ends."""
         self.is_leaving = True
         self.loop.call_later(LEAVING_SECONDS, super().handle_exit_signal)

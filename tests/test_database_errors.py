@@ -4,6 +4,7 @@ import sqlite3
 import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
@@ -213,21 +214,72 @@ def another_connection() -> psycopg.Connection[Any]:
 
 
 @postgresql_only
-def test_a_first_request_that_still_runs_is_409(api: ApiClient) -> None:
-    category = CategoryFactory()
-    body = {"name": "x", "categoryId": category.pk}
-    api.get("/v1/pets")
-    with another_connection() as holder, holder.transaction(force_rollback=True):
-        holder.execute(
-            "INSERT INTO idempotency_idempotentrequest (api_key_id, key, fingerprint, status, body, location, created_at)"
-            " VALUES (%s, 'order-1', '', 0, '', '', now())",
-            [APIKey.objects.get().pk],
-        )
-        answer = api.post("/v1/pets", body, Idempotency_Key="order-1")
+@pytest.mark.parametrize("is_replaced", [False, True], ids=["the first", "one that replaces an expired one"])
+def test_a_first_request_that_still_runs_is_409(
+    api: ApiClient, is_replaced: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It waits for its category. The second one waits for nothing."""
+    body = {"name": "x", "categoryId": CategoryFactory().pk}
+    if is_replaced:
+        api.post("/v1/pets", body, Idempotency_Key="order-1")
+        IdempotentRequest.objects.update(created_at=timezone.now() - timedelta(hours=24))
+    with ThreadPoolExecutor(1) as pool:
+        with another_connection() as holder, holder.transaction(force_rollback=True):
+            holder.execute("SELECT 1 FROM categories_category FOR UPDATE")
+            patient = f"{connection.settings_dict['OPTIONS']['options']} -c lock_timeout=20s"
+            monkeypatch.setitem(connection.settings_dict["OPTIONS"], "options", patient)
+            first = pool.submit(in_its_own_thread, lambda: api.post("/v1/pets", body, Idempotency_Key="order-1"))
+            until_someone_waits()
+            answer = api.post("/v1/pets", body, Idempotency_Key="order-1")
+        added = first.result()
     running = error("idempotency_in_progress", "A request with this Idempotency-Key is still running.", 409)
     assert (answer.status_code, answer.json(), answer["Retry-After"]) == (409, running, "1")
-    assert api.post("/v1/pets", body, Idempotency_Key="order-1").status_code == 201
+    again = api.post("/v1/pets", body, Idempotency_Key="order-1")
+    assert (added.status_code, again.status_code, again.content) == (201, 201, added.content)
+    assert Pet.objects.count() == 1 + is_replaced
+
+
+@postgresql_only
+def test_the_same_idempotency_key_of_another_caller_is_another_one(api: ApiClient) -> None:
+    body = {"name": "x", "categoryId": CategoryFactory().pk}
+    with another_connection() as holder, holder.transaction():
+        holder.execute(f"SELECT pg_advisory_xact_lock(hashtextextended('order-1', {APIKey.objects.get().pk}))")
+        other = ApiClient(APIKey.objects.issue(name="Other")[1])
+        answers = [each.post("/v1/pets", body, Idempotency_Key="order-1").status_code for each in (api, other)]
+    assert answers == [409, 201]
+
+
+@postgresql_only
+def test_what_the_release_before_adds_meanwhile_is_replayed(api: ApiClient) -> None:
+    """It takes no lock, and stores the response with the animal too."""
+    body = {"name": "x", "categoryId": CategoryFactory().pk}
+    first = api.post("/v1/pets", body, Idempotency_Key="order-1")
+    with ThreadPoolExecutor(1) as pool:
+        with another_connection() as before, before.transaction():
+            row = before.execute("DELETE FROM idempotency_idempotentrequest RETURNING *").fetchone()
+            before.execute("COMMIT; BEGIN")
+            before.execute("INSERT INTO idempotency_idempotentrequest VALUES (%s, %s, %s, %s, %s, %s, %s, %s)", row)
+            adding = pool.submit(in_its_own_thread, lambda: api.post("/v1/pets", body, Idempotency_Key="order-1"))
+            until_someone_waits()
+        again = adding.result()
+    assert (again.status_code, again.content, again["Idempotency-Replayed"]) == (201, first.content, "true")
     assert Pet.objects.count() == 1
+
+
+def in_its_own_thread(work: Callable[[], Any]) -> Any:
+    try:
+        return work()
+    finally:
+        connection.close()
+
+
+def until_someone_waits() -> None:
+    waiting = "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
+    with another_connection() as observer:
+        end = time.monotonic() + 10
+        while not observer.execute(waiting).fetchone():
+            assert time.monotonic() < end
+            time.sleep(0.01)
 
 
 def test_an_unmigrated_database_is_503(api: ApiClient) -> None:
@@ -235,18 +287,6 @@ def test_an_unmigrated_database_is_503(api: ApiClient) -> None:
         answer = api.get("/v1/pets")
     assert (answer.status_code, answer.json(), answer["Retry-After"]) == (503, UNAVAILABLE, "30")
     assert (answer["Cache-Control"], answer["Vary"]) == ("private, no-cache", "Authorization")
-
-
-@postgresql_only
-def test_a_first_request_that_replaces_an_expired_one_is_409(api: ApiClient) -> None:
-    body = {"name": "x", "categoryId": CategoryFactory().pk}
-    api.post("/v1/pets", body, Idempotency_Key="order-1")
-    IdempotentRequest.objects.update(created_at=timezone.now() - timedelta(hours=24))
-    with another_connection() as holder, holder.transaction(force_rollback=True):
-        holder.execute("DELETE FROM idempotency_idempotentrequest")
-        answer = api.post("/v1/pets", body, Idempotency_Key="order-1")
-    running = error("idempotency_in_progress", "A request with this Idempotency-Key is still running.", 409)
-    assert (answer.status_code, answer.json(), answer["Retry-After"]) == (409, running, "1")
 
 
 @postgresql_only

@@ -262,6 +262,20 @@ def test_a_reload_of_what_cannot_be_loaded_changes_nothing(start: Start, root: P
     assert not last_load_failed(metrics_port)
 
 
+def test_the_old_workers_serve_until_a_new_one_has_loaded(start: Start, root: Path) -> None:
+    gunicorn = start(root=root)
+    gunicorn.wait_until_ready()
+    append(root, "import time\ntime.sleep(4)")
+    gunicorn.process.send_signal(signal.SIGHUP)
+    slowest = 0.0
+    while gunicorn.log.read_text().count("Worker ready") < 4:
+        began = time.monotonic()
+        assert get(gunicorn.port, "/livez")[0] == 200
+        slowest = max(slowest, time.monotonic() - began)
+    assert slowest < 3
+    until(lambda: gunicorn.log.read_text().count("Worker exiting") == 2)
+
+
 def test_a_load_that_hangs_is_no_reload(start: Start, root: Path) -> None:
     append(root, "TRY_SECONDS = 2", "server/reloading.py")
     gunicorn = start(root=root)

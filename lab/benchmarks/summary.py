@@ -21,8 +21,8 @@ GOALS = {
 OPERATION_GOALS = {
     ("list by category", "list by status"): 1.3,
     ("list by category and status", "list by status"): 1.3,
-    ("POST with a key", "POST"): 1.6,
-    ("replay", "POST"): 1.6,
+    ("POST with a key", "POST"): 1.4,
+    ("replay", "POST"): 1.4,
     ("list categories", "get one"): 1.3,
     ("get one category", "get one"): 1.3,
 }

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from django.db import OperationalError
 from django.db.models import QuerySet
+from django.db.models.expressions import RawSQL
 
 from database.statements import Row, Statement, Steps, run
 from petstore_site.apikeys.models import APIKey
@@ -38,6 +39,8 @@ class CachedKey(NamedTuple):
     expires_at: datetime | None
     revoked_at: datetime | None
     recorded_until: datetime | None = None
+    caller_id: int = 0
+    """The first of the keys that it replaced one after the other, or itself: who retries is the same caller."""
 
 
 class Entry(NamedTuple):
@@ -114,8 +117,18 @@ def _load(digest: str) -> CachedKey | None:
     return _key_of(run(_one(digest), reads=True))
 
 
+CALLER = """
+    WITH RECURSIVE "former" ("id") AS (
+        SELECT "apikeys_apikey"."id" UNION
+        SELECT "key"."id" FROM "apikeys_apikey" AS "key" JOIN "former" ON "key"."replaced_by_id" = "former"."id"
+    ) SELECT min("id") FROM "former"
+"""
+"""The first key of those that were replaced by each other up to this one. It never changes: no key is deleted."""
+
+
 def _rows(digest: str) -> QuerySet[APIKey, Any]:
-    return APIKey.objects.filter(digest=digest).values_list(*CachedKey._fields)
+    found = APIKey.objects.filter(digest=digest)
+    return found.annotate(caller_id=RawSQL(CALLER, ())).values_list(*CachedKey._fields)  # noqa: S611 - a constant
 
 
 def _one(digest: str) -> Steps[list[Row]]:

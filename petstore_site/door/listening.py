@@ -1,7 +1,7 @@
 """A connection to PostgreSQL to which the event loop listens as long as it is open."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from django.db import IntegrityError, OperationalError
@@ -9,7 +9,7 @@ from psycopg import AsyncConnection, Error, adapt, errors
 from psycopg.abc import Transformer
 from psycopg.adapt import PyFormat
 from psycopg.errors import error_from_result
-from psycopg.pq import ConnStatus, ExecStatus, TransactionStatus
+from psycopg.pq import ExecStatus, TransactionStatus
 from psycopg.pq.abc import PGresult
 
 from database.statements import Row, Statement
@@ -60,46 +60,25 @@ class Listening(AsyncConnection[Row]):
         """Return whether the connection is open, and neither in a statement nor in a transaction."""
         return not self.closed and self.pgconn.transaction_status == TransactionStatus.IDLE
 
-    async def rows(self, *statements: Statement) -> list[Row]:
-        """Run the statements in one round trip, none after one that fails, and return the rows of the last.
-
-        Raises Django's errors, with psycopg's as their causes.
-        """
+    async def rows(self, statement: Statement) -> list[Row]:
+        """Run the statement and return its rows. Raises Django's errors, with psycopg's as their causes."""
         try:
-            return await self._rows(statements)
+            return await self._rows(statement)
         except errors.IntegrityError as error:
             raise IntegrityError from error
         except Error as error:
             raise OperationalError from error
 
-    async def _rows(self, statements: Sequence[Statement]) -> list[Row]:
-        for each in statements:
-            if each.sql not in self._known:
-                await self._learn_all(statements)
-                break
-        if len(statements) > 1:
-            result = await self._in_pipeline(statements)
-        else:
-            self._send(statements[0])
-            result = await self._result()
-        known = self._known[statements[-1].sql]
+    async def _rows(self, statement: Statement) -> list[Row]:
+        known = self._known.get(statement.sql) or await self._learn(statement.sql)
+        self._send(known, statement.parameters)
+        result = await self._result()
         known.converter.set_pgresult(result, set_loaders=not known.name)
         rows: list[Row] = known.converter.load_rows(0, result.ntuples, tuple)
         known.converter.set_pgresult(None, set_loaders=False)  # what a list read is not kept
         return rows
 
-    async def _in_pipeline(self, statements: Sequence[Statement]) -> PGresult:
-        self.pgconn.enter_pipeline_mode()
-        for statement in statements:
-            self._send(statement)
-        self.pgconn.pipeline_sync()
-        results = await self._results(ends=ExecStatus.PIPELINE_SYNC)
-        if self.pgconn.status == ConnStatus.OK:
-            self.pgconn.exit_pipeline_mode()
-        return _good(results)[-2]
-
-    def _send(self, statement: Statement) -> None:
-        known, parameters = self._known[statement.sql], statement.parameters
+    def _send(self, known: Known, parameters: Mapping[str, Any]) -> None:
         values = known.converter.dump_sequence([parameters[name] for name in known.names], known.formats)
         if known.name:
             self.pgconn.send_query_prepared(known.name, values)
@@ -118,23 +97,20 @@ class Listening(AsyncConnection[Row]):
         self._stop()
         await super().close()
 
-    async def _learn_all(self, statements: Sequence[Statement]) -> None:
-        """Know all of these statements, and forget the others if they would be too many."""
-        if len(self._known) + len(statements) > MOST_STATEMENTS:
+    async def _learn(self, sql: str) -> Known:
+        """Know the statement, and forget the others if they would be too many."""
+        if len(self._known) >= MOST_STATEMENTS:
             self._known.clear()
             if self.prepare_threshold is not None:
                 self.pgconn.send_query(b"DEALLOCATE ALL")
                 await self._result()
-        for each in statements:
-            if each.sql not in self._known:
-                self._known[each.sql] = await self._learn(each.sql)
-
-    async def _learn(self, sql: str) -> Known:
         numbers = _Numbers()
         text = (sql % numbers).encode()
         converter: Transformer = adapt.Transformer(self)
         name = b"" if self.prepare_threshold is None else await self._prepare(text, converter)
-        return Known(name, text, list(numbers), [PyFormat.TEXT] * len(numbers), converter)
+        known = Known(name, text, list(numbers), [PyFormat.TEXT] * len(numbers), converter)
+        self._known[sql] = known
+        return known
 
     async def _prepare(self, text: bytes, converter: Transformer) -> bytes:
         """Prepare the statement and return its name, when the converter knows the columns that it returns."""
@@ -146,10 +122,7 @@ class Listening(AsyncConnection[Row]):
         return name
 
     async def _result(self) -> PGresult:
-        return _good(await self._results())[-1]
-
-    async def _results(self, ends: ExecStatus | None = None) -> list[PGresult]:
-        """Send the rest, and return all results: to the one with the status `ends` if there is more than one query."""
+        """Send the rest, and return the last result; raises psycopg's error for the first that failed."""
         pgconn, results, self._was_woken = self.pgconn, list[PGresult](), False
         while pgconn.flush():  # it is longer than what the socket takes at once
             await self._until_ready(writes=True)
@@ -158,12 +131,10 @@ class Listening(AsyncConnection[Row]):
             while pgconn.is_busy():
                 await self._until_ready()
                 pgconn.consume_input()
-            if result := pgconn.get_result():
-                results.append(result)
-                if result.status == ends:
-                    return results
-            elif ends is None or pgconn.status != ConnStatus.OK:
-                return results
+            result = pgconn.get_result()
+            if result is None:
+                return _good(results)[-1]
+            results.append(result)
 
     async def _until_ready(self, *, writes: bool = False) -> None:
         loop = asyncio.get_running_loop()

@@ -72,7 +72,10 @@ class TestAccepted:
     def test_what_the_request_gets(self) -> None:
         key = APIKeyFactory(name="Shop", scope="read", rate_limit="5/s")
         user, auth = BearerKeyAuthentication().authenticate(request(f"Bearer {key.secret}"))
-        assert (user, auth) == (None, CachedKey(key.pk, key.key_id, "Shop", "read", "5/s", None, None))
+        assert (user, auth) == (
+            None,
+            CachedKey(key.pk, key.key_id, "Shop", "read", "5/s", None, None, caller_id=key.pk),
+        )
 
     def test_a_replaced_key_in_its_grace_and_the_new_one(self) -> None:
         old = APIKeyFactory()

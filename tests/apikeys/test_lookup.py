@@ -173,7 +173,7 @@ class TestTable:
         key = APIKeyFactory(scope="read", rate_limit="5/s")
         with django_assert_num_queries(1):
             found = [lookup.find(key.digest) for _ in range(10)]
-        assert found == [CachedKey(key.pk, key.key_id, key.name, "read", "5/s", None, None)] * 10
+        assert found == [CachedKey(key.pk, key.key_id, key.name, "read", "5/s", None, None, caller_id=key.pk)] * 10
         assert key.secret not in repr(found)
 
     def test_an_unknown_digest(self, django_assert_num_queries: Any) -> None:
@@ -207,7 +207,7 @@ class TestLoop:
 
     def test_a_key_and_an_unknown_digest_are_asked_for_once(self, django_assert_num_queries: Any) -> None:
         key = APIKeyFactory(scope="read", rate_limit="5/s")
-        known = CachedKey(key.pk, key.key_id, key.name, "read", "5/s", None, None)
+        known = CachedKey(key.pk, key.key_id, key.name, "read", "5/s", None, None, caller_id=key.pk)
         with django_assert_num_queries(2):
             assert [ask(digest) for digest in (key.digest, "unknown") * 2] == [[known] * 3, [None] * 3] * 2
 

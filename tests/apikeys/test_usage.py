@@ -23,7 +23,9 @@ from tests.factories import APIKeyFactory, PetFactory
 
 
 def cached(key: APIKey) -> CachedKey:
-    return CachedKey(key.pk, key.key_id, key.name, key.scope, key.rate_limit, key.expires_at, key.revoked_at)
+    return CachedKey(
+        key.pk, key.key_id, key.name, key.scope, key.rate_limit, key.expires_at, key.revoked_at, caller_id=key.pk
+    )
 
 
 def written() -> list[tuple[Any, ...]]:

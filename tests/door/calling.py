@@ -28,7 +28,7 @@ class BreaksInCommit:
 
     def __init__(self, pk: int = 1, scope: str = "write") -> None:
         """Take what the key is."""
-        self.key: Row = (pk, "Ab3dE6gH", "Shop", scope, "", None, None, None)
+        self.key: Row = (pk, "Ab3dE6gH", "Shop", scope, "", None, None, None, pk)
 
     def admit(self, *, reads: bool) -> None:
         """Admit all."""

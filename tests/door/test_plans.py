@@ -72,8 +72,7 @@ async def plans_of(key: str) -> list[tuple[str, Any]]:
     for connections in (driver._for_keys, driver._to_read, driver._to_write):
         for each in connections._idle:
             for sql, known in [*each._known.items()]:
-                if sql not in {"BEGIN", "COMMIT", "ROLLBACK"}:
-                    plans.append((sql, await plan_of(each, known.name.decode())))
+                plans.append((sql, await plan_of(each, known.name.decode())))
             await each.close()
     return plans
 
