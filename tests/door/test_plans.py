@@ -24,12 +24,20 @@ pytestmark = [
 MOST = 100_000
 """What a plan may cost: PostgreSQL's default for `jit_above_cost`, from which it compiles."""
 
-VALUES = {"text": "sold", "character varying": "sold", "timestamp with time zone": "now"}
+VALUES = {"text": "sold", "character varying": "sold", "timestamp with time zone": "now", "pg_lsn": "0/0"}
 """By the type of a parameter."""
 
 FILTERS = ["", "status=sold", "categoryId=2", "status=sold&categoryId=2"]
 LISTS = [f"/v1/pets?{each}&limit={limit}" for each in (*FILTERS, "categoryId=999") for limit in (1, 20, 100)]
-READS = [*LISTS, "/v1/pets/1", "/v1/pets/999999", "/v1/categories", "/v1/categories/1", "/v1/categories/999"]
+READS = [
+    *LISTS,
+    "/v1/changes",
+    "/v1/pets/1",
+    "/v1/pets/999999",
+    "/v1/categories",
+    "/v1/categories/1",
+    "/v1/categories/999",
+]
 
 
 @pytest.fixture(params=["a few animals", "none"])
