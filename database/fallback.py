@@ -122,8 +122,8 @@ class Log:
     def is_replayed(self, said: Any) -> bool:
         """Return whether each whole record that was received is replayed.
 
-        A primary that is lost amid a record leaves a part of it, which is received and never replayed. Then the
-        process that replays waits, and nothing has changed for longer than it needs to see what was received.
+        A primary that is lost in the middle of a record leaves a part of it, which is received and never replayed.
+        Then the process that replays waits, and nothing has changed for longer than it needs to see what was received.
         """
         if said.received is None or said.replayed >= said.received:
             return said.received is not None

@@ -43,7 +43,7 @@ class Creation(NamedTuple):
     addition: Addition
     values: Mapping[str, Any]
     result: Callable[[Any], Result]
-    """Returns the result for an ID, or for what stands in its place."""
+    """Returns the result for an ID, or for its placeholder."""
 
 
 def once(request: Request, meaning: Callable[[], Mapping[str, Any]], creation: Creation | None) -> Steps[Result | None]:

@@ -25,7 +25,7 @@ STORE = f"""
 
 
 class Outcome(NamedTuple):
-    """What became of an addition with a key."""
+    """The outcome of an addition with a key."""
 
     earlier: Sequence[Row]
     """What is stored for the key: fingerprint, status, body, location, and whether it still counts."""

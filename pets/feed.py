@@ -1,7 +1,7 @@
 """The statement behind the feed of changes, and what its cursors say (docs/decisions/0069).
 
-Rows of history are told in the order of their transactions, as soon as every transaction that began before theirs has
-ended: then none can come before them any more. An animal can change in another order, so what is told of it is how it
+Rows of history are shown in the order of their transactions, as soon as every transaction that began before theirs has
+ended: then none can come before them any more. An animal can change in another order, so the feed shows it as it
 is in the same snapshot. On SQLite one transaction writes at a time, so there the row's ID is the order.
 """
 # ruff: noqa: S608 - put together from constants and a number
@@ -16,13 +16,13 @@ from rest.errors import APIError, ErrorCode
 
 
 class Place(NamedTuple):
-    """Where a follower is: the last row of history that it was told, and the server that told it."""
+    """Where a follower is: the last row of history that it was shown, and the server that showed it."""
 
     server: str = ""
-    """Names the cluster and the table. Another cluster counts its transactions anew, a dump creates another table."""
+    """Names the cluster and the table. Another cluster has its own count of transactions, a dump another table."""
     timeline: int = 0
     wal: str = "0/0"
-    """What was told had been committed before this position of the timeline."""
+    """What was shown had been committed before this position of the timeline."""
     transaction: str = "0"
     row: int = 0
     at: str = ""
@@ -36,10 +36,10 @@ SQLITE = {
     "after": '"history_id" > %(row)s',
     "settled": "TRUE",
     "order": '"history_id" {0}',
-    "pet": f'LEFT JOIN (SELECT {COLUMNS} FROM "pets_pet") AS "pet" ON "pet"."id" = "told"."of"',
+    "pet": f'LEFT JOIN (SELECT {COLUMNS} FROM "pets_pet") AS "pet" ON "pet"."id" = "listed"."of"',
 }
 
-# What was told is there after a promotion if it was committed before the position at which the timeline changed. A
+# What was shown is there after a promotion if it was committed before the position at which the timeline changed. A
 # server knows that position until it is restarted: after a crash it knows another one, but no time of a transaction.
 # A standby is read only while it has everything (database/fallback.py). OFFSET keeps the planner, which may see a small
 # table, from reading all animals.
@@ -65,19 +65,19 @@ POSTGRESQL = {
     "settled": '"transaction_id" < pg_snapshot_xmin(pg_current_snapshot())',
     "order": '"transaction_id" {0}, "history_id" {0}',
     "pet": f"""
-        LEFT JOIN LATERAL (SELECT {COLUMNS} FROM "pets_pet" WHERE "id" = "told"."of" OFFSET 0) AS "pet" ON TRUE
+        LEFT JOIN LATERAL (SELECT {COLUMNS} FROM "pets_pet" WHERE "id" = "listed"."of" OFFSET 0) AS "pet" ON TRUE
     """,
 }
 
 
 @lru_cache(maxsize=256)
 def feed(vendor: str, count: int | None) -> str:
-    """Return the statement of a page, of `count` rows of history after a place; of the last row told if it is None."""
+    """Return the statement of a page, of `count` rows of history after a place; of the last row shown if it is None."""
     part = POSTGRESQL if vendor == "postgresql" else SQLITE
     where = part["settled"] if count is None else f"{part['after']} AND {part['settled']}"
     order = part["order"].format("DESC" if count is None else "ASC")
     return f"""
-        SELECT "here".*, "told".*, "pet".*
+        SELECT "here".*, "listed".*, "pet".*
         FROM (
             SELECT "server", "timeline", "wal", "has_all" AND (CAST(%(row)s AS bigint) = 0 OR EXISTS (
                 SELECT 1 FROM "pets_petchange" WHERE "history_id" = %(row)s
@@ -87,28 +87,28 @@ def feed(vendor: str, count: int | None) -> str:
         LEFT JOIN (
             SELECT {part["transaction"]} AS "transaction", "history_id", {part["at"]} AS "at", "id" AS "of"
             FROM "pets_petchange" WHERE {where} ORDER BY {order} LIMIT {count or 1}
-        ) AS "told" ON TRUE
+        ) AS "listed" ON TRUE
         {part["pet"]}
     """
 
 
 def page(vendor: str, place: Place | None, count: int) -> Steps[tuple[list[dict[str, Any]], Place]]:
-    """Return what is told after a place, each animal once, and the place after that; of None, nothing and the end.
+    """Return what is shown after a place, each animal once, and the place after that; of None, nothing and the end.
 
-    Raises `APIError` if what was told before is not what this database would have told.
+    Raises `APIError` if what was shown before is not what this database would have shown.
     """
     here = place or Place()
     rows: list[Row] = yield Statement(feed(vendor, None if place is None else count), here._asdict())
     server, timeline, wal, is_good = rows[0][:4]
     if place and not is_good:
         raise APIError(ErrorCode.CURSOR_EXPIRED)
-    told = [row for row in rows if row[5] is not None]
-    if told or timeline != here.timeline:  # else the same place, so that an empty page has the same link
+    listed = [row for row in rows if row[5] is not None]
+    if listed or timeline != here.timeline:  # else the same place, so that an empty page has the same link
         here = here._replace(server=server, timeline=timeline, wal=wal)
-    for transaction, row, at in (each[4:7] for each in told):
+    for transaction, row, at in (each[4:7] for each in listed):
         if (int(transaction), row) > (int(here.transaction), here.row):  # a join keeps no order
             here = here._replace(transaction=transaction, row=row, at=at)
-    return [] if place is None else [*{row[7]: _change(row[7], row[8:]) for row in told}.values()], here
+    return [] if place is None else [*{row[7]: _change(row[7], row[8:]) for row in listed}.values()], here
 
 
 def _change(pk: int, pet: Row) -> dict[str, Any]:

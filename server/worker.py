@@ -28,7 +28,7 @@ LAST_SECONDS = 0.05
 """How long a worker waits after its last response, which is logged and counted a moment later."""
 
 REPLACED_SECONDS = 6
-"""How long a worker that is told to stop serves on for one that still loads. It must end within `graceful_timeout`."""
+"""How long a worker that should stop serves on for one that still loads. It must end within `graceful_timeout`."""
 
 LEAVING_SECONDS = 0.1
 """How long a worker announces with each response that the connection ends, before it stops.

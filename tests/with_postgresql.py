@@ -127,8 +127,8 @@ class Server:
     def stop(self, how: signal.Signals = signal.SIGINT) -> None:
         """Stop the server: SIGINT is PostgreSQL's fast shutdown, SIGQUIT its immediate one, like a crash.
 
-        SIGKILL kills all of its processes, as the loss of its machine does. Those of a dead postmaster would work on
-        for a while, and as long as one does, the server does not start again.
+        SIGKILL kills all of its processes, as the loss of its machine does. Those of a dead postmaster work on for a
+        while, and until they end, the server does not start again.
         """
         if self.process is None:
             return

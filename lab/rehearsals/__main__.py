@@ -23,7 +23,7 @@ CHAPTERS: dict[str, Callable[[], None]] = {
 
 
 def main(names: list[str]) -> int:
-    """Run them and return the exit status. If they are told to end, they clean up first."""
+    """Run them and return the exit status. On SIGTERM they clean up first."""
     signal.signal(signal.SIGTERM, _end)
     chosen = names or list(CHAPTERS)
     if any(CHAPTERS[name].__module__ != credentials.__name__ for name in chosen):

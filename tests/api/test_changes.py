@@ -123,7 +123,7 @@ def test_an_animal_is_listed_once_per_page_and_every_page_is_followed(api: ApiCl
     path = begin(api, "?limit=2")
     assert path.startswith("/v1/changes?cursor=")
     one, other = PetFactory.create_batch(2, category=category)
-    with transaction.atomic():  # of one transaction: the ID of the row tells where a page ends
+    with transaction.atomic():  # of one transaction: a page ends at the ID of a row
         for name in ("Rex", "Max"):
             for pet in (one, one, other):
                 pet.name = name

@@ -156,7 +156,7 @@ def _said(process: subprocess.Popen[str]) -> Any:
 
 
 class Model:
-    """The instances, those who write, and those who follow."""
+    """The instances, the writers, and the followers."""
 
     def __init__(self, stack: ExitStack) -> None:
         """Start everything; `stack` ends it."""

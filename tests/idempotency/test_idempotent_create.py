@@ -116,7 +116,7 @@ def test_a_lost_race_replays_what_the_winner_stored(key: str, category: Category
 
 
 def test_what_else_breaks_a_constraint_is_not_tried_again(key: str, category: Category) -> None:
-    """As an animal does whose category is deleted at the same moment: that is for those who repeat requests."""
+    """As an animal does whose category is deleted at the same moment: the caller can repeat the request."""
     steps = create()
     next(steps)
     with pytest.raises(IntegrityError):

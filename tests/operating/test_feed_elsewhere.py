@@ -56,7 +56,7 @@ def connect(server: Server, database: str = "petstore") -> psycopg.Connection[An
 
 
 def add(server: Server, name: str) -> Change:
-    """Add an animal as `POST /v1/pets` does, and return what is told of it."""
+    """Add an animal as `POST /v1/pets` does, and return what the feed shows of it."""
     with closing(connect(server)) as connection:
         values = {"name": name, "category_id": 1, "status": "available", "external_reference": None}
         history = {"now": datetime.now(UTC), "actor": "", "request_id": ""}
@@ -123,7 +123,7 @@ def test_a_promotion_that_loses_nothing_lets_the_feed_go_on(primary: Server) -> 
 
 
 def test_what_a_promotion_lost_ends_the_feed(primary: Server) -> None:
-    """The animal renamed last was lost. The row of history that was told last is there: its transaction began later."""
+    """The animal renamed last was lost. The last row of history that was shown is there: its transaction began later."""
     rex = add(primary, "Rex")
     with standby_of(primary) as standby:
         follower = Follower(primary)
@@ -154,7 +154,7 @@ def test_a_server_that_forgot_when_it_was_promoted_ends_the_feed(primary: Server
 
 
 def test_a_restore_to_an_earlier_time_ends_the_feed(primary: Server) -> None:
-    """The row of history that was told last is there, and the import that was told before it is not."""
+    """The last row of history that was shown is there, and the import that was shown before it is not."""
     rex = add(primary, "Rex")
     with standby_of(primary) as restored:
         restored.stop()
@@ -172,7 +172,7 @@ def test_a_restore_to_an_earlier_time_ends_the_feed(primary: Server) -> None:
 
 
 def test_a_copy_of_the_files_ends_the_feed(primary: Server) -> None:
-    """Nothing in the files says that they were copied, so the row of history that was told last is looked for."""
+    """Nothing in the files says that they were copied, so the last row of history that was shown is looked for."""
     add(primary, "Rex")
     primary.stop()
     with copy_of(primary) as restored:
@@ -203,7 +203,7 @@ def copy_of(stopped: Server) -> Iterator[Server]:
 
 @pytest.mark.parametrize("where", ["another cluster", "the same cluster"])
 def test_a_dump_ends_the_feed(primary: Server, where: str) -> None:
-    """In another cluster new rows have lower transaction IDs than those of the dump, and must be told all the same."""
+    """In another cluster new rows have lower transaction IDs than those of the dump, and must still be shown."""
     for _ in range(50):
         rex = add(primary, "Rex")
     follower = Follower(primary)
