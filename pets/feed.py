@@ -105,9 +105,9 @@ def page(vendor: str, place: Place | None, count: int) -> Steps[tuple[list[dict[
     listed = [row for row in rows if row[5] is not None]
     if listed or timeline != here.timeline:  # else the same place, so that an empty page has the same link
         here = here._replace(server=server, timeline=timeline, wal=wal)
-    for transaction, row, at in (each[4:7] for each in listed):
-        if (int(transaction), row) > (int(here.transaction), here.row):  # a join keeps no order
-            here = here._replace(transaction=transaction, row=row, at=at)
+    if listed:
+        transaction, row, at = max((int(each[4]), *each[5:7]) for each in listed)  # a join keeps no order
+        here = here._replace(transaction=str(transaction), row=row, at=at)
     return [] if place is None else [*{row[7]: _change(row[7], row[8:]) for row in listed}.values()], here
 
 
