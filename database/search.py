@@ -28,7 +28,7 @@ CHINESE_JAPANESE_KOREAN = (
     r"\u3400-\u4DBF\u4E00-\u9FFF\uAC00-\uD7A3\uF900-\uFAFF\U00020000-\U0003FFFF"
 )
 
-DROPPED = re.compile(f"[{MARKS}{INVISIBLE}]+|(?<= ) +")
+DROPPED = re.compile(f"[{MARKS}{INVISIBLE}]+")
 BEGINNINGS = re.compile(f"(?<! )(?=[{CHINESE_JAPANESE_KOREAN}])")
 ALIKE = str.maketrans({"ß": "ss", "ς": "σ", "ı": "i", **dict.fromkeys("\u1680\u2028\u2029", " ")})  # noqa: RUF001 - ς
 """What has the same capital letter, and blanks that NFKD leaves."""
@@ -43,7 +43,7 @@ def fold(text: str) -> str:
     if text.isascii() and "  " not in text:
         return text.lower()
     plain = DROPPED.sub("", normalize("NFKD", text).lower().translate(ALIKE))
-    return BEGINNINGS.sub(" ", normalize("NFC", plain))
+    return BEGINNINGS.sub(" ", re.sub(" {2,}", " ", normalize("NFC", plain)))
 
 
 def fold_needle(needle: str) -> str:

@@ -202,6 +202,7 @@ def test_both_databases_fold_all_words_alike(texts: list[str]) -> None:
 
 
 @given(st.text(min_size=1, max_size=12))
+@example("\xa8 ")
 def test_the_form_does_not_count(text: str) -> None:
     forms = [fold(normalize(form, text)) for form in ("NFC", "NFD", "NFKC", "NFKD")]
     assert forms == [fold(text)] * 4

@@ -38,12 +38,15 @@ CREATE FUNCTION search_fold(t text) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL
 WHEN octet_length(t) = length(t) AND t NOT LIKE '%  %' THEN lower(t)
 WHEN t !~ '[^{PLAIN}]|  ' THEN regexp_replace(lower(t), '(?<! )(?=[{BEGINNINGS}])', ' ', 'g')
 ELSE regexp_replace(
-    normalize(
-        regexp_replace(
-            replace(translate(lower(normalize(t, NFKD)), U&'\03C2\0131\1680\2028\2029', U&'\03C3i   '), U&'\00DF', 'ss'),
-            '[{DROPPED}]+|(?<= ) +', '', 'g'
+    regexp_replace(
+        normalize(
+            regexp_replace(
+                replace(translate(lower(normalize(t, NFKD)), U&'\03C2\0131\1680\2028\2029', U&'\03C3i   '), U&'\00DF', 'ss'),
+                '[{DROPPED}]+', '', 'g'
+            ),
+            NFC
         ),
-        NFC
+        ' {{2,}}', ' ', 'g'
     ),
     '(?<! )(?=[{BEGINNINGS}])', ' ', 'g'
 )

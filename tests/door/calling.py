@@ -33,8 +33,9 @@ class BreaksInCommit:
     def admit(self, *, reads: bool) -> None:
         """Admit all."""
 
-    async def run(self, _steps: Any, _latest: float) -> Any:
-        """Lose the connection."""
+    async def run(self, steps: Any, _latest: float) -> Any:
+        """Lose the connection with the first statement."""
+        next(steps)
         with committing():
             raise OperationalError
 

@@ -45,7 +45,10 @@ def authorized(method: str = "POST", length: int = 2, **headers: str) -> dict[st
     return scope("/v1/pets", method, content_length=str(length), **key | headers)
 
 
-def added(driver: Driver, parts: Sequence[bytes | None] = (b"{}",), length: int = 2) -> Got:
+BODY = b'{"name": "Rex", "categoryId": 1}'
+
+
+def added(driver: Driver, parts: Sequence[bytes | None] = (BODY,), length: int = len(BODY)) -> Got:
     """Return the response to an addition."""
     return asyncio.run(ask(door_with(driver), authorized(length=length), parts))
 
@@ -71,9 +74,9 @@ def test_a_request_that_may_be_done_is_for_no_thread(caplog: pytest.LogCaptureFi
 @pytest.mark.parametrize(
     ("parts", "wanted"),
     [
-        ([b'{"name": "Rex", "categoryId": 1}', None], ("bad_request", "The request body ended early.", 400)),
+        ([BODY, None], ("bad_request", "The request body ended early.", 400)),
         (
-            [b'{"name": "Rex", "categoryId": 1}' + b" " * 65_536],
+            [BODY + b" " * 65_536],
             ("body_too_large", "The request body must have at most 65,536 bytes.", 413),
         ),
     ],

@@ -12,8 +12,9 @@ from typing import Any
 import psycopg
 import pytest
 
+from database.statements import _in_one
 from pets import feed
-from pets.statements import ADD
+from pets.statements import ADDITION
 from rest.errors import APIError
 from tests.operating.standbys import ask, standby_of
 from tests.server import manage, until
@@ -60,7 +61,7 @@ def add(server: Server, name: str) -> Change:
     with closing(connect(server)) as connection:
         values = {"name": name, "category_id": 1, "status": "available", "external_reference": None}
         history = {"now": datetime.now(UTC), "actor": "", "request_id": ""}
-        row = connection.execute(ADD, values | history).fetchone()
+        row = connection.execute(_in_one(ADDITION), values | history).fetchone()
     assert row
     return saved(row[0], name)
 

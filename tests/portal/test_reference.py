@@ -102,7 +102,7 @@ def test_an_operation_can_be_tried(sections: dict[str, str], description: dict[s
     method, path, operation = operations(description)[name]
     form = re.search(r"<form .*?</form>", sections[name], re.DOTALL)
     assert form
-    assert f'data-method="{method}" data-path="{path}"' in form[0]
+    assert f'data-method="{method}" data-path="/v1{path}"' in form[0]
     assert set(re.findall(r' name="([\w-]+)"', form[0])) == {one["name"] for one in operation["parameters"]}
     assert ("<textarea" in form[0]) is ("requestBody" in operation)
     assert 'type="password" data-in="key" autocomplete="off"' in form[0]
