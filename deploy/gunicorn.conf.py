@@ -19,7 +19,6 @@ from pathlib import Path
 from typing import Any
 
 from gunicorn.arbiter import Arbiter
-from gunicorn.glogging import Logger
 
 ROOT = Path(__file__).resolve().parent.parent
 VENV = ROOT / ".venv"
@@ -90,8 +89,6 @@ bind = f"[{HOST}]:{PORT}" if ":" in HOST else f"{HOST}:{PORT}"
 
 
 worker_class = Worker
-asgi_loop = "uvloop"
-asgi_lifespan = "off"
 workers = env["WEB_CONCURRENCY"] or _cores()
 worker_tmp_dir = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None  # noqa: S108 - the heartbeat must not wait for a disk
 max_requests = 250_000  # a start takes as much CPU as some thousand requests
@@ -99,15 +96,9 @@ max_requests_jitter = 25_000
 
 timeout = 30
 graceful_timeout = 10
-asgi_disconnect_grace_period = 8  # longer than any request: one whose caller is gone is ended and logged like others
 keepalive = 75  # longer than a proxy's (60 s by default): the proxy must be the one that closes
 
-http_parser = "python"  # even if gunicorn_h1c is installed, whose errors are others
-limit_request_line = 4094
-limit_request_fields = 50
 control_socket_disable = True
-forwarded_allow_ips = ""  # only Django's BEHIND_TLS_PROXY decides whether X-Forwarded-Proto is trusted
-forwarder_headers = ""
 
 
 SWITCH_SECONDS = 0.0005
@@ -117,14 +108,7 @@ With Python's 0.005, a list that came while four pages were made waited up to 0.
 """
 
 
-class NoAccessLog(Logger):  # type: ignore[misc]  # gunicorn has no types
-    """gunicorn's logger, without the line of each request that it puts together if there is a `logconfig_dict`."""
-
-    access_log_enabled = False
-
-
 # The service logs requests itself. gunicorn's own lines get the same form, also without secrets.
-logger_class = NoAccessLog
 loglevel = settings["logging"]["root"]["level"].lower()
 logconfig_dict = settings["logging"] | {
     "loggers": settings["logging"]["loggers"] | {"gunicorn.error": {"handlers": [], "propagate": True}}

@@ -50,11 +50,6 @@ def ask_gunicorn(question: str) -> str:
     return subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout
 
 
-def test_no_access_log_is_put_together() -> None:
-    """It would go nowhere, and took a fifth of a read: the service logs requests itself."""
-    assert ask_gunicorn("print(cfg.logger_class(cfg).access_log_enabled)") == "False\n"
-
-
 def test_threads_that_compute_hand_over_often() -> None:
     """Lists that came while four pages were made waited fourteen times as long with Python's default."""
     assert (

@@ -153,7 +153,7 @@ class TestBodies:
     def test_the_body_of_a_read_is_not_waited_for(self, server: Gunicorn, key: str) -> None:
         head = f"GET /v1/pets HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {key}\r\nContent-Length: 10\r\n\r\n"
         with sent(server, head.encode()) as response:
-            assert (response.status, response.headers["Connection"]) == (200, "close")
+            assert (response.status, response.headers["Connection"]) == (200, None)
 
     def test_the_key_comes_before_broken_chunks(self, server: Gunicorn) -> None:
         status, shown = exchange(server, chunked("pets_test_nonsense", b"").replace(b"0\r\n", b"zz\r\n"))
@@ -201,7 +201,7 @@ class TestHeads:
             head, _, body = b"".join(iter(lambda: connection.recv(65536), b"")).partition(b"\r\n\r\n")
         shown = head.decode().split("\r\n")
         assert shown[0].startswith(f"HTTP/1.1 {get.status} ")
-        assert {f"{name}: {get.headers[name]}" for name in ("Content-Type", "Content-Length")} <= set(shown)
+        assert {f"{name}: {get.headers[name]}" for name in ("content-type", "content-length")} <= set(shown)
         assert body == b""
 
 

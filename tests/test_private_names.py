@@ -7,7 +7,7 @@ import ast
 import re
 from collections.abc import Iterator
 from importlib import import_module
-from importlib.metadata import version
+from importlib.metadata import packages_distributions, version
 from pathlib import Path
 from typing import Any
 
@@ -15,34 +15,29 @@ import pytest
 
 from tests.server import ROOT
 
-GUNICORN = {
-    "gunicorn.asgi.protocol:ASGIProtocol": {
-        "_arm_keepalive_timer", "_body_receiver", "_callback_parser", "_close_transport", "_closed",
-        "_feed_callback_parser", "_flow_control", "_is_websocket_upgrade", "_keepalive_timeout", "_on_headers_complete",
-        "_pause_reading", "_resume_reading", "_safe_write", "_send_error_response", "_will_close",
-        "req_count", "transport", "worker",
+SERVER = {
+    "uvicorn.protocols.http.httptools_impl:HttpToolsProtocol": {
+        "_start_asgi_task", "_unset_keepalive_if_required",
+        "access_log", "access_logger", "app", "client", "cycle", "expect_100_continue", "flow", "headers", "logger",
+        "loop", "on_response_complete", "parser", "scope", "server_state", "shutdown", "timeout_keep_alive_handler",
+        "timeout_keep_alive_task", "transport", "url",
     },
-    "gunicorn.asgi.protocol:BodyReceiver": {"_body_wait_expired", "_complete", "_wake_waiter"},
-    "gunicorn.asgi.protocol": {"PythonProtocol"},
-    "gunicorn.asgi.parser:PythonProtocol": {
-        "_finalize_headers", "_headers_list", "feed", "headers", "http_version", "is_complete", "method", "path",
-        "remaining",
+    "uvicorn.protocols.http.httptools_impl:RequestResponseCycle": {
+        "body", "keep_alive", "message_event", "receive", "response_complete", "response_started", "send_500_response",
     },
-    "gunicorn.workers.gasgi": {"ASGIProtocol"},
-    "gunicorn.workers.gasgi:ASGIWorker": {
-        "_serve", "_shutdown", "handle_exit_signal", "init_signals", "loop", "nr", "worker_connections",
+    "uvicorn.config:Config": {"limit_max_requests", "timeout_graceful_shutdown"},
+    "uvicorn:Server": {"handle_exit", "should_exit"},
+    "uvicorn_worker:UvicornWorker": {"_serve", "config", "sockets", "wsgi"},
+    "gunicorn.workers.base:Worker": {
+        "booted", "cfg", "handle_exit", "init_process", "init_signals", "max_requests", "notify", "nr", "ppid", "run",
     },
-    "gunicorn.workers.base:Worker": {"booted", "cfg", "init_process", "max_requests", "notify", "run"},
     "gunicorn.arbiter:Arbiter": {"WORKERS", "WORKER_BOOT_ERROR", "app", "handle_hup", "setup"},
 }  # fmt: skip
-"""What `server/` uses: private names, and others that gunicorn does not document."""
+"""What `server/` uses: private names, and others that uvicorn and gunicorn do not document."""
 
 PSYCOPG = {
-    "psycopg.generators": {"execute", "fetch_many"},
-    "psycopg.waiting": {"Ready", "Wait"},
     "psycopg.adapt:Transformer": {"dump_sequence", "load_rows", "set_pgresult"},
     "psycopg.errors": {"error_from_result"},
-    "psycopg:AsyncConnection": {"wait"},
     "psycopg.pq:PGconn": {
         "enter_pipeline_mode", "exit_pipeline_mode", "pipeline_sync", "send_describe_prepared", "send_prepare",
         "send_query", "send_query_params", "send_query_prepared", "socket", "status",
@@ -50,22 +45,31 @@ PSYCOPG = {
 }  # fmt: skip
 """What `petstore_site/door/listening.py` uses of what psycopg's documents leave out."""
 
-DJANGO = {
+OTHERS = {
     "django.db.backends.base.base:BaseDatabaseWrapper": {"_commit", "_prepare_cursor"},
     "django.contrib.admin:ModelAdmin": {"_get_obj_does_not_exist_redirect"},
+    "django.core.handlers.wsgi:WSGIRequest": {"_set_content_type_params"},
+    "allauth.account.internal.stagekit": {"clear_login"},
+    "allauth.core.internal.ratelimit": {"RateLimitUsage", "consume", "get_ip"},
+    "allauth.mfa.totp.internal.auth": {"TOTP"},
+    "argparse:ArgumentParser": {"_option_string_actions"},
 }
-"""What `database/postgresql/`, `database/statements.py` and `history/admin.py` use."""
+"""What the rest uses."""
+
+DOCUMENTED = {"_change_reason", "_etcd3", "_meta", "_srcfile"}
+"""Private by their form alone: of simple-history, of Patroni's own machines (deploy/ha), of Django, of logging."""
 
 USED = [
-    (owner, name) for owners in (GUNICORN, PSYCOPG, DJANGO) for owner, names in owners.items() for name in sorted(names)
+    (owner, name) for owners in (SERVER, PSYCOPG, OTHERS) for owner, names in owners.items() for name in sorted(names)
 ]
 
 
 @pytest.mark.parametrize(("owner", "name"), USED)
 def test_it_is_in_the_installed_version(owner: str, name: str) -> None:
     library = owner.partition(".")[0].partition(":")[0]
+    installed = " ".join(map(version, packages_distributions().get(library, [])))  # nothing for Python's own
     assert has(found(owner), name), (
-        f"{library} {version(library)} has no {name} in {owner}. Read what it does now, change the code that uses it, "
+        f"{library} {installed} has no {name} in {owner}. Read what it does now, change the code that uses it, "
         "and correct the list in tests/test_private_names.py."
     )
 
@@ -82,19 +86,37 @@ def has(owner: Any, name: str) -> bool:
 
 def made_by(owner: Any) -> Iterator[Any]:
     """Yield what makes it and is written in Python."""
-    makers = (getattr(each, name, None) for each in getattr(owner, "__mro__", ()) for name in ("__init__", "setup"))
+    makers = (
+        getattr(each, name, None)
+        for each in getattr(owner, "__mro__", ())
+        for name in ("__init__", "setup", "load_wsgi", "on_message_begin")
+    )
     return (each for each in makers if hasattr(each, "__code__"))
 
 
-def test_every_private_name_of_gunicorn_is_listed() -> None:
-    listed = {name for names in GUNICORN.values() for name in names}
+def test_every_private_name_of_the_server_is_listed() -> None:
+    listed = {name for names in SERVER.values() for name in names}
     used = {name for file in (ROOT / "server").glob("*.py") for name in private_names(file)}
     assert {name for name in used - listed if not name.startswith("__")} == set()
     assert {name for name in listed if name.startswith("_")} <= used, "what is no longer used is no longer listed"
 
 
+def test_every_private_name_elsewhere_is_listed() -> None:
+    listed = DOCUMENTED | {name for names in OTHERS.values() for name in names}
+    lines = [line for file in product_files() for line in file.read_text(encoding="utf-8").splitlines()]
+    used = {name for line in lines if "noqa: SLF001" in line for name in re.findall(r"(?<!self)\.(_[a-z]\w+)", line)}
+    assert used - listed == set()
+    assert used >= DOCUMENTED, "what is no longer used is no longer listed"
+
+
+def product_files() -> Iterator[Path]:
+    """Yield the code of the service."""
+    outside = {"tests", "lab", "clients", "server", ".venv"}
+    return (file for file in ROOT.rglob("*.py") if not outside & set(file.relative_to(ROOT).parts))
+
+
 def private_names(file: Path) -> set[str]:
-    """Return the private names that the file uses and does not define, and those of gunicorn that it defines again."""
+    """Return the private names that the file uses and does not define, and those of the libraries that it defines again."""
     tree = ast.parse(file.read_text(encoding="utf-8"))
     names = {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
     defined = {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)}
@@ -105,7 +127,7 @@ def private_names(file: Path) -> set[str]:
         if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name)
     }
     plain = {target.id for node in ast.walk(tree) for target in targets(node) if isinstance(target, ast.Name)}
-    theirs = {name for owners in GUNICORN for name in dir(found(owners))} | set(GUNICORN_INSTANCE_NAMES)
+    theirs = {name for owners in SERVER for name in dir(found(owners))} | set(INSTANCE_NAMES)
     ours = (defined | assigned | annotated | plain) - theirs
     return {name for name in names | (defined & theirs) if name.startswith("_")} - ours - {"_exit"}  # Python's
 
@@ -117,17 +139,19 @@ def targets(node: ast.AST) -> list[ast.expr]:
     return [node.target] if isinstance(node, ast.AnnAssign | ast.AugAssign) else []
 
 
-GUNICORN_INSTANCE_NAMES = [
+INSTANCE_NAMES = [
     name
-    for owner in GUNICORN
+    for owner in SERVER
     for each in made_by(found(owner))
     for name in each.__code__.co_names
     if name.startswith("_")
 ]
 
 
-@pytest.mark.parametrize("library", ["gunicorn", "uvloop", "psycopg"])
+@pytest.mark.parametrize("library", ["gunicorn", "httptools", "psycopg", "uvicorn", "uvicorn-worker", "uvloop"])
 def test_the_version_is_pinned(library: str) -> None:
     """A newer version is taken on purpose, with this file."""
-    pins = re.findall(rf"^{library}(?:\[[\w,]+\])?(.*)$", (ROOT / "requirements" / "base.in").read_text(), re.MULTILINE)
+    pins = re.findall(
+        rf"^{library}(?:\[[\w,]+\])?(=.*)$", (ROOT / "requirements" / "base.in").read_text(), re.MULTILINE
+    )
     assert pins == [f"=={version(library)}"]

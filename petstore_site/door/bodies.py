@@ -61,11 +61,6 @@ async def read_body(environ: Environ, receive: Receive) -> bool:
     return complete
 
 
-async def drop_body(receive: Receive) -> None:
-    """Read what is left of a body after the response, so that the connection can have another request."""
-    await _copy(receive, BytesIO(), most=settings.API_BODY_LIMIT)
-
-
 async def _read_form(environ: Environ, receive: Receive, length: int) -> None:
     body = environ["wsgi.input"] = SpooledTemporaryFile(IN_MEMORY)  # noqa: SIM115 - it lasts as long as the request
     complete = length <= LARGEST_FORM and await _copy(receive, body, most=LARGEST_FORM)

@@ -15,7 +15,7 @@ from database.errors import BROKEN
 from history.acting import begin_request
 from petstore_site.api import finished, with_cors
 from petstore_site.door.adapter import Adapter, UnknownOutcomeError
-from petstore_site.door.bodies import Receive, drop_body, read_body
+from petstore_site.door.bodies import Receive, read_body
 from petstore_site.door.drivers import OnPostgreSQL, OnSQLite
 from petstore_site.door.environ import Scope, environ_of
 from petstore_site.door.queue import BusyError
@@ -68,13 +68,8 @@ class Body:
 
     @property
     def ends_connection(self) -> bool:
-        """Whether a part of it will never be read."""
+        """Whether a part of it will never be read. What is short the server drops, to keep the connection."""
         return not self.is_whole and (self._is_read or not self._is_short)
-
-    async def drop(self) -> None:
-        """Read what was not needed, unless that would take long."""
-        if not self.is_whole and not self.ends_connection:
-            await drop_body(self._receive)
 
 
 class Door:
@@ -99,7 +94,6 @@ class Door:
             await _send(send, response, closes=body.ends_connection)
         else:
             await self._respond_in_thread(environ, body, send)
-        await body.drop()
 
     async def _respond(self, environ: Environ, body: Body) -> Response | None:
         """Return the response, or None: Django is to respond in a thread.

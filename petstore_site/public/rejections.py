@@ -15,24 +15,30 @@ logger = logging.getLogger("gunicorn.error")
 
 
 ERRORS = {
-    400: (ErrorCode.BAD_REQUEST, {}),
-    500: (ErrorCode.INTERNAL_ERROR, {}),
-    501: (ErrorCode.UNSUPPORTED_TRANSFER_CODING, {}),
-    503: (ErrorCode.UNAVAILABLE, {"Retry-After": "1"}),
+    500: ErrorCode.INTERNAL_ERROR,
+    501: ErrorCode.UNSUPPORTED_TRANSFER_CODING,
+    503: ErrorCode.UNAVAILABLE,
 }
+MESSAGES = {
+    414: "The request line (method and URL) must have at most 4,094 bytes.",
+    431: "The request must have at most 50 headers, each of at most 8,000 bytes.",
+}
+"""For what is too long. Like all that has no Error of its own, it is 400."""
 
 
-def reject(status: int, reason: str, message: str = "") -> bytes:
-    """Return the response and log why. 204 is the response to `OPTIONS *`, and what has no Error of its own is 400."""
+def reject(status: int, reason: str) -> bytes:
+    """Return the response and log why. 204 is the response to `OPTIONS *`."""
     request = Request({"REQUEST_METHOD": "GET", "PATH_INFO": "", "wsgi.url_scheme": "http"})  # nothing of it is known
     if status == HTTPStatus.NO_CONTENT:
         return _written(request, HTTPStatus.NO_CONTENT, {"Allow": "GET, HEAD, OPTIONS, POST"}, b"")
-    code, more = ERRORS.get(status, ERRORS[400])
+    code = ERRORS.get(status, ErrorCode.BAD_REQUEST)
     if code is not ErrorCode.INTERNAL_ERROR:  # the server has logged a bug
         begin_request(request.id)
         logger.warning("Rejected a request from %s", reason)
         end_request()
-    return _written(request, code.status, {**more, "Link": code.help_link}, render_json(error_body(code, message)))
+    more = {"Retry-After": "1"} if code is ErrorCode.UNAVAILABLE else {}
+    body = render_json(error_body(code, MESSAGES.get(status, "")))
+    return _written(request, code.status, {**more, "Link": code.help_link}, body)
 
 
 def _written(request: Request, status: HTTPStatus, headers: dict[str, str], body: bytes) -> bytes:

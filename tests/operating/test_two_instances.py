@@ -15,7 +15,7 @@ from typing import NamedTuple
 import psycopg
 import pytest
 
-from server.worker import IDLE_SECONDS
+from server.guard import IDLE_SECONDS
 from tests.meanwhile import meanwhile
 from tests.protocol.nginx import Nginx, running_nginx
 from tests.server import Gunicorn, bearer, manage, running_redis, running_server, send, send_on, until
