@@ -88,9 +88,10 @@ def test_the_log_says_why_no_connection_is_tried(
 
 
 def test_the_log_says_that_a_connection_broke_in_a_commit(key: str, caplog: pytest.LogCaptureFixture) -> None:
-    length, headers = "2", {"authorization": f"Bearer {key}", "content_type": "application/json"}
+    body = b'{"name": "Rex", "categoryId": 1}'
+    length, headers = str(len(body)), {"authorization": f"Bearer {key}", "content_type": "application/json"}
     asked = scope("/v1/pets", "POST", content_length=length, **headers)
-    got = asyncio.run(ask(door_with(BreaksInCommit(APIKey.objects.get().pk)), asked, [b"{}"]))
+    got = asyncio.run(ask(door_with(BreaksInCommit(APIKey.objects.get().pk)), asked, [body]))
     assert (got.status, got.headers["Request-Outcome"]) == (503, "unknown")
     assert errors_in(caplog) == [
         "Database error in a request that may be done: the connection broke: OperationalError",
