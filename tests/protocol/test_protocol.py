@@ -273,6 +273,25 @@ class TestRejections:
         assert first.error()["message"].startswith("categoryId ")
         assert (second.status, second.headers["X-Request-ID"]) == (200, mark)
 
+    def test_a_header_that_never_ends_is_rejected(self, server: Gunicorn) -> None:
+        with connected(server.port) as (connection, reader):
+            connection.sendall(request("/livez", "X-A: ").removesuffix(b"\r\n\r\n") + b"a" * 600_000)
+            answer = read_answer(reader)
+        assert answer is not None
+        assert answer.error() == LONG_HEADER
+
+    @pytest.mark.parametrize("begun", [b"1;", b"2\r\n{}\r\n0\r\nX-A: "], ids=["extension", "trailer"])
+    def test_a_body_with_something_endless_is_rejected(self, server: Gunicorn, begun: bytes) -> None:
+        fields = [f"Authorization: Bearer {server.issue_key()}", "Content-Type: application/json"]
+        head = request("/v1/pets", *fields, "Transfer-Encoding: chunked", method="POST")
+        with connected(server.port) as (connection, reader):
+            started = time.monotonic()
+            connection.sendall(head + begun + b"a" * 600_000)
+            answer = read_answer(reader)
+        assert answer is not None
+        assert (answer.status, answer.headers["Connection"]) == (400, "close")
+        assert time.monotonic() - started < 5, "before the deadline of a body"
+
     def test_two_if_none_match(self, server: Gunicorn) -> None:
         """They are one list (RFC 9110, section 5.3)."""
         key = f"Authorization: Bearer {server.issue_key()}"
