@@ -180,6 +180,9 @@ UNLIKE: dict[str, tuple[bytes, int | set[int], int | set[int]]] = {
     "Host with port 65535": (b"GET /v1/pets HTTP/1.1\r\nHost: 127.0.0.1:65535\r\n\r\n", 401, 401),
     "transfer coding x": (request("/v1/pets", "Transfer-Encoding: x"), 501, 501),
     "transfer coding gzip, chunked": (request("/v1/pets", "Transfer-Encoding: gzip, chunked"), 501, 501),
+    "two lines of transfer codings": (
+        request("/v1/pets", "Transfer-Encoding: gzip", "Transfer-Encoding: chunked", method="POST"), 501, {400, 501}
+    ),
     "NUL in the path": (request("/v1/%00"), 401, 404),
     "above the root": (request("/v1/../../livez"), 401, 400),
     "TRACE": (request("/v1/pets", method="TRACE"), 401, 405),
