@@ -73,6 +73,8 @@ def address_of(target: str) -> str:
     }
     if file in pages:
         return reverse(pages[file]) + (f"#{fragment}" if fragment else "")
+    if target.startswith(f"{DOCUMENTED_URL}/docs/"):  # as the README of a package must name it
+        target = target.removeprefix(DOCUMENTED_URL)
     if target.startswith("/"):
         return settings.BASE_PATH + target
     return target if re.match(r"[a-z]+:|#", target) else ""
