@@ -13,6 +13,8 @@ from pets import feed
 from pets.models import Pet
 from pets.operations import CHANGES
 from petstore_site.door.connections import PLANS
+from petstore_site.request_desk import records
+from petstore_site.request_desk.models import RequestRecord
 from tests.api.test_list_pets import CURSOR, LIMIT, ONCE, next_path
 from tests.conftest import ApiClient, error
 from tests.factories import PetFactory
@@ -177,6 +179,20 @@ def test_what_began_before_is_waited_for(api: ApiClient, category: Category) -> 
 def test_parameters_are_strict(api: ApiClient, query: str, code: str, message: str) -> None:
     answer = api.get(f"/v1/changes?{query}")
     assert (answer.status_code, answer.json()) == (400, error(code, message, 400))
+
+
+def test_limits_and_the_request_desk_apply_as_to_lists(reader: ApiClient, settings: Any) -> None:
+    settings.RATE_LIMIT = "2/h"
+    answers = [reader.get("/v1/changes"), reader.get("/v1/changes?cursor=x"), reader.get("/v1/changes")]
+    assert [answer.status_code for answer in answers] == [200, 400, 429]
+    assert [answer["RateLimit"] for answer in answers] == [f'"default";r={left};t=3600' for left in (1, 0, 0)]
+    assert answers[2].json() == error("rate_limited", "Too many requests.", 429)
+    records.flush()
+    written = RequestRecord.objects.order_by("pk").values_list("method", "route", "status", "code")
+    assert [*written] == [
+        ("GET", "change-list", 400, "invalid_cursor"),
+        ("GET", "change-list", 429, "rate_limited"),
+    ]
 
 
 def test_a_cursor_of_another_list_is_rejected(api: ApiClient, category: Category) -> None:

@@ -51,7 +51,7 @@ class Mirror:
 
     @contextmanager
     def running(self) -> Iterator[None]:
-        """Run it for the block, and kill it: it is never shown to end."""
+        """Run it for the block, and kill it: it ends in no other way."""
         process = subprocess.Popen(self.command, cwd=self.folder, env=self.environment)
         yield
         assert process.poll() is None
