@@ -15,7 +15,7 @@ import pytest
 from django.db import OperationalError
 
 from database.errors import breaker
-from database.fallback import LEASE, Fallback, UnprovenError
+from database.fallback import ASK_STANDBY, LEASE, Fallback, UnprovenError
 from database.statements import Row, Statement
 from tests.flood import additions, flood
 from tests.operating.standbys import ask, let_the_service_ask, parameters, standby_of
@@ -397,6 +397,9 @@ def test_what_another_standby_has_may_still_be_confirmed(
     cut_off(store.standbys[0])
     ask(store.primary, "SET synchronous_commit = local", "SELECT pg_switch_wal()", "CREATE TABLE more ()")
     until(lambda: ask(store.standbys[1], "SELECT to_regclass('more')"))
+    host = str(store.standbys[1].folder)
+    [other] = [each for each in seen.fallback._servers if each._parameters["host"] == host]
+    assert other.ask(ASK_STANDBY).received > seen.fallback._primary.flushed, "it has what came after the digit more"
     seen.lose_the_primary()
     assert seen.newest() == max(store.acknowledged), "the primary has not had the time to choose another one"
     until(lambda: seen.newest() is None)  # at once: every 15 s PostgreSQL writes something by itself
