@@ -3,7 +3,7 @@
 import re
 
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "'")
-"""A cell that begins with one of these is given a `'` before it by `--formula-safe`, and loses one on the way back.
+"""A cell that begins with one of these is given a `'` before it by `--formula-safe`, and loses that on the way back.
 
 The first six are those of OWASP, "CSV Injection"; `'` itself is there so that every text differs from its guarded form.
 """
@@ -12,6 +12,11 @@ The first six are those of OWASP, "CSV Injection"; `'` itself is there so that e
 def guarded(text: str) -> str:
     """Return `text` with a `'` before it if a spreadsheet may take it for a formula."""
     return f"'{text}" if text.startswith(FORMULA_STARTS) else text
+
+
+def unguarded(text: str) -> str:
+    """Return `text` without the `'` that `guarded` put before it; any other `'` is part of it, as in `'t Vosje`."""
+    return text[1:] if text.startswith("'") and text.startswith(FORMULA_STARTS, 1) else text
 
 
 _FORBIDDEN = "\x00-\x08\x0b-\x1f\ud800-\udfff\ufffe\uffff"

@@ -7,6 +7,7 @@ from pets.columns import CATEGORY_ID, HEADERS, ID
 from pets.importing.errors import FileError, quoted
 from pets.importing.readers.numbers import number
 from pets.importing.readers.rows import Cells, Damaged, Reading
+from pets.spreadsheets import unguarded
 
 REMARKS = ("_line", "_code", "_message")
 """What a file of rejects has in front of each row; an import passes over it."""
@@ -63,7 +64,7 @@ def cells_of(columns: Sequence[str], row: Sequence[str], *, formula_safe: bool) 
         cells_word = "cell" if len(row) == 1 else "cells"
         return Damaged(f"The row has {len(row)} {cells_word}, the header has {len(columns)}.", row)
     if formula_safe:
-        row = [cell.removeprefix("'") for cell in row]
+        row = [unguarded(cell) for cell in row]
     cells: Cells = dict(zip(columns, row, strict=True))
     cells.pop("", None)  # columns to ignore
     if "" in row:

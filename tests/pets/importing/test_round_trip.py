@@ -15,6 +15,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 NAMES = ["Rex", "=1+1", "'quoted", "+3", "-", "@x", ' "a", b ', "\\.", "\\N", "\u202eevil", "🐾" * 255, "<b>&amp;</b>"]
 NAMES += ["_x0041_", "_x005F_", "\uffff", "\ufeffRex", "1", "1.0", "TRUE", "2026-11-21", "#N/A", "sep=;", "Żółw"]
+NAMES += ["'t Vosje", "'"]
 FORMS: list[tuple[str, list[str]]] = [
     ("a.csv", []),
     ("a.csv.gz", []),

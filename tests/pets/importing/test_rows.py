@@ -269,8 +269,13 @@ def test_any_name_comes_through_unchanged(run_import: Import, dogs: Category, na
 
 
 def test_the_prefix_of_a_formula_safe_file_is_dropped(run_import: Import, dogs: Category) -> None:
-    run_import("name,category\n'=1+1,Dogs\n''quoted,Dogs\nRex,Dogs\n", "--formula-safe")
-    assert [name for name, *_ in catalogue()] == ["=1+1", "'quoted", "Rex"]
+    run_import("name,category\n'=1+1,Dogs\n''quoted,Dogs\n''t Vosje,Dogs\n'',Dogs\nRex,Dogs\n", "--formula-safe")
+    assert [name for name, *_ in catalogue()] == ["=1+1", "'quoted", "'t Vosje", "'", "Rex"]
+
+
+def test_an_apostrophe_that_guards_no_formula_is_part_of_the_text(run_import: Import, dogs: Category) -> None:
+    run_import("name,category\n't Vosje,Dogs\n'1,Dogs\n',Dogs\n", "--formula-safe")
+    assert [name for name, *_ in catalogue()] == ["'t Vosje", "'1", "'"]
 
 
 def test_the_history_of_an_animal_tells_of_every_way_in(run_import: Import, api: ApiClient, dogs: Category) -> None:
