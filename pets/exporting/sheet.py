@@ -1,4 +1,4 @@
-"""Animals as an XLSX workbook whose every cell is text.
+"""Animals as an XLSX workbook whose every cell is text, as is what someone types into it.
 
 openpyxl makes the workbook, and this module its rows: openpyxl would take a minute for a million of them, keep them in
 a second temporary file, and call "=1+1" a formula.
@@ -26,6 +26,9 @@ SHEET = "xl/worksheets/sheet1.xml"
 END_OF_ROWS = b"</sheetData>"
 ID_WIDTH = 12
 LETTERS = ascii_uppercase[: len(COLUMNS) + 1]
+TEXT = 1
+"""The style of a cell with the format of text, the first that `_workbook_with_a_header` uses beside the default."""
+
 EPOCH = datetime(1980, 1, 1)  # noqa: DTZ001 - openpyxl takes it for UTC; no entry of an archive can be older
 
 
@@ -58,6 +61,7 @@ def write_xlsx(rows: Rows, names: Sequence[str], out: BinaryIO, progress: Progre
 def _workbook_with_a_header(names: Sequence[str]) -> dict[str, bytes]:
     """Return the parts of a workbook, by name."""
     from openpyxl import Workbook  # noqa: PLC0415 - it takes longer to load than a small export
+    from openpyxl.styles import numbers  # noqa: PLC0415
     from openpyxl.writer.excel import ExcelWriter  # noqa: PLC0415
 
     workbook = Workbook(write_only=True)
@@ -66,7 +70,8 @@ def _workbook_with_a_header(names: Sequence[str]) -> dict[str, bytes]:
     sheet.freeze_panes = "A2"
     widths = {column.header: column.width for column in COLUMNS}
     for letter, name in zip(LETTERS, names, strict=False):
-        sheet.column_dimensions[letter].width = widths.get(name, ID_WIDTH)
+        column = sheet.column_dimensions[letter]
+        column.width, column.number_format = widths.get(name, ID_WIDTH), numbers.FORMAT_TEXT
     sheet.append(names)
     with ZipFile(BytesIO(), "w") as archive:
         ExcelWriter(workbook, archive).write_data()  # `Workbook.save` would write the time of day
@@ -95,7 +100,7 @@ def _xml_lines() -> Callable[[list[Row]], bytes]:
 
 def _xml_line(number: int, row: Row) -> str:
     cells = [
-        f'<c r="{letter}{number}" t="inlineStr"><is><t xml:space="preserve">{_xml(str(text))}</t></is></c>'
+        f'<c r="{letter}{number}" s="{TEXT}" t="inlineStr"><is><t xml:space="preserve">{_xml(str(text))}</t></is></c>'
         for letter, text in zip(LETTERS, row, strict=False)
         if text is not None
     ]

@@ -14,6 +14,7 @@ from datetime import UTC, datetime
 from io import BytesIO, StringIO
 from itertools import zip_longest
 from pathlib import Path
+from string import ascii_uppercase
 from typing import Any
 
 import openpyxl
@@ -201,6 +202,18 @@ class TestForms:
         workbook = openpyxl.load_workbook(tmp_path / "pets.xlsx")
         assert workbook.sheetnames == ["Animals"]
         assert (workbook["Animals"].freeze_panes, workbook["Animals"].max_row) == ("A2", len(animals) + 1)
+
+    @pytest.mark.parametrize("options", [[], ["--template"]], ids=["animals", "template"])
+    @pytest.mark.usefixtures("animals")
+    def test_an_xlsx_takes_what_is_typed_as_text(self, tmp_path: Path, options: list[str]) -> None:
+        export(tmp_path / "pets.xlsx", *options)
+        sheet = openpyxl.load_workbook(tmp_path / "pets.xlsx").worksheets[0]
+        letters = ascii_uppercase[: len(HEADER)]
+        assert {letter: sheet.column_dimensions[letter].number_format for letter in letters} == dict.fromkeys(
+            letters, "@"
+        )
+        formats = {cell.number_format for row in sheet.iter_rows(min_row=2) for cell in row if cell.value is not None}
+        assert formats == (set() if options else {"@"})
 
     @pytest.mark.parametrize("name", ["pets.csv", "pets.xlsx"])
     def test_formula_safe(self, animals: list[Row], tmp_path: Path, name: str) -> None:

@@ -58,6 +58,8 @@ def test_a_workbook_comes_back_as_it_was(tmp_path: Path, animals: list[Pet], *, 
     result = command("import_pets", str(file), "-v0")
     assert (result.status, counts()) == (0, ("done", len(REFERENCES), 0, 0, len(REFERENCES), 0))
     assert catalogue() == before
+    columns = openpyxl.load_workbook(file).worksheets[0].column_dimensions
+    assert [columns[letter].number_format for letter in "ABCDE"] == ["@"] * 5  # also for what is typed below
 
 
 @NEEDS_LIBREOFFICE
