@@ -9,7 +9,7 @@ from pets.importing import staging
 from pets.importing.changes import Changes
 from pets.importing.errors import RowError
 from pets.importing.preview import Planned, Watch
-from pets.importing.readers.rows import Reading
+from pets.importing.readers.rows import Hidden, Reading
 from pets.importing.rejects import Rejected
 from pets.models import ImportRun
 
@@ -70,6 +70,7 @@ class Outcome:
     """The first of them: 100, or `Options.most_rows` if that is given. A file of rejects holds all."""
     place: str
     """What their lines count: "line", or "animal" in a JSON array."""
+    hidden: Hidden
     rejection: str | None = None
     new_categories: Sequence[str] = ()
     """The names of the categories that it created, or would create."""

@@ -1,6 +1,7 @@
 """What an import did, for people and for machines."""
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any
 
 from pets.importing.changes_report import animals, changes_as_json, summary
@@ -24,6 +25,8 @@ def report(outcome: Outcome) -> str:
         f"{counts(run)}{categories}, "
         f"in {seconds(run):.1f} s."
     ]
+    if hidden := str(outcome.hidden):
+        lines.append(f"Hidden in the sheet, but read: {hidden}.")
     if run.updated + run.unchanged:
         lines.append(f"Matched {run.matched_by_id:,} by id and {run.matched_by_reference:,} by external_reference.")
     if outcome.changes is not None:
@@ -80,6 +83,7 @@ def as_json(outcome: Outcome) -> dict[str, Any]:
     """Return all of an outcome for a machine."""
     run = outcome.run
     result = run_as_json(run) | {
+        "hidden": asdict(outcome.hidden),
         "new_category_names": list(outcome.new_categories),
         "errors": [error.as_json() for error in outcome.errors],
     }

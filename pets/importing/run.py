@@ -225,6 +225,7 @@ class _Import:
             self.run,
             self.rejects.errors,
             self.table.place,
+            self.table.hidden,
             rejection,
             self.new_categories,
             self.missing,

@@ -412,6 +412,24 @@ def test_a_workbook_is_read(staff: Client, dogs: Category) -> None:
     assert [row[2:5] for row in cells(shown, "plan")] == [["Rex", "Dogs", "pending"], ["=1+1", "Dogs", "available"]]
 
 
+def test_what_the_sheet_hides_is_counted(staff: Client, dogs: Category) -> None:
+    def told(*, hide: bool) -> list[str]:
+        book = openpyxl.Workbook()
+        sheet = book.worksheets[0]
+        for row in (["name", "category", "status"], ["Rex", "Dogs", "sold"], ["Mia", "Dogs", "lost"]):
+            sheet.append(row)
+        sheet.row_dimensions[2].hidden = sheet.row_dimensions[3].hidden = sheet.column_dimensions["C"].hidden = hide
+        out = BytesIO()
+        book.save(out)
+        return re.findall("Hidden in the sheet.*?</p>", send(staff, out.getvalue(), "a.xlsx").content.decode())
+
+    assert told(hide=False) == []
+    assert told(hide=True) == [
+        "Hidden in the sheet, but read: 2 rows and 1 column.</strong> "
+        "To leave out what is hidden, delete it in the file and send that again.</p>"
+    ]
+
+
 def test_a_sheet_is_chosen_and_unknown_columns_are_ignored(staff: Client, dogs: Category) -> None:
     book = openpyxl.Workbook()
     book.active.sheet_state = "hidden"  # type: ignore[union-attr]

@@ -125,6 +125,11 @@ def _no_document_type(*_declaration: Any) -> None:
     raise ValueError
 
 
+def is_true(attributes: Attributes, name: str) -> bool:
+    """Return the value of a boolean attribute, false by default (ECMA-376 part 1, section 22.9.2.1)."""
+    return attributes.get(name) in {"1", "true", "on"}
+
+
 def attribute(attributes: Attributes, name: str) -> str:
     """Return the attribute of this name, whatever its prefix; "" if there is none."""
     return next((value for key, value in attributes.items() if key.rpartition(":")[2] == name), "")

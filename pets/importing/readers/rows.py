@@ -63,6 +63,20 @@ class Reading:
     """Columns that an import does not have are ignored."""
 
 
+@dataclass
+class Hidden:
+    """How much of what is read the sheet of a workbook hides."""
+
+    rows: int = 0
+    """Of those that were read so far."""
+    columns: int = 0
+
+    def __str__(self) -> str:
+        """Return it in words, "" for nothing."""
+        counts = {"row": self.rows, "column": self.columns}
+        return " and ".join(f"{n:,} {what}{'' if n == 1 else 's'}" for what, n in counts.items() if n)
+
+
 @dataclass(frozen=True)
 class Table:
     """An opened table: its rows, some in blocks, and what a file of its rejects needs to look the same."""
@@ -76,6 +90,7 @@ class Table:
     """What the file calls our columns, where that is another name."""
     place: str = "line"
     """What the number that comes with a row counts; each row has a number of its own."""
+    hidden: Hidden = field(default_factory=Hidden)
 
     @property
     def rows(self) -> Iterator[Row]:

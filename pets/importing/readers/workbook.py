@@ -9,20 +9,22 @@ from contextlib import contextmanager
 from typing import NamedTuple
 from xml.parsers.expat import ExpatError
 
+from pets.columns import HEADERS
 from pets.importing.errors import FileError, printable, quoted
 from pets.importing.readers.header import cells_of, columns_of, named
 from pets.importing.readers.number_formats import UnknownTextError
 from pets.importing.readers.package import TOO_LARGE, Package
-from pets.importing.readers.rows import Damaged, Reading, Row, Table
-from pets.importing.readers.workbook_parts import LONGEST_ROW, Book, Cell, Rows, Strings, Styles, letters_of
+from pets.importing.readers.rows import Damaged, Hidden, Reading, Row, Table
+from pets.importing.readers.workbook_parts import LONGEST_ROW, Book, Cell, Rows, SheetRow, Strings, Styles, letters_of
 from pets.importing.source import Source
 from pets.spreadsheets import unescape
 
 
-class _SheetRow(NamedTuple):
+class _Seen(NamedTuple):
     """A row that is not blank."""
 
     number: int
+    hidden: bool
     texts: list[str]
     wrong: dict[int, str]
     """What is wrong with the cell of a column, if its text cannot be known."""
@@ -30,7 +32,8 @@ class _SheetRow(NamedTuple):
 
 def read_workbook(source: Source, how: Reading) -> Table:
     """Read the sheet of this name, or the first one."""
-    rows = _sheet_rows(source, how)
+    sheet = Rows()
+    rows = _seen_rows(source, how, sheet)
     header = next(rows, None)
     if header is None:
         message = "The sheet is empty."
@@ -38,11 +41,13 @@ def read_workbook(source: Source, how: Reading) -> Table:
     for sentence in header.wrong.values():
         raise FileError(sentence)
     columns = columns_of(header.texts, how)
-    return Table(_rows(rows, columns, formula_safe=how.formula_safe), columns)
+    hidden = Hidden(columns=sum(column in HEADERS and sheet.hides(at) for at, column in enumerate(columns)))
+    return Table(_rows(rows, columns, hidden, formula_safe=how.formula_safe), columns, hidden=hidden)
 
 
-def _rows(rows: Iterator[_SheetRow], columns: Sequence[str], *, formula_safe: bool) -> Iterator[Row]:
-    for number, shown, wrong in rows:
+def _rows(rows: Iterator[_Seen], columns: Sequence[str], hidden: Hidden, *, formula_safe: bool) -> Iterator[Row]:
+    for number, is_hidden, shown, wrong in rows:
+        hidden.rows += is_hidden
         texts = shown + [""] * (len(columns) - len(shown))
         sentence = next((each for column, each in wrong.items() if column >= len(columns) or columns[column]), None)
         if sentence:
@@ -51,7 +56,7 @@ def _rows(rows: Iterator[_SheetRow], columns: Sequence[str], *, formula_safe: bo
             yield number, cells_of(columns, texts, formula_safe=formula_safe)
 
 
-def _sheet_rows(source: Source, how: Reading) -> Iterator[_SheetRow]:
+def _seen_rows(source: Source, how: Reading, sheet: Rows) -> Iterator[_Seen]:
     """Yield the rows that are not blank; raises `FileError`."""
     with _readable_workbook(), source.unpacked(how.largest_workbook) as file, tempfile.TemporaryFile() as strings_file:
         package = Package(file, how.largest_workbook)
@@ -62,10 +67,9 @@ def _sheet_rows(source: Source, how: Reading) -> Iterator[_SheetRow]:
             if (name := book.relations.first(kind)) is not None:
                 package.read(name, target)
         strings_file.flush()
-        rows = Rows()
-        for _ in package.parse(part, rows):
-            for number, cells in rows.take():
-                row = _seen(number, cells, strings, styles)
+        for _ in package.parse(part, sheet):
+            for stored in sheet.take():
+                row = _seen(stored, strings, styles)
                 if any(row.texts) or row.wrong:
                     yield row
 
@@ -106,8 +110,9 @@ def _chosen(book: Book, sheet: str | None) -> str:
     raise FileError(message)
 
 
-def _seen(number: int, cells: list[Cell], strings: Strings, styles: Styles) -> _SheetRow:
+def _seen(row: SheetRow, strings: Strings, styles: Styles) -> _Seen:
     """Return the texts that the cells of a row show."""
+    number, cells, hidden = row
     texts = [""] * (cells[-1].column + 1 if cells else 0)
     wrong: dict[int, str] = {}
     length = 0
@@ -126,7 +131,7 @@ def _seen(number: int, cells: list[Cell], strings: Strings, styles: Styles) -> _
             raise FileError(TOO_LARGE)
     while texts and not texts[-1] and len(texts) - 1 not in wrong:
         texts.pop()
-    return _SheetRow(number, texts, wrong)
+    return _Seen(number, hidden, texts, wrong)
 
 
 NO_RESULT = "holds a formula without a result. Open the workbook in a spreadsheet program and save it."

@@ -10,7 +10,7 @@ from typing import IO, Any, NamedTuple
 
 from pets.importing.errors import FileError
 from pets.importing.readers.number_formats import BUILT_IN, NumberFormat
-from pets.importing.readers.package import TOO_LARGE, Attributes, Package, attribute
+from pets.importing.readers.package import TOO_LARGE, Attributes, Package, attribute, is_true
 
 MOST_ROWS, MOST_COLUMNS = 2**20, 2**14
 """Of a sheet (Microsoft, "Excel specifications and limits")."""
@@ -84,7 +84,7 @@ class Book(_Attributed):
             self.hidden[name] = attributes.get("state", "visible") != "visible"
 
     def _properties(self, attributes: Attributes) -> None:
-        self.from_1904 = attributes.get("date1904") in {"1", "true", "on"}
+        self.from_1904 = is_true(attributes, "date1904")
 
 
 class Styles(_Attributed):
@@ -196,37 +196,55 @@ class Cell(NamedTuple):
     """There is a formula."""
 
 
+class SheetRow(NamedTuple):
+    """A row as it is stored."""
+
+    number: int
+    cells: list[Cell]
+    hidden: bool
+
+
 class Rows:
-    """The rows of a sheet: number and cells."""
+    """The rows of a sheet, and which of its columns are hidden."""
 
     def __init__(self) -> None:
         """Begin before the first row."""
-        self._rows: list[tuple[int, list[Cell]]] = []
-        self._number = 0
-        self._cells: list[Cell] = []
+        self._rows: list[SheetRow] = []
+        self._row = SheetRow(0, [], hidden=False)
+        self._hidden: list[range] = []
         self._length = 0
         self._cell: Attributes = {}
         self._has_value = self._computed = False
         self._text = text = _Text()
         self.text = text.add
         self.starts: Starts = {"row": self._begin_row, "c": self._begin_cell, "f": self._formula, "v": self._value}
-        self.starts |= {"t": text.begin, "rPh": text.begin_pronounced}
+        self.starts |= {"t": text.begin, "rPh": text.begin_pronounced, "col": self._columns}
         self.ends: Ends = {"row": self._end_row, "c": self._end_cell, "v": text.end, "t": text.end}
         self.ends["rPh"] = text.end_pronounced
 
-    def take(self) -> list[tuple[int, list[Cell]]]:
+    def take(self) -> list[SheetRow]:
         """Return the rows that were complete since the last call."""
         rows, self._rows = self._rows, []
         return rows
 
+    def hides(self, column: int) -> bool:
+        """Return whether a column, from 0, is hidden; known before the first row."""
+        return any(column in columns for columns in self._hidden)
+
+    def _columns(self, attributes: Attributes) -> None:
+        if is_true(attributes, "hidden"):
+            if len(self._hidden) >= MOST_COLUMNS:
+                raise FileError(TOO_LARGE)
+            self._hidden.append(range(int(attributes["min"]) - 1, int(attributes["max"])))
+
     def _begin_row(self, attributes: Attributes) -> None:
-        number = int(attributes.get("r", self._number + 1))
-        if number <= self._number:
+        number = int(attributes.get("r", self._row.number + 1))
+        if number <= self._row.number:
             raise ValueError
         if number > MOST_ROWS:
             message = f"The sheet has more than {MOST_ROWS:,} rows."
             raise FileError(message)
-        self._number, self._cells, self._length = number, [], 0
+        self._row, self._length = SheetRow(number, [], is_true(attributes, "hidden")), 0
 
     def _begin_cell(self, attributes: Attributes) -> None:
         self._cell, self._has_value, self._computed = attributes, False, False
@@ -240,7 +258,8 @@ class Rows:
         self._text.begin(attributes)
 
     def _end_cell(self) -> None:
-        before = self._cells[-1].column if self._cells else -1
+        cells = self._row.cells
+        before = cells[-1].column if cells else -1
         place = self._cell.get("r")
         column = before + 1 if place is None else column_of(place.rstrip("0123456789"))
         text = self._text.take()
@@ -248,10 +267,10 @@ class Rows:
         if not before < column < MOST_COLUMNS or self._length > LONGEST_ROW:
             raise ValueError
         kind, style = self._cell.get("t", "n"), int(self._cell.get("s", "0"))
-        self._cells.append(Cell(column, kind, style, text, self._has_value, self._computed))
+        cells.append(Cell(column, kind, style, text, self._has_value, self._computed))
 
     def _end_row(self) -> None:
-        self._rows.append((self._number, self._cells))
+        self._rows.append(self._row)
 
 
 @functools.lru_cache(maxsize=MOST_COLUMNS)

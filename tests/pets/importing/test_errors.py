@@ -407,7 +407,12 @@ def test_a_machine_is_told_all_that_is_recorded(run_import: Import, dogs: Catego
         "first": [],
         "path": None,
     }
-    assert told == recorded | {"new_category_names": [], "errors": [error], "changes": nothing}
+    assert told == recorded | {
+        "hidden": {"rows": 0, "columns": 0},
+        "new_category_names": [],
+        "errors": [error],
+        "changes": nothing,
+    }
     assert json.loads(command("list_imports", "--json").out) == [recorded]
 
 

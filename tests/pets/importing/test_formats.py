@@ -72,6 +72,45 @@ def test_a_workbook_is_read_as_it_is_seen(run_import: Import, dogs: Category) ->
     assert catalogue() == [("Rex", "Dogs", "sold", "4711"), ("123", "Dogs", "available", None)]
 
 
+def with_hidden(rows: list[int], columns: str) -> bytes:
+    """Return a workbook of two animals, with a blank row between and a column to ignore, that hides some of it."""
+    book = openpyxl.Workbook()
+    sheet = book.worksheets[0]
+    for row in (["name", "category", "status", "colour"], ["Rex", "Dogs", "sold", "red"], [], ["Mia", "Dogs", "", ""]):
+        sheet.append(row)
+    for number in rows:
+        sheet.row_dimensions[number].hidden = True
+    for letter in columns:
+        sheet.column_dimensions[letter].hidden = True
+    file = io.BytesIO()
+    book.save(file)
+    return file.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("hidden", "counted", "sentence"),
+    [
+        (([2, 4], "BC"), {"rows": 2, "columns": 2}, ["Hidden in the sheet, but read: 2 rows and 2 columns."]),
+        (([1, 3, 4], "DEZ"), {"rows": 1, "columns": 0}, ["Hidden in the sheet, but read: 1 row."]),
+        (([3, 9], "A"), {"rows": 0, "columns": 1}, ["Hidden in the sheet, but read: 1 column."]),
+        (([1, 3], "D"), {"rows": 0, "columns": 0}, []),
+    ],
+    ids=["some", "a row", "a column", "nothing that is read"],
+)
+def test_what_a_sheet_hides_is_counted(
+    run_import: Import, dogs: Category, hidden: tuple[list[int], str], counted: dict[str, int], sentence: list[str]
+) -> None:
+    content, options = with_hidden(*hidden), ("--ignore-unknown-columns", "--dry-run")
+    _, *told = run_import(content, *options, name="a.xlsx").out.splitlines()
+    assert told == [
+        *sentence,
+        '  line 2, new animal: name "Rex", category "Dogs", status "sold"',
+        '  line 4, new animal: name "Mia", category "Dogs", status "available"',
+        "Dry run: nothing was saved.",
+    ]
+    assert run_import(content, *options, "--json", name="a.xlsx").json["hidden"] == counted
+
+
 def test_what_a_workbook_says_of_its_size_is_not_believed(run_import: Import, dogs: Category) -> None:
     file = io.BytesIO(workbook(["name", "category"], *(["Rex", "Dogs"] for _ in range(30))))
     changed = io.BytesIO()

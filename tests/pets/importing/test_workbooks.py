@@ -322,6 +322,7 @@ def without_part(name: str) -> bytes:
         (packed(parts("<row r='x'/>")), DAMAGED),
         (packed(parts("<row r='1048577'/>")), "The sheet has more than 1,048,576 rows."),
         (with_part("xl/worksheets/sheet1.xml", "<worksheet/>"), "The sheet is empty."),
+        (with_part("xl/worksheets/sheet1.xml", "<x>" + "<col hidden='1' min='1' max='9'/>" * 16_385), TOO_LARGE),
         (with_part("xl/styles.xml", "<!DOCTYPE x [<!ENTITY a 'b'>]><styleSheet/>"), DAMAGED),
         (with_part("xl/styles.xml", "<a>" * 200_000), TOO_LARGE),
         (with_part("xl/styles.xml", f"<x>{''.join(f'<a{n}/>' for n in range(20_000))}</x>"), TOO_LARGE),
