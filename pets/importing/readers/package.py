@@ -130,6 +130,18 @@ def is_true(attributes: Attributes, name: str) -> bool:
     return attributes.get(name) in {"1", "true", "on"}
 
 
+def numeral(text: str) -> str:
+    """Return the text of a number; raises `ValueError` for `1_0` and digits beyond ASCII, which Python would take."""
+    if "_" in text or not text.isascii():
+        raise ValueError(text)
+    return text
+
+
+def whole(text: str) -> int:
+    """Return an integer of XML; raises `ValueError`."""
+    return int(numeral(text))
+
+
 def attribute(attributes: Attributes, name: str) -> str:
     """Return the attribute of this name, whatever its prefix; "" if there is none."""
     return next((value for key, value in attributes.items() if key.rpartition(":")[2] == name), "")

@@ -13,7 +13,7 @@ from pets.columns import HEADERS
 from pets.importing.errors import FileError, printable, quoted
 from pets.importing.readers.header import cells_of, columns_of, named
 from pets.importing.readers.number_formats import UnknownTextError
-from pets.importing.readers.package import TOO_LARGE, Package
+from pets.importing.readers.package import TOO_LARGE, Package, numeral, whole
 from pets.importing.readers.rows import Damaged, Hidden, Reading, Row, Table
 from pets.importing.readers.workbook_parts import LONGEST_ROW, Book, Cell, Rows, SheetRow, Strings, Styles, letters_of
 from pets.importing.source import Source
@@ -117,14 +117,15 @@ def _seen(row: SheetRow, strings: Strings, styles: Styles) -> _Seen:
     wrong: dict[int, str] = {}
     length = 0
     for cell in cells:
+        text, message = cell.stored, ""
         try:
             text = _text(cell, strings, styles)
         except UnknownTextError as error:
-            text, wrong[cell.column] = cell.stored, f"Cell {letters_of(cell.column)}{number} {error}"
+            message = str(error)
         except (ValueError, LookupError):
-            place = f"{letters_of(cell.column)}{number}"
-            message = DAMAGED_CELL.format(place=place, stored=quoted(cell.stored))
-            raise FileError(message) from None
+            message = NO_VALUE.format(stored=quoted(cell.stored))
+        if message:
+            wrong[cell.column] = f"Cell {letters_of(cell.column)}{number} {message}"
         texts[cell.column] = text
         length += len(text)
         if length > LONGEST_ROW:
@@ -143,9 +144,10 @@ NO_TEXT = {
 }
 """What is shown for these depends on the language or the region."""
 
-DAMAGED_CELL = (
-    "The workbook cannot be read: cell {place} has no valid value ({stored}). Save it again as .xlsx, or as CSV."
-)
+NO_VALUE = "has no valid value ({stored}). Type what the cell should say with a ' in front."
+NO_TYPE = "has no valid type ({kind}). Type what the cell should say with a ' in front."
+TYPES = {"n", "s", "str", "inlineStr"}
+"""Of a number and of text."""
 
 
 def _text(cell: Cell, strings: Strings, styles: Styles) -> str:
@@ -159,13 +161,15 @@ def _text(cell: Cell, strings: Strings, styles: Styles) -> str:
     if cell.kind in NO_TEXT:
         message = NO_TEXT[cell.kind].format(stored=printable(cell.stored))
         raise UnknownTextError(message)
+    if cell.kind not in TYPES:
+        raise UnknownTextError(NO_TYPE.format(kind=quoted(cell.kind)))
     number_format = styles.format(cell.style)
     try:
         if cell.kind == "n":
-            return number_format.number(cell.stored)
-        stored = strings[int(cell.stored)] if cell.kind == "s" else cell.stored
+            return number_format.number(numeral(cell.stored))
+        stored = strings[whole(cell.stored)] if cell.kind == "s" else cell.stored
         return number_format.text(unescape(stored))
-    except UnknownTextError:
+    except (UnknownTextError, ArithmeticError):  # the format can have more places than a number
         message = (
             f"holds a number or a date whose format ({number_format.code}) looks different elsewhere. {TYPE_AGAIN}"
         )

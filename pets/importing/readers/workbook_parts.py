@@ -10,7 +10,7 @@ from typing import IO, Any, NamedTuple
 
 from pets.importing.errors import FileError
 from pets.importing.readers.number_formats import BUILT_IN, NumberFormat
-from pets.importing.readers.package import TOO_LARGE, Attributes, Package, attribute, is_true
+from pets.importing.readers.package import TOO_LARGE, Attributes, Package, attribute, is_true, whole
 
 MOST_ROWS, MOST_COLUMNS = 2**20, 2**14
 """Of a sheet (Microsoft, "Excel specifications and limits")."""
@@ -107,7 +107,7 @@ class Styles(_Attributed):
 
     def _code(self, attributes: Attributes) -> None:
         code = attributes["formatCode"]
-        _keep(self._codes, str(int(attributes["numFmtId"])), code, size=len(code))
+        _keep(self._codes, str(whole(attributes["numFmtId"])), code, size=len(code))
 
     def _begin(self, _attributes: Attributes) -> None:
         self._of_cells = True
@@ -119,7 +119,7 @@ class Styles(_Attributed):
         if self._of_cells:
             if len(self._styles) >= MOST_STYLES:
                 raise FileError(TOO_LARGE)
-            self._styles.append(int(attributes.get("numFmtId", "0")))
+            self._styles.append(whole(attributes.get("numFmtId", "0")))
 
 
 class _Text:
@@ -235,10 +235,10 @@ class Rows:
         if is_true(attributes, "hidden"):
             if len(self._hidden) >= MOST_COLUMNS:
                 raise FileError(TOO_LARGE)
-            self._hidden.append(range(int(attributes["min"]) - 1, int(attributes["max"])))
+            self._hidden.append(range(whole(attributes["min"]) - 1, whole(attributes["max"])))
 
     def _begin_row(self, attributes: Attributes) -> None:
-        number = int(attributes.get("r", self._row.number + 1))
+        number = whole(attributes["r"]) if "r" in attributes else self._row.number + 1
         if number <= self._row.number:
             raise ValueError
         if number > MOST_ROWS:
@@ -266,7 +266,7 @@ class Rows:
         self._length += len(text)
         if not before < column < MOST_COLUMNS or self._length > LONGEST_ROW:
             raise ValueError
-        kind, style = self._cell.get("t", "n"), int(self._cell.get("s", "0"))
+        kind, style = self._cell.get("t", "n"), whole(self._cell.get("s", "0"))
         cells.append(Cell(column, kind, style, text, self._has_value, self._computed))
 
     def _end_row(self) -> None:

@@ -238,6 +238,35 @@ def test_a_cell(cell: str, name: str) -> None:
     assert name_of(cell, strings=strings, formats=[";;;"]) == name
 
 
+@pytest.mark.parametrize(
+    ("cell", "stored"),
+    [
+        *(
+            (f"<c r='A2'><v>{value}</v></c>", value)
+            for value in ("one", "1_0", "٣", "NaN", "Infinity", "-inf", "1e999", "")
+        ),
+        *((f"<c r='A2' t='s'><v>{value}</v></c>", value) for value in ("1", "-1", "0_0", "")),
+        ("<c r='A2' s='9'><v>1</v></c>", "1"),
+    ],
+)
+def test_a_cell_without_a_valid_value_is_an_error_of_its_row(cell: str, stored: str) -> None:
+    message = f'Cell A2 has no valid value ("{stored}"). Type what the cell should say with a \' in front.'
+    assert name_of(cell, strings="<si><t>Rex</t></si>") == message
+
+
+@pytest.mark.parametrize("kind", ["x", "S", "number", ""])
+def test_a_cell_of_an_unknown_type_is_an_error_of_its_row(kind: str) -> None:
+    message = f'Cell A2 has no valid type ("{kind}"). Type what the cell should say with a \' in front.'
+    assert name_of(f"<c r='A2' t='{kind}'><v>Rex</v></c>") == message
+    assert name_of(f"<c r='A2' t='{kind}'/>") == ""
+
+
+def test_a_format_with_more_places_than_a_number_is_an_error_of_its_row() -> None:
+    code = f"0.{'0' * 30}"
+    message = f"Cell A2 holds a number or a date whose format ({code}) looks different elsewhere. {TYPE_AGAIN}"
+    assert name_of("<c r='A2' s='1'><v>123</v></c>", formats=[code]) == message
+
+
 def test_an_unknown_text_in_an_ignored_column_is_no_error() -> None:
     header = HEADER.replace("</row>", '<c t="inlineStr"><is><t>_line</t></is></c></row>')
     contents = parts()
@@ -285,10 +314,6 @@ def test_the_first_sheet_is_read_or_the_one_of_a_name(sheets: str, chosen: str |
 DAMAGED = "The workbook cannot be read. Save it again as .xlsx, or as CSV."
 
 
-def damaged_cell(stored: str) -> str:
-    return f'The workbook cannot be read: cell A2 has no valid value ("{stored}"). Save it again as .xlsx, or as CSV.'
-
-
 def with_part(name: str, content: str | bytes) -> bytes:
     return packed(parts(f"<row r='2'>{DOGS}</row>") | {name: content})
 
@@ -306,20 +331,13 @@ def without_part(name: str) -> bytes:
         (packed({"x": ""}), DAMAGED),
         (packed(parts(), zipfile.ZIP_BZIP2), DAMAGED),
         (packed(parts(), zipfile.ZIP_LZMA), DAMAGED),
-        (packed(parts("<row r='2'><c t='s'><v>0</v></c></row>")), damaged_cell("0")),
-        (packed(parts("<row r='2'><c t='s'><v>-1</v></c></row>", strings="<si><t>x</t></si>")), damaged_cell("-1")),
-        (packed(parts("<row r='2'><c s='9'><v>1</v></c></row>")), damaged_cell("1")),
-        (packed(parts("<row r='2'><c><v>one</v></c></row>")), damaged_cell("one")),
-        *(
-            (packed(parts(f"<row r='2'><c><v>{value}</v></c></row>")), damaged_cell(value))
-            for value in ("NaN", "Infinity", "-inf", "1e999", "")
-        ),
-        (packed(parts("<row r='2'><c t='s'><v/></c></row>")), damaged_cell("")),
         (packed(parts("<row r='2'><c r='A2'/><c r='A2'/></row>")), DAMAGED),
         (packed(parts("<row r='2'><c r='AAAA2'/></row>")), DAMAGED),
         (packed(parts("<row r='2'><c r='XFE2'/></row>")), DAMAGED),
         (packed(parts("<row r='1'/>")), DAMAGED),
         (packed(parts("<row r='x'/>")), DAMAGED),
+        (packed(parts("<row r='1_0'/>")), DAMAGED),
+        (packed(parts("<row r='2'><c s='1_0'/></row>")), DAMAGED),
         (packed(parts("<row r='1048577'/>")), "The sheet has more than 1,048,576 rows."),
         (with_part("xl/worksheets/sheet1.xml", "<worksheet/>"), "The sheet is empty."),
         (with_part("xl/worksheets/sheet1.xml", "<x>" + "<col hidden='1' min='1' max='9'/>" * 16_385), TOO_LARGE),
