@@ -14,7 +14,7 @@ from typing import NamedTuple, Self
 from pets.files import WholeFile
 from pets.importing.errors import ImportRejectedError, RowError
 from pets.importing.new_file import IN_THE_WAY, absolute, reject_unusable, sentences
-from pets.importing.readers.header import REMARKS
+from pets.importing.readers.header import REMARKS, plain
 from pets.importing.readers.rows import Cells, Damaged, Table
 from pets.importing.source import Source
 from pets.models import ImportRun
@@ -216,7 +216,7 @@ def _json(remarks: Sequence[str], cells: Cells | Damaged, titles: Mapping[str, s
         row = {titles.get(name, name): value for name, value in cells.items()}
     fields = row if isinstance(row, dict) else {"_row": row}
     written = dict(zip(REMARKS, remarks, strict=True))
-    written |= {field: value for field, value in fields.items() if field not in REMARKS}
+    written |= {field: value for field, value in fields.items() if plain(field) not in REMARKS}
     text = json.dumps(written, ensure_ascii=False, default=_number)
     return text if text.isprintable() else json.dumps(written, default=_number)
 

@@ -13,7 +13,7 @@ REMARKS = ("_line", "_code", "_message")
 """What a file of rejects has in front of each row; an import passes over it."""
 
 KNOWN = {column.lower(): column for column in (*HEADERS, *REMARKS)}
-"""The columns by what they are found by: case does not matter."""
+"""The columns by what they are found by."""
 
 NUMBERS = (ID, CATEGORY_ID)
 NAMED = 5
@@ -22,9 +22,9 @@ NAMED = 5
 
 def columns_of(header: Sequence[str], how: Reading) -> list[str]:
     """Return the header's columns under their own names, "" for one to ignore; raises `FileError` for every mistake."""
-    mapping = {title.strip().lower(): column for title, column in how.mapping.items()}
-    titles = [title.strip().lower() for title in header]
-    columns = [(KNOWN | mapping).get(title, "") for title in titles]
+    names = names_of_columns(how)
+    titles = [plain(title) for title in header]
+    columns = [names.get(title, "") for title in titles]
     unknown = [cell for cell, column in zip(header, columns, strict=True) if not column]
     mistakes = [unknown_columns(unknown)] if unknown and not how.ignore_unknown else []
     mistakes += [f"There is no column {named([title])} to map." for title in how.mapping if _absent(title, titles)]
@@ -41,13 +41,23 @@ def columns_of(header: Sequence[str], how: Reading) -> list[str]:
     return columns
 
 
+def names_of_columns(how: Reading) -> dict[str, str]:
+    """Return the columns by the `plain` names that a file can have for them."""
+    return KNOWN | {plain(title): column for title, column in how.mapping.items()}
+
+
+def plain(title: str) -> str:
+    """Return what columns are found by: neither case nor blanks around it matter."""
+    return title.strip().lower()
+
+
 def _absent(title: str, titles: Sequence[str]) -> bool:
-    return title.strip().lower() not in titles
+    return plain(title) not in titles
 
 
 def unknown_columns(names: Sequence[str]) -> str:
     """Return the sentence about columns that an import does not have, with the names that may be meant."""
-    hints = [near[0] for name in names[:NAMED] if (near := get_close_matches(name.strip().lower(), KNOWN, n=1))]
+    hints = [near[0] for name in names[:NAMED] if (near := get_close_matches(plain(name), KNOWN, n=1))]
     hint = f" Did you mean {', '.join(KNOWN[each] for each in dict.fromkeys(hints))}?" if hints else ""
     return f"Unknown {'column' if len(names) == 1 else 'columns'}: {named(names)}.{hint}"
 

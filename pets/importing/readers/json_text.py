@@ -2,12 +2,13 @@
 
 import itertools
 import re
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from typing import Any, NoReturn
 
 from pets.columns import HEADERS
 from pets.importing.errors import MALFORMED_JSON, FileError, quoted
-from pets.importing.readers.header import REMARKS, unknown_columns
+from pets.importing.readers.header import REMARKS, names_of_columns, plain, unknown_columns
 from pets.importing.readers.json_mistakes import DECODER, Twice, mistake
 from pets.importing.readers.rows import Cells, Damaged, Reading, Row
 from pets.importing.source import line_ends
@@ -19,6 +20,7 @@ LONGEST_VALUE = 64 * 1024
 
 def read_json_lines(lines: Iterator[str], how: Reading) -> Iterator[Row]:
     """Yield a row for each line that is not blank; raises `FileError` if the first object takes several lines."""
+    names = names_of_columns(how)
     for line, text in enumerate(_one_object_a_line(lines), 1):
         if not text.strip():
             continue
@@ -29,7 +31,7 @@ def read_json_lines(lines: Iterator[str], how: Reading) -> Iterator[Row]:
             message = f"Column {at + 1:,}: {complaint}. The line must be one JSON object."
             yield line, Damaged(message, [text.rstrip("\r\n")], MALFORMED_JSON)
             continue
-        yield line, _cells(value, how)
+        yield line, _cells(value, names, ignore_unknown=how.ignore_unknown)
 
 
 def _one_object_a_line(lines: Iterator[str]) -> Iterator[str]:
@@ -53,11 +55,11 @@ def _one_object_a_line(lines: Iterator[str]) -> Iterator[str]:
 
 def read_json_array(blocks: Iterator[str], how: Reading) -> Iterator[Row]:
     """Yield the elements of one array, holding hardly more than one of them."""
-    scanner = _Scanner(blocks)
+    scanner, names = _Scanner(blocks), names_of_columns(how)
     scanner.expect("[", "The file must be a JSON array of animals")
     if scanner.peek() != "]":
         for number in itertools.count(1):
-            yield number, _cells(scanner.value(), how)
+            yield number, _cells(scanner.value(), names, ignore_unknown=how.ignore_unknown)
             if scanner.peek() != ",":
                 break
             scanner.expect(",", "")
@@ -68,16 +70,17 @@ def read_json_array(blocks: Iterator[str], how: Reading) -> Iterator[Row]:
         scanner.fail("Nothing may follow the array")
 
 
-def _cells(value: Any, how: Reading) -> Cells | Damaged:
+def _cells(value: Any, names: Mapping[str, str], *, ignore_unknown: bool) -> Cells | Damaged:
     if not isinstance(value, dict):
         return Damaged("The row must be a JSON object.", [value])
     if isinstance(value, Twice):
         return Damaged(f"The field {quoted(value.name)} is there twice.", [value])
-    cells = {how.mapping.get(name, name): each for name, each in value.items()} if how.mapping else value
+    cells = {names.get(name) or names.get(plain(name), name): each for name, each in value.items()}
     if len(cells) < len(value):
-        return Damaged("Two fields are mapped to the same column.", [value])
+        ((twice, _),) = Counter(names.get(plain(name), name) for name in value).most_common(1)
+        return Damaged(f"The field {quoted(twice)} is there twice.", [value])
     if unknown := dict.fromkeys(name for name in cells if name not in HEADERS and name not in REMARKS):
-        if not how.ignore_unknown:
+        if not ignore_unknown:
             return Damaged(f"{unknown_columns(list(unknown))} Columns: {', '.join(HEADERS)}.", [value])
         cells = {name: each for name, each in cells.items() if name not in unknown}
     return {name: each for name, each in cells.items() if not (name == "external_reference" and each is None)}

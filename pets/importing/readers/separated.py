@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pets.importing.errors import FileError
-from pets.importing.readers.header import KNOWN, cells_of, columns_of
+from pets.importing.readers.header import cells_of, columns_of, names_of_columns
 from pets.importing.readers.rows import Block, Damaged, Reading, Row, Table
 from pets.importing.source import EMPTY, LONGEST_LINE, TOO_BLANK, Source
 
@@ -125,7 +125,7 @@ def _delimiter(source: Source, encoding: str, how: Reading) -> str:
     if named := SEPARATOR.fullmatch(header.strip(' "\r\n')):
         return named[1] or ","
 
-    titles = KNOWN.keys() | {title.strip().lower() for title in how.mapping}
+    titles = set(names_of_columns(how))
 
     def columns_by(delimiter: str) -> tuple[int, int]:
         cells = [cell.strip(' "\r\n').lower() for cell in header.split(delimiter)]

@@ -276,7 +276,7 @@ def test_a_mistake_in_the_names_of_json_is_explained() -> None:
     assert isinstance(unknown, Damaged)
     assert isinstance(both, Damaged)
     assert unknown.message == f'Unknown column: "nmae". Did you mean name? {COLUMNS}'
-    assert both.message == "Two fields are mapped to the same column."
+    assert both.message == 'The field "name" is there twice.'
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"], ids=["LF", "CRLF", "CR"])

@@ -248,6 +248,34 @@ def test_rows_that_are_no_rows_are_errors(run_import: Import, dogs: Category) ->
     ]
 
 
+@pytest.mark.parametrize("name", ["a.json", "a.jsonl"])
+def test_the_case_of_json_names_does_not_matter(run_import: Import, dogs: Category, name: str) -> None:
+    animal = '{"Tier": "Rex", "CATEGORYID": %d, "Status": "Sold", " External_Reference ": "A-1", "_LINE": 7}'
+    lines = animal % dogs.pk, '{"tier": "Mia", "Category": "Dogs", "EXTERNAL_REFERENCE": null}'
+    content = f"[{','.join(lines)}]" if name == "a.json" else "\n".join(lines)
+    assert run_import(content, "--map", "TIER=name", name=name).status == 0
+    assert catalogue() == [("Rex", "Dogs", "sold", "A-1"), ("Mia", "Dogs", "available", None)]
+
+
+def test_rejects_have_their_remarks_once(run_import: Import, dogs: Category, tmp_path: Path) -> None:
+    rejects = tmp_path / "rejects.jsonl"
+    run_import('{"_LINE": 7, "nmae": "Rex", "category": "Dogs"}', "--rejects", str(rejects), name="a.jsonl")
+    assert json.loads(rejects.read_text()) == {
+        "_line": "1",
+        "_code": "validation_failed",
+        "_message": f'Unknown column: "nmae". Did you mean name? {COLUMNS}',
+        "nmae": "Rex",
+        "category": "Dogs",
+    }
+
+
+def test_a_json_name_in_two_cases_is_an_error(run_import: Import, dogs: Category) -> None:
+    animal = '{"name": "Rex", "category": "Dogs", "Name": "Max"}'
+    rejected = run_import(animal, "--ignore-unknown-columns", "--json", name="a.jsonl")
+    assert told(rejected) == [(1, "", "validation_failed", 'The field "name" is there twice.')]
+    assert catalogue() == []
+
+
 @pytest.mark.parametrize(
     ("last", "options", "status"),
     [('"k0": 1', (), 3), ('"name": "Rex", "category": "Dogs"', ("--ignore-unknown-columns",), 0)],
