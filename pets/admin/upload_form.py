@@ -26,7 +26,7 @@ class UploadForm(forms.Form):
     formula_safe = forms.BooleanField(
         required=False,
         initial=True,
-        label="Drop a ' at the beginning of a cell",
+        label="Drop a ' in front of a formula",
         help_text="Exports of the back office have it before what a spreadsheet would take for a formula.",
     )
     encoding = forms.ChoiceField(choices=ENCODINGS, required=False)
