@@ -5,7 +5,9 @@ What Excel, LibreOffice and Google Sheets do to the cells of a CSV file that the
 """
 
 import re
+from collections.abc import Iterable
 from decimal import Decimal, InvalidOperation
+from typing import NamedTuple
 
 from pets.spreadsheets import FORMULA_STARTS
 
@@ -24,6 +26,12 @@ SERIAL = re.compile(r"[1-9][0-9]{4}")
 ERROR = re.compile(r"#[A-Z/0!?]+|Err:[0-9]+")
 EXACT_DIGITS = 15
 """Digits of a number that a spreadsheet keeps."""
+
+SHOWN_WHOLE = 10
+"""The digits of a whole number that each spreadsheet program shows; of longer ones some show `1.23457E+11`."""
+
+LONGEST = 255
+"""The digits of the largest number in a reference that is compared."""
 
 
 def looks_altered(before: str, after: str) -> bool:
@@ -48,6 +56,46 @@ def _same_number(before: str, after: str) -> bool:
         return False
     digits = len(other.normalize().as_tuple().digits) if "E" in after.upper() else EXACT_DIGITS
     return one == other or (digits > 1 and _rounded(one, digits) == other)
+
+
+def plain_number(text: str) -> str:
+    """Return a number without zeros around it, exponent, thousands separators or percent sign; other text as it is."""
+    value = _number(text)
+    if value is None or abs(value.adjusted()) > LONGEST or text != text.strip():
+        return text
+    return _written(value)
+
+
+class Shortened(NamedTuple):
+    """A long number that a spreadsheet program shows, and writes into a CSV file, with few of its digits."""
+
+    digits: int
+    key: str
+    """What it has in common with every number that is shown like this."""
+
+
+def shortened_to(text: str) -> Shortened | None:
+    """Return what `1.23457E+11` says of the number that it was; None for what is no such text."""
+    value = _number(text)
+    if value is None or "E" not in text.upper() or not SHOWN_WHOLE <= value.adjusted() <= LONGEST:
+        return None
+    digits = len(value.normalize().as_tuple().digits)
+    return Shortened(digits, _shortened(value, digits)) if digits > 1 else None
+
+
+def as_shortened(text: str, digits: Iterable[int]) -> set[str]:
+    """Return the keys that a number gets from `shortened_to` when it is shown with so many digits."""
+    value = _number(text)
+    return set() if value is None or value.adjusted() > LONGEST else {_shortened(value, each) for each in digits}
+
+
+def _shortened(value: Decimal, digits: int) -> str:
+    return f"{digits}:{_written(_rounded(value, digits))}"
+
+
+def _written(value: Decimal) -> str:
+    text = f"{value:f}"
+    return (text.rstrip("0").rstrip(".") if "." in text else text) if value else "0"
 
 
 def _number(text: str) -> Decimal | None:

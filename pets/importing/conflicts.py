@@ -6,7 +6,6 @@ from pets.importing.errors import RowError, quoted
 from pets.importing.near import differences
 from pets.importing.readers.rows import Cells
 from pets.importing.staging import Kind
-from pets.models import Pet
 
 MESSAGES = {
     Kind.UNKNOWN_ID: "is not the ID of an animal. Leave it blank to add one.",
@@ -34,21 +33,20 @@ class Conflicts:
         self._names_categories = names_categories
         self._may_accept = may_accept
 
-    def errors(self, row: Checked, kind: Kind, other: int) -> list[RowError]:
-        """Return what is wrong with a row; `other` is the line or the animal that `staging.take_out_wrong` yields."""
+    def errors(self, row: Checked, kind: Kind, other: int, theirs: str | None) -> list[RowError]:
+        """Return what is wrong with a row, from what `staging.take_out_wrong` yields."""
         if kind is Kind.INCOMPLETE:
             there = {column.header for column in COLUMNS if getattr(row, column.name) is not None}
             return self._check.missing(row.line, there)
         by_id = kind is Kind.UNKNOWN_ID or (kind is Kind.SAME_ANIMAL and row.id is not None)
         field, value = (ID, row.id) if by_id else (REFERENCE.header, row.external_reference)
         if kind is Kind.NEAR_REFERENCE:
-            message = self._near(row.external_reference or "", other)
+            message = self._near(row.external_reference or "", other, theirs or "")
         else:
             message = MESSAGES[kind].format(place=self._place, other=other)
         return [RowError(row.line, field, message, value=value)]
 
-    def _near(self, reference: str, other: int) -> str:
-        theirs = Pet.objects.values_list("external_reference", flat=True).get(pk=other) or ""
+    def _near(self, reference: str, other: int, theirs: str) -> str:
         message = NEAR.format(theirs=quoted(theirs), other=other, odd=differences(reference, theirs))
         return message + ACCEPT if self._may_accept else message
 

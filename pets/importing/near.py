@@ -1,4 +1,7 @@
-"""Finds references that only look like that of another animal: `R1` with a blank behind it, or in other code points."""
+"""Finds references that only look like that of another animal.
+
+`R1` with a blank behind it or in other code points, and numbers that a spreadsheet program writes in another way.
+"""
 
 import unicodedata
 from collections.abc import Callable, Container
@@ -7,28 +10,34 @@ from itertools import islice
 
 from django.db import connection
 
+from pets.importing.altered import SHOWN_WHOLE, as_shortened, plain_number, shortened_to
 from pets.importing.sql import BATCH, execute, stream
 
 INVISIBLE = "\u00ad\u200b\u200c\u200d\u2060\ufeff"
 """What takes no place: soft hyphen, zero-width characters, and the byte order mark."""
 
+AS_NUMBER = "how a spreadsheet program writes a number"
+
 PLAIN: dict[str, Callable[[str], str]] = {
     "an invisible character": lambda text: text.translate(dict.fromkeys(map(ord, INVISIBLE))),
     "letters stored in another way": lambda text: unicodedata.normalize("NFC", text),
     "a blank at an end": str.strip,
+    AS_NUMBER: plain_number,
 }
-"""What cannot be seen of a reference, and what takes it away."""
+"""What a reference can differ by and still look the same to a person or a spreadsheet program, and what removes it."""
 
 BYTES = {"postgresql": "octet_length({})", "sqlite": "length(CAST({} AS BLOB))"}
 
 
 def plain(reference: str) -> str:
-    """Return the reference without what cannot be seen: blanks around it, invisible characters, its composition."""
+    """Return the reference without all that it may differ by."""
     return _without(PLAIN, reference)
 
 
 def differences(one: str, other: str) -> str:
     """Return in words by what two references differ that look alike."""
+    if plain(one) != plain(other):
+        return AS_NUMBER
     others = {what: PLAIN.keys() - {what} for what in PLAIN}
     return " and ".join(what for what, rest in others.items() if _without(rest, one) != _without(rest, other))
 
@@ -38,25 +47,51 @@ def _without(whats: Container[str], text: str) -> str:
     return reduce(lambda left, each: PLAIN[each](left) if each in whats else left, PLAIN, text)
 
 
+DIGITS = "ltrim(external_reference, '0123456789') = ''"
+NUMBER = "ltrim(external_reference, '0123456789.,+-Ee%$'' ') = ''"
+PADDED = f"external_reference LIKE '0_%' AND {DIGITS}"
+UNPADDED = "COALESCE(NULLIF(ltrim(external_reference, '0'), ''), '0')"
+NEW = "NOT EXISTS (SELECT 1 FROM pets_pet k WHERE k.external_reference = r.external_reference)"
+NEW_NUMBER = f"SELECT 1 FROM import_rows r WHERE {NUMBER} AND {NEW} LIMIT 1"
+
+
 def note_odd_references() -> bool:
     """Fill two temporary tables with the references, of the file and of the catalogue, that are not plain.
 
-    Return whether there are any: `NEAR` has nothing to find without them.
+    Return whether there are any: `NEAR` has nothing to find without them. Numbers are passed over if the file has no
+    new one.
     """
     execute("CREATE TEMPORARY TABLE import_odd_rows (line bigint, plain text)")
     execute("CREATE TEMPORARY TABLE import_odd_pets (id bigint, plain text)")
-    of_file = _fill("import_odd_rows", f"SELECT line, external_reference FROM import_rows WHERE {_may_be_odd()}")
-    of_catalogue = _fill("import_odd_pets", f"SELECT id, external_reference FROM pets_pet WHERE {_may_be_odd()}")
-    return bool(of_file + of_catalogue)
-
-
-def _may_be_odd() -> str:
+    shortened: set[int] = set()
     size = BYTES[connection.vendor].format("external_reference")
-    return f"(external_reference <> trim(external_reference) OR {size} <> length(external_reference))"
+    odd = f"(external_reference <> trim(external_reference) OR {size} <> length(external_reference))"
+    filled = 0
+    if list(stream(NEW_NUMBER)):
+        odd += f" OR ({NUMBER} AND NOT {DIGITS})"
+        filled += execute(f"INSERT INTO import_odd_rows SELECT line, {UNPADDED} FROM import_rows WHERE {PADDED}")
+        filled += execute(f"INSERT INTO import_odd_pets SELECT id, {UNPADDED} FROM pets_pet WHERE {PADDED}")
+    rows = f"SELECT line, external_reference FROM import_rows WHERE {odd}"
+    pets = f"SELECT id, external_reference FROM pets_pet WHERE {odd}"
+    filled += _fill("import_odd_rows", rows, lambda text: _of_file(text, shortened))
+    filled += _fill("import_odd_pets", pets, lambda text: {plain(text)})
+    if shortened:
+        long = f"{NUMBER} AND length(external_reference) > {SHOWN_WHOLE}"
+        numbers = f"SELECT id, external_reference FROM pets_pet WHERE {long}"
+        filled += _fill("import_odd_pets", numbers, lambda text: as_shortened(text, shortened))
+    return bool(filled)
 
 
-def _fill(table: str, candidates: str) -> int:
-    odd = ((number, clean) for number, text in stream(candidates) if (clean := plain(text)) != text)
+def _of_file(reference: str, shortened: set[int]) -> set[str]:
+    """Return what a reference of the file may stand for; add to `shortened` how many digits it was cut to."""
+    if (cut := shortened_to(reference)) is None:
+        return {plain(reference)}
+    shortened.add(cut.digits)
+    return {plain(reference), cut.key}
+
+
+def _fill(table: str, references: str, keys: Callable[[str], set[str]]) -> int:
+    odd = ((number, key) for number, text in stream(references) for key in keys(text) if key != text)
     filled = 0
     while batch := list(islice(odd, BATCH)):
         with connection.cursor() as cursor:
@@ -65,14 +100,18 @@ def _fill(table: str, candidates: str) -> int:
     return filled
 
 
-CANDIDATES = """
-    SELECT o.line, p.id FROM import_odd_rows o JOIN pets_pet p ON p.external_reference = o.plain UNION ALL
-    SELECT o.line, p.id FROM import_odd_rows o JOIN import_odd_pets p ON p.plain = o.plain UNION ALL
-    SELECT r.line, p.id FROM import_odd_pets p JOIN import_rows r ON r.external_reference = p.plain
+ODD_PETS = "(SELECT plain, min(id) AS low, max(id) AS high FROM import_odd_pets GROUP BY plain)"
+"""Many long numbers can become one, such as 5.90123E+12."""
+
+CANDIDATES = f"""
+    SELECT o.line, p.id AS low, p.id AS high
+    FROM import_odd_rows o JOIN pets_pet p ON p.external_reference = o.plain UNION ALL
+    SELECT o.line, p.low, p.high FROM import_odd_rows o JOIN {ODD_PETS} p ON p.plain = o.plain UNION ALL
+    SELECT r.line, p.low, p.high FROM {ODD_PETS} p JOIN import_rows r ON r.external_reference = p.plain
 """
 NEAR = f"""
-    SELECT n.line, min(n.id) AS other FROM ({CANDIDATES}) n JOIN import_rows r ON r.line = n.line
-    WHERE NOT r.rejected AND (r.id IS NULL OR r.id <> n.id)
-    AND NOT EXISTS (SELECT 1 FROM pets_pet p WHERE p.external_reference = r.external_reference) GROUP BY n.line
+    SELECT n.line, min(CASE WHEN n.low = r.id THEN n.high ELSE n.low END) AS other
+    FROM ({CANDIDATES}) n JOIN import_rows r ON r.line = n.line
+    WHERE NOT r.rejected AND (r.id IS NULL OR r.id <> n.low OR r.id <> n.high) AND {NEW} GROUP BY n.line
 """
 """The rows whose reference no animal has, and the animal of whose reference they are a near miss."""

@@ -276,9 +276,9 @@ class _Import:
         if not self.progress.rows and not self.options.allow_empty:
             raise ImportRejectedError(NO_ROWS if self.options.most_rows is None else NO_ROWS_HERE)
         with self.progress.working("Checking against the catalogue"):
-            for row, kind, other in staging.take_out_wrong(near=not self.options.accept_references):
+            for row, kind, other, theirs in staging.take_out_wrong(near=not self.options.accept_references):
                 self.near += kind is Kind.NEAR_REFERENCE
-                rejects.add(self.conflicts.errors(row, kind, other), self.conflicts.cells(row))
+                rejects.add(self.conflicts.errors(row, kind, other, theirs), self.conflicts.cells(row))
 
     def _rows(self, rejects: Rejects) -> Iterator[Checked | CheckedColumns]:
         """Yield what is to be staged, in blocks of rows where they allow it."""

@@ -70,7 +70,7 @@ def stage(parts: Iterable[Checked | CheckedColumns]) -> None:
     """Fill the temporary table with rows, single ones and blocks of them, holding a few at a time."""
     clear()
     execute(f"CREATE TEMPORARY TABLE import_rows {TABLE}")
-    execute("CREATE TEMPORARY TABLE import_wrong (line bigint, kind text, other bigint)")
+    execute("CREATE TEMPORARY TABLE import_wrong (line bigint PRIMARY KEY, kind text, other bigint)")
     execute("CREATE TEMPORARY TABLE import_categories (number bigint, id bigint)")
     if connection.vendor == "postgresql":
         _copy(_blocks(parts))
@@ -132,12 +132,12 @@ WRONG = {
 ROW = ", ".join(f"r.{field}" for field in Checked._fields)
 
 
-def take_out_wrong(*, near: bool = True) -> Iterator[tuple[Checked, Kind, int]]:
+def take_out_wrong(*, near: bool = True) -> Iterator[tuple[Checked, Kind, int, str | None]]:
     """Take out the rows that do not go with the catalogue or with earlier rows; yield them by line, with what is wrong.
 
     The number is the line of the earlier row about the same animal, or the id of the animal that has the reference.
     A row counts as earlier whether it is wrong itself or not. `near`: also rows whose reference only looks like that
-    of an animal; the number is its id.
+    of an animal; the number is its id, and the text its reference.
     """
     nearly = {Kind.NEAR_REFERENCE: NEAR} if near and note_odd_references() else {}
     for kind, statement in ((WRONG_IDS if _given_ids() else {}) | nearly | WRONG).items():
@@ -145,10 +145,11 @@ def take_out_wrong(*, near: bool = True) -> Iterator[tuple[Checked, Kind, int]]:
             f"INSERT INTO import_wrong SELECT w.line, '{kind}', w.other FROM ({statement}) w"
             " WHERE NOT EXISTS (SELECT 1 FROM import_wrong e WHERE e.line = w.line)"
         )
-    for *row, kind, other in stream(
-        f"SELECT {ROW}, w.kind, w.other FROM import_wrong w JOIN import_rows r ON r.line = w.line ORDER BY r.line"
+    for *row, kind, other, reference in stream(
+        f"SELECT {ROW}, w.kind, w.other, p.external_reference FROM import_wrong w JOIN import_rows r ON r.line = w.line"
+        f" LEFT JOIN pets_pet p ON p.id = w.other AND w.kind = '{Kind.NEAR_REFERENCE}' ORDER BY r.line"
     ):
-        yield Checked(*row), Kind(kind), other
+        yield Checked(*row), Kind(kind), other, reference
     rejected = "FROM import_rows WHERE rejected OR line IN (SELECT line FROM import_wrong)"
     execute(f"CREATE TEMPORARY TABLE import_rejected AS SELECT id, external_reference {rejected}")
     execute(f"DELETE {rejected}")

@@ -838,6 +838,26 @@ def test_a_near_miss_that_was_not_taken_is_left_out(staff: Client, dogs: Categor
     assert sorted(row[3] or "" for row in catalogue()) == ["Q", "R1"]
 
 
+def test_a_file_without_its_zeros_asks_before_it_adds_anything(staff: Client, dogs: Category) -> None:
+    known = [Pet.objects.create(name="Rex", category=dogs, external_reference=f"{n:05}") for n in range(1, 21)]
+    shown = send(staff, HEADER + "".join(f"Rex,Dogs,sold,{n}\n" for n in range(1, 21)))
+    page = shown.content.decode()
+    assert "20 references look like those of other animals." in page
+    assert "There is nothing to import." in page
+    assert [row[1] for row in cells(shown, "plan")[::2]] == ["Error"] * 20
+    assert (
+        f"external_reference &quot;20&quot; looks like &quot;00020&quot; of animal {known[-1].pk}. "
+        "They differ by how a spreadsheet program writes a number.</span>"
+    ) in page
+    assert 'class="btn btn-primary"' not in page
+    (address,) = re.findall(r'action="([^"]*)" id="accept-near"', page)
+    accepted = staff.post(address, {"accept_near": "on"})
+    assert "References that look like those of other animals are taken as they are." in accepted.content.decode()
+    assert "20 animals are new and 0 changed." in confirm(staff, accepted).content.decode()
+    assert [pet.status for pet in Pet.objects.order_by("pk")[:20]] == ["available"] * 20
+    assert catalogue()[20:] == [("Rex", "Dogs", "sold", str(n)) for n in range(1, 21)]
+
+
 def test_a_preview_is_kept_while_another_import_runs(staff: Client, dogs: Category) -> None:
     shown = send(staff, f"{HEADER}Rex,Dogs,,\n")
     with only_import():

@@ -217,6 +217,7 @@ def test_three_examples_are_shown_of_many(run_import: Import, dogs: Category) ->
     )
 
 
+AS_NUMBER = "how a spreadsheet program writes a number"
 NEAR = [
     ("R1", "R1 ", "a blank at an end"),
     ("R1", " R1", "a blank at an end"),
@@ -228,7 +229,79 @@ NEAR = [
     ("R1 ", "R1\u00a0", "a blank at an end"),
     ("Zo\u00eb", "Zoe\u0308\u200b ", "an invisible character and letters stored in another way and a blank at an end"),
     ("Zoe\u0308", "Zoe\u0308 ", "a blank at an end"),
+    ("42 ", "42", "a blank at an end"),
+    ("00042", "42", AS_NUMBER),
+    ("42", "00042", AS_NUMBER),
+    ("00042", "042", AS_NUMBER),
+    ("000", "0", AS_NUMBER),
+    ("1E5", "100000", AS_NUMBER),
+    ("1E5", "1.00E+05", AS_NUMBER),
+    ("1.50", "1.5", AS_NUMBER),
+    ("-0.50", "-0.5", AS_NUMBER),
+    ("+42", "42", AS_NUMBER),
+    ("1000", "1,000", AS_NUMBER),
+    ("5%", "0.05", AS_NUMBER),
+    ("00042", "42 ", f"a blank at an end and {AS_NUMBER}"),
+    ("5901234123457", "5.90123E+12", AS_NUMBER),
+    ("005901234123457", "5.9012341E+12", AS_NUMBER),
+    ("12345678901234567890", "1.23456789012346E+19", AS_NUMBER),
 ]
+UNLIKE = [
+    ("00042", "420"),
+    ("42", "4.2"),
+    ("-42", "42"),
+    ("5901234123457", "5.90124E+12"),
+    ("5901234123457", "5901230000000"),
+    ("12345678901234567890", "12345678901234567891"),
+    ("1E999999", "1E999998"),
+    ("SHOP-0042", "SHOP-42"),
+    ("1.2.3", "1.2.30"),
+]
+
+
+@pytest.mark.parametrize(("theirs", "given"), UNLIKE)
+def test_other_numbers_are_no_near_misses(run_import: Import, dogs: Category, theirs: str, given: str) -> None:
+    PetFactory(name="Rex", category=dogs, external_reference=theirs)
+    assert run_import(f"external_reference,name,category\n{given},Max,Dogs\n").status == 0
+    assert [row[3] for row in catalogue()] == [theirs, given]
+
+
+def test_a_file_without_its_zeros_adds_nothing(run_import: Import, dogs: Category) -> None:
+    """A supplier's file, which never has our ids, after a spreadsheet program saved it."""
+    numbers = range(1, 21)
+    rows = "".join(f"{number:05},Rex,Dogs,available\n" for number in numbers)
+    header = "external_reference,name,category,status\n"
+    assert run_import(header + rows).status == 0
+    before, ids = catalogue(), list(Pet.objects.order_by("pk").values_list("pk", flat=True))
+    saved = header + "".join(f"{number},Rex,Dogs,sold\n" for number in numbers)
+    lines = [
+        f'line {number + 1}: external_reference "{number}" looks like "{number:05}" of animal {pk}. They differ by '
+        f"{AS_NUMBER}. If it is right, use --accept-references."
+        for number, pk in zip(numbers, ids, strict=True)
+    ]
+    for option in ((), ("--dry-run",)):
+        stopped = run_import(saved, *option)
+        assert stopped.status == 3
+        assert [line for line in stopped.error.splitlines() if "looks like" in line] == lines
+        assert "20 of 20 rows have errors. Nothing changed." in stopped.error
+    assert catalogue() == before
+    assert run_import(saved, "--on-error", "skip").status != 0
+    assert catalogue() == before
+    assert run_import(saved, "--accept-references").status == 0
+    assert Pet.objects.count() == 40
+    assert run_import(saved, "--again").status == 0  # what is known is no near miss
+    assert Pet.objects.count() == 40
+
+
+def test_of_many_numbers_that_became_one_the_first_is_named(run_import: Import, dogs: Category) -> None:
+    first, *_ = [PetFactory(name="Rex", category=dogs, external_reference=f"590123412345{n}") for n in range(10)]
+    told = run_import("external_reference,name,category\n5.90123E+12,Max,Dogs\n", "--json").json
+    assert [error["message"] for error in told["errors"]] == [
+        f'external_reference looks like "{first.external_reference}" of animal {first.pk}. They differ by {AS_NUMBER}. '
+        "If it is right, use --accept-references."
+    ]
+    other = run_import(f"{HEADER}{first.pk},5.90123E+12,,,\n", "--json").json
+    assert f"of animal {first.pk + 9}. They" in other["errors"][0]["message"]  # its own does not hide the others
 
 
 @pytest.mark.parametrize(("theirs", "given", "odd"), NEAR)
