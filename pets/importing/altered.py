@@ -11,7 +11,8 @@ from typing import NamedTuple
 
 from pets.spreadsheets import FORMULA_STARTS
 
-NUMBER = re.compile(r"[+-]?[0-9][0-9,.' ]*(?:[Ee][+-]?[0-9]+)? ?%?|[+-]?\.[0-9]+(?:[Ee][+-]?[0-9]+)?")
+NUMBER = re.compile(r"[+-]?[$€£¥]? ?[0-9][0-9,.' ]*(?:[Ee][+-]?[0-9]+)? ?%?|[+-]?\.[0-9]+(?:[Ee][+-]?[0-9]+)?")
+TIME = re.compile(r"([0-9]{1,4}):([0-9]{1,2})(?::([0-9]{1,2})(?:[.,]0+)?)?(?: ?([AP])M)?", re.IGNORECASE)
 PARTS = re.compile(r"[0-9]{1,4} ?[-/. ] ?[0-9]{1,4}(?: ?[-/. ] ?[0-9]{1,4})?")
 """What may be taken for a date: `1/2`, `10-12`, `3.4`, `2026-1-2`."""
 
@@ -30,6 +31,8 @@ EXACT_DIGITS = 15
 SHOWN_WHOLE = 10
 """The digits of a whole number that each spreadsheet program shows; of longer ones some show `1.23457E+11`."""
 
+DAY = 24 * 60 * 60
+
 LONGEST = 255
 """The digits of the largest number in a reference that is compared."""
 
@@ -44,9 +47,16 @@ def looks_converted(before: str, after: str) -> bool:
     before, after = before.strip(), after.strip()
     if before == after:
         return False
-    if before.startswith(FORMULA_STARTS) and (ERROR.fullmatch(after) or (before[0] == "=" and _number(after))):
+    if before.startswith(FORMULA_STARTS) and (ERROR.fullmatch(after) or _became_result(before, after)):
         return True
-    return before.upper() == after in {"TRUE", "FALSE"} or _same_number(before, after) or _became_date(before, after)
+    if before.upper() == after in {"TRUE", "FALSE"}:
+        return True
+    return _same_number(before, after) or _same_time(before, after) or _became_date(before, after)
+
+
+def _became_result(before: str, after: str) -> bool:
+    """Whether a formula became its result: `=A1` and `+A1` are 0 if that cell is empty."""
+    return before[0] in "=+-" and _number(before) is None and _number(after) is not None
 
 
 def _same_number(before: str, after: str) -> bool:
@@ -101,7 +111,7 @@ def _written(value: Decimal) -> str:
 def _number(text: str) -> Decimal | None:
     if not NUMBER.fullmatch(text):
         return None
-    plain = re.sub("[,' ]", "", text).removesuffix("%")
+    plain = re.sub("[,' $€£¥]", "", text).removesuffix("%")
     try:
         value = Decimal(plain)
     except InvalidOperation:
@@ -112,6 +122,24 @@ def _number(text: str) -> Decimal | None:
 def _rounded(value: Decimal, digits: int) -> Decimal:
     """Return the number with so many digits; in `Decimal`'s default context a number has at most 28."""
     return Decimal(f"{value:.{digits - 1}e}") if value.adjusted() < 1_000 else value
+
+
+def _same_time(before: str, after: str) -> bool:
+    """Whether both are one time: `12:30` and `12:30:00 PM`, or the part of a day that it is, 0.520833333."""
+    one, other = _seconds(before), _seconds(after)
+    if one is None:
+        return False
+    if other is None and (value := _number(after)) is not None and value.adjusted() < EXACT_DIGITS:
+        other = round(value * DAY)
+    return one == other
+
+
+def _seconds(text: str) -> int | None:
+    if not (found := TIME.fullmatch(text)):
+        return None
+    hours, minutes, seconds, half = found.groups()
+    day = int(hours) % 12 + (12 if half.upper() == "P" else 0) if half else int(hours)
+    return (day * 60 + int(minutes)) * 60 + int(seconds or 0)
 
 
 def _became_date(before: str, after: str) -> bool:

@@ -71,7 +71,7 @@ TEXTS = """
 """
 # All but a few names can never be taken for a number, a date or a formula.
 CONVERTIBLE = f"""
-    AND (length(p.name) <= 8 OR substr(p.name, 1, 1) IN ({", ".join(f"'{start}'" for start in "0123456789+-.=@")}))
+    AND (length(p.name) <= 8 OR substr(p.name, 1, 1) IN ({", ".join(f"'{start}'" for start in "0123456789+-.=@$€£¥")}))
 """
 
 
