@@ -68,8 +68,10 @@ def _same_number(before: str, after: str) -> bool:
     return one == other or (digits > 1 and _rounded(one, digits) == other)
 
 
-def plain_number(text: str) -> str:
-    """Return a number without zeros around it, exponent, thousands separators or percent sign; other text as it is."""
+def plain_value(text: str) -> str:
+    """Return a number or a time as each program would write it; other text as it is."""
+    if (seconds := _seconds(text)) is not None:
+        return f"{seconds // 3600}:{seconds // 60 % 60:02}:{seconds % 60:02}"
     value = _number(text)
     if value is None or abs(value.adjusted()) > LONGEST or text != text.strip():
         return text

@@ -1,6 +1,6 @@
 """Finds references that only look like that of another animal.
 
-`R1` with a blank behind it or in other code points, and numbers that a spreadsheet program writes in another way.
+`R1` with a blank behind it or in other code points, and what a spreadsheet program writes in another way.
 """
 
 import unicodedata
@@ -10,19 +10,20 @@ from itertools import islice
 
 from django.db import connection
 
-from pets.importing.altered import SHOWN_WHOLE, as_shortened, plain_number, shortened_to
+from pets.importing.altered import SHOWN_WHOLE, as_shortened, plain_value, shortened_to
+from pets.importing.dates import MONTHS, date_keys
 from pets.importing.sql import BATCH, execute, stream
 
 INVISIBLE = "\u00ad\u200b\u200c\u200d\u2060\ufeff"
 """What takes no place: soft hyphen, zero-width characters, and the byte order mark."""
 
-AS_NUMBER = "how a spreadsheet program writes a number"
+AS_VALUE = "how a spreadsheet program writes numbers, dates and times"
 
 PLAIN: dict[str, Callable[[str], str]] = {
     "an invisible character": lambda text: text.translate(dict.fromkeys(map(ord, INVISIBLE))),
     "letters stored in another way": lambda text: unicodedata.normalize("NFC", text),
     "a blank at an end": str.strip,
-    AS_NUMBER: plain_number,
+    AS_VALUE: plain_value,
 }
 """What a reference can differ by and still look the same to a person or a spreadsheet program, and what removes it."""
 
@@ -37,7 +38,7 @@ def plain(reference: str) -> str:
 def differences(one: str, other: str) -> str:
     """Return in words by what two references differ that look alike."""
     if plain(one) != plain(other):
-        return AS_NUMBER
+        return AS_VALUE
     others = {what: PLAIN.keys() - {what} for what in PLAIN}
     return " and ".join(what for what, rest in others.items() if _without(rest, one) != _without(rest, other))
 
@@ -48,18 +49,30 @@ def _without(whats: Container[str], text: str) -> str:
 
 
 DIGITS = "ltrim(external_reference, '0123456789') = ''"
-NUMBER = "ltrim(external_reference, '0123456789.,+-Ee%$'' ') = ''"
+LIKE_DATES = ("%:%", "%/%/%", "%-%-%", "%.%.%")
+NUMBER = """
+    ((external_reference NOT LIKE '_%-%' OR lower(external_reference) LIKE '%e-%')
+    AND ltrim(external_reference, '0123456789.,+-Ee%$'' ') = '')
+"""
+TIME_OR_DATE = f"""
+    (lower(substr(ltrim(external_reference, '0123456789-/. '), 1, 3)) IN {MONTHS} OR (length(external_reference) <= 11
+    AND (length(external_reference) <= 5 OR {" OR ".join(f"external_reference LIKE '{like}'" for like in LIKE_DATES)})
+    AND ltrim(external_reference, '0123456789.-/: AaPpMm') = ''))
+"""
+"""Without what only begins like one, such as `26-000123`: a catalogue may have a million of these."""
+
+VALUE = f"({NUMBER} OR {TIME_OR_DATE})"
 PADDED = f"external_reference LIKE '0_%' AND {DIGITS}"
 UNPADDED = "COALESCE(NULLIF(ltrim(external_reference, '0'), ''), '0')"
 NEW = "NOT EXISTS (SELECT 1 FROM pets_pet k WHERE k.external_reference = r.external_reference)"
-NEW_NUMBER = f"SELECT 1 FROM import_rows r WHERE {NUMBER} AND {NEW} LIMIT 1"
+VALUES = f"SELECT 1 FROM import_rows r WHERE {VALUE}"
 
 
 def note_odd_references() -> bool:
     """Fill two temporary tables with the references, of the file and of the catalogue, that are not plain.
 
-    Return whether there are any: `NEAR` has nothing to find without them. Numbers are passed over if the file has no
-    new one.
+    Return whether there are any: `NEAR` has nothing to find without them. Numbers and dates are passed over if the file
+    has no new one.
     """
     execute("CREATE TEMPORARY TABLE import_odd_rows (line bigint, plain text)")
     execute("CREATE TEMPORARY TABLE import_odd_pets (id bigint, plain text)")
@@ -67,14 +80,14 @@ def note_odd_references() -> bool:
     size = BYTES[connection.vendor].format("external_reference")
     odd = f"(external_reference <> trim(external_reference) OR {size} <> length(external_reference))"
     filled = 0
-    if list(stream(NEW_NUMBER)):
-        odd += f" OR ({NUMBER} AND NOT {DIGITS})"
+    if all(list(stream(f"{VALUES} {limited} LIMIT 1")) for limited in ("", f"AND {NEW}")):  # the first costs less
+        odd += f" OR ({VALUE} AND NOT {DIGITS})"
         filled += execute(f"INSERT INTO import_odd_rows SELECT line, {UNPADDED} FROM import_rows WHERE {PADDED}")
         filled += execute(f"INSERT INTO import_odd_pets SELECT id, {UNPADDED} FROM pets_pet WHERE {PADDED}")
     rows = f"SELECT line, external_reference FROM import_rows WHERE {odd}"
     pets = f"SELECT id, external_reference FROM pets_pet WHERE {odd}"
     filled += _fill("import_odd_rows", rows, lambda text: _of_file(text, shortened))
-    filled += _fill("import_odd_pets", pets, lambda text: {plain(text)})
+    filled += _fill("import_odd_pets", pets, lambda text: {plain(text)} | date_keys(text, of_file=False))
     if shortened:
         long = f"{NUMBER} AND length(external_reference) > {SHOWN_WHOLE}"
         numbers = f"SELECT id, external_reference FROM pets_pet WHERE {long}"
@@ -84,10 +97,11 @@ def note_odd_references() -> bool:
 
 def _of_file(reference: str, shortened: set[int]) -> set[str]:
     """Return what a reference of the file may stand for; add to `shortened` how many digits it was cut to."""
-    if (cut := shortened_to(reference)) is None:
-        return {plain(reference)}
-    shortened.add(cut.digits)
-    return {plain(reference), cut.key}
+    keys = {plain(reference)} | date_keys(reference, of_file=True)
+    if (cut := shortened_to(reference)) is not None:
+        shortened.add(cut.digits)
+        keys.add(cut.key)
+    return keys
 
 
 def _fill(table: str, references: str, keys: Callable[[str], set[str]]) -> int:

@@ -847,7 +847,7 @@ def test_a_file_without_its_zeros_asks_before_it_adds_anything(staff: Client, do
     assert [row[1] for row in cells(shown, "plan")[::2]] == ["Error"] * 20
     assert (
         f"external_reference &quot;20&quot; looks like &quot;00020&quot; of animal {known[-1].pk}. "
-        "They differ by how a spreadsheet program writes a number.</span>"
+        "They differ by how a spreadsheet program writes numbers, dates and times.</span>"
     ) in page
     assert 'class="btn btn-primary"' not in page
     (address,) = re.findall(r'action="([^"]*)" id="accept-near"', page)

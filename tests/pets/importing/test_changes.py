@@ -242,7 +242,7 @@ def test_three_examples_are_shown_of_many(run_import: Import, dogs: Category) ->
     )
 
 
-AS_NUMBER = "how a spreadsheet program writes a number"
+AS_VALUE = "how a spreadsheet program writes numbers, dates and times"
 NEAR = [
     ("R1", "R1 ", "a blank at an end"),
     ("R1", " R1", "a blank at an end"),
@@ -255,23 +255,36 @@ NEAR = [
     ("Zo\u00eb", "Zoe\u0308\u200b ", "an invisible character and letters stored in another way and a blank at an end"),
     ("Zoe\u0308", "Zoe\u0308 ", "a blank at an end"),
     ("42 ", "42", "a blank at an end"),
-    ("00042", "42", AS_NUMBER),
-    ("42", "00042", AS_NUMBER),
-    ("00042", "042", AS_NUMBER),
-    ("000", "0", AS_NUMBER),
-    ("1E5", "100000", AS_NUMBER),
-    ("1E5", "1.00E+05", AS_NUMBER),
-    ("1.50", "1.5", AS_NUMBER),
-    ("-0.50", "-0.5", AS_NUMBER),
-    ("+42", "42", AS_NUMBER),
-    ("1000", "1,000", AS_NUMBER),
-    ("5%", "0.05", AS_NUMBER),
-    ("$5", "5", AS_NUMBER),
-    ("5", "$5.00", AS_NUMBER),
-    ("00042", "42 ", f"a blank at an end and {AS_NUMBER}"),
-    ("5901234123457", "5.90123E+12", AS_NUMBER),
-    ("005901234123457", "5.9012341E+12", AS_NUMBER),
-    ("12345678901234567890", "1.23456789012346E+19", AS_NUMBER),
+    ("00042", "42", AS_VALUE),
+    ("42", "00042", AS_VALUE),
+    ("00042", "042", AS_VALUE),
+    ("000", "0", AS_VALUE),
+    ("1E5", "100000", AS_VALUE),
+    ("1E5", "1.00E+05", AS_VALUE),
+    ("1.50", "1.5", AS_VALUE),
+    ("-0.50", "-0.5", AS_VALUE),
+    ("+42", "42", AS_VALUE),
+    ("1000", "1,000", AS_VALUE),
+    ("5%", "0.05", AS_VALUE),
+    ("$5", "5", AS_VALUE),
+    ("5", "$5.00", AS_VALUE),
+    ("12:30", "12:30:00 PM", AS_VALUE),
+    ("0:30:00", "12:30 am", AS_VALUE),
+    ("1/2", "01/02/2026", AS_VALUE),
+    ("1/2", "1.2.2026", AS_VALUE),
+    ("1/2", "2-Jan", AS_VALUE),
+    ("1/2", "01-Feb", AS_VALUE),
+    ("10-12", "2026-12-10", AS_VALUE),
+    ("MAR1", "1-Mar", AS_VALUE),
+    ("SEPT 2", "9/2/2026", AS_VALUE),
+    ("01/02/2026", "1/2/26", AS_VALUE),
+    ("2026-01-02", "02.01.2026", AS_VALUE),
+    ("2-Jan-2026", "2026-01-02", AS_VALUE),
+    ("2-Jan", "1/2", AS_VALUE),
+    ("00042", "42 ", f"a blank at an end and {AS_VALUE}"),
+    ("5901234123457", "5.90123E+12", AS_VALUE),
+    ("005901234123457", "5.9012341E+12", AS_VALUE),
+    ("12345678901234567890", "1.23456789012346E+19", AS_VALUE),
 ]
 UNLIKE = [
     ("00042", "420"),
@@ -283,6 +296,18 @@ UNLIKE = [
     ("1E999999", "1E999998"),
     ("SHOP-0042", "SHOP-42"),
     ("1.2.3", "1.2.30"),
+    ("12:30", "12:31:00 PM"),
+    ("1/2", "3-Jan"),
+    ("1/2", "1.2"),
+    ("1-2", "2-1"),
+    ("12-01", "12-01-05"),
+    ("1.2", "1.2.10"),
+    ("01/02/2026", "02/01/2026"),
+    ("01/02/2026", "1/2/2027"),
+    ("2026-01-02", "2026-02-01"),
+    ("13-40", "2026-01-13"),
+    ("MAR40", "3/4/2026"),
+    ("DEC-1", "1-Nov"),
 ]
 
 
@@ -303,7 +328,7 @@ def test_a_file_without_its_zeros_adds_nothing(run_import: Import, dogs: Categor
     saved = header + "".join(f"{number},Rex,Dogs,sold\n" for number in numbers)
     lines = [
         f'line {number + 1}: external_reference "{number}" looks like "{number:05}" of animal {pk}. They differ by '
-        f"{AS_NUMBER}. If it is right, use --accept-references."
+        f"{AS_VALUE}. If it is right, use --accept-references."
         for number, pk in zip(numbers, ids, strict=True)
     ]
     for option in ((), ("--dry-run",)):
@@ -324,7 +349,7 @@ def test_of_many_numbers_that_became_one_the_first_is_named(run_import: Import, 
     first, *_ = [PetFactory(name="Rex", category=dogs, external_reference=f"590123412345{n}") for n in range(10)]
     told = run_import("external_reference,name,category\n5.90123E+12,Max,Dogs\n", "--json").json
     assert [error["message"] for error in told["errors"]] == [
-        f'external_reference looks like "{first.external_reference}" of animal {first.pk}. They differ by {AS_NUMBER}. '
+        f'external_reference looks like "{first.external_reference}" of animal {first.pk}. They differ by {AS_VALUE}. '
         "If it is right, use --accept-references."
     ]
     other = run_import(f"{HEADER}{first.pk},5.90123E+12,,,\n", "--json").json

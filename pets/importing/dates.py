@@ -1,0 +1,82 @@
+"""Compares references that a spreadsheet program takes for a date: `1/2`, `MAR1` and `2026-01-02`, before and after."""
+
+import re
+from collections.abc import Iterator
+from itertools import product
+from typing import NamedTuple
+
+from pets.importing.altered import MONTH
+
+YEAR = "([0-9]{4}|[0-9]{2})"
+NUMBERS = re.compile(rf"([0-9]{{1,2}}) ?([-/. ]) ?([0-9]{{1,2}})(?: ?\2 ?{YEAR})?")
+YEAR_FIRST = re.compile(r"([0-9]{4})([-/.])([0-9]{1,2})\2([0-9]{1,2})")
+DAY_AND_MONTH = re.compile(rf"([0-9]{{1,2}})[-/. ]?({MONTH})(?:[-/. ]?{YEAR})?", re.IGNORECASE)
+MONTH_AND_DAY = re.compile(rf"({MONTH})[-/. ]?([0-9]{{1,2}})", re.IGNORECASE)
+MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+
+
+class Written(NamedTuple):
+    """A date as text."""
+
+    days: list[tuple[int, int]]
+    """The months and days that it can mean."""
+    year: int | None = None
+    adds_year: bool = True
+    """Whether a program may have added the year: it writes `1.2.2026` or `1/2/26`; `1.2.26` is rather a shelf."""
+    numbers: tuple[int, int] | None = None
+    """Day and month as they are written, if their order says which is which."""
+
+
+def date_keys(reference: str, *, of_file: bool) -> set[str]:
+    """Return the keys that a reference of the file shares with those of the catalogue for the same date.
+
+    Which part of two dates must be equal depends on how both are written, so each has a key for all the others can be.
+    """
+    return set(_keys(date, of_file=of_file)) if (date := _date(reference.strip())) else set()
+
+
+def _keys(date: Written, *, of_file: bool) -> Iterator[str]:
+    mine = (date.numbers is not None, date.year is not None)
+    for theirs in product((True, False), repeat=2):
+        both_numbers = mine[0] and theirs[0]
+        if not (theirs[1] or date.adds_year):
+            continue
+        if both_numbers and not (mine[1] or theirs[1]):
+            continue  # no program writes 1/2 as 1.2
+        kinds = (mine, theirs) if of_file else (theirs, mine)
+        year = date.year if theirs[1] else None
+        for parts in [date.numbers] if both_numbers else date.days:
+            yield f"{kinds} {year} {parts}"
+
+
+def _date(text: str) -> Written | None:
+    if found := NUMBERS.fullmatch(text):
+        one, separator, other, year = found.groups()
+        numbers = (int(one), int(other))
+        adds_year = not year or len(year) == 4 or separator == "/"
+        days = [parts for parts in (numbers, numbers[::-1]) if _is_day(*parts)]
+        return Written(days, _year(year), adds_year, numbers) if days else None
+    if found := YEAR_FIRST.fullmatch(text):
+        written = Written([(int(found[3]), int(found[4]))], int(found[1]))
+    elif found := DAY_AND_MONTH.fullmatch(text):
+        written = Written([(_month(found[2]), int(found[1]))], _year(found[3]))
+    elif found := MONTH_AND_DAY.fullmatch(text):
+        written = Written([(_month(found[1]), int(found[2]))])
+    else:
+        return None
+    return written if _is_day(*written.days[0]) else None
+
+
+def _is_day(month: int, day: int) -> bool:
+    return 1 <= month <= 12 and 1 <= day <= 31
+
+
+def _month(name: str) -> int:
+    return MONTHS.index(name[:3].lower()) + 1
+
+
+def _year(digits: str | None) -> int | None:
+    """Return the year; of two digits as spreadsheet programs do, 1930 to 2029."""
+    if not digits or len(digits) == 4:
+        return int(digits) if digits else None
+    return int(digits) + (2000 if int(digits) < 30 else 1900)
