@@ -28,7 +28,7 @@ def test_the_landing_page_leads_everywhere(page: Page, server: Gunicorn) -> None
     expect(page.get_by_role("heading", level=1)).to_have_text("The store’s animals, in your app.")  # noqa: RUF001
     expect(page.locator(".hero pre").first).to_contain_text(f"{server.url}/v1/pets")
     page.get_by_role("link", name="API reference", exact=True).first.click()
-    expect(page.locator("section.operation")).to_have_count(5)
+    expect(page.locator("section.operation")).to_have_count(6)
     page.get_by_role("link", name="Guide", exact=True).first.click()
     page.get_by_role("link", name="invalid_cursor").first.click()
     expect(page.get_by_role("heading", level=1)).to_have_text("invalid_cursor")

@@ -20,7 +20,7 @@ from database.statements import Row, Statement
 from tests.flood import additions, flood
 from tests.operating.standbys import ask, let_the_service_ask, parameters, standby_of
 from tests.outages import frozen
-from tests.server import Answer, Gunicorn, manage, running_server, until
+from tests.server import RELEASE, Answer, Gunicorn, manage, running_server, until
 from tests.with_postgresql import SETTINGS, Server, server
 
 SLACK = 1.0
@@ -169,6 +169,7 @@ def test_reads_survive_the_primary_and_return_to_it(store: Store) -> None:
         200,
         {
             "status": "read-only",
+            "release": RELEASE,
             "checks": {"database": "read-only", "migrations": "read-only", "cache": "ok", "standby": "ok"},
         },
     )
