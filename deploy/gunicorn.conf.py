@@ -42,7 +42,7 @@ def _enter_release() -> None:
         if not name.startswith(("__", "gunicorn")) and before & set(file.parents):
             del sys.modules[name]
     paths = [os.path.realpath(path) for path in sys.path]  # without the link, which may soon name another release
-    if VENV.is_dir() and sys.prefix != sys.base_prefix:
+    if VENV.is_dir() and venv.name == VENV.name:  # not an environment that lies elsewhere
         paths = [path.replace(f"{venv}/", f"{VENV}/", 1) for path in paths]
         sys.prefix, sys.executable = str(VENV), str(VENV / "bin" / "python")
     sys.path[:] = [str(ROOT), *paths]

@@ -96,7 +96,7 @@ def note_odd_references() -> bool:
 
 
 def _of_file(reference: str, shortened: set[int]) -> set[str]:
-    """Return what a reference of the file may stand for; add to `shortened` how many digits it was cut to."""
+    """Return what a reference of the file may mean; add to `shortened` how many digits it was cut to."""
     keys = {plain(reference)} | date_keys(reference, of_file=True)
     if (cut := shortened_to(reference)) is not None:
         shortened.add(cut.digits)
