@@ -4,7 +4,13 @@ import asyncio
 import re
 from typing import Any
 
-from httptools import HttpParserCallbackError, HttpParserError, HttpParserUpgrade, HttpRequestParser
+from httptools import (
+    HttpParserCallbackError,
+    HttpParserError,
+    HttpParserInvalidMethodError,
+    HttpParserUpgrade,
+    HttpRequestParser,
+)
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from server.limits import client_of
@@ -15,6 +21,7 @@ IDLE_SECONDS = 3  # for idle connections when the worker stops: longer than in a
 LINGER_SECONDS = 2  # of reading behind the last response, or the client may never see it (RFC 9112, section 9.6)
 LINE_BYTES, FIELDS, FIELD_BYTES = 4094, 50, 8190  # a field with its name; we promise 8,000, as nginx has no name in it
 MOST_BYTES = LINE_BYTES + FIELDS * FIELD_BYTES  # of a message besides the body that the application can read
+METHOD = re.compile(rb"([A-Z][A-Z_-]{2,19}) ")  # as nginx knows them, and at most 20 letters
 TARGET = re.compile(rb"(?:(?i:https?)://([^/?#]+)|(?=/))([!-~]*)")
 END = b"\r\n\r\n"  # of a head, and of a body in chunks
 
@@ -43,6 +50,7 @@ class Guard(HttpToolsProtocol):
     worker: Any  # the one of this process, which imports this file
     _waiting, _at = b"", 0  # what came, and how much of it was parsed
     _in_message = _in_head = _is_ended = _client_has_ended = False
+    _method = b""  # of the request, if the parser does not know it
     _size = _length = 0  # of the message: bytes that count towards MOST_BYTES, and those of its body to come
     _is_held = False  # until the response to what was parsed has been sent
     _head: bytes | None = None  # of a response, until there is a part of its body
@@ -97,6 +105,14 @@ class Guard(HttpToolsProtocol):
                 head = b"%b %b HTTP/1.1\r\n%b\r\n" % (self.parser.get_method(), self.url, fields)
                 self._waiting, self._at = head + self._waiting[self._at :], 0
                 self.parser, self._in_message = HttpRequestParser(self), False
+            except HttpParserInvalidMethodError as error:
+                # The application rejects it by its path. Parse the head again, with a method that the parser knows.
+                unknown = METHOD.match(self._waiting, self._at - len(part))
+                if self._method or not unknown:
+                    self._fail(error)
+                    continue
+                self._method, self._waiting, self._at = unknown[1], b"PURGE " + self._waiting[unknown.end() :], 0
+                self.parser, self._in_message = HttpRequestParser(self), False
             except HttpParserError as error:
                 self._fail(error.__context__ if isinstance(error, HttpParserCallbackError) else error)
         if self._at < len(self._waiting) and not self._is_ended:
@@ -135,13 +151,14 @@ class Guard(HttpToolsProtocol):
 
     def on_headers_complete(self) -> None:
         """Check the head, and have the application respond."""
-        version, method = self.parser.get_http_version(), self.parser.get_method()
+        version, method = self.parser.get_http_version(), self._method or self.parser.get_method()
         if len(method) + len(self.url) + len("  HTTP/1.1") > LINE_BYTES:
             raise RejectedError(414, "a long request line")
         if version not in {"1.0", "1.1"} or method == b"CONNECT":
             raise RejectedError(400, f"HTTP/{version} {method.decode()}")
         if self.parser.should_upgrade():
             return
+        self._method = b""
         fields, names = dict(self.headers), [name for name, _ in self.headers]
         if names.count(b"host") > 1 or (b"host" not in fields and version == "1.1"):
             raise RejectedError(400, "not one Host")
