@@ -3,9 +3,6 @@
 import re
 import tomllib
 
-from commands.version import version
-from django.conf import settings
-
 from lab.matrix import PAGE, ROOT, rows_in
 
 ROWS = rows_in(PAGE.read_text(encoding="utf-8"))
@@ -26,9 +23,3 @@ def test_the_readme_claims_the_versions_of_the_table() -> None:
 def test_the_oldest_version_is_the_one_that_is_required() -> None:
     required = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["requires-python"]
     assert required == f">={min(row.pair[0] for row in ROWS)}"
-
-
-def test_readme_names_both_versions() -> None:
-    found = re.search(r"Release (\S+) of the service implements version (\S+) of", (ROOT / "README.md").read_text())
-    assert found
-    assert found.groups() == (version(), settings.SPECTACULAR_SETTINGS["VERSION"])
