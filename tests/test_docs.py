@@ -19,7 +19,7 @@ from tests.clients.conftest import or_skip
 from tests.server import ROOT, Gunicorn, running_server
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-IMPORTING = (ROOT / "docs" / "importing.md").read_text(encoding="utf-8")
+IMPORTS = (ROOT / "docs" / "import-commands.md").read_text(encoding="utf-8")
 API = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
 DECISIONS = sorted((ROOT / "docs" / "decisions").glob("0*.md"))
 LANGUAGES = ("sh", "python", "ts")
@@ -104,12 +104,12 @@ def test_the_readmes_calls_have_their_real_answers(
         assert run(["bash", "-c", here], environment, tmp_path) == answer
 
 
-def test_the_calls_of_importing_md_print_what_it_shows(tmp_path: Path) -> None:
+def test_the_calls_of_import_commands_md_print_what_it_shows(tmp_path: Path) -> None:
     (tmp_path / "docs").symlink_to(ROOT / "docs")
     environment = {"PATH": os.environ["PATH"], "DATABASE_URL": f"sqlite:///{tmp_path}/store.sqlite3"}
     for command in ("migrate", "load_demo_data"):
         run([sys.executable, str(ROOT / "manage.py"), command, "-v0"], environment, tmp_path)
-    console = "".join(re.findall(r"^```console\n(.*?)^```$", IMPORTING, re.MULTILINE | re.DOTALL))
+    console = "".join(re.findall(r"^```console\n(.*?)^```$", IMPORTS, re.MULTILINE | re.DOTALL))
     calls = re.findall(r"^\$ (.*)\n((?:[^$].*\n)*)", console, re.MULTILINE)
     assert len(calls) == 12
     for call, shown in calls:

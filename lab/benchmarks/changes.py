@@ -63,7 +63,7 @@ def measure(store: PostgreSQL, folder: Path, *, rows: int, rounds: int) -> dict[
 
 
 def section(result: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the lines of docs/importing.md about these figures."""
+    """Yield the lines of docs/import-commands.md about these figures."""
     median = {name: statistics.median(seconds) for name, seconds in result["seconds"].items()}
     cpu = {name: statistics.median(seconds) for name, seconds in result["cpu"].items()}
     ours, theirs = median["import_pets: new animals"], median["psql: new animals"]
@@ -82,7 +82,13 @@ def section(result: Mapping[str, Any]) -> Iterator[str]:
         spread = f"{min(seconds):.1f}–{max(seconds):.1f}"
         figures = f"{median[name]:>6.1f} | {spread:>12} | {len(seconds):>14} | {ratio:>5} | {goal or '':>4}"
         yield f"| {name:<28} | {figures} | {cpu[name]:>5.1f} | {of_cpu:>5} | {result['peak_mb'][name]:>7} |"
-    yield "\nCPU is that of the process and of the server together. What the time goes into, measured once more:"
+    yield "\nCPU is that of the process and of the server together."
+
+
+def shares(result: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the lines of lab/performance.md about what imports spend their time on."""
+    yield "\n### Imports by statement\n"
+    yield f"{result['rows']:,} animals into PostgreSQL, measured on {result['date']} at commit `{result['commit']}`."
     for name, parts in result["statements"].items():
         yield from _shares(name, parts)
 

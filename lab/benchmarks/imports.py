@@ -6,7 +6,7 @@
     python tests/with_postgresql.py python -m lab.benchmarks.imports --serving [--rows 1000000]
 
 or `make -C lab bench-import BENCH_ARGS=…`. The first measures imports that add, change or repeat all animals, and their undo,
-beside psql; its figures are the only ones of that in the repository, and fill docs/importing.md. The second compares
+beside psql; its figures are the only ones of that in the repository, and fill docs/import-commands.md. The second compares
 with other ways to import and export, on PostgreSQL and SQLite. The third measures the memory of the import by the size
 of the file. The last measures what clients notice of a running import. DATABASE_URL must name an empty PostgreSQL
 database; for the first on this machine, which must run Linux. They take from some minutes to half an hour.

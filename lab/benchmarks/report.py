@@ -16,7 +16,7 @@ from lab.benchmarks.summary import Rounds, median, tables
 PAGE = ROOT / "lab" / "performance.md"
 IMPORTS = RESULTS / "imports.json"
 RELY_ON = ROOT / "docs" / "performance.md"
-PAGE_OF_IMPORTS = ROOT / "docs" / "importing.md"
+PAGE_OF_IMPORTS = ROOT / "docs" / "import-commands.md"
 CHART = ROOT / "lab" / "performance.svg"
 FILLED = re.compile(r"(?<=<!-- figures -->\n).*(?=<!-- end of figures -->)", re.DOTALL)
 
@@ -35,9 +35,11 @@ def filled() -> dict[Path, str]:
     """Return the pages and the chart with the figures, by their files."""
     files = [RESULTS / f"{name}.json" for name in ("requests", "sizes", "pages")]
     results = [json.loads(file.read_text(encoding="utf-8")) for file in files]
-    text = "\n".join(line for result in results for line in section(result)) + "\n\n"
+    imported = json.loads(IMPORTS.read_text(encoding="utf-8"))
+    lines = [*(line for result in results for line in section(result)), *changes.shares(imported)]
+    text = "\n".join(lines) + "\n\n"
     rely_on = "\n".join(figures.rely_on()) + "\n"
-    imports = "\n".join(changes.section(json.loads(IMPORTS.read_text(encoding="utf-8")))) + "\n\n"
+    imports = "\n".join(changes.section(imported)) + "\n\n"
     blocks = {PAGE_OF_IMPORTS: imports, PAGE: text, RELY_ON: rely_on}
     pages = {file: _with(block, file) for file, block in blocks.items()}
     return figures.in_documents() | pages | {CHART: "\n".join(chart(_rounds(results[0]))) + "\n"}

@@ -15,7 +15,7 @@ from lab.chaos.table import Row
 
 SHARES = (0.1, 0.5, 0.9, 0.99)
 DONE, REPEATED, SECOND = 0, 5, 6
-"""Exit statuses of docs/importing.md."""
+"""Exit statuses of docs/import-commands.md."""
 
 
 class Imports:

@@ -1,1 +1,1 @@
-"""Reads files of animals and writes them into the catalogue, all or nothing; docs/importing.md shows how."""
+"""Reads files of animals and writes them into the catalogue, all or nothing; docs/import-commands.md shows how."""

@@ -32,7 +32,7 @@ class Command(StoreCommand):
     shows_progress = True
     help = (
         "Import animals from a file: CSV, JSON, JSON lines or XLSX, also in gzip. A row with the id or the "
-        "external_reference of an animal changes it; every other row adds one. All or nothing: docs/importing.md."
+        "external_reference of an animal changes it; every other row adds one. All or nothing: docs/import-commands.md."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
