@@ -1,4 +1,4 @@
-"""What each role may, held against the table in docs/roles.md: every page, every role, seeing, changing, forging."""
+"""What each role can do, compared with pages.md: every page, every role, seeing, changing, forging."""
 
 import re
 from collections.abc import Iterator
@@ -16,11 +16,13 @@ from django.db import connection, transaction
 from django.test import Client
 
 from petstore_site.staff.roles import ROLES
+from petstore_site.staff.tasks import NO, TASKS
 from tests.factories import PetFactory
 from tests.staff.conftest import SIGN_IN, form_of, member, read
 from tests.staff.walk import address, form, pages, rows
 
-DOCUMENT = Path(__file__).parents[2] / "docs" / "roles.md"
+PAGES = Path(__file__).with_name("pages.md")
+TASKS_OF_ROLES = Path(__file__).parents[2] / "docs" / "roles.md"
 INLINE = r"<script(?![^>]*(\bsrc=|\btype=.application/json))[^>]*>|<style|\sstyle=|\son[a-z]+=|javascript:"
 NOBODY = "Not signed in"
 WHO = [NOBODY, *ROLES]
@@ -28,10 +30,15 @@ WHO = [NOBODY, *ROLES]
 
 def table() -> dict[str, dict[str, str]]:
     """Return page → who → cell, as the document has it."""
-    lines = [line.strip("| ").split("|") for line in DOCUMENT.read_text().splitlines() if line.startswith("|")]
-    head, *rest = [[cell.strip() for cell in line] for line in lines]
+    head, _, *rest = cells(PAGES)
     assert head == ["Page", "What it is", *WHO]
-    return {row[0].strip("`"): dict(zip(WHO, row[2:], strict=True)) for row in rest[1:]}
+    return {row[0].strip("`"): dict(zip(WHO, row[2:], strict=True)) for row in rest}
+
+
+def cells(document: Path) -> list[list[str]]:
+    """Return the lines of the table in a document."""
+    lines = document.read_text(encoding="utf-8").splitlines()
+    return [[cell.strip() for cell in line.split("|")[1:-1]] for line in lines if line.startswith("|")]
 
 
 COMMITTING = {f"pets_importrun_{name}" for name in ("add", "preview", "confirm", "rejects")}
@@ -107,6 +114,18 @@ def test_each_page_opens_to_whom_the_document_says(name: str) -> None:
 
 def test_the_document_has_every_page_and_no_other() -> None:
     assert sorted(table()) == sorted(pages())
+
+
+def test_the_document_has_every_task_of_every_role() -> None:
+    head, _, *rest = cells(TASKS_OF_ROLES)
+    words = {
+        task: {NO: "\N{EN DASH}"} | {level: word.lower() for level, word in TASKS[task].levels.items() if level != NO}
+        for task in TASKS
+    }
+    assert head[:-1] == ["task", *ROLES]
+    assert [row[:-1] for row in rest] == [
+        [TASKS[task].label, *(words[task][levels.get(task, NO)] for levels in ROLES.values())] for task in TASKS
+    ]
 
 
 @pytest.mark.parametrize("name", EACH)
