@@ -18,7 +18,7 @@ INVISIBLE = (
     r"\uFFF0-\uFFFB"
     "\U00013430-\U0001343f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
 )
-"""Spaces, bare marks, format characters and fillers, likewise (docs/decisions/0033): separators (Z), the blocks of
+"""Spaces, bare marks, format characters and fillers, likewise (docs/decisions/0001): separators (Z), the blocks of
 combining marks, default-ignorable code points, the blank Braille cell, annotation and hieroglyph controls.
 """
 

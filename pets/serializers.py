@@ -22,7 +22,7 @@ NAME_IN_WORDS = (
 )
 
 STATUS_IN_WORDS = "Availability status. Always sent, although the interface document calls it optional."
-"""Of a Pet: `required` would be more than the document says (docs/decisions/0003)."""
+"""Of a Pet: `required` would be more than the document says (docs/decisions/0001)."""
 
 
 def _read(rule: Callable[[Any], T], data: Any) -> T:
@@ -82,7 +82,7 @@ class NewPet:
     """A NewPet that was sent, read by the fields of `NewPetSerializer`. Whether its category exists is not asked."""
 
     def __init__(self, sent: Mapping[str, Any]) -> None:
-        """Read the fields that the object has; others are ignored (docs/decisions/0011)."""
+        """Read the fields that the object has; others are ignored (docs/decisions/0001)."""
         self.values: dict[str, Any] = {}
         """Column → value of each valid field."""
         self.errors: dict[str, list[str]] = {}

@@ -34,7 +34,7 @@ class ErrorCode(StrEnum):
 
     @property
     def help_link(self) -> str:
-        """Return the `Link` to the page about this error (RFC 8288), relative: decision 45 says why."""
+        """Return the `Link` to the page about this error (RFC 8288), relative: docs/decisions/0001 says why."""
         return f'<{settings.BASE_PATH}/docs/errors/{self.value}>; rel="help"'
 
     MALFORMED_JSON = (

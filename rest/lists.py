@@ -2,7 +2,7 @@
 
 Newest first, by keyset on the ID (docs/decisions/0002): no OFFSET, no COUNT, one row more than `limit` shows whether
 there is more. The cursor is the last row's ID, signed for its list and filters. Parameters are read strictly, since a
-filter with a typo must not return an empty list (docs/decisions/0009).
+filter with a typo must not return an empty list (docs/decisions/0001).
 """
 
 import hmac

@@ -141,7 +141,7 @@ def _deeper_than(data: object, levels: int) -> bool:
 
 
 class JSONOnlyNegotiation(BaseContentNegotiation):
-    """Respond with JSON, whatever `Accept` says (docs/decisions/0007). Operations read the body themselves."""
+    """Respond with JSON, whatever `Accept` says (docs/decisions/0001). Operations read the body themselves."""
 
     def select_renderer(
         self, _request: Request, renderers: Iterable[BaseRenderer], _format_suffix: str | None = None

@@ -92,7 +92,7 @@ def keep(request: Request, counted: Counted) -> None:
 def notices(key: CachedKey) -> Mapping[str, str]:
     """Return `API-Key-Expiration`, an HTTP-date (RFC 9110, section 5.6.7), if the key expires soon.
 
-    docs/decisions/0031 has the reasons.
+    docs/decisions/0001 has the reasons.
     """
     if key.expires_at and key.expires_at - timezone.now() <= settings.API_KEY_EXPIRATION_NOTICE:
         return {"API-Key-Expiration": http_date(key.expires_at.timestamp())}

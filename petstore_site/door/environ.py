@@ -13,7 +13,7 @@ from rest.hosts import Environ, mount
 Scope = Mapping[str, Any]
 
 UNREADABLE_KEY = "sent twice"
-"""What two `Idempotency-Key` headers become: joined by a comma, they would be a valid key (docs/decisions/0029)."""
+"""What two `Idempotency-Key` headers become: joined by a comma, they would be a valid key (docs/decisions/0001)."""
 
 ENCODED_SLASH = re.compile(rb"%2f", re.IGNORECASE)
 """Part of a name, which separates nothing (RFC 3986, section 2.2). In `PATH_INFO` it stays encoded."""

@@ -211,7 +211,7 @@ class TestErrorsOfDjango:
 
 
 class TestHelpLinks:
-    """Each error links to the page about it (docs/decisions/0045)."""
+    """Each error links to the page about it (docs/decisions/0001)."""
 
     @pytest.mark.parametrize(
         ("method", "path", "code"),

@@ -35,7 +35,7 @@ def _no_constant(constant: str) -> NoReturn:
 DECODER = json.JSONDecoder(
     parse_int=integer, parse_float=decimal, parse_constant=_no_constant, object_pairs_hook=_object
 )
-"""As exact as the API's reader (docs/decisions/0011)."""
+"""As exact as the API's reader (docs/decisions/0001)."""
 
 CONSTANT = re.compile(r'"(?:[^"\\]|\\.)*"|(?P<constant>-?Infinity|NaN)', re.DOTALL)
 

@@ -1,4 +1,4 @@
-"""JSON numbers, as exact as the API reads them (docs/decisions/0011)."""
+"""JSON numbers, as exact as the API reads them (docs/decisions/0001)."""
 
 import math
 import re
