@@ -1,11 +1,17 @@
 """What the search of the portal finds: every heading, field and header of the pages, made from the pages themselves."""
 
+import re
 from collections.abc import Iterable, Iterator
 from html.parser import HTMLParser
 from typing import NamedTuple
 
+from petstore_site.portal.synonyms import SYNONYMS
+
 SKIPPED = frozenset({"svg", "form", "select", "button", "figure", "figcaption", "nav"})
 """Elements without text to search: code and controls."""
+
+UNSEARCHED = "data-unsearched"
+"""The attribute of other elements without text to search: what stands on every page."""
 
 HEADINGS = frozenset({"h1", "h2", "h3", "h4"})
 TERMS = frozenset({"dt", "td"})
@@ -22,6 +28,8 @@ class Entry(NamedTuple):
     """The title of the page that it is on."""
     level: int
     """1 for a page's own title, 2 for a heading below it, 3 for a field, a header or a row of a table."""
+    also: str = ""
+    """Words that are not on the page, but that people search it by."""
 
 
 class _Part:
@@ -46,9 +54,12 @@ class _Reader(HTMLParser):
         self._row_begins = False
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        identifier = dict(attrs).get("id") or ""
+        attributes = dict(attrs)
+        identifier = attributes.get("id") or ""
         if tag not in VOID:
             self._open.append(tag)
+        if UNSEARCHED in attributes:
+            self._open.append(UNSEARCHED)  # closes with its element
         if tag in {"section", "article", "header"} and identifier:
             self._anchor = identifier
         if tag in HEADINGS and "main" in self._open:
@@ -69,7 +80,7 @@ class _Reader(HTMLParser):
                 pass
 
     def handle_data(self, data: str) -> None:
-        if not self.parts or SKIPPED.intersection(self._open) or "main" not in self._open:
+        if not self.parts or UNSEARCHED in self._open or SKIPPED.intersection(self._open) or "main" not in self._open:
             return
         part = self.parts[-1]
         if self._in_title:
@@ -82,11 +93,39 @@ def entries(page: str, address: str, markup: str) -> Iterator[Entry]:
     """Yield what a page has to find: its parts with the text of each."""
     reader = _Reader()
     reader.feed(markup)
-    for part in reader.parts:
+    for part in _without_numbers(reader.parts):
         title = " ".join(part.title.split())
         fragment = f"#{part.anchor}" if part.anchor and part.level > 1 else ""
         if title:
             yield Entry(title, " ".join(part.text.split()), f"{address}{fragment}", page, part.level)
+
+
+def _without_numbers(parts: Iterable[_Part]) -> list[_Part]:
+    """Return the parts; a row that begins with a number, such as a status, belongs to the part before it."""
+    kept: list[_Part] = []
+    for part in parts:
+        if part.title.strip().isdecimal() and kept:
+            kept[-1].text += f" {part.title} {part.text}"
+        else:
+            kept.append(part)
+    return kept
+
+
+def whole(page: str, address: str, markup: str, also: str) -> Entry:
+    """Return a short page as one thing to find."""
+    first, *rest = entries(page, address, markup)
+    return first._replace(text=" ".join([first.text, *(part.text for part in rest)]), also=also)
+
+
+def with_synonyms(entry: Entry) -> Entry:
+    """Return the entry with what else people type for the words of its title."""
+    title = f" {_words(entry.title)} "
+    also = [entry.also, *(synonyms for words, synonyms in SYNONYMS.items() if f" {_words(words)} " in title)]
+    return entry._replace(also=" ".join(filter(None, also)))
+
+
+def _words(title: str) -> str:
+    return " ".join(re.findall(r"\w+", title.lower()))
 
 
 def without_copies(found: Iterable[Entry]) -> list[Entry]:

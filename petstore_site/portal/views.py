@@ -185,13 +185,18 @@ SEARCHED = {
 
 def _search_index() -> str:
     found = [
-        entry
-        for code in CODES
-        for entry in search.entries("Errors", reverse("error-help", args=[code]), _rendered("error", code))
+        search.whole(
+            "Errors",
+            reverse("error-help", args=[name]),
+            _rendered("error", name),
+            also=f"{code.status.value} {code.status.phrase}",
+        )
+        for name, code in CODES.items()
     ]
     for name, (route, title) in SEARCHED.items():
         found += search.entries(title, reverse(route), _rendered(name, ""))
-    return render_json([list(entry) for entry in search.without_copies(found)]).decode()
+    kept = map(search.with_synonyms, search.without_copies(found))
+    return render_json([list(entry) for entry in kept]).decode()
 
 
 @cache

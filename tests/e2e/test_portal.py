@@ -155,58 +155,6 @@ def test_the_key_is_kept_nowhere(page: Page, key: str) -> None:
     assert page.locator("#listPets .try-key").input_value() == ""
 
 
-def search_for(page: Page, text: str) -> Any:
-    """Open the search, type, and return the hits."""
-    page.keyboard.press("/")
-    page.keyboard.type(text)
-    hits = page.locator(".search-hits li")
-    expect(hits.first).to_be_visible()
-    return hits
-
-
-@pytest.mark.parametrize(
-    ("text", "first"),
-    [
-        ("rate_limited", ("Errors", "rate_limited")),
-        ("rate limits", ("Guide", "Rate limits")),
-        ("idempotency-key", ("API reference", "Idempotency-Key")),
-        ("max_wait", ("Clients", "max_wait")),
-        ("pagin", ("Guide", "Lists and paging")),
-        ("webhok", ("Guide", "Webhooks and events")),
-        ("sdk", ("Guide", "Other SDKs")),
-        ("webhook", ("Guide", "Webhooks and events")),
-        ("csv", ("Guide", "Import and export as CSV")),
-        ("page size", ("Guide", "Search, sorting and page size")),
-        ("update", ("Guide", "Update and delete")),
-        ("add an animal", ("API reference", "Add an animal")),
-    ],
-)
-def test_the_best_answer_of_a_search_is_the_first(page: Page, text: str, first: tuple[str, str]) -> None:
-    page.goto("/docs/errors/pet_not_found")
-    hit = search_for(page, text).first
-    assert (hit.locator(".hit-place").inner_text(), hit.locator(".hit-title").inner_text()) == first
-
-
-def test_a_hit_leads_to_its_section(page: Page) -> None:
-    page.goto("/")
-    search_for(page, "safely").filter(has_text="GuideAdd animals safely").click()
-    page.wait_for_url("**/docs/guide/#add-animals-safely")
-
-
-def test_one_escape_closes_the_search(page: Page) -> None:
-    page.goto("/docs/")
-    search_for(page, "paging")
-    page.keyboard.press("Escape")
-    expect(page.locator("dialog.search")).not_to_be_visible()
-
-
-def test_a_search_without_a_hit_says_so(page: Page) -> None:
-    page.goto("/docs/")
-    page.keyboard.press("/")
-    page.keyboard.type("zyzzyva")
-    expect(page.locator(".search-none")).to_contain_text("Nothing found for “zyzzyva”.")
-
-
 def test_the_theme_is_kept(page: Page) -> None:
     page.goto("/")
     light = page.evaluate("getComputedStyle(document.body).backgroundColor")

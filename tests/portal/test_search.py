@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from petstore_site.portal.search import Entry, entries, without_copies
+from petstore_site.portal.search import Entry, entries, whole, with_synonyms, without_copies
+from petstore_site.portal.synonyms import SYNONYMS
 from rest.errors import ErrorCode
 from tests.portal.conftest import Read
 
@@ -19,7 +20,7 @@ def index(client: Client) -> list[Entry]:
 
 def test_every_error_page_comes_under_its_code(index: list[Entry]) -> None:
     assert [entry for entry in index if entry.title in set(ErrorCode) and entry.level == 1] == [
-        Entry(code.value, entry.text, f"/docs/errors/{code}", "Errors", 1)
+        Entry(code.value, entry.text, f"/docs/errors/{code}", "Errors", 1, entry.also)
         for code, entry in zip(ErrorCode, [one for one in index if one.level == 1], strict=False)
     ]
 
@@ -62,3 +63,35 @@ def test_a_header_of_each_operation_is_found_once() -> None:
     one, two = Entry("ETag", "a", "/#a", "P", 3), Entry("ETag", "b", "/#b", "P", 3)
     heading = Entry("ETag", "c", "/#c", "P", 2)
     assert without_copies([one, two, heading, heading]) == [one, heading]
+
+
+def test_what_stands_on_every_page_is_not_found(index: list[Entry]) -> None:
+    for words in ("View as Markdown", "Still stuck", "Copy page", "Send request"):
+        assert [entry.title for entry in index if words in entry.text] == [], words
+
+
+def test_an_error_is_found_by_its_status_and_by_all_of_its_page(index: list[Entry]) -> None:
+    (found,) = (entry for entry in index if entry.address.startswith("/docs/errors/pet_not_found"))
+    assert found.also == "404 Not Found"
+    assert "Use IDs from the list of animals." in found.text
+
+
+def test_a_short_page_is_one_thing_to_find() -> None:
+    page = """<main><h1>One</h1><p>First.</p><h2>Two</h2><p>Second.</p><p data-unsearched>Each <b>page</b>.</p>After.</main>"""
+    assert whole("P", "/p/", page, also="more") == Entry("One", "First. Second. After.", "/p/", "P", 1, "more")
+
+
+def test_rows_that_begin_with_a_number_are_text() -> None:
+    page = """<main><h1>Codes</h1><table><tr><td>404</td><td>Not found.</td></tr></table></main>"""
+    assert list(entries("P", "/p/", page)) == [Entry("Codes", "404 Not found.", "/p/", "P", 1)]
+
+
+def test_a_title_brings_what_people_type_for_its_words() -> None:
+    entry = Entry("Rate limits", "", "/", "P", 2)
+    assert with_synonyms(entry).also == SYNONYMS["Rate limits"]
+    assert with_synonyms(entry._replace(title="Corporate limits")).also == ""
+
+
+def test_every_synonym_is_for_a_title(index: list[Entry]) -> None:
+    used = {words for entry in index for words, synonyms in SYNONYMS.items() if synonyms in entry.also}
+    assert set(SYNONYMS) - used == set()

@@ -24,8 +24,8 @@ async function load() {
   try {
     const [response] = await Promise.all([fetch(dialog.dataset.index), loadLibrary()]);
     const rows = await response.json();
-    index = new MiniSearch({ fields: ["title", "text"], storeFields: ["title", "text", "address", "page", "level"] });
-    index.addAll(rows.map(([title, text, address, page, level], id) => ({ id, title, text, address, page, level })));
+    index = new MiniSearch({ fields: ["title", "also", "text"], storeFields: ["title", "also", "text", "address", "page", "level"], processTerm: term });
+    index.addAll(rows.map(([title, text, address, page, level, also], id) => ({ id, title, text, address, page, level, also })));
   } catch {
     loading = undefined; // the next time the dialog opens it is tried again
     none.hidden = false;
@@ -35,25 +35,37 @@ async function load() {
   search();
 }
 
-const plain = (text) => text.toLowerCase().replace(/[^\p{L}\p{N}]+/gu, " ").trim();
+const COMMON = new Set("a an and api are can do does for from how i in is it my of on or the to what when which with you".split(" "));
 
-/** Prefer a title that is what was typed, then one that begins with it, then a page's own title to its parts. */
-function weight(entry, typed) {
-  const title = plain(entry.title);
-  const fit = title === typed ? 8 : title.startsWith(typed) ? 3 : 1;
-  return fit * { 1: 2, 2: 1.5, 3: 1 }[entry.level];
+/** Return a word as it is looked up: in lower case and in the singular. A word that says nothing is left out. */
+function term(word) {
+  const lower = word.toLowerCase();
+  if (COMMON.has(lower)) return null;
+  if (lower.length > 4 && lower.endsWith("ies")) return `${lower.slice(0, -3)}y`;
+  return lower.length > 3 && /[^su]s$/.test(lower) ? lower.slice(0, -1) : lower;
 }
 
+/** Return the words of a text as one text to compare. */
+const plain = (text) => text.split(/[^\p{L}\p{N}]+/u).map(term).filter(Boolean).join(" ");
+
+/** Prefer a title that is what was typed, then one that begins with it, then a page's own title, then the API to its clients. */
+function weight(entry, typed) {
+  const title = plain(entry.title);
+  const said = ` ${title} ${plain(entry.also)} `.includes(` ${typed} `);
+  const fit = title === typed ? 8 : title.startsWith(typed) ? 3 : said ? 2 : 1;
+  return fit * { 1: 2, 2: 1.5, 3: 1 }[entry.level] * (entry.page === "Clients" ? 0.5 : 1);
+}
+
+/** Find every word as it is written, else with typos, else some of the words. */
 function find(text) {
   const typed = plain(text);
-  const options = {
-    prefix: true,
-    fuzzy: (term) => (term.length > 3 ? 0.25 : 0),
-    boost: { title: 3 },
-    boostDocument: (_id, _term, entry) => weight(entry, typed),
-  };
-  const all = index.search(text, { ...options, combineWith: "AND" });
-  return (all.length ? all : index.search(text, options)).slice(0, MOST);
+  const options = { prefix: true, boost: { title: 3, also: 2 }, boostDocument: (_id, _term, entry) => weight(entry, typed) };
+  const fuzzy = (word) => (word.length > 7 ? 2 : word.length > 3 ? 1 : 0);
+  for (const more of [{ combineWith: "AND" }, { combineWith: "AND", fuzzy }, { fuzzy }]) {
+    const found = index.search(text, { ...options, ...more });
+    if (found.length) return found.slice(0, MOST);
+  }
+  return [];
 }
 
 /** Return the text around the first word that was found, with the words marked. */
