@@ -13,7 +13,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from categories.models import Category
-from history.admin import ChangesAdmin, moment
+from changes.admin import ChangesAdmin, moment
 
 COUNTED = 1_000
 """Animals of a category that are counted to say why it cannot be deleted."""

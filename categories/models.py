@@ -6,7 +6,7 @@ from django.db import models
 from simple_history.models import HistoricalRecords
 
 from categories.names import NAME_LENGTH, NameField, validate_name
-from history.models import Change, staff_member
+from changes.models import Change, staff_member
 
 
 class CategoryIcon(models.TextChoices):

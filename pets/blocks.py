@@ -14,8 +14,8 @@ from django.db.models import Q, QuerySet, Sum
 from django.utils import timezone
 
 from categories.models import Category
-from history.acting import acting
-from history.conflicts import latest_change_of_each
+from changes.acting import acting
+from changes.conflicts import latest_change_of_each
 from pets.bulk import WHAT_LENGTH, Seen, Target, Value, check_undo, is_sold, plan, plan_undo, restore_sales, write
 from pets.models import BulkChange, BulkState, Pet, SelectedBlock, Selection
 

@@ -12,8 +12,8 @@ from django.db.models import Max, OuterRef, Subquery
 from django.utils import timezone
 
 from categories.models import Category
-from history.acting import acting
-from history.naming import who
+from changes.acting import acting
+from changes.naming import who
 from pets.columns import each
 from pets.importing.sql import execute
 from pets.models import BulkChange, BulkState, EndedSale, Pet, PetStatus, Sale

@@ -9,7 +9,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 
 from categories.models import Category
-from history.acting import identify
+from changes.acting import identify
 from pets.bulk import Target, make
 from pets.models import BulkChange, ImportRun, Pet
 from petstore_site.apikeys.models import APIKey

@@ -8,7 +8,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.utils import timezone
 
-from history.times import short_day
+from changes.times import short_day
 from pets.blocks import begin, select, stop
 from pets.bulk import Target
 from pets.models import ImportRun, Pet, Selection

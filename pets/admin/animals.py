@@ -17,9 +17,9 @@ from django.utils.http import urlencode
 from django.views.decorators.http import require_safe
 
 from categories.models import Category
-from history.admin import ChangesAdmin, moment
-from history.paging import HistoryPage
-from history.times import NOTHING
+from changes.admin import ChangesAdmin, moment
+from changes.paging import HistoryPage
+from changes.times import NOTHING
 from pets.admin import bulk, deleted, deleting, filters, history, listing, status, story, views
 from pets.admin.beside import Beside, neighbours
 from pets.admin.downloads import TooManyError, download

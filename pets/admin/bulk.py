@@ -14,9 +14,9 @@ from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_http_methods, require_POST
 
 from categories.models import Category
-from history.acting import acting
-from history.admin import RecordAdmin, actor, moment, number
-from history.naming import who
+from changes.acting import acting
+from changes.admin import RecordAdmin, actor, moment, number
+from changes.naming import who
 from pets import working
 from pets.admin.permissions import change_permission_required, may_see_animals
 from pets.admin.selecting import selected, selection_of

@@ -11,7 +11,7 @@ from django.utils.html import format_html
 from django.views.decorators.http import require_POST, require_safe
 
 from categories.models import Category
-from history.numbers import row_number
+from changes.numbers import row_number
 from pets.admin.permissions import may_see_animals
 from pets.models import Pet
 from pets.restoring import SEARCHED, RestoreRejectedError, deleted_animals

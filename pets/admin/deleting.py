@@ -10,7 +10,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
-from history.conflicts import latest_change_of_each
+from changes.conflicts import latest_change_of_each
 from pets.admin.deleted import said
 from pets.admin.selecting import selected, selection_of
 from pets.blocks import first_block

@@ -10,8 +10,8 @@ from django.http import Http404, HttpRequest, StreamingHttpResponse
 from django.utils.http import content_disposition_header
 from django.views.decorators.http import require_safe
 
-from history.naming import name_actors
-from history.paging import Part, parts_of
+from changes.naming import name_actors
+from changes.paging import Part, parts_of
 from pets.admin.downloads import CONTENT_TYPES
 from pets.admin.permissions import may_see_animals
 from pets.admin.story import Happened, history_rows, told

@@ -15,9 +15,9 @@ from django.utils.http import content_disposition_header
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from categories.models import Category
-from history.acting import acting
-from history.admin import RecordAdmin, actor, moment, number
-from history.times import NOTHING
+from changes.acting import acting
+from changes.admin import RecordAdmin, actor, moment, number
+from changes.times import NOTHING
 from pets.admin import deleted
 from pets.admin.downloads import CONTENT_TYPES, template
 from pets.admin.permissions import may_see_animals

@@ -9,7 +9,7 @@ from django.urls import reverse
 from django.utils.html import format_html, format_html_join
 from django.views.decorators.http import require_POST
 
-from history.conflicts import changes_since
+from changes.conflicts import changes_since
 from pets.admin.beside import FILTERS
 from pets.admin.permissions import change_permission_required
 from pets.bulk import Target, make

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from django.contrib.admin.utils import label_for_field
 from django.utils.text import capfirst
 
-from history.undoing import REASON, RESTORED
+from changes.undoing import REASON, RESTORED
 from pets.columns import CATEGORY, COLUMNS, STATUS
 from pets.models import Pet, PetStatus
 

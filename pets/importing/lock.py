@@ -9,7 +9,7 @@ from typing import IO
 from django.db import DatabaseError, connection
 from django.db.backends.base.base import BaseDatabaseWrapper
 
-from history.naming import who
+from changes.naming import who
 from pets.importing.errors import BusyError, ImportRejectedError
 from pets.importing.transactions import clear_rejections
 from pets.models import ImportRun, ImportState

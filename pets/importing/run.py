@@ -8,8 +8,8 @@ from django.db import DatabaseError
 from django.utils import timezone
 
 from categories.models import Category
-from history.accounts import account
-from history.naming import who
+from changes.accounts import account
+from changes.naming import who
 from pets.columns import CATEGORY, Checked, CheckedColumns
 from pets.importing import staging
 from pets.importing.changes import Changes, look, staged

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from django.db import connection
 
 from categories.models import Category
-from history.acting import acting
+from changes.acting import acting
 from pets.columns import COLUMNS, TABLE, Checked, CheckedColumns, each
 from pets.importing.errors import ImportRejectedError
 from pets.importing.near import NEAR, note_odd_references

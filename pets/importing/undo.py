@@ -9,9 +9,9 @@ from django.db import DatabaseError, connection, transaction
 from django.utils import timezone
 
 from categories.models import Category
-from history.accounts import account
-from history.acting import acting
-from history.naming import who
+from changes.accounts import account
+from changes.acting import acting
+from changes.naming import who
 from pets.bulk import CATEGORY_GONE, CHANGED, GONE
 from pets.columns import NAME, REFERENCE, each
 from pets.importing.errors import ImportRejectedError, OutcomeUnknownError

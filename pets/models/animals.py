@@ -7,7 +7,7 @@ from simple_history.models import HistoricalRecords
 
 from categories.models import Category
 from categories.names import NAME_LENGTH, NameField, validate_name, validate_text
-from history.models import Change, staff_member
+from changes.models import Change, staff_member
 from pets.models.bulk import BulkChange
 from pets.models.imports import ImportRun
 

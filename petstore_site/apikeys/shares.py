@@ -1,6 +1,6 @@
 """How many of the requests were errors, and when that is worth an alarm."""
 
-from history.times import NOTHING
+from changes.times import NOTHING
 
 ENOUGH = 200
 """Requests below which a share says nothing: 6 errors among 45 requests are one client's mistake."""

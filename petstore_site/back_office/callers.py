@@ -7,7 +7,7 @@ from django import template
 from django.db.models import Case, OuterRef, Subquery, Value, When
 from django.db.models.functions import Substr
 
-from history import naming
+from changes import naming
 from petstore_site.apikeys.models import APIKey
 
 register = template.Library()

@@ -12,9 +12,9 @@ from django.core.exceptions import SuspiciousOperation
 from django.db import DatabaseError, InterfaceError
 from rest_framework.exceptions import APIException
 
+from changes.acting import begin_request, end_request
 from database.errors import BROKEN, RETRYABLE, described, failure_of, outcome_is_unknown, reset_commit_state, sqlstate
 from database.statements import Row, Steps
-from history.acting import begin_request, end_request
 from petstore_site.apikeys import lookup
 from petstore_site.apikeys.admission import (
     accept_key,

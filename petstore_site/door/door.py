@@ -11,8 +11,8 @@ from django.conf import settings
 from django.db import connection
 from django.http import HttpRequest, HttpResponse
 
+from changes.acting import begin_request
 from database.errors import BROKEN
-from history.acting import begin_request
 from petstore_site.api import finished, with_cors
 from petstore_site.door.adapter import Adapter, UnknownOutcomeError
 from petstore_site.door.bodies import Receive, read_body

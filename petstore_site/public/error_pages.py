@@ -13,9 +13,9 @@ from django.shortcuts import render
 from django.views.decorators.csrf import csrf_exempt
 from rest_framework.permissions import SAFE_METHODS
 
+from changes.acting import acting
 from database import errors as database_errors
 from database.signals import data_rejected
-from history.acting import acting
 from rest.errors import CODES, APIError, ErrorCode, error_response
 
 logger = logging.getLogger(__name__)

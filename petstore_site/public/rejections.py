@@ -5,7 +5,7 @@ from email.utils import formatdate
 from functools import cache
 from http import HTTPStatus
 
-from history.acting import begin_request, end_request
+from changes.acting import begin_request, end_request
 from rest.errors import ErrorCode, error_body
 from rest.media_type import render_json
 from rest.requests import Request

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from django.utils import timezone
 from rest_framework.permissions import SAFE_METHODS
 
-from history.acting import begin_request
+from changes.acting import begin_request
 from petstore_site.apikeys import usage
 from petstore_site.apikeys.lookup import CachedKey
 from petstore_site.request_desk import records

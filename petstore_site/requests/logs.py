@@ -9,7 +9,7 @@ from typing import Any
 
 import orjson
 
-from history.acting import acting
+from changes.acting import acting
 from petstore_site.redaction import may_have_secret, on_one_line, redact
 
 

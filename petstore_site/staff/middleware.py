@@ -14,7 +14,7 @@ from django.urls import reverse
 from django.utils.cache import add_never_cache_headers
 from redis.exceptions import RedisError
 
-from history.acting import identify
+from changes.acting import identify
 from petstore_site.public import error_pages
 from petstore_site.public.error_pages import PEOPLE
 from petstore_site.staff import lockout, sessions

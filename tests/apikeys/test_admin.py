@@ -12,8 +12,8 @@ from django.contrib.staticfiles import finders
 from django.test import Client
 from django.utils import timezone
 
-from history.conflicts import UNKNOWN
-from history.times import to_the_minute
+from changes.conflicts import UNKNOWN
+from changes.times import to_the_minute
 from petstore_site.apikeys.models import APIKey, KeyUsage, Use
 from tests.apikeys.office import ACTIONS, ADD, DAY, LIST, NEW, errors, history, page, secret_in
 from tests.factories import APIKeyFactory

@@ -12,8 +12,8 @@ from unittest import mock
 
 import pytest
 
+from changes.acting import Acting, acting, begin_request, identify
 from database.statements import Steps
-from history.acting import Acting, acting, begin_request, identify
 from petstore_site.door import bodies, queue, threads
 from petstore_site.door.door import Door
 from petstore_site.door.drivers import OnSQLite

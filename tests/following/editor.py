@@ -21,7 +21,7 @@ if __name__ == "__main__":
 from django.contrib.auth.models import User
 from django.db import DatabaseError, connection, transaction
 
-from history.acting import identify
+from changes.acting import identify
 from pets import blocks
 from pets.bulk import Target, UndoRejectedError
 from pets.models import Pet, PetStatus

@@ -11,7 +11,7 @@ import psycopg
 import pytest
 from django.apps import apps
 
-from history.models import Change
+from changes.models import Change
 from tests.server import ROOT, Gunicorn, manage, running_server
 from tests.with_postgresql import Server
 

@@ -16,7 +16,7 @@ from django.test import Client
 from django.utils import timezone
 
 from categories.models import Category
-from history.acting import end_request, identify
+from changes.acting import end_request, identify
 from pets import blocks, working
 from pets.bulk import Target
 from pets.models import BulkChange, Pet, Sale, SelectedBlock, Selection, StockMovement

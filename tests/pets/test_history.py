@@ -14,7 +14,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from categories.models import Category
-from history import paging
+from changes import paging
 from pets.admin import history
 from pets.models import BulkChange, ImportRun, Pet
 from tests.factories import APIKeyFactory, CategoryFactory, PetFactory

@@ -10,7 +10,7 @@ from django.core.management import call_command
 from django.test import Client
 
 from categories.models import Category
-from history.acting import identify
+from changes.acting import identify
 from pets.blocks import SILENT, begin, select
 from pets.bulk import Target
 from pets.models import ImportRun, Pet, Selection

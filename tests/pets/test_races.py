@@ -14,7 +14,7 @@ from django.db import connection
 from django.test import Client
 
 from categories.models import Category
-from history.admin import NOT_SAVED
+from changes.admin import NOT_SAVED
 from pets import stock
 from pets.importing.options import Options
 from pets.importing.progress import Progress

@@ -15,7 +15,7 @@ from django.db import connection, models
 from django.test import Client
 from django.utils import timezone
 
-from history.times import NOTHING
+from changes.times import NOTHING
 from petstore_site.staff import lockout
 from petstore_site.staff.models import LIFETIME, TemporaryPassword
 from tests.staff.conftest import form_of, member, sign_in

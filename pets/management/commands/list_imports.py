@@ -4,9 +4,9 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
+from changes.naming import who
 from commands.arguments import count
 from commands.base import StoreCommand
-from history.naming import who
 from pets.importing.lock import mark_killed
 from pets.importing.report import run_as_json, seconds, state
 from pets.models import ENDED_EARLY, ImportRun

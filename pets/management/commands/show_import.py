@@ -5,9 +5,9 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
+from changes.naming import who
 from commands.base import StoreCommand
 from commands.exits import ExitError
-from history.naming import who
 from pets.importing.changes import Changes, done_by, recorded_changes
 from pets.importing.changes_file import ChangesFile
 from pets.importing.changes_report import animals, changes_as_json, summary

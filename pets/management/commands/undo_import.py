@@ -8,11 +8,11 @@ from typing import IO, Any
 
 from django.core.management.base import CommandParser
 
+from changes.naming import who
 from commands.arguments import add_safety_options
 from commands.base import StoreCommand
 from commands.exits import Exit
 from commands.output import to_json
-from history.naming import who
 from pets.importing.progress import Progress
 from pets.importing.undo import Left, Undone, undo_import, undoable
 from pets.management.arguments import import_number

@@ -9,7 +9,7 @@ from django.conf import settings
 from django.db.models import Sum
 from django.utils import timezone
 
-from history.times import short_day
+from changes.times import short_day
 from petstore_site.apikeys.models import APIKey, KeyUsage
 from petstore_site.apikeys.overview import ANSWERS, DAYS, Tally
 from petstore_site.apikeys.routes import operation

@@ -8,7 +8,7 @@ from django.http import HttpRequest, HttpResponse
 from django.template.loader import render_to_string
 from django.template.response import TemplateResponse
 
-from history.admin import RecordAdmin, moment, number
+from changes.admin import RecordAdmin, moment, number
 from petstore_site.apikeys.admin.summary import summary
 from petstore_site.apikeys.models import KeyUsage
 from petstore_site.apikeys.routes import operation

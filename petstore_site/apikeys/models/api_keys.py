@@ -15,7 +15,7 @@ from django.utils import timezone
 from django.utils.timesince import timeuntil
 from simple_history.models import HistoricalRecords
 
-from history.models import Change, staff_member
+from changes.models import Change, staff_member
 from petstore_site.apikeys import keys
 from petstore_site.apikeys.durations import LONGEST
 from rest.rates import parse_rate

@@ -15,7 +15,7 @@ from django.db.models.functions import Cast, Concat
 from django.urls import reverse
 
 from categories.models import Category
-from history.undoing import REASON
+from changes.undoing import REASON
 from pets.admin.story import changes_between
 from pets.models import STANDING, BulkChange, ImportRun, Pet
 from petstore_site.apikeys.models import APIKey

@@ -10,8 +10,8 @@ from django.conf import settings
 from django.db.models import F, QuerySet, Value
 from django.utils import timezone
 
-from history.naming import who
-from history.times import in_sentence
+from changes.naming import who
+from changes.times import in_sentence
 from pets.blocks import interrupted
 from pets.models import ImportRun, Pet, PetStatus
 from petstore_site.apikeys.models import SOON, APIKey, KeyUsage

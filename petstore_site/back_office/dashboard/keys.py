@@ -6,7 +6,7 @@ from typing import Any
 
 from django.db.models import Q, Sum
 
-from history.times import short_day
+from changes.times import short_day
 from petstore_site.apikeys.models import KeyUsage
 from petstore_site.back_office.dashboard.addresses import listed, page_of
 from petstore_site.back_office.dashboard.days import last_days

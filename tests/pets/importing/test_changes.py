@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from categories.models import Category
-from history.accounts import account
+from changes.accounts import account
 from pets.models import ImportRun, Pet
 from tests.factories import PetFactory
 from tests.pets.importing.conftest import Import, catalogue, command, history

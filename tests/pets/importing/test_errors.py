@@ -13,7 +13,7 @@ import openpyxl
 import pytest
 
 from categories.models import Category
-from history.accounts import account
+from changes.accounts import account
 from pets.importing import staging
 from pets.importing.options import Options
 from pets.models import ImportRun

@@ -8,7 +8,7 @@ import pytest
 from django.db import connection
 
 from categories.models import Category
-from history.accounts import account
+from changes.accounts import account
 from pets import stock
 from pets.models import ImportRun, Pet, Sale
 from pets.restoring import restore

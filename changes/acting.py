@@ -8,7 +8,7 @@ from contextvars import ContextVar
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from history.accounts import account
+from changes.accounts import account
 
 ENTRANCES = {"manage.py", "django-admin"}
 

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from history.numbers import row_number
-from history.undoing import undoings
+from changes.numbers import row_number
+from changes.undoing import undoings
 
 PER_PAGE = 50
 

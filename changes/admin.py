@@ -19,13 +19,13 @@ from django.utils.html import format_html
 from django.utils.text import capfirst
 from simple_history.admin import SimpleHistoryAdmin
 
-from history.conflicts import MEANWHILE, SeenForm
-from history.naming import who
-from history.numbers import row_number
-from history.pages import EditPages
-from history.paging import HistoryPage, page_of
-from history.times import NOTHING, when
-from history.undoing import labels
+from changes.conflicts import MEANWHILE, SeenForm
+from changes.naming import who
+from changes.numbers import row_number
+from changes.pages import EditPages
+from changes.paging import HistoryPage, page_of
+from changes.times import NOTHING, when
+from changes.undoing import labels
 
 NOT_SAVED = f"Not saved. {MEANWHILE} Try again."
 

@@ -15,12 +15,12 @@ from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.text import capfirst
 from django.views.decorators.http import require_http_methods, require_POST
 
-from history.acting import acting
-from history.conflicts import latest_change
-from history.numbers import row_number
-from history.times import to_the_minute
-from history.undoing import NotUndoneError, before, labels, listed, restore_version, undo_edit
-from history.values import shown
+from changes.acting import acting
+from changes.conflicts import latest_change
+from changes.numbers import row_number
+from changes.times import to_the_minute
+from changes.undoing import NotUndoneError, before, labels, listed, restore_version, undo_edit
+from changes.values import shown
 
 
 class Value(NamedTuple):
