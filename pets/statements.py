@@ -1,4 +1,4 @@
-"""The statements behind every request for animals, written once (docs/decisions/0002 and 0039)."""
+"""The statements behind every request for animals, written once (docs/decisions/0002 and 0040)."""
 # ruff: noqa: S608 - put together from constants and a number
 
 from collections.abc import Mapping
