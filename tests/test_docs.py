@@ -47,7 +47,7 @@ def server() -> Iterator[Gunicorn]:
 @pytest.fixture(scope="module")
 def environment(server: Gunicorn) -> dict[str, str]:
     key = server.issue_key("Reader of the documents")
-    return {"PATH": os.environ["PATH"], "PETSTORE_API_KEY": key, "KEY": key}
+    return {"PATH": os.environ["PATH"], "PETSTORE_API_KEY": key}
 
 
 @pytest.fixture(scope="module")
@@ -172,6 +172,16 @@ def test_every_sample_runs(run_sample: Callable[[str, str], str], name: str, lan
 def test_no_sample_is_left_out(samples: dict[tuple[str, str], str]) -> None:
     names = [*map(name_of, TITLES), *OPERATIONS]
     assert set(samples) == {(name, language) for name in names for language in LANGUAGES}
+
+
+def test_the_curl_sample_adds_another_animal_with_another_name(
+    samples: dict[tuple[str, str], str], environment: dict[str, str], tmp_path: Path
+) -> None:
+    need("curl")
+    first = samples["createPet", "sh"].replace("curl", "curl -sS --fail-with-body", 1)
+    second = first.replace("Biscuit", "Juniper")
+    added = [json.loads(run(["sh", "-c", one], environment, tmp_path)) for one in (first, second)]
+    assert [pet["name"] for pet in added] == ["Biscuit", "Juniper"]
 
 
 @pytest.mark.parametrize("language", ["python", "ts"])

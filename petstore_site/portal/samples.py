@@ -13,6 +13,9 @@ Schema = dict[str, Any]
 FEW = 3
 """What a sample sends as a limit."""
 
+NEW_KEY = "$(head -c 16 /dev/urandom | base64)"
+"""A new key each time the sample runs, in any shell: not every system has `uuidgen` or `openssl`."""
+
 
 class Request(NamedTuple):
     """A request that works with the demonstration catalogue."""
@@ -73,7 +76,7 @@ def _with_query(one: Request) -> str:
 def _curl(one: Request) -> str:
     lines = [f'curl "{_with_query(one)}"', '-H "Authorization: Bearer $PETSTORE_API_KEY"']
     if one.idempotent:
-        lines.append('-H "Idempotency-Key: my-first-animal"')
+        lines.append(f'-H "Idempotency-Key: {NEW_KEY}"')
     if one.body:
         lines += ['-H "Content-Type: application/json"', f"-d '{one.body}'"]
     return " \\\n  ".join(lines)

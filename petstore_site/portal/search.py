@@ -11,7 +11,7 @@ SKIPPED = frozenset({"svg", "form", "select", "button", "figure", "figcaption", 
 """Elements without text to search: code and controls."""
 
 UNSEARCHED = "data-unsearched"
-"""The attribute of other elements without text to search: what stands on every page."""
+"""The attribute of other elements without text to search: what is on every page."""
 
 HEADINGS = frozenset({"h1", "h2", "h3", "h4"})
 TERMS = frozenset({"dt", "td"})
