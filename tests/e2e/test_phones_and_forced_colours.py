@@ -52,6 +52,17 @@ def test_what_is_chosen_has_an_outline(forced: Page) -> None:
     assert outlines(choices.filter(has_text="Sold").last, choices.filter(has_text="Pending").last) == ["solid", "none"]
 
 
+def test_the_portal_outlines_the_page_the_section_and_the_language(forced: Page) -> None:
+    forced.goto("/docs/errors/rate_limited")
+    codes = forced.get_by_label("Error codes")
+    assert outlines(codes.get_by_text("rate_limited"), codes.get_by_text("bad_request")) == ["solid", "none"]
+    forced.goto("/docs/")
+    pages = forced.get_by_label("Documentation", exact=True)
+    assert outlines(pages.get_by_text("API reference"), pages.get_by_text("Guide")) == ["solid", "none"]
+    tabs = forced.locator("#listPets").get_by_role("tab")
+    assert outlines(tabs.nth(0), tabs.nth(1)) == ["solid", "none"]
+
+
 def test_the_parts_of_a_chart_keep_their_colours(forced: Page) -> None:
     forced.goto("/admin/")
     fills = {

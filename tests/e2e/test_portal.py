@@ -141,6 +141,8 @@ def test_an_error_is_shown(page: Page, complaints: list[str]) -> None:
     operation.get_by_role("button", name="Send request").click()
     expect(operation.locator(".try-status")).to_contain_text("401")
     expect(operation.locator(".try-body")).to_contain_text("api_key_missing")
+    operation.get_by_role("link", name="What to do about api_key_missing").click()
+    page.wait_for_url("**/docs/errors/api_key_missing")
     complaints[:] = [complaint for complaint in complaints if "401" not in complaint]
 
 

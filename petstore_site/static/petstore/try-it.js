@@ -47,6 +47,15 @@ function layOut(body) {
   }
 }
 
+/** Return the link to the page about an error. */
+function helpFor(response) {
+  const address = /<([^>]+)>; rel="help"/.exec(response.headers.get("Link") ?? "")?.[1];
+  if (!address) return [];
+  const link = element("a", "", `What to do about ${address.split("/").pop()}`);
+  link.href = address;
+  return [" ", link];
+}
+
 for (const box of $$("[data-try]")) {
   const form = box.querySelector("form");
   const result = box.querySelector(".try-result");
@@ -91,6 +100,7 @@ for (const box of $$("[data-try]")) {
       status.replaceChildren(
         element("span", `status ${response.ok || response.status === 304 ? "ok" : "bad"}`, `${response.status} ${response.statusText}`),
         ` ${Math.round(performance.now() - started)} ms`,
+        ...helpFor(response),
       );
       box.querySelector(".try-headers").textContent = shown.filter((name) => response.headers.has(name))
         .map((name) => `${name}: ${response.headers.get(name)}`).join("\n");
