@@ -11,7 +11,12 @@ from petstore_site.apikeys.models import APIKey
 LIST = "/admin/apikeys/apikey/"
 ADD = f"{LIST}add/"
 DAY = timedelta(days=1)
-NEW = {"name": "Shop", "contact": "", "scope": "write", "rate_limit": "", "expires_at_0": "", "expires_at_1": ""}
+NEW = {"name": "Shop", "contact": "", "scope": "write", "rate_limit": "", "expires": "never", "last_day": ""}
+"""What the form that issues a key sends."""
+
+KEPT = {"name": "Shop", "contact": "", "rate_limit": "", "expires_at_0": "", "expires_at_1": ""}
+"""What the form of a key sends."""
+
 ACTIONS = ["change", "rotate", "revoke"]
 RATE = "A rate limit must be N/s, N/min, N/h or N/day with N from 1 to 1000000, as in 600/min."
 

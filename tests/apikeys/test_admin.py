@@ -15,7 +15,7 @@ from django.utils import timezone
 from changes.conflicts import UNKNOWN
 from changes.times import to_the_minute
 from petstore_site.apikeys.models import APIKey, KeyUsage, Use
-from tests.apikeys.office import ACTIONS, ADD, DAY, LIST, NEW, errors, history, page, secret_in
+from tests.apikeys.office import ACTIONS, ADD, DAY, KEPT, LIST, NEW, errors, history, page, secret_in
 from tests.factories import APIKeyFactory
 
 pytestmark = pytest.mark.django_db
@@ -80,7 +80,7 @@ class TestChange:
     def edited(self, key: APIKey, **values: str) -> dict[str, Any]:
         """Return what the form sends if it is opened now."""
         seen = key.history.latest("history_id").pk
-        return {name: value for name, value in (NEW | values).items() if name != "scope"} | {"seen": seen}
+        return KEPT | values | {"seen": seen}
 
     def test_edits_four_fields_and_no_others(self, office: Client) -> None:
         key = APIKeyFactory()
@@ -213,7 +213,7 @@ class TestPermissions:
     )
     def test_posts(self, staff: Any, permissions: list[str], statuses: dict[str, int]) -> None:
         key, client = APIKeyFactory(), staff(*permissions)
-        edited = {**NEW, "seen": key.history.latest("history_id").pk}
+        edited = {**KEPT, "seen": key.history.latest("history_id").pk}
         assert {
             "list": client.get(LIST).status_code,
             "add": client.post(ADD, NEW).status_code,

@@ -12,6 +12,7 @@ from django.utils import timezone
 
 from petstore_site.apikeys import usage
 from petstore_site.apikeys.models import APIKey
+from tests.apikeys.office import KEPT, NEW
 from tests.conftest import ApiClient
 from tests.days import written
 from tests.factories import APIKeyFactory
@@ -22,7 +23,6 @@ pytestmark = pytest.mark.django_db
 
 LIST = "/admin/apikeys/apikey/"
 DAY = timedelta(days=1)
-NEW = {"name": "Shop", "contact": "", "scope": "write", "rate_limit": "", "expires_at_0": "", "expires_at_1": ""}
 
 
 def changes(key: APIKey) -> list[tuple[str, str]]:
@@ -40,7 +40,7 @@ class TestBackOffice:
     def test_issue_edit_rotate_and_revoke_are_kept(self, admin_client: Client) -> None:
         admin_client.post(f"{LIST}add/", NEW)
         key = APIKey.objects.get()
-        edited = {**NEW, "name": "New", "seen": last(key).pk}
+        edited = {**KEPT, "name": "New", "seen": last(key).pk}
         admin_client.post(f"{LIST}{key.pk}/change/", edited)
         assert last(key).name == "New"
         admin_client.post(f"{LIST}{key.pk}/rotate/", {"grace_hours": "1"})
@@ -58,7 +58,7 @@ class TestBackOffice:
 
     def test_what_changes_nothing_leaves_nothing(self, admin_client: Client) -> None:
         key = APIKeyFactory(name="Shop")
-        admin_client.post(f"{LIST}{key.pk}/change/", {name: value for name, value in NEW.items() if name != "scope"})
+        admin_client.post(f"{LIST}{key.pk}/change/", KEPT)
         admin_client.post(f"{LIST}{key.pk}/change/", {"name": ""})
         assert changes(key) == [("+", "")]
 
@@ -90,7 +90,7 @@ class TestBackOffice:
         page = f"{LIST}{key.pk}/history/{first.pk}/"
         before = [*APIKey.objects.order_by("pk").values()]
         assert "Before" in admin_client.get(page).content.decode()
-        edited = {name: value for name, value in NEW.items() if name != "scope"}
+        edited = KEPT
         assert admin_client.post(page, edited).status_code == 302  # back to it: the form did not say what it had seen
         assert [*APIKey.objects.order_by("pk").values()] == before
 

@@ -1,6 +1,6 @@
 """Issuing and rotating a key in the back office: the secret is shown once."""
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -97,15 +97,13 @@ class TestIssue:
                 {"rate_limit": "fast"},
                 {"rate_limit": [RATE]},
             ),
-            (
-                {"expires_at_0": "31.12.2099", "expires_at_1": "x"},
-                {"expires_at": ["Enter a valid date.", "Enter a valid time."]},
-            ),
-            ({"expires_at_0": "2099-12-31"}, {"expires_at": ["Enter a valid time."]}),
+            ({"expires": "7"}, {"expires": ["Select a valid choice. 7 is not one of the available choices."]}),
+            ({"expires": "date"}, {"last_day": ["Choose a day."]}),
+            ({"expires": "date", "last_day": "31.12.2099x"}, {"last_day": ["Enter a valid date."]}),
             *(
                 (
-                    {"expires_at_0": date, "expires_at_1": "00:00"},
-                    {"expires_at": ["The expiry must lie in the future, at most 36500 days from now."]},
+                    {"expires": "date", "last_day": date},
+                    {"last_day": ["The expiry must lie in the future, at most 36500 days from now."]},
                 )
                 for date in ("2020-01-01", "0001-01-01", "9999-12-31")
             ),
@@ -116,6 +114,22 @@ class TestIssue:
         assert errors(office.post(ADD, NEW | values)) == expected
         assert APIKey.objects.count() == 0
         assert history() == []
+
+    def test_asks_for_little_and_not_for_long(self, office: Client) -> None:
+        form = office.get(ADD).context["adminform"].form
+        chosen = {name: form[name].value() for name in ("scope", "expires", "rate_limit", "last_day")}
+        assert chosen == {"scope": "read", "expires": "90", "rate_limit": None, "last_day": None}
+
+    @pytest.mark.parametrize(("expires", "days"), [("30", 30), ("90", 90), ("365", 365)])
+    def test_expires_after_so_many_days(self, office: Client, expires: str, days: int) -> None:
+        office.post(ADD, NEW | {"expires": expires})
+        expires_at = APIKey.objects.get().expires_at
+        assert expires_at is not None
+        assert timedelta(0) <= timezone.now() + days * DAY - expires_at < timedelta(seconds=5)
+
+    def test_expires_at_the_end_of_a_day(self, office: Client) -> None:
+        office.post(ADD, NEW | {"expires": "date", "last_day": "2099-12-31"})
+        assert APIKey.objects.get().expires_at == datetime(2099, 12, 31, 23, 59, 59, 999_999, tzinfo=UTC)
 
     def test_names_are_escaped(self, office: Client) -> None:
         name = '<script>alert("1")</script>'

@@ -203,14 +203,9 @@ def _key(page: Page) -> None:
 
 def _issued(page: Page) -> None:
     page.goto(f"{KEYS}add/")
-    page.get_by_label("Name").fill("Price comparison")
-    page.get_by_role("button", name="Save").click()
+    page.get_by_label("Program or partner").fill("Price comparison")
+    page.get_by_role("button", name="Issue key").click()
     page.locator("#issued-key").wait_for()
-
-
-def _shortcuts(page: Page) -> None:
-    page.goto(PETS)
-    page.keyboard.press("?")
 
 
 def _drawer(page: Page) -> None:
@@ -289,7 +284,6 @@ PAGES: dict[str, Callable[[Page], None]] = {
     "role-add": at("/admin/auth/group/add/?start=1"),
     "your-sign-in": at("/admin/account/"),
     "password": at("/admin/account/password/"),
-    "shortcuts": _shortcuts,
     "navigation": _drawer,
     "error-404": at("/admin/nowhere/"),
     "reference": _reference,

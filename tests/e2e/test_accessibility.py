@@ -98,8 +98,8 @@ def pages_behind_forms(page: Page, word: str) -> Iterator[str]:
     expect(page.locator(".errornote")).to_be_visible()
     yield "a form with mistakes"
     page.goto("/admin/apikeys/apikey/add/")
-    page.get_by_label("Name").fill(word)
-    page.get_by_role("button", name="Save").click()
+    page.get_by_label("Program or partner").fill(word)
+    page.get_by_role("button", name="Issue key").click()
     expect(page.locator("#issued-key")).to_be_visible()
     yield "an issued key"
 

@@ -177,7 +177,7 @@ def test_markup_stays_text_wherever_it_can_be_typed(office: Page) -> None:
     """Names of keys and whom to ask, of categories, staff, views, roles and files."""
     word = "Markup"
     text = f"{word}{MARKUP}"
-    _fill(office, "/admin/apikeys/apikey/add/", Name=text, Contact=text)
+    _fill(office, "/admin/apikeys/apikey/add/", Program_or_partner=text, Contact=text)
     _fill(office, "/admin/categories/category/add/", Name=text)
     _fill(office, "/admin/auth/group/add/", Name=text)
     _fill(office, "/admin/auth/user/add/", Username="markup", First_name=text, Last_name=text)

@@ -1,15 +1,17 @@
 """API keys in the back office. A secret is shown once, in the response to the POST that created it."""
 
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, time, timedelta
 from typing import Any, ClassVar
 
 from django import forms
+from django.conf import settings
 from django.contrib import admin
 from django.core.exceptions import PermissionDenied, SuspiciousOperation, ValidationError
 from django.db import IntegrityError, transaction
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
+from django.utils import timezone
 from django.utils.decorators import method_decorator
 from django.views.decorators.http import require_http_methods, require_POST
 from simple_history.models import DeletedObject
@@ -20,7 +22,7 @@ from changes.conflicts import SeenForm
 from changes.times import NOTHING, to_the_minute
 from petstore_site.apikeys import keys
 from petstore_site.apikeys.admin.listing import KeyList, StateFilter
-from petstore_site.apikeys.models import APIKey, RotationError
+from petstore_site.apikeys.models import APIKey, RotationError, Scope, validate_expiry
 from petstore_site.apikeys.overview import overview
 
 EDITABLE = ["name", "contact", "rate_limit", "expires_at"]
@@ -31,9 +33,21 @@ RECORDING = {"on": "Each request with {key} is recorded for an hour.", "off": "T
 page_and_post = method_decorator(require_http_methods(["GET", "HEAD", "POST"]))
 
 
+EXPIRIES = {"30": "30 days", "90": "90 days", "365": "One year", "never": "Never", "date": "A date"}
+"""When a new key expires: after so many days, never, or at the end of a day."""
+
+
 class IssueForm(forms.ModelForm):
     """Issues at most one key: the form carries the id of its key, so sending it again makes no second one."""
 
+    scope = forms.ChoiceField(
+        choices=[(Scope.READ, "Read"), (Scope.WRITE, "Read and add")],
+        initial=Scope.READ,
+        label="Access",
+        widget=forms.RadioSelect,
+    )
+    expires = forms.ChoiceField(choices=[*EXPIRIES.items()], initial="90", widget=forms.RadioSelect)
+    last_day = forms.DateField(required=False, label="Last day, in UTC", widget=forms.DateInput({"type": "date"}))
     issues = forms.RegexField(
         rf"^{keys.KEY_ID.pattern}\Z",
         strip=False,
@@ -43,7 +57,11 @@ class IssueForm(forms.ModelForm):
     )
 
     def clean(self) -> dict[str, Any] | None:
-        """Reject a form that was already sent."""
+        """Give the key its expiry; reject a form that was already sent."""
+        try:
+            self.instance.expires_at = self._expiry()
+        except ValidationError as error:
+            self.add_error("last_day", error)
         key_id = self.cleaned_data.get("issues")
         if key_id and APIKey.objects.filter(key_id=key_id).exists():
             message = (
@@ -51,6 +69,26 @@ class IssueForm(forms.ModelForm):
             )
             raise ValidationError(message, code="sent_again")
         return super().clean()
+
+    def presets(self) -> list[tuple[str, datetime]]:
+        """Return the label and the end of each choice that is a number of days."""
+        days = {int(days): label for days, label in EXPIRIES.items() if days.isdecimal()}
+        return [(label, timezone.now() + timedelta(days=number)) for number, label in days.items()]
+
+    def _expiry(self) -> datetime | None:
+        """Return the expiry that was chosen, if what was sent makes sense."""
+        chosen = self.cleaned_data.get("expires", "never")
+        if chosen != "date":
+            return None if chosen == "never" else timezone.now() + timedelta(days=int(chosen))
+        if "last_day" in self.errors:
+            return None
+        day = self.cleaned_data["last_day"]
+        if day is None:
+            message = "Choose a day."
+            raise ValidationError(message)
+        expires_at = datetime.combine(day, time.max, UTC)
+        validate_expiry(expires_at)
+        return expires_at
 
 
 class RotateForm(forms.Form):
@@ -76,6 +114,7 @@ class ChangeInWords(HistoricalRecordContextHelper):  # type: ignore[misc]  # the
 class APIKeyAdmin(HistoryAdmin):
     """Keys are added, edited while active, rotated and revoked, and never deleted."""
 
+    add_form_template = "admin/apikeys/apikey/add_form.html"
     list_display = ("name",)  # the template has the columns
     list_filter = (StateFilter,)
     linked_by: ClassVar = {"scope"}
@@ -96,7 +135,7 @@ class APIKeyAdmin(HistoryAdmin):
     def get_fields(self, request: HttpRequest, obj: APIKey | None = None) -> list[Any]:
         """Return what a form shows: the digest never."""
         if obj is None:
-            return ["name", "contact", "scope", "rate_limit", "expires_at", "issues"]
+            return ["name", "contact", "scope", "rate_limit", "expires", "last_day", "issues"]
         return [*EDITABLE, "seen"] if self.has_change_permission(request, obj) else EDITABLE
 
     def get_form(self, request: HttpRequest, obj: APIKey | None = None, change: bool = False, **kwargs: Any) -> Any:  # noqa: FBT001, FBT002 - Django's signature
@@ -134,15 +173,10 @@ class APIKeyAdmin(HistoryAdmin):
 
     def add_view(self, request: HttpRequest, form_url: str = "", extra_context: Any = None) -> HttpResponse:
         """Show the form with one button: what it leads to is shown once."""
-        only_save = {
-            "title": "Issue an API key",
-            "own_title": True,
-            "show_save_and_add_another": False,
-            "show_save_and_continue": False,
-        }
+        context = {"title": "Issue an API key", "own_title": True, "default_limit": settings.RATE_LIMIT}
         try:
             return super().add_view(  # type: ignore[no-any-return]  # the library has no types
-                request, form_url, (extra_context or {}) | only_save
+                request, form_url, (extra_context or {}) | context
             )
         except IntegrityError:  # the same form, sent twice at the same moment: the other response shows the key
             self.message_user(request, "This form was sent twice. One key was issued; rotate it if you missed it.")

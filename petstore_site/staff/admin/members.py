@@ -231,7 +231,7 @@ class MemberAdmin(OfficeAdmin, UserAdmin):
 
     def add_view(self, request: HttpRequest, form_url: str = "", extra_context: Any = None) -> HttpResponse:
         """Show the form with one button: the next page is shown only once."""
-        only_save = {"show_save_and_add_another": False, "show_save_and_continue": False}
+        only_save = {"show_save_and_add_another": False}
         return super().add_view(request, form_url, (extra_context or {}) | only_save)
 
     def save_model(self, _request: Any, obj: Any, form: Any, change: bool) -> None:  # noqa: FBT001 - Django's signature

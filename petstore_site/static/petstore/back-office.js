@@ -35,22 +35,6 @@
     });
   };
 
-  // One letter each, never while someone types. The marked row is the one whose link has the focus.
-  const move = (step) => {
-    const links = all("#result_list tbody th a");
-    const at = links.indexOf(document.activeElement?.closest("tr")?.querySelector("th a"));
-    links[Math.max(0, Math.min(links.length - 1, at + step))]?.focus();
-  };
-  const row = () => document.activeElement?.closest("#result_list tbody tr");
-  const keys = {
-    "/": () => document.dispatchEvent(new Event("palette")),
-    "?": () => document.getElementById("shortcuts")?.showModal(),
-    n: () => document.querySelector("[data-shortcut=n]")?.click(),
-    e: () => row()?.querySelector("th a")?.click(),
-    x: () => row()?.querySelector(".action-select")?.click(),
-    j: () => move(1),
-    k: () => move(-1),
-  };
   const shortcuts = () => {
     document.addEventListener("keydown", (event) => {
       const save = event.target.closest?.(".main-form")?.querySelector("[name=_save]"); // never what confirms a change of many
@@ -60,9 +44,9 @@
         return;
       }
       const typing = event.target.closest?.("input:not([type=checkbox]), textarea, select, dialog, [contenteditable]");
-      if (typing || event.ctrlKey || event.metaKey || event.altKey || !Object.hasOwn(keys, event.key)) return;
+      if (typing || event.ctrlKey || event.metaKey || event.altKey || event.key !== "/") return;
       event.preventDefault();
-      keys[event.key]();
+      document.dispatchEvent(new Event("palette"));
     });
   };
 
