@@ -1,6 +1,6 @@
 """Reject migrations that stop a running service or break the release before them: part of `make lint`.
 
-docs/install.md has the rules. A migration that breaks one on purpose says why it is safe: `reviewed = "…"`.
+CONTRIBUTING.md has the rules. A migration that breaks one on purpose says why it is safe: `reviewed = "…"`.
 """
 
 import os

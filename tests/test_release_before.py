@@ -1,4 +1,4 @@
-"""The N-1 rule (docs/install.md): the release before works with our schema, beside our code and after a rollback.
+"""The N-1 rule (CONTRIBUTING.md): the release before works with our schema, beside our code and after a rollback.
 
 The release is the newest one of which `tests/released` has a store. Its commit is the one that gave it a date in
 `CHANGELOG.md`: a clone may have no tags. `PETSTORE_RELEASE` names another commit.

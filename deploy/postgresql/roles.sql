@@ -1,4 +1,4 @@
--- Database roles: migrate, serve, back up, read. See docs/database-roles.md.
+-- Database roles: migrate, serve, back up, read. See docs/databases.md.
 --
 -- Run it as a superuser in the service's database, before the first migrate and after every migrate:
 --     psql --single-transaction --set ON_ERROR_STOP=1 --dbname petstore --file deploy/postgresql/roles.sql

@@ -5,7 +5,7 @@
 Three etcd, three Patroni with PostgreSQL, HAProxy and gunicorn run with the files of this folder, in a temporary
 folder, and are stopped at the end. Writers add animals through the service. Each repeats an addition with its
 Idempotency-Key until it is acknowledged. Readers read meanwhile. Exit status 0 only if every acknowledged animal is
-there once, every break ended within 30 s, and one order explains all that was read. docs/high-availability.md
+there once, every break ended within 30 s, and one order explains all that was read. README.md here
 explains it.
 """
 

@@ -106,7 +106,7 @@ GROUPS: dict[str, list[Variable]] = {
             "DATABASE_BEHIND_PGBOUNCER",
             flag,
             False,
-            "`true` for PgBouncer in transaction mode. See [PgBouncer](pgbouncer.md).",
+            "`true` for PgBouncer in transaction mode. See [PgBouncer](databases.md#pgbouncer).",
         ),
         Variable(
             "CACHE_URL",
