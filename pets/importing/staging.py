@@ -14,7 +14,7 @@ from django.db import connection
 
 from categories.models import Category
 from changes.acting import acting
-from pets.columns import COLUMNS, TABLE, Checked, CheckedColumns, each
+from pets.columns import COLUMNS, REFERENCE, TABLE, Checked, CheckedColumns, each
 from pets.importing.errors import ImportRejectedError
 from pets.importing.near import NEAR, note_odd_references
 from pets.importing.sql import execute, stream
@@ -28,6 +28,7 @@ TABLES = (
     "import_rejected",
     "import_categories",
     "import_known",
+    "import_moves",
     "import_odd_rows",
     "import_odd_pets",
 )
@@ -111,10 +112,6 @@ WRONG_IDS = {
         f" (SELECT id, min(line) AS line FROM ({MATCHED}) m GROUP BY id HAVING count(*) > 1) first"
         " ON first.id = r.id WHERE r.line > first.line AND NOT r.rejected"
     ),
-    Kind.TAKEN_REFERENCE: (
-        "SELECT r.line, p.id AS other FROM import_rows r JOIN pets_pet p"
-        " ON p.external_reference = r.external_reference AND p.id <> r.id WHERE NOT r.rejected"
-    ),
 }
 WRONG = {
     Kind.SAME_REFERENCE: (
@@ -129,6 +126,23 @@ WRONG = {
         " AND NOT EXISTS (SELECT 1 FROM pets_pet p WHERE p.external_reference = r.external_reference)"
     ),
 }
+RIGHT = "NOT EXISTS (SELECT 1 FROM import_wrong e WHERE e.line = {}.line)"
+MOVES = f"""
+    CREATE TEMPORARY TABLE import_moves AS SELECT r.line, r.id, p.id AS other FROM import_rows r JOIN pets_pet p
+    ON p.external_reference = r.external_reference AND p.id <> r.id WHERE NOT r.rejected AND {RIGHT.format("r")}
+"""
+"""The rows with the reference of another animal. They are right if that gets another one from a row that is right."""
+
+TAKEN = f"""
+    WITH RECURSIVE taken AS (
+        SELECT line, id, other FROM import_moves WHERE other NOT IN (
+            SELECT o.id FROM import_rows o JOIN pets_pet p ON p.id = o.id
+            WHERE o.id IN (SELECT other FROM import_moves) AND NOT o.rejected
+            AND o.external_reference <> p.external_reference
+            AND {RIGHT.format("o")}
+        ) UNION SELECT m.line, m.id, m.other FROM import_moves m JOIN taken ON m.other = taken.id
+    ) SELECT line, other FROM taken
+"""
 ROW = ", ".join(f"r.{field}" for field in Checked._fields)
 
 
@@ -140,11 +154,13 @@ def take_out_wrong(*, near: bool = True) -> Iterator[tuple[Checked, Kind, int, s
     of an animal; the number is its id, and the text its reference.
     """
     nearly = {Kind.NEAR_REFERENCE: NEAR} if near and note_odd_references() else {}
-    for kind, statement in ((WRONG_IDS if _given_ids() else {}) | nearly | WRONG).items():
-        execute(
-            f"INSERT INTO import_wrong SELECT w.line, '{kind}', w.other FROM ({statement}) w"
-            " WHERE NOT EXISTS (SELECT 1 FROM import_wrong e WHERE e.line = w.line)"
-        )
+    by_id = _given_ids()
+    for kind, statement in ((WRONG_IDS if by_id else {}) | nearly | WRONG).items():
+        _note_wrong(kind, statement)
+    if by_id:
+        execute(MOVES)
+        execute("CREATE INDEX import_moves_other ON import_moves (other)")
+        _note_wrong(Kind.TAKEN_REFERENCE, TAKEN)
     for *row, kind, other, reference in stream(
         f"SELECT {ROW}, w.kind, w.other, p.external_reference FROM import_wrong w JOIN import_rows r ON r.line = w.line"
         f" LEFT JOIN pets_pet p ON p.id = w.other AND w.kind = '{Kind.NEAR_REFERENCE}' ORDER BY r.line"
@@ -153,6 +169,10 @@ def take_out_wrong(*, near: bool = True) -> Iterator[tuple[Checked, Kind, int, s
     rejected = "FROM import_rows WHERE rejected OR line IN (SELECT line FROM import_wrong)"
     execute(f"CREATE TEMPORARY TABLE import_rejected AS SELECT id, external_reference {rejected}")
     execute(f"DELETE {rejected}")
+
+
+def _note_wrong(kind: Kind, statement: str) -> None:
+    execute(f"INSERT INTO import_wrong SELECT w.line, '{kind}', w.other FROM ({statement}) w WHERE {RIGHT.format('w')}")
 
 
 def _given_ids() -> int:
@@ -203,7 +223,9 @@ def write(run: ImportRun, now: datetime, *, watch: Callable[[], None]) -> Writte
     watch()
     at = connection.ops.adapt_datetimefield_value(now)
     said = [at, str(run), acting().request_id, run.pk]
-    known, changed, matched_by_id = next(stream(KNOWN))
+    known, changed, matched_by_id, moved = next(stream(KNOWN))
+    if moved:
+        execute(LEAVE_REFERENCES)
     if changed:
         execute(CHANGE, [at])
         execute(HISTORY_OF_CHANGED, said)
@@ -219,7 +241,10 @@ def id_before(run: ImportRun) -> int:
     return run.first_id - 1 if run.first_id else _count(LAST_ID_OF_SQLITE)
 
 
-KNOWN = "SELECT count(*), count(CASE WHEN differs THEN 1 END), count(CASE WHEN by_id THEN 1 END) FROM import_known"
+KNOWN = f"""
+    SELECT count(*), count(CASE WHEN differs THEN 1 END), count(CASE WHEN by_id THEN 1 END),
+    count(CASE WHEN new_{REFERENCE.name} THEN 1 END) FROM import_known
+"""
 
 
 IN_FILE = """
@@ -264,6 +289,14 @@ def _compare() -> None:
 
 NEW_VALUES = each("(r.{c} IS NOT NULL AND (p.{c} IS NULL OR r.{c} <> p.{c})) AS new_{c}")
 """Of each column, whether the row says something else than the animal."""
+
+LEAVE_REFERENCES = f"""
+    UPDATE pets_pet SET {REFERENCE.name} = NULL WHERE id IN (
+        SELECT k.id FROM import_known k JOIN pets_pet p ON p.id = k.id
+        JOIN import_rows r ON r.{REFERENCE.name} = p.{REFERENCE.name} AND r.line <> k.line WHERE k.new_{REFERENCE.name}
+    )
+"""
+"""Before others get them: no two animals have one reference at any moment."""
 
 CHANGE = f"""
     UPDATE pets_pet SET {each("{c} = COALESCE(r.{c}, pets_pet.{c})")}, updated_at = %s

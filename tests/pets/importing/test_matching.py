@@ -112,6 +112,38 @@ def test_a_row_that_is_about_no_animal_or_about_one_twice_is_an_error(
     assert (catalogue(), history()) == before
 
 
+@pytest.mark.parametrize(
+    ("rows", "errors"),
+    [
+        ("A,B B,A", []),  # a swap
+        ("A,B B,C C,A", []),  # a cycle of three
+        ("A,B B,C C,N", []),  # a chain whose last one gets a new reference
+        ("A,B B,C C,E", ['"B" belongs to animal', '"C" belongs to animal', '"E" belongs to animal']),
+        ("A,B B,C C,A!", ['"B" belongs to animal', '"C" belongs to animal', '"lost" must be one']),
+        ("A,B B,A C,A", ['"A" is the same animal as line 3']),
+        ("A,C B,C C,B", ['"C" belongs to animal', '"C" is the same animal as line 2', '"B" belongs to animal']),
+        ("A,B B,A B,E", ["{B} is the same animal as line 3"]),
+        ("A,B B,B", ['"B" belongs to animal', '"B" is the same animal as line 2']),
+    ],
+)
+def test_animals_of_one_file_can_exchange_their_references(
+    run_import: Import, dogs: Category, rows: str, errors: list[str]
+) -> None:
+    pets = {letter: PetFactory(category=dogs, external_reference=letter) for letter in "ABCE"}
+    numbers = {letter: pet.pk for letter, pet in pets.items()}
+    lines = [(row[0], row[2], "lost" if row.endswith("!") else "") for row in rows.split()]
+    content = HEADER + "".join(f"{numbers[animal]},{reference},,,{status}\n" for animal, reference, status in lines)
+    result = run_import(content, "--on-error", "skip")
+    said = result.error.splitlines()
+    assert len(said) == len(errors)
+    assert [error for error, line in zip(errors, said, strict=True) if error.format(**numbers) not in line] == []
+    failed = {int(line.split()[1][:-1]) - 2 for line in said}
+    right = {animal: reference for at, (animal, reference, _) in enumerate(lines) if at not in failed}
+    now = dict(Pet.objects.values_list("pk", "external_reference"))
+    assert {letter: now[number] for letter, number in numbers.items()} == {each: each for each in "ABCE"} | right
+    assert Pet.history.filter(history_type="~").count() == len(right)
+
+
 def test_ids_are_never_taken_from_a_file(run_import: Import, dogs: Category) -> None:
     content = f"{HEADER}7000000,,Rex,Dogs,\nx,,Tom,Dogs,\n"
     assert run_import(content, "--ignore-ids").status == 0
