@@ -98,6 +98,8 @@ REQUEST_HEADERS: dict[str, Schema] = {
     },
 }
 
+HEADERS_OF_METHOD = {"GET": ["If-None-Match"], "POST": ["Idempotency-Key"]}
+
 
 class APISchema(AutoSchema):
     """Describes an operation with its errors, those in the view's `errors` (action → codes), and its headers."""
@@ -108,7 +110,7 @@ class APISchema(AutoSchema):
         if operation is not None:
             view: Any = self.view
             errors = [*ANY_OPERATION, *view.errors[view.action]]
-            _complete(operation, self.method.lower(), view.action, errors, view.listing.header)
+            _complete(operation, self.method, errors, view.listing.header if view.action == "list" else "")
         return operation
 
     def get_paginated_name(self, serializer_name: str) -> str:
@@ -130,51 +132,53 @@ def add_components(result: Schema, generator: Any, request: Any, public: bool) -
     return result
 
 
-def _complete(operation: Schema, method: str, action: str, errors: list[ErrorCode], following: str) -> None:
+def _complete(operation: Schema, method: str, errors: list[ErrorCode], following: str) -> None:
+    """Add what every operation has. `following` is the component for the `Link` to a list's next page."""
     responses = operation["responses"]
     for status in {code.status for code in errors}:
         codes = [code for code in ErrorCode if code in errors and code.status == status]
         responses[str(int(status))] = _error_response(codes)
-    if method == "get":
+    if method == "GET":
         responses["304"] = {"description": "Not modified. Your copy is still current."}
     for status, response in responses.items():
         deprecated = operation.get("deprecated", False)
-        headers = _headers_of(status, action=action, following=following, deprecated=deprecated)
+        headers = _headers_of(status, method=method, following=following, deprecated=deprecated)
         response["headers"] = {shown: _header(kept) for shown, kept in headers.items()}
     operation["responses"] = dict(sorted(responses.items()))
-    names = ["X-Request-ID", "If-None-Match" if method == "get" else "Idempotency-Key"]
+    names = ["X-Request-ID", *HEADERS_OF_METHOD.get(method, [])]
     operation.setdefault("parameters", []).extend(
         {"name": name, "in": "header", "required": False, **REQUEST_HEADERS[name]} for name in names
     )
 
 
-def _headers_of(status: str, *, action: str, following: str, deprecated: bool) -> dict[str, str]:
+def _headers_of(status: str, *, method: str, following: str, deprecated: bool) -> dict[str, str]:
     """Return the headers of a response: name as sent → name in the components."""
+    reads = method == "GET"
     names = ["X-Request-ID", "Cache-Control"]
-    names += ["ETag"] if status in {"200", "304"} else []
+    names += ["ETag"] if reads and status in {"200", "304"} else []
     names += ["Location", "Idempotency-Replayed"] if status == "201" else []
     names += ["WWW-Authenticate"] if status == "401" else []
     names += ["Accept-Encoding"] if status == "415" else []
     names += ["Retry-After"] if status in {"409", "429", "503"} else []
-    names += ["Request-Outcome"] if status == "503" and action == "create" else []
-    names += ["Service-Mode"] if action != "create" else []
+    names += ["Request-Outcome"] if status == "503" and not reads else []
+    names += ["Service-Mode"] if reads else []
     names += ["RateLimit-Policy", "RateLimit", "API-Key-Expiration"] if status != "401" else []
     names += ["Deprecation", "Sunset"] if deprecated else []
     headers = {name: name for name in names}
     if status == "403":
         headers["WWW-Authenticate"] = "ScopeChallenge"
-    if link := _link_of(status, action=action, following=following, deprecated=deprecated):
+    if link := _link_of(status, following=following, deprecated=deprecated):
         headers["Link"] = link
     return headers
 
 
-def _link_of(status: str, *, action: str, following: str, deprecated: bool) -> str:
+def _link_of(status: str, *, following: str, deprecated: bool) -> str:
     """Return the name of the `Link` header in the components, empty if there is none."""
     if status >= "400":
         return "SuccessorAndHelp" if deprecated else "Help"
     if deprecated:
         return "Successor"
-    return following if action == "list" else ""
+    return following
 
 
 def _header(name: str) -> Schema:
