@@ -41,6 +41,7 @@ SLOW = (
     "staff/test_sight.py",
     "test_docs.py",
     "test_docs_retries.py",
+    "test_examples.py",
     "test_gunicorn.py",
     "test_settings.py",
 )
