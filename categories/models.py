@@ -6,7 +6,7 @@ from django.db import models
 from simple_history.models import HistoricalRecords
 
 from categories.names import NAME_LENGTH, NameField, validate_name
-from changes.models import Change, staff_member
+from changes.models import Recorded, change_of_row, staff_member
 
 
 class CategoryIcon(models.TextChoices):
@@ -27,6 +27,17 @@ class CategoryIcon(models.TextChoices):
     WORM = "worm"
 
 
+class ChangeOfCategory(Recorded):
+    """What a change was a part of, if it was no change by itself."""
+
+    change = change_of_row()
+
+    class Meta:
+        """A part of `CategoryChange`."""
+
+        abstract = True
+
+
 class Category(models.Model):
     """A kind of animal, such as "Dogs"; it cannot be deleted while an animal belongs to it."""
 
@@ -43,7 +54,7 @@ class Category(models.Model):
     updated_at = models.DateTimeField(auto_now=True)
 
     history = HistoricalRecords(
-        bases=[Change],
+        bases=[ChangeOfCategory],
         custom_model_name="CategoryChange",
         verbose_name="change of a category",
         verbose_name_plural="changes of categories",

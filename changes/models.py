@@ -1,14 +1,95 @@
-"""What a row of history says beside the values: who, and in which request."""
+"""What was done: the record of a change of several animals, and what each row of history says beside the values."""
 
-from typing import Any
+from datetime import timedelta
+from typing import Any, ClassVar
 
+from django.conf import settings
 from django.contrib.auth.base_user import AbstractBaseUser
 from django.db import models
 from django.http import HttpRequest
 
+SILENT = timedelta(seconds=20)
+"""No block takes so long. A change that runs without doing one was interrupted."""
+
+
+class Kind(models.TextChoices):
+    """What a change is. The undo of a deletion is a restore, and the other way round."""
+
+    EDIT = "edit"
+    BULK = "bulk change"
+    IMPORT = "import"
+    DELETION = "deletion"
+    RESTORE = "restore"
+    UNDO = "undo"
+    MERGE = "merge"
+
+
+class State(models.TextChoices):
+    """How far a change came."""
+
+    RUNNING = "running"
+    DONE = "done"
+    STOPPED = "stopped"
+
 
 class Change(models.Model):
-    """One change of one thing; django-simple-history adds the values after it, the time, the kind, the staff user."""
+    """One change of several animals, or the undo of any change. Rows of history refer to it.
+
+    It is made in blocks, each in a transaction of its own that also counts here: what it says was done was done. A
+    change of one animal by a form, a click or a request is its row of history itself, and has no record here.
+    """
+
+    kind = models.CharField(max_length=11, choices=Kind, db_default=Kind.BULK.value)
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="+")
+    who = models.CharField(max_length=200)
+    what = models.CharField(max_length=400)
+    """Both in words that stay: "staff anna", "Status becomes sold"; of an import the name of its file."""
+    column = models.CharField(
+        max_length=11, choices=[("status", "Status"), ("category_id", "Category")], help_text="Of a bulk change."
+    )
+    changed = models.BigIntegerField(default=0, help_text="Animals that were changed.")
+    added = models.BigIntegerField(db_default=0, help_text="Animals that were added or restored.")
+    deleted = models.BigIntegerField(db_default=0, help_text="Animals that were deleted.")
+    left = models.JSONField(
+        default=list, help_text="The animals that were left as they are: a list of `[id, name, reason]`."
+    )
+    left_count = models.BigIntegerField(db_default=0, help_text="How many were left. `left` has the first.")
+    state = models.CharField(max_length=7, choices=State, db_default=State.DONE.value)
+    outcome = models.CharField(max_length=300, db_default="", help_text="Why it was stopped.")
+    unreached = models.BigIntegerField(db_default=0, help_text="Animals that it was stopped before.")
+    request_id = models.CharField(max_length=128, db_default="", help_text="The X-Request-ID of the request, if any.")
+    made_at = models.DateTimeField(auto_now_add=True)
+    worked_at = models.DateTimeField(null=True, help_text="When the last block of an undo was done.")
+    ended_at = models.DateTimeField(null=True)
+    undo_of = models.ForeignKey("self", on_delete=models.PROTECT, null=True, related_name="undoings")
+    undo_of_row = models.BigIntegerField(null=True, help_text="The row of history of an animal that it undoes.")
+    passed = models.BigIntegerField(db_default=0, help_text="Animals of the undone change that were decided.")
+    reached = models.BigIntegerField(null=True, help_text="The last row of history that the undo decided.")
+
+    class Meta:
+        """Newest first. The table is that of bulk changes, which the release before reads and writes too."""
+
+        db_table = "pets_bulkchange"
+        default_permissions = ()
+        ordering: ClassVar = ["-id"]
+
+    def __str__(self) -> str:
+        """Return what it is called everywhere."""
+        return f"bulk change {self.pk}"
+
+    @property
+    def becomes(self) -> str:
+        """Return what its animals became, a status or the name of a category. Of an undo, nothing."""
+        return "" if self.undo_of_id else self.what.partition(" becomes ")[2]
+
+    @property
+    def animals(self) -> int:
+        """Return how many animals it was about."""
+        return self.changed + self.added + self.deleted
+
+
+class Recorded(models.Model):
+    """A row of history: django-simple-history adds the values after it, the time, the kind, the staff user."""
 
     actor = models.CharField(
         max_length=200, blank=True, help_text='Who, in words that stay: "staff anna", "key Ab3dE6gH", "import 12".'
@@ -19,6 +100,20 @@ class Change(models.Model):
         """Each history has a table of its own."""
 
         abstract = True
+
+
+def change_of_row(column: str | None = None) -> Any:
+    """Return the field of a row of history that names the change that it is a part of, if it is no change itself."""
+    return models.ForeignKey(
+        Change,
+        on_delete=models.PROTECT,
+        null=True,
+        blank=True,
+        related_name="%(class)s_rows",
+        db_constraint=False,
+        db_index=False,
+        db_column=column,
+    )
 
 
 def staff_member(request: HttpRequest | None, **_given: Any) -> AbstractBaseUser | None:

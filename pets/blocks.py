@@ -16,8 +16,9 @@ from django.utils import timezone
 from categories.models import Category
 from changes.acting import acting
 from changes.conflicts import latest_change_of_each
+from changes.models import SILENT, Kind, State
 from pets.bulk import WHAT_LENGTH, Seen, Target, Value, check_undo, is_sold, plan, plan_undo, restore_sales, write
-from pets.models import BulkChange, BulkState, Pet, SelectedBlock, Selection
+from pets.models import BulkChange, Pet, SelectedBlock, Selection
 
 BLOCK = 1_000
 """Animals that are locked and changed in one transaction."""
@@ -29,9 +30,6 @@ AT_MOST = 500_000
 """Animals in one bulk change: so many are selected within the deadline of a form."""
 
 KEPT = timedelta(days=1)
-SILENT = timedelta(seconds=20)
-"""No block takes so long. A bulk change that runs without doing one was interrupted."""
-
 CATEGORY_GONE = "Its category was deleted."
 OWNER_GONE = "The account of its owner was deleted."
 
@@ -52,7 +50,7 @@ class Progress(NamedTuple):
 
 def select(animals: QuerySet[Pet], *, user: AbstractBaseUser, filters: str = "", most: int = AT_MOST) -> Selection:
     """Keep the animals as they are now, for a day. Raises `TooManyError`."""
-    Selection.objects.filter(made_at__lt=timezone.now() - KEPT).exclude(bulk_change__state=BulkState.RUNNING).delete()
+    Selection.objects.filter(made_at__lt=timezone.now() - KEPT).exclude(change__state=State.RUNNING).delete()
     selection = Selection.objects.create(user_id=user.pk, filters=filters)
     counts: dict[tuple[str, int], int] = {}
     latest = animals.order_by("pk").annotate(latest=latest_change_of_each(Pet.history))
@@ -73,10 +71,10 @@ def begin(selection: Selection, target: Target) -> BulkChange:
     """Create the bulk change that the selection is for, or return the one that was made of it before."""
     with transaction.atomic():
         kept = Selection.objects.select_for_update().get(pk=selection.pk)
-        if kept.bulk_change is None:
+        if kept.change is None:
             kept.value = str(target.value)
             _record(kept, str(target), target.column)
-    return kept.bulk_change  # type: ignore[return-value]  # set by now
+    return kept.change  # type: ignore[return-value]  # set by now
 
 
 def begin_undo(bulk: BulkChange, *, user: AbstractBaseUser) -> BulkChange:
@@ -86,7 +84,7 @@ def begin_undo(bulk: BulkChange, *, user: AbstractBaseUser) -> BulkChange:
     """
     check_undo(bulk, user=user)
     selection = Selection.objects.create(user_id=user.pk)
-    found = Pet.history.filter(bulk_change=bulk).order_by("history_id").values_list("history_id", "id")
+    found = Pet.history.filter(change=bulk).order_by("history_id").values_list("history_id", "id")
     for rows in _walk(lambda last: found.filter(history_id__gt=last), 0):
         _keep(selection, ((number, change) for change, number in rows))
     with transaction.atomic():
@@ -98,7 +96,7 @@ def advance(number: int) -> bool:
     """Do the next block of a bulk change, and return whether it still runs; raises what the database raises."""
     with transaction.atomic():
         bulk = BulkChange.objects.select_for_update().get(pk=number)
-        if bulk.state != BulkState.RUNNING:
+        if bulk.state != State.RUNNING:
             return False
         selection = bulk.selection
         if bulk.column == "category_id" and not bulk.undo_of_id and not _category_exists(selection):
@@ -109,24 +107,24 @@ def advance(number: int) -> bool:
             block.delete()
         Selection.objects.filter(pk=selection.pk).update(worked_at=timezone.now())
         if not selection.blocks.exists():
-            bulk.state = BulkState.DONE
+            bulk.state = State.DONE
             bulk.save(update_fields=["state"])
-    return bulk.state == BulkState.RUNNING
+    return bulk.state == State.RUNNING
 
 
 def stop(number: int, why: str) -> BulkChange:
     """End a bulk change after the block that is being done. What it changed stays changed, and can be undone."""
     with transaction.atomic():
         bulk = BulkChange.objects.select_for_update().get(pk=number)
-        if bulk.state == BulkState.RUNNING:
+        if bulk.state == State.RUNNING:
             _stop(bulk, why)
     return bulk
 
 
 def stop_with_owner(*, instance: Selection, **_signal: Any) -> None:
     """Receive `pre_delete`: what remains to be done goes with the account of the person who selected it."""
-    if instance.bulk_change_id is not None:
-        stop(instance.bulk_change_id, OWNER_GONE)
+    if instance.change_id is not None:
+        stop(instance.change_id, OWNER_GONE)
 
 
 def progress(bulk: BulkChange) -> Progress:
@@ -139,7 +137,7 @@ def progress(bulk: BulkChange) -> Progress:
 def interrupted() -> QuerySet[BulkChange]:
     """Return the bulk changes that run and that nothing works on, newest first."""
     latest = timezone.now() - SILENT
-    running = BulkChange.objects.filter(selection__isnull=False, state=BulkState.RUNNING).defer("left")
+    running = BulkChange.objects.filter(selection__isnull=False, state=State.RUNNING).defer("left")
     never = Q(selection__worked_at=None, made_at__lt=latest)
     return running.filter(Q(selection__worked_at__lt=latest) | never)
 
@@ -167,18 +165,21 @@ def _keep(selection: Selection, pairs: Iterable[Pair]) -> None:
 
 
 def _record(selection: Selection, what: str, column: str, *, undo_of: BulkChange | None = None) -> BulkChange:
-    selection.bulk_change = BulkChange.objects.create(
+    bulk = BulkChange.objects.create(
+        kind=Kind.UNDO if undo_of else Kind.BULK,
+        request_id=acting().request_id,
         user_id=selection.user_id,
         who=acting().actor,
         what=what,
         column=column,
         changed=0,
         left_count=0,
-        state=BulkState.RUNNING,
+        state=State.RUNNING,
         undo_of=undo_of,
     )
+    selection.change = bulk
     selection.save()
-    return selection.bulk_change
+    return bulk
 
 
 def _do(bulk: BulkChange, selection: Selection, seen: Seen) -> None:
@@ -199,7 +200,7 @@ def _category_exists(selection: Selection) -> bool:
 
 
 def _stop(bulk: BulkChange, why: str) -> None:
-    bulk.state, bulk.outcome, bulk.unreached = BulkState.STOPPED, why, _remaining(bulk.selection)
+    bulk.state, bulk.outcome, bulk.unreached = State.STOPPED, why, _remaining(bulk.selection)
     bulk.save(update_fields=["state", "outcome", "unreached"])
     bulk.selection.blocks.all().delete()
 

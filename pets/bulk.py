@@ -13,10 +13,11 @@ from django.utils import timezone
 
 from categories.models import Category
 from changes.acting import acting
+from changes.models import Change, State
 from changes.naming import who
 from pets.columns import each
 from pets.importing.sql import execute
-from pets.models import BulkChange, BulkState, EndedSale, Pet, PetStatus, Sale
+from pets.models import BulkChange, EndedSale, Pet, PetStatus, Sale
 
 WHAT_LENGTH = 400
 LEFT_LISTED = 1_000
@@ -104,13 +105,13 @@ def make(seen: Seen, target: Target, *, user: AbstractBaseUser) -> BulkChange:
         if not made.count:
             return BulkChange(what=str(target), column=made.column, left=made.left, left_count=len(made.left))
         bulk = BulkChange.objects.create(
-            user_id=user.pk, who=acting().actor, what=str(target), column=target.column, changed=0, state=BulkState.DONE
+            user_id=user.pk, who=acting().actor, what=str(target), column=target.column, changed=0, state=State.DONE
         )
         write(bulk, made)
     return bulk
 
 
-def plan_undo(bulk: BulkChange, rows: Iterable[int], *, lock: bool = False) -> Plan:
+def plan_undo(bulk: Change, rows: Iterable[int], *, lock: bool = False) -> Plan:
     """Sort the animals of these rows of a bulk change into those that get their former values back, and those left.
 
     The value in the column that it changed decides. What has its former value already needs nothing.
@@ -136,13 +137,13 @@ def plan_undo(bulk: BulkChange, rows: Iterable[int], *, lock: bool = False) -> P
 def check_undo(bulk: BulkChange, *, user: AbstractBaseUser) -> None:
     """Raise `UndoRejectedError` unless `user` made this bulk change, it changed something, and nothing of it runs."""
     name = str(bulk).capitalize()
-    if bulk.state == BulkState.RUNNING:
+    if bulk.state == State.RUNNING:
         message = f"Nothing changed. {name} is running. Wait, or stop it, then undo it."
     elif not bulk.changed:
         message = f"Nothing changed. {name} changed nothing, so there is nothing to undo."
     elif bulk.user_id != user.pk:
         message = f"Nothing changed. {name} was made by someone else ({who(bulk.who)}). Only they can undo it."
-    elif bulk.undoings.filter(state=BulkState.RUNNING).exists():
+    elif bulk.undoings.filter(state=State.RUNNING).exists():
         message = f"Nothing changed. {name} is being undone."
     else:
         return

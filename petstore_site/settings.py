@@ -73,6 +73,7 @@ INSTALLED_APPS = [
     "petstore_site.apps.PetstoreAdminConfig",
     "pets",
     "categories",
+    "changes",
     "petstore_site.apikeys",
     "petstore_site.request_desk",
     "idempotency",

@@ -17,6 +17,7 @@ from django.db.migrations.operations.base import Operation
 LAST_OF_FIRST_RELEASE = {
     "apikeys": "0001_api_keys",
     "categories": "0001_categories",
+    "changes": "",
     "idempotency": "0001_idempotent_requests",
     "pets": "0003_triggers",
     "request_desk": "0001_request_records",

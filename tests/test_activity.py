@@ -52,7 +52,7 @@ def test_what_belongs_together_is_one_line(anna: Client, flock: list[Pet]) -> No
     rex = flock[0]
     rex.refresh_from_db()
     anna.post(f"{PETS}{rex.pk}/change/", form_of(rex, status="pending"))
-    Pet.history.filter(history_type="~", bulk_change=None).update(actor="staff tomasz")
+    Pet.history.filter(history_type="~", change=None).update(actor="staff tomasz")
     rex.refresh_from_db()
     anna.post(f"{PETS}{rex.pk}/change/", form_of(rex, category=CategoryFactory(name="Cats").pk))
     assert lines(anna) == [

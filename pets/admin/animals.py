@@ -228,9 +228,9 @@ class PetAdmin(ChangesAdmin):
 
     def get_history_queryset(self, *args: Any) -> Any:
         """Return the changes with the imports and bulk changes they came from, and whether these are undone."""
-        rows = super().get_history_queryset(*args).select_related("import_run", "bulk_change")
-        undone = BulkChange.objects.filter(undo_of=OuterRef("bulk_change"))
-        return rows.defer("import_run__rejects", "bulk_change__left").annotate(is_undone=Exists(undone))
+        rows = super().get_history_queryset(*args).select_related("import_run", "change")
+        undone = BulkChange.objects.filter(undo_of=OuterRef("change"))
+        return rows.defer("import_run__rejects", "change__left").annotate(is_undone=Exists(undone))
 
 
 def _may_export(request: Any) -> bool:

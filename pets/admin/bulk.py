@@ -16,13 +16,14 @@ from django.views.decorators.http import require_http_methods, require_POST
 from categories.models import Category
 from changes.acting import acting
 from changes.admin import RecordAdmin, actor, moment, number
+from changes.models import State
 from changes.naming import who
 from pets import working
 from pets.admin.permissions import change_permission_required, may_see_animals
 from pets.admin.selecting import selected, selection_of
 from pets.blocks import AT_MOST, BLOCK, begin, begin_undo, first_block, progress, stop
 from pets.bulk import Plan, Target, UndoRejectedError, check_undo, plan, plan_undo
-from pets.models import BulkChange, BulkState, Pet, PetStatus, Selection
+from pets.models import BulkChange, Pet, PetStatus, Selection
 
 LISTED = 100
 """Animals that the page which asks names; the others it counts."""
@@ -86,7 +87,7 @@ class BulkChangeAdmin(RecordAdmin):
         """Return how far it came, or that it was undone, perhaps in part."""
         if bulk.is_undone:  # type: ignore[attr-defined]  # annotated below
             return "Undone"
-        return bulk.outcome.removesuffix(".") or str(BulkState(bulk.state).label)
+        return bulk.outcome.removesuffix(".") or str(State(bulk.state).label)
 
     @admin.display(description="not reached")
     def not_reached(self, bulk: BulkChange) -> str:
@@ -128,7 +129,7 @@ class BulkChangeAdmin(RecordAdmin):
     def render_change_form(self, request: HttpRequest, context: Any, *args: Any, **kwargs: Any) -> Any:
         """Show the record, and how far it came while it runs."""
         bulk = context["original"]
-        if bulk.state == BulkState.RUNNING:
+        if bulk.state == State.RUNNING:
             may_change = request.user.has_perm("pets.change_pet")
             may = {"may_stop": may_change, "may_continue": may_change and bulk.user_id == request.user.pk}
             context |= {"progress": progress(bulk)} | may
@@ -142,9 +143,9 @@ class BulkChangeAdmin(RecordAdmin):
         selection = selection_of(request, selection_id)
         if selection is None:
             return HttpResponseRedirect(_list())
-        if selection.bulk_change_id is not None:
+        if selection.change_id is not None:
             messages.info(request, USED)
-            return HttpResponseRedirect(_record(selection.bulk_change_id))
+            return HttpResponseRedirect(_record(selection.change_id))
         given = request.POST if request.method == "POST" else request.GET
         form = CategoryForm(given if CATEGORY in given else None)
         target = _target(becomes, form)
@@ -165,7 +166,7 @@ class BulkChangeAdmin(RecordAdmin):
         except UndoRejectedError as error:
             messages.error(request, str(error))
             return HttpResponseRedirect(reverse("admin:pets_bulkchange_changelist"))
-        rows = Pet.history.filter(bulk_change=bulk).order_by("history_id").values_list("history_id", flat=True)
+        rows = Pet.history.filter(change=bulk).order_by("history_id").values_list("history_id", flat=True)
         shown = _shown(plan_undo(bulk, list(rows[:BLOCK])))
         if bulk.changed > BLOCK:  # what the others have now is found when they are undone
             shown |= {"counts": [], "count": bulk.changed, "unnamed": bulk.changed - len(shown["named"])}
@@ -183,7 +184,7 @@ class BulkChangeAdmin(RecordAdmin):
         bulk = _bulk_change(number)
         if bulk.user_id != request.user.pk:
             messages.error(request, f"Only {who(bulk.who)} can continue this. You can stop it.")
-        elif bulk.state == BulkState.RUNNING and progress(bulk).is_interrupted:
+        elif bulk.state == State.RUNNING and progress(bulk).is_interrupted:
             working.work(bulk.pk)
         return HttpResponseRedirect(_record(number))
 

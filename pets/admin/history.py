@@ -68,7 +68,7 @@ def _line(event: Happened) -> list[str]:
         row.external_reference or "",
         row.import_run.file_name if row.import_run else "",
         str(row.import_line or ""),
-        str(row.bulk_change_id or ""),
+        str(row.change_id or ""),
         row.request_id,
         str(row.history_id),
     ]

@@ -73,8 +73,8 @@ def history_of(pet: Pet) -> list[Any]:
 
 def history_rows(number: int) -> Any:
     """Return the query for all rows of history of an animal, with what a sentence about each needs."""
-    rows = Pet.history.filter(id=number).select_related("category", "import_run", "bulk_change")
-    return rows.defer("import_run__rejects", "bulk_change__left")
+    rows = Pet.history.filter(id=number).select_related("category", "import_run", "change")
+    return rows.defer("import_run__rejects", "change__left")
 
 
 def first_of(pet: Pet, newest: list[Any]) -> Any:
@@ -115,12 +115,12 @@ def _verb(row: Any, column: str, *, is_back: bool) -> str:
 
 def _is_undo(row: Any) -> bool:
     """Return whether it undid an edit, or a bulk change."""
-    bulk = row.bulk_change
+    bulk = row.change
     return (row.history_change_reason or "").startswith(REASON.format("")) or bool(bulk and bulk.undo_of_id)
 
 
 def _is_one_of_many(row: Any) -> bool:
-    return bool(row.import_run_id or (row.bulk_change and row.bulk_change.changed > 1))
+    return bool(row.import_run_id or (row.change and row.change.changed > 1))
 
 
 def _icon(row: Any, verb: str, column: str) -> str:

@@ -7,8 +7,7 @@ from simple_history.models import HistoricalRecords
 
 from categories.models import Category
 from categories.names import NAME_LENGTH, NameField, validate_name, validate_text
-from changes.models import Change, staff_member
-from pets.models.bulk import BulkChange
+from changes.models import Recorded, change_of_row, staff_member
 from pets.models.imports import ImportRun
 
 REFERENCE_LENGTH = 100
@@ -27,11 +26,17 @@ def validate_reference(reference: str) -> None:
     validate_text(reference, longest=REFERENCE_LENGTH)
 
 
-class ChangeOfPet(Change):
-    """Where a change came from, if from a file or a bulk change."""
+class ChangeOfPet(Recorded):
+    """What a change was a part of, if it was no change by itself; of an import, its run."""
 
     import_run = models.ForeignKey(
-        ImportRun, on_delete=models.PROTECT, null=True, blank=True, related_name="changes", db_constraint=False
+        ImportRun,
+        on_delete=models.PROTECT,
+        null=True,
+        blank=True,
+        related_name="changes",
+        db_constraint=False,
+        db_index=False,  # the migration makes one of the rows that have one, and of those that have an account
     )
     import_line = models.BigIntegerField(null=True, blank=True, help_text="Where in the file, from 1.")
     undo_of = models.ForeignKey(
@@ -44,15 +49,7 @@ class ChangeOfPet(Change):
         db_index=False,  # looked for by the animal
         help_text="The import that this change undid for the animal.",
     )
-    bulk_change = models.ForeignKey(
-        BulkChange,
-        on_delete=models.PROTECT,
-        null=True,
-        blank=True,
-        related_name="changes",
-        db_constraint=False,
-        db_index=False,  # the migration makes one of the few rows that have one
-    )
+    change = change_of_row(column="bulk_change_id")
 
     class Meta:
         """A part of `PetChange`."""

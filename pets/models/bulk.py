@@ -5,50 +5,17 @@ from typing import ClassVar
 from django.conf import settings
 from django.db import models
 
-
-class BulkState(models.TextChoices):
-    """How far a bulk change came."""
-
-    RUNNING = "running"
-    DONE = "done"
-    STOPPED = "stopped"
+from changes.models import Change
 
 
-class BulkChange(models.Model):
-    """One change of many animals at once by one person, or the undoing of one; its rows of history point to it.
-
-    It is made in blocks, each in a transaction of its own that also counts here: what it says was done was done.
-    """
-
-    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="+")
-    who = models.CharField(max_length=200)
-    what = models.CharField(max_length=400)
-    """Both in words that stay: "staff anna", "Status becomes sold"."""
-    column = models.CharField(max_length=11, choices=[("status", "Status"), ("category_id", "Category")])
-    changed = models.BigIntegerField(default=0, help_text="Animals that were changed.")
-    left = models.JSONField(
-        default=list, help_text="The animals that were left as they are: a list of `[id, name, reason]`."
-    )
-    left_count = models.BigIntegerField(db_default=0, help_text="How many were left. `left` has the first.")
-    state = models.CharField(max_length=7, choices=BulkState, db_default=BulkState.DONE.value)
-    outcome = models.CharField(max_length=300, db_default="", help_text="Why it was stopped.")
-    unreached = models.BigIntegerField(db_default=0, help_text="Animals that it was stopped before.")
-    made_at = models.DateTimeField(auto_now_add=True)
-    undo_of = models.ForeignKey("self", on_delete=models.PROTECT, null=True, related_name="undoings")
+class BulkChange(Change):
+    """A change, under the name that its pages have."""
 
     class Meta:
-        """Newest first."""
+        """The same table."""
 
+        proxy = True
         ordering: ClassVar = ["-id"]
-
-    def __str__(self) -> str:
-        """Return what it is called everywhere."""
-        return f"bulk change {self.pk}"
-
-    @property
-    def becomes(self) -> str:
-        """Return what its animals became, a status or the name of a category. Of an undo, nothing."""
-        return "" if self.undo_of_id else self.what.partition(" becomes ")[2]
 
 
 class Selection(models.Model):
@@ -62,7 +29,9 @@ class Selection(models.Model):
     animals = models.BigIntegerField(default=0, help_text="How many.")
     counts = models.JSONField(default=list, help_text="How many of what: a list of `[status, category, animals]`.")
     value = models.CharField(max_length=20, blank=True, help_text="What the column of the bulk change becomes.")
-    bulk_change = models.OneToOneField(BulkChange, on_delete=models.CASCADE, null=True, related_name="selection")
+    change = models.OneToOneField(
+        Change, on_delete=models.CASCADE, null=True, related_name="selection", db_column="bulk_change_id"
+    )
     worked_at = models.DateTimeField(null=True, help_text="When the last block was done.")
     made_at = models.DateTimeField(auto_now_add=True, db_index=True)
 

@@ -7,6 +7,8 @@ from typing import ClassVar, Self
 from django.conf import settings
 from django.db import models
 
+from changes.models import Change
+
 
 class ImportState(models.TextChoices):
     """How far an import came. Only `done`, `partly undone` and `undone` ever wrote an animal."""
@@ -84,6 +86,8 @@ class ImportRun(models.Model):
     started_at = models.DateTimeField(auto_now_add=True)
     finished_at = models.DateTimeField(null=True)
     undone_at = models.DateTimeField(null=True)
+    change = models.OneToOneField(Change, on_delete=models.PROTECT, null=True, related_name="run")
+    """What it did; none of one that wrote nothing."""
 
     objects = ImportRunQuerySet.as_manager()
 

@@ -43,7 +43,7 @@ def _rows(stories: list[Story]) -> list[Any]:
     """Return what was written with the ID of these records, oldest first; the index is of exactly these rows."""
     if not any(story.record.key and not story.is_read for story in stories):
         return []
-    rows = Pet.history.filter(request_id=stories[0].record.request_id, import_run=None, bulk_change=None, undo_of=None)
+    rows = Pet.history.filter(request_id=stories[0].record.request_id, import_run=None, change=None, undo_of=None)
     return [*rows.order_by("-history_id")[:MOST_FOUND]][::-1]
 
 

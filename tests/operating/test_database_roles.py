@@ -11,12 +11,12 @@ import psycopg
 import pytest
 from django.apps import apps
 
-from changes.models import Change
+from changes.models import Recorded
 from tests.server import ROOT, Gunicorn, manage, running_server
 from tests.with_postgresql import Server
 
 ROLES = (ROOT / "deploy/postgresql/roles.sql").read_text()
-HISTORIES = [model._meta.db_table for model in apps.get_models() if issubclass(model, Change)]
+HISTORIES = [model._meta.db_table for model in apps.get_models() if issubclass(model, Recorded)]
 OTHERS = [
     "categories_category",
     "pets_pet",

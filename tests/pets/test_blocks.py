@@ -55,7 +55,7 @@ def begun(client: Client, *pets: Pet) -> BulkChange:
 
 def interrupt(bulk: BulkChange) -> None:
     """Let the last block be long ago."""
-    Selection.objects.filter(bulk_change=bulk).update(worked_at=timezone.now() - timedelta(seconds=21))
+    Selection.objects.filter(change=bulk).update(worked_at=timezone.now() - timedelta(seconds=21))
 
 
 def page_of(client: Client, bulk: BulkChange) -> str:
@@ -146,7 +146,7 @@ def test_a_killed_process_leaves_what_it_did_and_another_goes_on(staff: Client, 
     staff.post(f"{BULK}{bulk.pk}/continue/")
     bulk.refresh_from_db()
     assert (statuses(), bulk.state, bulk.changed) == (["sold"] * 5, "done", 5)
-    assert {row.actor for row in Pet.history.filter(bulk_change=bulk)} == {"staff keeper"}
+    assert {row.actor for row in Pet.history.filter(change=bulk)} == {"staff keeper"}
     assert history_disagrees() == []
 
 
@@ -254,7 +254,7 @@ def test_what_takes_longer_than_a_request_goes_on_behind_its_page(
     made.refresh_from_db()
     assert (made.state, made.changed, statuses()) == ("done", 5, ["sold"] * 5)
     assert StockMovement.objects.count() == 2  # one for the day, one for the status
-    rows = Pet.history.filter(bulk_change=made)
+    rows = Pet.history.filter(change=made)
     assert {(row.actor, row.history_user.username) for row in rows} == {("staff keeper", "keeper")}
     assert len({row.request_id for row in rows}) == 1
     assert all(row.request_id for row in rows)
@@ -328,7 +328,7 @@ def test_two_people_who_confirm_the_same_change_each_animal_once(staff: Client, 
     assert {change.state for change in made} == {"done"}
     assert sum(change.changed for change in made) == 5
     assert sum(change.left_count for change in made) == 5
-    assert Pet.history.filter(bulk_change__isnull=False).count() == 5
+    assert Pet.history.filter(change__isnull=False).count() == 5
     assert statuses() == ["sold"] * 5
     assert history_disagrees() == []
 

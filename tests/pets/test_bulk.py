@@ -74,12 +74,12 @@ def test_what_was_shown_is_done_and_recorded(staff: Client, three: list[Pet]) ->
     assert statuses() == {"Rex": "sold", "Max": "sold", "Tom": "sold"}
     assert (made.who, made.what, made.changed, made.left) == ("staff keeper", "Status becomes sold", 2, [])
     rows = (
-        Pet.history.filter(bulk_change=made)
+        Pet.history.filter(change=made)
         .order_by("id")
         .values_list("name", "history_type", "actor", "history_user__username")
     )
     assert list(rows) == [("Rex", "~", "staff keeper", "keeper"), ("Max", "~", "staff keeper", "keeper")]
-    assert all(row.request_id for row in Pet.history.filter(bulk_change=made).all())
+    assert all(row.request_id for row in Pet.history.filter(change=made).all())
     assert history_disagrees() == []
     assert Pet.objects.get(name="Rex").updated_at > before
 
@@ -149,7 +149,7 @@ def test_undo_gives_the_former_values_back_and_is_in_the_history(staff: Client, 
     assert statuses() == {"Rex": "available", "Max": "pending", "Tom": "sold"}
     undone = BulkChange.objects.get(undo_of=made)
     assert undone.what == f"Undo of {made}: Status becomes sold"
-    assert set(Pet.history.filter(bulk_change=undone).values_list("name", "actor")) == {
+    assert set(Pet.history.filter(change=undone).values_list("name", "actor")) == {
         ("Rex", "staff keeper"),
         ("Max", "staff keeper"),
     }

@@ -11,7 +11,8 @@ from django.test import Client
 
 from categories.models import Category
 from changes.acting import identify
-from pets.blocks import SILENT, begin, select
+from changes.models import SILENT
+from pets.blocks import begin, select
 from pets.bulk import Target
 from pets.models import ImportRun, Pet, Selection
 from petstore_site.apikeys.models import APIKey

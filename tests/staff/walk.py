@@ -17,7 +17,8 @@ from django.urls import URLPattern, URLResolver, get_resolver, reverse
 from django.utils import timezone
 
 from categories.models import Category
-from pets.blocks import SILENT, begin, select
+from changes.models import SILENT
+from pets.blocks import begin, select
 from pets.bulk import Target
 from pets.importing.options import Sender
 from pets.importing.uploads import keep, preview
@@ -214,7 +215,7 @@ def _bulk_change_of(user: User | None) -> int:
     pet = PetFactory(status="available")
     pet.status = "sold"
     pet.save()
-    Pet.history.filter(pk=_seen(Pet).pk).update(bulk_change=made)
+    Pet.history.filter(pk=_seen(Pet).pk).update(change=made)
     return int(made.pk)
 
 

@@ -15,7 +15,7 @@ from django.utils import timezone
 from django.utils.timesince import timeuntil
 from simple_history.models import HistoricalRecords
 
-from changes.models import Change, staff_member
+from changes.models import Recorded, staff_member
 from petstore_site.apikeys import keys
 from petstore_site.apikeys.durations import LONGEST
 from rest.rates import parse_rate
@@ -190,7 +190,7 @@ class APIKey(models.Model):
 
     objects = APIKeyQuerySet.as_manager()
     history = HistoricalRecords(
-        bases=[Change],
+        bases=[Recorded],
         custom_model_name="APIKeyChange",
         verbose_name="change of an API key",
         verbose_name_plural="changes of API keys",

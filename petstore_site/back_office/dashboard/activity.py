@@ -76,22 +76,22 @@ class Group:
 
 
 SIZES = (
-    *("bulk_change__changed", "import_run__created", "import_run__updated"),
+    *("change__changed", "import_run__created", "import_run__updated"),
     *("undo_of__created", "undo_of__updated"),
 )
 """How many rows the import or bulk change of a row wrote: of these, one source has a value."""
 
 COLUMNS = (
     *("history_id", "history_date", "history_type", "id", "name", "actor"),
-    *("import_run_id", "undo_of_id", "bulk_change_id", "history_change_reason"),
+    *("import_run_id", "undo_of_id", "change_id", "history_change_reason"),
     *("import_run__who", "import_run__file_name", "import_run__state", "import_run__rejected"),
     *(
-        "bulk_change__who",
-        "bulk_change__what",
-        "bulk_change__column",
-        "bulk_change__made_at",
-        "bulk_change__user_id",
-        "bulk_change__undo_of_id",
+        "change__who",
+        "change__what",
+        "change__column",
+        "change__made_at",
+        "change__user_id",
+        "change__undo_of_id",
     ),
     *SIZES,
 )
@@ -102,7 +102,7 @@ def _animals(user: Any) -> Iterator[Event]:
     told = _told([group.newest["history_id"] for group in groups if _is_one_edit(group)])
     for group in groups:
         row = group.newest
-        if row["bulk_change_id"]:
+        if row["change_id"]:
             yield _bulk(group, user)
         elif row["import_run_id"]:
             yield _import(row, user)
@@ -121,7 +121,7 @@ def _animals(user: Any) -> Iterator[Event]:
 def _groups(user: Any) -> Iterable[Group]:
     """Return the groups, the one with the newest row first."""
     groups: dict[Any, Group] = {}
-    undoings = BulkChange.objects.filter(undo_of=OuterRef("bulk_change")).order_by().values("pk")[:1]
+    undoings = BulkChange.objects.filter(undo_of=OuterRef("change")).order_by().values("pk")[:1]
     before = None
     for _ in range(READS):
         newest = Pet.history.order_by("-history_id").values(
@@ -140,7 +140,7 @@ def _groups(user: Any) -> Iterable[Group]:
 
 def _kind(row: dict[str, Any]) -> tuple[Any, ...]:
     """Return what rows have in common that belong together."""
-    source = row["import_run_id"], row["undo_of_id"], row["bulk_change_id"]
+    source = row["import_run_id"], row["undo_of_id"], row["change_id"]
     hour = row["history_date"].replace(minute=0, second=0, microsecond=0)
     return source if any(source) else (row["actor"], row["history_type"], row["history_change_reason"], hour)
 
@@ -152,7 +152,7 @@ def _size(row: dict[str, Any]) -> int:
 
 def _bulk(group: Group, user: Any) -> Event:
     row = group.newest
-    bulk = BulkChange(pk=row["bulk_change_id"], **_joined(row, "bulk_change"))
+    bulk = BulkChange(pk=row["change_id"], **_joined(row, "change"))
     one = bulk.changed == 1
     what = row["name"] if one else f"{bulk.changed:,} animals"
     url = page_of("pets_pet", row["id"]) if one else page_of("pets_bulkchange", bulk.pk)
@@ -185,7 +185,7 @@ def _run(number: int, user: Any) -> str:
 
 
 def _is_one_edit(group: Group) -> bool:
-    source = group.newest["import_run_id"] or group.newest["undo_of_id"] or group.newest["bulk_change_id"]
+    source = group.newest["import_run_id"] or group.newest["undo_of_id"] or group.newest["change_id"]
     return group.newest["history_type"] == "~" and len(group.rows) == 1 and not source
 
 

@@ -179,4 +179,4 @@ def _part(kind: int, check: Check) -> Any:
     # The limit is in a query within: SQLite takes none in a part of a statement.
     query = check.query()
     first = QuerySet[Any](query.model).filter(pk__in=query.values("pk")[: COUNTED + 1]).order_by()
-    return first.annotate(kind=Value(kind), place=F("pk")).values_list("kind", *check.columns, "place")
+    return first.annotate(check=Value(kind), place=F("pk")).values_list("check", *check.columns, "place")
