@@ -207,9 +207,9 @@ def test_the_index_lists_each_decision_once() -> None:
         assert head, path.name
         assert path.name.startswith(f"{int(head[1]):04}-")
         numbers.append(head[1])
-        lines.append(f"| {head[1]} | [{head[2]}]({path.name}) |")
+        lines.append(f"- [{head[1]}. {head[2]}]({path.name})")
     index = (DECISIONS[0].parent / "README.md").read_text(encoding="utf-8")
-    assert re.findall(r"^\| \d.*$", index, re.MULTILINE) == lines
+    assert re.findall(r"^- .*$", index, re.MULTILINE) == lines
     assert len(set(numbers)) == len(numbers)
 
 
