@@ -61,6 +61,7 @@ SLOW_ON_EACH_DATABASE = (
 """Tests that take long and depend on transactions and locks: `make test-all` runs them on each database."""
 
 READING = (
+    "pets/importing/test_encodings.py",
     "pets/importing/test_formats.py",
     "pets/importing/test_reading.py",
     "pets/importing/test_workbooks.py",

@@ -205,7 +205,7 @@ class ImportRunAdmin(RecordAdmin):
         name = f"{upload.file_name.rpartition('.')[0] or 'animals'}-rejected.csv"
         return HttpResponse(
             bytes(upload.rejects),
-            content_type="text/csv",  # in the encoding of the file that was sent
+            content_type="text/csv; charset=utf-8",
             headers={"Content-Disposition": content_disposition_header(as_attachment=True, filename=name) or ""},
         )
 

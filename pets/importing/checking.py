@@ -1,7 +1,7 @@
 """Checks rows one by one, by the rules of the API."""
 
 import re
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property
 from typing import Any, cast
@@ -16,14 +16,13 @@ from pets.columns import (
     CATEGORY_ID,
     COLUMNS,
     ID,
-    NAME,
     REFERENCE,
     STATUS,
     Checked,
     CheckedColumns,
     Column,
 )
-from pets.importing.errors import FileError, RowError
+from pets.importing.errors import FileError, RowError, quoted
 from pets.importing.readers.rows import Block, Cells, Damaged
 from pets.importing.similar import Similar
 
@@ -33,8 +32,8 @@ TOO_SIMILAR = 'is too similar to "{similar}" to be created.'
 MOST_NEW_CATEGORIES = 10_000
 """Of one file. They are held in memory, and so many are a mistake."""
 
-USUAL = {column.header for column in (NAME, CATEGORY, STATUS)}
-"""The columns of a file whose rows can be checked in blocks; it can also have ids and references."""
+IN_BLOCKS = {ID, *(column.header for column in COLUMNS)}
+"""The columns of a file whose rows can be checked in blocks."""
 
 PLAIN_ID = re.compile("(?:[1-9][0-9]{0,17})?")
 """A blank cell, or a number that is sure to fit into 64 bits."""
@@ -72,6 +71,15 @@ class Categories:
         self._similar.add(name)
         return self.added.setdefault(name, -len(self.added) - 1)
 
+    def defaults(self, given: Mapping[str, str]) -> dict[str, Any]:
+        """Return what `Reading.defaults` says, by the name of the column; raises `FileError` for no category."""
+        name = given.get(CATEGORY.header)
+        if name is not None and name not in self.ids:
+            message = f"The default category {quoted(name)} does not exist."
+            raise FileError(message)
+        values = {STATUS.name: given.get(STATUS.header), CATEGORY.name: self.ids.get(name or "")}
+        return {column: value for column, value in values.items() if value is not None}
+
     @cached_property
     def _similar(self) -> Similar:
         return Similar(self.ids)
@@ -98,17 +106,29 @@ class Check:
     """Turns the cells of a row into what is staged, or into its errors."""
 
     def __init__(
-        self, categories: Categories, *, keep_blanks: bool, ignore_ids: bool = False, names_categories: bool = False
+        self,
+        categories: Categories,
+        header: Sequence[str] | None,
+        *,
+        keep_blanks: bool,
+        ignore_ids: bool = False,
+        defaults: Mapping[str, Any] | None = None,
     ) -> None:
         """`keep_blanks`: what a row leaves blank can come from the animal that it is about.
 
-        `names_categories`: the column of the file is `category`, so a category that is missing is called that.
+        `header`: the columns of the file; None if each row names its own. `defaults`: what a new animal has by itself,
+        by the name of the column.
         """
         self._keep_blanks = keep_blanks
+        self._cleared = COLUMNS if header is None else [each for each in COLUMNS if _is_in(header, each)]
+        self._defaults = {each.name: each.default for each in COLUMNS if each.default is not None} | {
+            **(defaults or {})
+        }
         self._categories = categories
         self._ignore_ids = ignore_ids
         self._id = _no_id if ignore_ids else rules.identifier
-        self._category = CATEGORY.header if names_categories else CATEGORY_ID
+        self.names_categories = header is not None and CATEGORY_ID not in header
+        """Whether a category that is missing is called `category`."""
         self._columns: dict[str, tuple[str, Callable[[Any], Any]]] = {ID: (ID, self._id)}
         """By its header: the name and the rule of each column, in the order in which errors are shown."""
         for column in COLUMNS:
@@ -145,7 +165,7 @@ class Check:
     def block(self, block: Block) -> CheckedColumns | None:
         """Return rows that have the usual cells and no error, in a fifth of the time; None if one is different."""
         cells = dict(zip(block.columns, zip(*block.cells, strict=True), strict=True))
-        if not USUAL <= cells.keys() <= {*USUAL, ID, REFERENCE.header}:
+        if not cells.keys() <= IN_BLOCKS:
             return None
         count = len(block.cells)
         values: dict[str, Sequence[Any] | None] = {
@@ -154,7 +174,8 @@ class Check:
             ID: [None] * count if self._ignore_ids else _ids(cells.get(ID, [""] * count)),
         }
         for column in COLUMNS:
-            values[column.name] = self._column(column, cells.get(column.header, [""] * count))
+            given = cells.get(column.header)
+            values[column.name] = [None] * count if given is None else self._column(column, given)
         return None if None in values.values() else [values[field] or () for field in Checked._fields]
 
     def _column(self, column: Column, cells: Sequence[str]) -> Sequence[Any] | None:
@@ -176,9 +197,12 @@ class Check:
                     values[name] = rule(cell)
                 except ValidationError as error:
                     errors.append(RowError(line, header, " ".join(error.messages), value=cell))
-        if not self._keep_blanks or not (values.get(ID) or REFERENCE.name in values):
+        if not (values.get(ID) or REFERENCE.name in values):
             errors += self.missing(line, cells)
-            values = {column.name: column.default for column in COLUMNS if column.default is not None} | values
+            values = self._defaults | values
+        elif not self._keep_blanks:
+            errors += self.missing(line, cells, self._cleared)
+            values = {each.name: self._defaults.get(each.name) for each in self._cleared} | values
         if CATEGORY.header in cells and CATEGORY_ID in cells:
             errors.append(RowError(line, CATEGORY_ID, BOTH))
         if errors:
@@ -186,14 +210,14 @@ class Check:
             return sorted(errors, key=lambda error: order.index(error.field))
         return Checked(line, **values)
 
-    def missing(self, line: int, there: Container[str]) -> list[RowError]:
-        """Return an error for each column that a new animal must have and whose header is not in `there`."""
-        errors = []
-        for column in COLUMNS:
-            headers = [self._category, CATEGORY.header, CATEGORY_ID] if column is CATEGORY else [column.header]
-            if column.required and not any(header in there for header in headers):
-                errors.append(RowError(line, headers[0], rules.REQUIRED))
-        return errors
+    def missing(self, line: int, there: Container[str], needed: Iterable[Column] = COLUMNS) -> list[RowError]:
+        """Return an error for each needed column that has no default and whose header is not in `there`."""
+        called = {CATEGORY: CATEGORY.header if self.names_categories else CATEGORY_ID}
+        return [
+            RowError(line, called.get(column, column.header), rules.REQUIRED)
+            for column in needed
+            if column.required and column.name not in self._defaults and not _is_in(there, column)
+        ]
 
     def about(self, line: int, cells: Cells | Damaged) -> Checked | None:
         """Return what a row with errors says about which animal it is, if that is no error; None if it says nothing."""
@@ -203,6 +227,10 @@ class Check:
                 with suppress(ValidationError, KeyError):
                     known[header] = self._columns[header][1](cells[header])
         return Checked(line, **known, rejected=True) if known else None
+
+
+def _is_in(headers: Container[str], column: Column) -> bool:
+    return column.header in headers or (column is CATEGORY and CATEGORY_ID in headers)
 
 
 def _ids(cells: Sequence[str]) -> list[int | None] | None:

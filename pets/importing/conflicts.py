@@ -20,17 +20,11 @@ ACCEPT = " If it is right, use --accept-references."
 class Conflicts:
     """Says what is wrong with staged rows."""
 
-    def __init__(
-        self, check: Check, categories: Categories, *, place: str, names_categories: bool, may_accept: bool
-    ) -> None:
-        """`place`: what lines are called; `names_categories`: the file has the column `category`.
-
-        `may_accept`: the person can choose `Options.accept_references` by its name.
-        """
+    def __init__(self, check: Check, categories: Categories, *, place: str, may_accept: bool) -> None:
+        """`place`: what lines are called; `may_accept`: a person can choose `Options.accept_references` by its name."""
         self._check = check
         self._categories = categories
         self._place = place
-        self._names_categories = names_categories
         self._may_accept = may_accept
 
     def errors(self, row: Checked, kind: Kind, other: int, theirs: str | None) -> list[RowError]:
@@ -53,7 +47,7 @@ class Conflicts:
     def cells(self, row: Checked) -> Cells:
         """Return a staged row as the file had it."""
         cells: Cells = {ID: row.id} | {column.header: getattr(row, column.name) for column in COLUMNS}
-        if row.category_id is not None and (self._names_categories or row.category_id < 0):
+        if row.category_id is not None and (self._check.names_categories or row.category_id < 0):
             cells[CATEGORY.header] = self._categories.name(row.category_id)
         else:
             cells[CATEGORY_ID] = cells.pop(CATEGORY.header)

@@ -16,6 +16,10 @@ class FileError(ImportRejectedError):
     """The file cannot be read on, whatever the options."""
 
 
+class HeaderError(FileError):
+    """The columns of the file are not those of an import."""
+
+
 class AlreadyImportedError(ImportRejectedError):
     """The same file would add the same animals a second time."""
 

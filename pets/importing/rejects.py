@@ -121,7 +121,7 @@ class Rejects:
 
 
 class _RejectsFile:
-    """CSV with the columns, delimiter and encoding of the import behind `_line`, `_code` and `_message`, or JSON lines.
+    """CSV with the columns and delimiter of the import behind `_line`, `_code` and `_message`, or JSON lines.
 
     The remarks are in front, so that a row with too many cells can still be fixed.
     """
@@ -198,10 +198,8 @@ def _sha256(file: Path | int) -> str:
 
 
 def _encoding(table: Table) -> str:
-    """Return an encoding that an import with the same options reads, with the mark by which Excel knows Unicode."""
-    if table.encoding.startswith("utf-16"):
-        return "utf-16"
-    return "utf-8-sig" if table.encoding.startswith("utf-8") and table.header is not None else table.encoding
+    """Return UTF-8, with the mark by which Excel knows it, and an import with the same options if they name another."""
+    return "utf-8" if table.header is None and table.encoding.startswith("utf-8") else "utf-8-sig"
 
 
 def _kept(column: str) -> bool:

@@ -10,7 +10,7 @@ from django.utils import timezone
 from categories.models import Category
 from changes.accounts import account
 from changes.naming import who
-from pets.columns import CATEGORY, Checked, CheckedColumns
+from pets.columns import Checked, CheckedColumns
 from pets.importing import staging
 from pets.importing.changes import Changes, look, staged
 from pets.importing.changes_file import ChangesFile, changes_file
@@ -165,20 +165,16 @@ class _Import:
         self.saving = False
         """Whether all is written and the COMMIT is next, or was sent."""
         self.categories = Categories(create=options.create_categories, force=options.force_categories)
-        named = table.header is not None and CATEGORY.header in table.header
+        self.defaults = self.categories.defaults(options.reading.defaults)
         self.check = Check(
             self.categories,
+            table.header,
             keep_blanks=options.keep_blanks,
             ignore_ids=options.ignore_ids,
-            names_categories=named,
+            defaults=self.defaults,
         )
-        self.conflicts = Conflicts(
-            self.check,
-            self.categories,
-            place=table.place,
-            names_categories=named,
-            may_accept=options.most_rows is None,
-        )
+        may_accept = options.most_rows is None
+        self.conflicts = Conflicts(self.check, self.categories, place=table.place, may_accept=may_accept)
         self.new_categories: list[str] = []
         self.missing: staging.Missing | None = None
         self.changes: Changes | None = None
@@ -276,7 +272,8 @@ class _Import:
         if not self.progress.rows and not self.options.allow_empty:
             raise ImportRejectedError(NO_ROWS if self.options.most_rows is None else NO_ROWS_HERE)
         with self.progress.working("Checking against the catalogue"):
-            for row, kind, other, theirs in staging.take_out_wrong(near=not self.options.accept_references):
+            near = not self.options.accept_references
+            for row, kind, other, theirs in staging.take_out_wrong(near=near, defaults=self.defaults):
                 self.near += kind is Kind.NEAR_REFERENCE
                 rejects.add(self.conflicts.errors(row, kind, other, theirs), self.conflicts.cells(row))
 
@@ -309,7 +306,8 @@ class _Import:
         self.new_categories = list(
             Category.objects.filter(pk__in=self.run.new_categories).values_list("name", flat=True)
         )
-        written = staging.write(self.run, timezone.now(), watch=self._look_before_writing)
+        watch = self._look_before_writing
+        written = staging.write(self.run, timezone.now(), watch=watch, defaults=self.defaults)
         for name, count in asdict(written).items():
             setattr(self.run, name, count)
         self.run.state = ImportState.DRY_RUN if self.options.dry_run else ImportState.DONE

@@ -6,6 +6,7 @@ import hashlib
 import io
 import itertools
 import os
+import re
 import sys
 import tempfile
 import zlib
@@ -15,10 +16,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import IO, cast
 
-from pets.importing.errors import FileError
+from pets.importing.encodings import readings
+from pets.importing.errors import FileError, quoted
 
 STANDARD_INPUT = "-"
-ENCODINGS = ("utf-8", "utf-16", "utf-16-le", "utf-16-be", "cp1252")
 FORMATS = ("csv", "json", "jsonl", "xlsx")
 LONGEST_LINE = 10 * 1024 * 1024
 """Characters that a line, or a quoted cell, may have, so that memory is bounded; also blank lines before one row."""
@@ -26,10 +27,22 @@ LONGEST_LINE = 10 * 1024 * 1024
 MAX_UNPACKED = 20 * 1000**3
 """Bytes of a compressed file, or of a pipe, that are read."""
 
-BOMS = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
+BOMS = {
+    codecs.BOM_UTF8: "utf-8-sig",
+    codecs.BOM_UTF32_LE: "utf-32",
+    codecs.BOM_UTF32_BE: "utf-32",
+    codecs.BOM_UTF16_LE: "utf-16",
+    codecs.BOM_UTF16_BE: "utf-16",
+}
+"""The byte order marks; that of UTF-16 begins one of UTF-32."""
+
 BLOCK = 1024 * 1024
 PIECE = BLOCK // 16
 """Bytes and characters that are read at a time."""
+
+SEPARATORS = re.compile(rb'[,;\t"\r\n]')
+LONGEST_WORD, READINGS = 60, 5
+"""Bytes before and behind one that does not fit, and how many readings of them are shown."""
 
 FIRST_PIECE = 4096
 """Characters for the header: what is wrong further on is found, and recorded, when the import has begun."""
@@ -39,7 +52,7 @@ OLE = bytes.fromhex("d0cf11e0a1b11ae1")
 EMPTY = "The file is empty."
 TOO_MUCH = "The file has more than {most:,} bytes when it is unpacked. To read more, use --max-unpacked."
 TOO_BLANK = "Line {number:,} is one of too many blank lines without a row. Is the file complete?"
-UNMARKED = "The file looks like UTF-16 without a byte order mark. Set the encoding to utf-16-le or utf-16-be."
+UNMARKED = "The file looks like UTF-16 without a byte order mark. Set the encoding to {likely}."
 CHANGED = "The file changed while it was read. Import it again when it is complete."
 
 
@@ -118,12 +131,24 @@ class Source:
         return {"[": "json", "{": "jsonl"}.get(text[:1], "csv")
 
     def encoding(self, given: str | None = None) -> str:
-        """Return what a byte order mark shows, unless cp1252 is given; otherwise `given`; otherwise UTF-8."""
+        """Return what a byte order mark shows; otherwise `given`; otherwise UTF-8."""
         start = self.beginning()
         marked = next((name for mark, name in BOMS.items() if start.startswith(mark)), None)
-        if marked is None and (_looks_like_utf_16(start) if given is None else given == "utf-16" and start):
-            raise FileError(UNMARKED)
-        return (marked if given != "cp1252" else None) or given or "utf-8"
+        if marked is None and given in {None, "utf-16"} and (likely := _utf_16(start)):
+            raise FileError(UNMARKED.format(likely=likely))
+        return marked or given or "utf-8"
+
+    def is_text_in(self, encoding: str) -> bool:
+        """Return whether all its bytes fit an encoding; raises `FileError` for what cannot be read at all."""
+        decoder, file = codecs.getincrementaldecoder(encoding)(), self.open()
+        try:
+            with _readable():
+                while block := file.read(BLOCK):
+                    decoder.decode(block)
+                decoder.decode(b"", final=True)
+        except UnicodeDecodeError:
+            return False
+        return True
 
     def lines(self, encoding: str) -> Iterator[str]:
         """Yield the lines with their ends, none longer than `LONGEST_LINE`; raises `FileError`."""
@@ -173,8 +198,9 @@ class Source:
         except UnicodeDecodeError as error:
             decoder.setstate((b"", state))  # `error.object` begins with what was pending
             line += line_ends(last + decoder.decode(error.object[: error.start])) - line_ends(last)
-        cure = " If it comes from an older Windows program, set the encoding to cp1252." if "utf-8" in encoding else ""
-        return f"Line {line:,} is not text in {encoding.removesuffix('-sig').upper()}.{cure}"
+            word = _word_at(error.object, error.start)
+        sentence = f"Line {line:,} is not text in {encoding.removesuffix('-sig').upper()}."
+        return f"{sentence} {_advice(word)}" if encoding == "utf-8" else sentence
 
     def _digest(self) -> str:
         self.raw.seek(0)
@@ -243,10 +269,24 @@ def line_ends(text: str) -> int:
     return text.count("\n") + text.count("\r") - text.count("\r\n")
 
 
-def _looks_like_utf_16(start: bytes) -> bool:
-    """Return whether every second byte of the first few is zero, as in a header of ASCII letters."""
+def _utf_16(start: bytes) -> str | None:
+    """Return the kind of UTF-16 if every second byte of the first few is zero, as in a header of ASCII letters."""
     even, odd = set(start[:16:2]), set(start[1:16:2])
-    return (even == {0}) != (odd == {0})
+    return None if (even == {0}) == (odd == {0}) else "utf-16-be" if even == {0} else "utf-16-le"
+
+
+def _word_at(text: bytes, at: int) -> bytes:
+    """Return what is between the separators of cells around a byte."""
+    return SEPARATORS.split(text[:at])[-1][-LONGEST_WORD:] + SEPARATORS.split(text[at:])[0][:LONGEST_WORD]
+
+
+def _advice(word: bytes) -> str:
+    """Return how a word that is not UTF-8 would read in the likeliest encodings, for a person to choose by."""
+    texts: dict[str, str] = {}
+    for encoding, (text,) in readings([word]).items():
+        texts.setdefault(text, encoding)
+    shown = [f"{quoted(text)} in {encoding}" for text, encoding in list(texts.items())[:READINGS]]
+    return f"Set the encoding to the one that shows this correctly: {', '.join(shown)}." if shown else ""
 
 
 @contextmanager

@@ -4,7 +4,7 @@ The statements are the same for PostgreSQL and SQLite; only how rows get into th
 begin, differs. The temporary tables belong to the connection, and no one else sees them.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -121,8 +121,7 @@ WRONG = {
         " ON first.external_reference = r.external_reference WHERE r.line > first.line AND NOT r.rejected"
     ),
     Kind.INCOMPLETE: (
-        "SELECT r.line, 0 AS other FROM import_rows r WHERE r.id IS NULL AND NOT r.rejected"
-        f" AND ({' OR '.join(f'r.{column.name} IS NULL' for column in COLUMNS if column.required)})"
+        "SELECT r.line, 0 AS other FROM import_rows r WHERE r.id IS NULL AND NOT r.rejected AND ({lacking})"
         " AND NOT EXISTS (SELECT 1 FROM pets_pet p WHERE p.external_reference = r.external_reference)"
     ),
 }
@@ -146,17 +145,21 @@ TAKEN = f"""
 ROW = ", ".join(f"r.{field}" for field in Checked._fields)
 
 
-def take_out_wrong(*, near: bool = True) -> Iterator[tuple[Checked, Kind, int, str | None]]:
+def take_out_wrong(
+    *, near: bool = True, defaults: Mapping[str, Any] = {}
+) -> Iterator[tuple[Checked, Kind, int, str | None]]:
     """Take out the rows that do not go with the catalogue or with earlier rows; yield them by line, with what is wrong.
 
     The number is the line of the earlier row about the same animal, or the id of the animal that has the reference.
     A row counts as earlier whether it is wrong itself or not. `near`: also rows whose reference only looks like that
-    of an animal; the number is its id, and the text its reference.
+    of an animal; the number is its id, and the text its reference. `defaults`: what a new animal need not say.
     """
+    needed = [column.name for column in COLUMNS if column.required and column.name not in defaults]
+    lacking = " OR ".join(f"r.{name} IS NULL" for name in needed)
     nearly = {Kind.NEAR_REFERENCE: NEAR} if near and note_odd_references() else {}
     by_id = _given_ids()
     for kind, statement in ((WRONG_IDS if by_id else {}) | nearly | WRONG).items():
-        _note_wrong(kind, statement)
+        _note_wrong(kind, statement.format(lacking=lacking))
     if by_id:
         execute(MOVES)
         execute("CREATE INDEX import_moves_other ON import_moves (other)")
@@ -214,12 +217,18 @@ def set_ids_aside(run: ImportRun) -> None:
     run.save(update_fields=["first_id", "last_id"])
 
 
-def write(run: ImportRun, now: datetime, *, watch: Callable[[], None]) -> Written:
+def write(run: ImportRun, now: datetime, *, watch: Callable[[], None], defaults: Mapping[str, Any] = {}) -> Written:
     """Write the staged rows and their history; the caller's transaction makes it all or nothing.
 
-    `watch` is called once it is known what will be written; what it raises ends the import.
+    `watch` is called once it is known what will be written; what it raises ends the import. `defaults`: what new
+    animals get that their rows leave out, by the name of the column.
     """
     _compare()
+    if defaults:
+        values = ", ".join(f"{column} = COALESCE({column}, %s)" for column in defaults)
+        execute(
+            f"UPDATE import_rows SET {values} WHERE line NOT IN (SELECT line FROM import_known)", [*defaults.values()]
+        )
     watch()
     at = connection.ops.adapt_datetimefield_value(now)
     said = [at, str(run), acting().request_id, run.pk]

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from difflib import get_close_matches
 
-from pets.columns import CATEGORY_ID, HEADERS, ID
-from pets.importing.errors import FileError, quoted
+from pets.columns import CATEGORY, CATEGORY_ID, HEADERS, ID, NAME, REFERENCE
+from pets.importing.errors import HeaderError, quoted
 from pets.importing.readers.numbers import number
 from pets.importing.readers.rows import Cells, Damaged, Reading
 from pets.spreadsheets import unguarded
@@ -21,23 +21,27 @@ NAMED = 5
 
 
 def columns_of(header: Sequence[str], how: Reading) -> list[str]:
-    """Return the header's columns under their own names, "" for one to ignore; raises `FileError` for every mistake."""
+    """Return the header's columns under their own names, "" for one to ignore; raises `HeaderError` for all mistakes.
+
+    Without a name or a category, a file can still change animals, which its rows must say.
+    """
     names = names_of_columns(how)
     titles = [plain(title) for title in header]
-    columns = [names.get(title, "") for title in titles]
-    unknown = [cell for cell, column in zip(header, columns, strict=True) if not column]
-    mistakes = [unknown_columns(unknown)] if unknown and not how.ignore_unknown else []
+    columns = [names.get(title, "") for title in titles] if how.columns is None else list(how.columns)
+    unknown = [cell for cell, column in zip(header, columns, strict=False) if not column]
+    mistakes = [unknown_columns(unknown)] if unknown and not how.ignore_unknown and how.columns is None else []
     mistakes += [f"There is no column {named([title])} to map." for title in how.mapping if _absent(title, titles)]
     mistakes += [f"{column} is there twice." for column in KNOWN.values() if columns.count(column) > 1]
-    if "name" not in columns:
+    finds = ID in columns or REFERENCE.header in columns
+    if NAME.header not in columns and not finds:
         mistakes.append("name is missing.")
-    if "category" in columns and "categoryId" in columns:
+    if CATEGORY.header in columns and CATEGORY_ID in columns:
         mistakes.append("category and categoryId are both there. Keep one.")
-    elif "category" not in columns and "categoryId" not in columns:
+    elif not {CATEGORY.header, CATEGORY_ID}.intersection(columns) and not finds and CATEGORY.header not in how.defaults:
         mistakes.append("category (by name) or categoryId (by ID) is missing.")
     if mistakes:
         message = f"The header cannot be used. {' '.join(mistakes)} Columns: {', '.join(HEADERS)}."
-        raise FileError(message)
+        raise HeaderError(message)
     return columns
 
 
@@ -47,8 +51,8 @@ def names_of_columns(how: Reading) -> dict[str, str]:
 
 
 def plain(title: str) -> str:
-    """Return what columns are found by: neither case nor blanks around it matter."""
-    return title.strip().lower()
+    """Return what columns are found by: neither case matters nor how blanks and line ends part its words."""
+    return " ".join(title.split()).lower()
 
 
 def _absent(title: str, titles: Sequence[str]) -> bool:

@@ -57,8 +57,14 @@ class Reading:
     max_unpacked: int = MAX_UNPACKED
     """Bytes of a compressed file when it is unpacked."""
     formula_safe: bool = False
+    header_row: int = 1
+    """The line from which on the header is looked for: what is above it is left out."""
     mapping: Mapping[str, str] = field(default_factory=dict)
     """Our columns by what the file calls them, where that is another name."""
+    columns: Sequence[str] | None = None
+    """What each column of the file is, "" for one that is ignored, whatever the header calls it."""
+    defaults: Mapping[str, str] = field(default_factory=dict)
+    """The category and the status of a new animal whose row says none, by the header of the column."""
     ignore_unknown: bool = False
     """Columns that an import does not have are ignored."""
 

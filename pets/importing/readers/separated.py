@@ -5,6 +5,7 @@ import re
 from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 from pets.importing.errors import FileError
@@ -41,6 +42,12 @@ class _Lines:
         self.size = 0
         self._first = self.read + 1
         return self._first
+
+    def skip(self, count: int) -> None:
+        """Read so many lines that are no rows; a quote in them means nothing."""
+        while self.read < count and self._fill():
+            self._ahead.popleft()
+            self.read += 1
 
     def text(self) -> str:
         """Return the record so far, without its last line end."""
@@ -92,6 +99,7 @@ def read_csv(source: Source, encoding: str, how: Reading) -> Table:
     csv.field_size_limit(LONGEST_LINE)  # by itself csv gives up at 128 KiB
     delimiter = DELIMITERS[how.delimiter] if how.delimiter else _delimiter(source, encoding, how)
     lines = _Lines(source.line_blocks(encoding))
+    lines.skip(how.header_row - 1)
     reader = csv.reader(lines, delimiter=delimiter, strict=True)
     try:
         header = next((row for row in reader if any(map(str.strip, row)) and not SEPARATOR.fullmatch("".join(row))), [])
@@ -121,10 +129,10 @@ class _Layout:
 
 def _delimiter(source: Source, encoding: str, how: Reading) -> str:
     """Return the delimiter that Excel's `sep=` names, or by which the header has most columns that are known."""
-    header = _first_with_cells(source.lines(encoding))
-    if named := SEPARATOR.fullmatch(header.strip(' "\r\n')):
+    first = _first_with_cells(source.lines(encoding))
+    if named := SEPARATOR.fullmatch(first.strip(' "\r\n')):
         return named[1] or ","
-
+    header = _first_with_cells(islice(source.lines(encoding), how.header_row - 1, None))
     titles = set(names_of_columns(how))
 
     def columns_by(delimiter: str) -> tuple[int, int]:

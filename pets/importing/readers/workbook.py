@@ -34,7 +34,7 @@ def read_workbook(source: Source, how: Reading) -> Table:
     """Read the sheet of this name, or the first one."""
     sheet = Rows()
     rows = _seen_rows(source, how, sheet)
-    header = next(rows, None)
+    header = next((row for row in rows if row.number >= how.header_row), None)
     if header is None:
         message = "The sheet is empty."
         raise FileError(message)

@@ -9,19 +9,21 @@ from django.core.management.base import CommandParser
 
 from commands.base import StoreCommand
 from commands.exits import Exit, ExitError
-from pets.columns import HEADERS
+from pets.columns import CATEGORY, HEADERS, STATUS
+from pets.importing.encodings import known_encoding
 from pets.importing.options import Options, Outcome
 from pets.importing.progress import Progress
 from pets.importing.readers.rows import Reading
 from pets.importing.readers.separated import DELIMITERS
 from pets.importing.report import as_json, report
 from pets.importing.run import import_file
-from pets.importing.source import ENCODINGS, FORMATS, MAX_UNPACKED
+from pets.importing.source import FORMATS, MAX_UNPACKED
 from pets.management.arguments import new_file
 from pets.management.ending import ending
-from pets.models import ImportState
+from pets.models import ImportState, PetStatus
 
 NOTHING = "Nothing changed."
+DEFAULTS = {CATEGORY.header: "default_category", STATUS.header: "default_status"}
 SHOWN = 20
 """Errors that are printed; `--json` and `--rejects` have more."""
 
@@ -40,7 +42,12 @@ class Command(StoreCommand):
         parser.add_argument("file", metavar="FILE", help='The file, or "-" for standard input.')
         reading = parser.add_argument_group("reading", "The file shows all of this, unless you set it.")
         reading.add_argument("--format", choices=FORMATS, help="The kind of file.")
-        reading.add_argument("--encoding", choices=ENCODINGS, help="The encoding; cp1252 is only used if it is given.")
+        reading.add_argument(
+            "--encoding",
+            type=_encoding,
+            metavar="NAME",
+            help="The encoding, such as cp1250; every one that Python knows. A byte order mark wins.",
+        )
         reading.add_argument(
             "--delimiter",
             choices=DELIMITERS,
@@ -48,6 +55,13 @@ class Command(StoreCommand):
             help="The character between the cells of a CSV file.",
         )
         reading.add_argument("--sheet", metavar="NAME", help="Read this sheet of a workbook, not the first one.")
+        reading.add_argument(
+            "--header-row",
+            type=_row,
+            default=1,
+            metavar="N",
+            help="Look for the header from line N on, or row N of a sheet, and leave out what is above it.",
+        )
         reading.add_argument(
             "--map",
             type=_mapping,
@@ -58,6 +72,14 @@ class Command(StoreCommand):
         )
         reading.add_argument(
             "--ignore-unknown-columns", action="store_true", help="Ignore columns that an import does not have."
+        )
+        reading.add_argument(
+            "--default-category", metavar="NAME", help="The category of new animals whose rows have none."
+        )
+        reading.add_argument(
+            "--default-status",
+            choices=PetStatus.values,
+            help="The status of new animals whose rows have none; without it they are available.",
         )
         reading.add_argument(
             "--max-unpacked",
@@ -165,6 +187,21 @@ class Command(StoreCommand):
             raise ExitError(message, status=Exit.REJECTED, result=as_json(outcome))
 
 
+def _encoding(name: str) -> str:
+    try:
+        return known_encoding(name)
+    except LookupError:
+        message = f"{name} is not an encoding that Python knows. Examples: utf-8, utf-16-le, cp1250, cp932."
+        raise ArgumentTypeError(message) from None
+
+
+def _row(text: str) -> int:
+    if not text.isdecimal() or not int(text):
+        message = "must be a number, 1 or more."
+        raise ArgumentTypeError(message)
+    return int(text)
+
+
 def _count(text: str) -> int:
     if not text.isdecimal():
         message = "must be a number, 0 or more."
@@ -200,7 +237,9 @@ def _options(given: dict[str, Any]) -> Options:
         encoding=given["encoding"],
         delimiter=given["delimiter"],
         sheet=given["sheet"],
+        header_row=given["header_row"],
         mapping=dict(given["map"]),
+        defaults={name: given[key] for name, key in DEFAULTS.items() if given[key] is not None},
         ignore_unknown=given["ignore_unknown_columns"],
         formula_safe=given["formula_safe"],
         max_unpacked=given["max_unpacked"],

@@ -209,7 +209,8 @@ def test_a_quoted_line_end_is_a_part_of_the_name_and_so_an_error(run_import: Imp
         (b'name,category\n"Rex,Dogs\nMia,Dogs\n', "A quote that opens in the row of line 2 is never closed."),
         (
             b"name,category\nRex,Dogs\nM\xfcller,Dogs\n",
-            "Line 3 is not text in UTF-8. If it comes from an older Windows program, set the encoding to cp1252.",
+            "Line 3 is not text in UTF-8. Set the encoding to the one that shows this correctly: "
+            '"Müller" in cp1252, "MŘller" in cp852, "M№ller" in cp866, "M³ller" in cp850',
         ),
         (
             b"\xff\xfe" + "name,category\nRex".encode("utf-16-le") + b"\x00",
@@ -353,7 +354,7 @@ def test_a_header_without_rows_can_be_an_import_of_nothing(run_import: Import) -
 
 def test_utf_16_without_a_mark_must_be_named_exactly(run_import: Import) -> None:
     result = run_import(CSV.encode("utf-16-le"), "--encoding", "utf-16")
-    assert result.error == UNMARKED
+    assert result.error == UNMARKED.format(likely="utf-16-le")
 
 
 def test_the_description_of_the_format_wins_over_what_the_file_looks_like(run_import: Import) -> None:

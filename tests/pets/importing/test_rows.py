@@ -116,7 +116,7 @@ def test_animals_get_ids_in_the_order_of_the_file_and_the_api_goes_on_behind_the
 
 @pytest.mark.parametrize("more", [{}, {"id": 7}, {"external_reference": "A-1"}, {"id": 7, "external_reference": "A-1"}])
 def test_usual_rows_take_the_short_way_to_the_same(dogs: Category, more: dict[str, Any]) -> None:
-    check = Check(Categories(create=False), keep_blanks=True)
+    check = Check(Categories(create=False), None, keep_blanks=True)
     cells = {"name": "Rex", "category": "Dogs", "status": "sold", **more}
     row = Checked(2, name="Rex", category_id=dogs.pk, status="sold", **more)
     assert check._plain(2, cells) == check._any(2, cells) == row

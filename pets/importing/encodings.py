@@ -1,0 +1,78 @@
+"""The encodings of text: those that a file can have, and how its letters would read in the likely ones."""
+
+import codecs
+import unicodedata
+from collections.abc import Iterable
+from contextlib import suppress
+from itertools import pairwise
+
+LIKELY = {
+    "cp1252": ("Western", "Windows-1252"),
+    "cp1250": ("Central European", "Windows-1250"),
+    "cp1251": ("Cyrillic", "Windows-1251"),
+    "cp1253": ("Greek", "Windows-1253"),
+    "cp1254": ("Turkish", "Windows-1254"),
+    "cp1257": ("Baltic", "Windows-1257"),
+    "cp1255": ("Hebrew", "Windows-1255"),
+    "cp1256": ("Arabic", "Windows-1256"),
+    "cp932": ("Japanese", "Shift JIS"),
+    "gb18030": ("Chinese", "GB 18030"),
+    "big5": ("Chinese, traditional", "Big5"),
+    "cp949": ("Korean", "Windows-949"),
+    "iso8859-2": ("Central European", "ISO 8859-2"),
+    "koi8-u": ("Cyrillic", "KOI8-U"),
+    "cp866": ("Cyrillic, DOS", "Code page 866"),
+    "cp852": ("Central European, DOS", "Code page 852"),
+    "cp850": ("Western, DOS", "Code page 850"),
+    "mac_roman": ("Mac", "Mac Roman"),
+}
+"""What a file that is not UTF-8 is likely in: the language and the name of each, those that are met most first."""
+
+NO_TEXT = {"idna", "punycode", "raw-unicode-escape", "undefined", "unicode-escape"}
+"""Encodings of Python that no program saves a file in."""
+
+ONE_SCRIPT = {"HIRAGANA", "KATAKANA", "KATAKANA-HIRAGANA", "CJK"}
+"""What Japanese mixes in a word."""
+
+
+def known_encoding(name: str) -> str:
+    """Return an encoding by the name that Python has for it, such as cp1250 for windows-1250; raises `LookupError`."""
+    codec = codecs.lookup(name)
+    if codec.name in NO_TEXT or codec.incrementaldecoder is None:
+        raise LookupError(name)
+    "a".encode(codec.name)  # raises if it is none of text
+    return codec.name
+
+
+def readings(texts: Iterable[bytes]) -> dict[str, list[str]]:
+    """Return how texts without control characters read in each likely encoding that they fit, the likeliest first."""
+    waiting = list(texts)
+    found = {}
+    for encoding in LIKELY:
+        with suppress(UnicodeDecodeError):
+            read = [text.decode(encoding) for text in waiting]
+            if all(map(str.isprintable, read)):
+                found[encoding] = read
+    return dict(sorted(found.items(), key=lambda reading: sum(map(_odd, reading[1]))))
+
+
+def _odd(text: str) -> int:
+    """Return how many characters look out of place, as letters do that are read in a wrong encoding."""
+    pairs = [pair for pair in pairwise(f" {text}") if not "".join(pair).isascii()]
+    return sum(
+        (not here.isascii() and not here.isalpha())
+        or (before.islower() and here.isupper())
+        or (before.isalpha() and here.isalpha() and not _go_together(before, here))
+        for before, here in pairs
+    )
+
+
+def _go_together(before: str, here: str) -> bool:
+    """Return whether two letters are of one script, and not both Latin with a mark, which few names have."""
+    marked = not before.isascii() and not here.isascii()
+    return _script(before) == _script(here) and not (marked and _script(here) == "LATIN")
+
+
+def _script(letter: str) -> str:
+    script = unicodedata.name(letter, "?").split()[0]
+    return "CJK" if script in ONE_SCRIPT else script

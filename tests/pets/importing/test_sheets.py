@@ -1,0 +1,156 @@
+"""What suppliers send: title rows, columns with other names, few columns, any encoding."""
+
+import codecs
+from io import BytesIO
+
+import pytest
+from openpyxl import Workbook
+
+from categories.models import Category
+from pets.models import ImportRun, Pet
+from tests.pets.importing.conftest import Import, catalogue, command
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+TITLES = '"Lime Tree" Farm: delivery 47\nPrinted, 20 Nov 2026\n\n'
+DELIVERY = f"{TITLES}No.;Pet name;Kind;State;Price\nLT-1;Żółwik;Dogs;sold;140,00\nLT-2;Ćwirek;Dogs;;35,00\n"
+AS_OURS = [
+    "--map",
+    "No.=external_reference",
+    "--map",
+    "pet  NAME=name",
+    "--map",
+    "Kind=category",
+    "--map",
+    "State=status",
+]
+ROWS = [("Żółwik", "Dogs", "sold", "LT-1"), ("Ćwirek", "Dogs", "available", "LT-2")]
+
+
+@pytest.mark.usefixtures("dogs")
+def test_title_rows_are_left_out_and_columns_are_mapped(run_import: Import) -> None:
+    result = run_import(DELIVERY, "--header-row", "4", *AS_OURS, "--ignore-unknown-columns")
+    assert result.status == 0, result.error
+    assert catalogue() == ROWS
+    assert sorted(Pet.history.values_list("import_line", flat=True)) == [5, 6]
+
+
+@pytest.mark.usefixtures("dogs")
+def test_title_rows_of_a_workbook_are_left_out(run_import: Import) -> None:
+    book = Workbook()
+    for row in (["Lime Tree Farm"], [], ["No.", "Pet\nname", "Kind", "State"], *[[ref, *rest] for *rest, ref in ROWS]):
+        book.active.append(row)  # type: ignore[union-attr]
+    file = BytesIO()
+    book.save(file)
+    result = run_import(file.getvalue(), "--header-row", "3", *AS_OURS, name="a.xlsx")
+    assert result.status == 0, result.error
+    assert catalogue() == ROWS
+
+
+@pytest.mark.parametrize("given", ["0", "-1", "x"])
+def test_a_header_row_is_counted_from_1(given: str) -> None:
+    assert "must be a number, 1 or more" in command("import_pets", "x", f"--header-row={given}").error
+
+
+@pytest.mark.usefixtures("dogs")
+def test_a_header_row_behind_the_file_is_no_header(run_import: Import) -> None:
+    assert run_import(DELIVERY, "--header-row", "1000000000").error == "The file is empty."
+
+
+def test_new_animals_get_the_defaults_and_others_keep_their_values(run_import: Import, dogs: Category) -> None:
+    Category.objects.create(name="Cats")
+    Pet.objects.create(name="Rex", category=dogs, status="sold", external_reference="A-1")
+    content = "name,external_reference\nRexi,A-1\nMia,A-2\nTom,\n"
+    result = run_import(content, "--default-category", "Cats", "--default-status", "pending")
+    assert result.status == 0, result.error
+    assert catalogue() == [
+        ("Rexi", "Dogs", "sold", "A-1"),
+        ("Mia", "Cats", "pending", "A-2"),
+        ("Tom", "Cats", "pending", None),
+    ]
+    changes = Pet.history.filter(history_type="+", import_run__isnull=False).order_by("id")
+    assert [(each.name, each.category.name, each.status) for each in changes] == [
+        ("Mia", "Cats", "pending"),
+        ("Tom", "Cats", "pending"),
+    ]
+
+
+def test_defaults_fill_the_blank_cells_of_new_animals(run_import: Import, dogs: Category) -> None:
+    Pet.objects.create(name="Rex", category=dogs, status="sold", external_reference="A-1")
+    content = "name,external_reference,category,status\nRex,A-1,,\nMia,A-2,,\nTom,,,\nIvo,A-3,Dogs,sold\n"
+    Category.objects.create(name="Cats")
+    result = run_import(content, "--default-category", "Cats", "--default-status", "pending", "--dry-run")
+    assert 'line 3, new animal: external_reference "A-2", name "Mia", category "Cats", status "pending"' in result.out
+    run_import(content, "--default-category", "Cats", "--default-status", "pending")
+    assert catalogue() == [
+        ("Rex", "Dogs", "sold", "A-1"),
+        ("Mia", "Cats", "pending", "A-2"),
+        ("Tom", "Cats", "pending", None),
+        ("Ivo", "Dogs", "sold", "A-3"),
+    ]
+
+
+def test_a_default_category_must_exist(run_import: Import) -> None:
+    result = run_import("name\nRex\n", "--default-category", "Dogs", "--create-categories")
+    assert (result.status, result.error) == (3, 'The default category "Dogs" does not exist.')
+    assert not ImportRun.objects.exists()
+
+
+@pytest.mark.parametrize("blank", ["keep", "clear"])
+def test_a_file_of_statuses_changes_only_them(run_import: Import, dogs: Category, blank: str) -> None:
+    for number in (1, 2):
+        Pet.objects.create(name="Rex", category=dogs, external_reference=f"A-{number}")
+    result = run_import("external_reference,status\nA-1,sold\nA-2,Pending\n", "--blank", blank)
+    assert result.status == 0, result.error
+    assert catalogue() == [("Rex", "Dogs", "sold", "A-1"), ("Rex", "Dogs", "pending", "A-2")]
+
+
+@pytest.mark.parametrize("status", ["sold", "Sold"])  # in a block, and one by one
+def test_a_file_of_statuses_says_what_new_animals_lack(run_import: Import, dogs: Category, status: str) -> None:
+    Pet.objects.create(name="Rex", category=dogs, external_reference="A-1")
+    result = run_import(f"external_reference,status\nA-1,{status}\nA-2,{status}\n")
+    assert (result.status, result.error.splitlines()[:2]) == (
+        3,
+        ["line 3: name is required.", "line 3: category is required."],
+    )
+    assert catalogue() == [("Rex", "Dogs", "available", "A-1")]
+
+
+def test_a_column_that_is_not_there_is_not_cleared(run_import: Import, dogs: Category) -> None:
+    Pet.objects.create(name="Rex", category=dogs, status="sold", external_reference="A-1")
+    result = run_import("external_reference,name,category\nA-1,Rexi,Dogs\n", "--blank", "clear")
+    assert result.status == 0, result.error
+    assert catalogue() == [("Rexi", "Dogs", "sold", "A-1")]
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-32", "utf-8-sig"])
+@pytest.mark.parametrize("given", [[], ["--encoding", "cp1252"]])
+@pytest.mark.usefixtures("dogs")
+def test_a_byte_order_mark_says_the_encoding(run_import: Import, encoding: str, given: list[str]) -> None:
+    result = run_import("name,category\nŻółwik,Dogs\n".encode(encoding), *given)
+    assert result.status == 0, result.error
+    assert catalogue() == [("Żółwik", "Dogs", "available", None)]
+
+
+@pytest.mark.parametrize("name", ["rot13", "base64", "unicode_escape", "idna", "latin-1000"])
+def test_what_is_no_encoding_of_files_is_rejected(name: str) -> None:
+    assert f"{name} is not an encoding that Python knows" in command("import_pets", "x", "--encoding", name).error
+
+
+def test_another_name_of_an_encoding_is_known(run_import: Import, dogs: Category) -> None:
+    run_import("name,category\nŻółwik,Dogs\n".encode("cp1250"), "--encoding", "windows-1250")
+    assert catalogue() == [("Żółwik", "Dogs", "available", None)]
+    assert ImportRun.objects.get().options["reading"]["encoding"] == "cp1250"
+
+
+@pytest.mark.parametrize(
+    ("encoding", "advice"),
+    [
+        (None, ' Set the encoding to the one that shows this correctly: "Biała Śnieżka" in cp1250, '),
+        ("utf-8-sig", ""),
+    ],
+)
+def test_what_is_not_utf_8_is_shown_as_it_would_read(run_import: Import, encoding: str | None, advice: str) -> None:
+    start = codecs.BOM_UTF8 if encoding else b""
+    result = run_import(start + b"name,category\nRex,Dogs\n" + "Biała Śnieżka,Dogs\n".encode("cp1250"))
+    assert result.error.startswith(f"Line 3 is not text in UTF-8.{advice}")
