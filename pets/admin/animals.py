@@ -44,7 +44,7 @@ class PetAdmin(ChangesAdmin):
     ]
     linked_by: ClassVar[set[str]] = {"created_at"}
     list_per_page = 50
-    sortable_by = ["id"]
+    sortable_by = ()  # the list sorts itself
     search_fields = ["name"]  # says that there is a search; `get_search_results` is it
     search_help_text = (
         "A part of the name or of the external reference, or the ID. Upper case and accents don't matter."

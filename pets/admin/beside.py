@@ -22,7 +22,15 @@ class Beside(listing.PetChangeList):
     def get_results(self, request: HttpRequest) -> None:
         """Find the neighbours, in the order of the list."""
         match: Any = request.resolver_match
-        older, newer = self._around(int(match.kwargs["object_id"]))
+        number = int(match.kwargs["object_id"])
+        found = self._sorted(listing.LISTED) if self.order[0] != "added" else None
+        if found is not None:
+            at = found.index(number) if number in found else len(found)
+            self.previous, self.next = (found[at - 1] if at else None), next(iter(found[at + 1 :]), None)
+            if at == len(found):
+                self.previous = None
+            return
+        older, newer = self._around(number)
         self.previous, self.next = (older, newer) if self._oldest_first else (newer, older)
 
     def _around(self, number: int) -> tuple[int | None, int | None]:

@@ -11,6 +11,8 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 
 from categories.models import Category
+from changes.times import short_day
+from pets.admin.presets import span_in_words
 from pets.models import ImportRun, Pet, PetStatus
 from rest.lists import INT64_MAX
 
@@ -50,6 +52,16 @@ class FormFilter(admin.ListFilter, ABC):
         if not self.used_parameters:
             return queryset
         return self.chosen(queryset, self.form.cleaned_data) if self.form.is_valid() else queryset.none()
+
+    def in_words(self) -> Iterator[tuple[str, str, list[str]]]:
+        """Yield what is chosen: a label, its value in words, and the names in the query; a span of days is one."""
+        if len(self.parameters) == 2 and self.used_parameters and self.form.is_valid():
+            span = (self.form.cleaned_data[name] for name in self.parameters)
+            yield self.parameters[0].split("_")[0].capitalize(), span_in_words(*span), self.parameters
+            return
+        for field in self.form:
+            if self.used_parameters.get(field.name):
+                yield str(field.label), _said(field), [field.name]
 
     @abstractmethod
     def chosen(self, animals: QuerySet[Pet], wanted: dict[str, Any]) -> QuerySet[Pet]:
@@ -94,6 +106,15 @@ class CategoryFilter(FormFilter):
     def chosen(self, animals: QuerySet[Pet], wanted: dict[str, Any]) -> QuerySet[Pet]:
         """Return the animals of the category."""
         return animals.filter(category=wanted["category__id__exact"])
+
+
+def _said(field: forms.BoundField) -> str:
+    """Return the chosen value of a filter as its form shows it, a day as people write it."""
+    value = field.value()
+    choices = {str(key): str(label) for key, label in getattr(field.field, "choices", ())}
+    if isinstance(field.field, forms.DateField) and field.name not in field.form.errors:
+        return short_day(field.form.cleaned_data[field.name])
+    return choices.get(str(value), str(value))
 
 
 def _day(label: str) -> forms.DateField:

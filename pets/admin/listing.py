@@ -6,8 +6,6 @@ from collections.abc import Iterable
 from string import ascii_uppercase
 from typing import Any
 
-from django import forms
-from django.contrib.admin.templatetags.admin_list import result_headers
 from django.contrib.admin.views.main import ORDER_VAR, PAGE_VAR, ChangeList
 from django.db import connection
 from django.db.models import Func, Q, QuerySet, TextField, Value
@@ -16,7 +14,7 @@ from django.http import HttpRequest
 from django.utils.functional import cached_property
 
 from changes.conflicts import latest_change_of_each
-from database.search import Folded, fold_needle, like
+from database.search import Folded, fold, fold_needle, like
 from pets import stock
 from pets.admin.filters import SCATTERING, SPAN
 from pets.admin.presets import Preset, presets
@@ -47,6 +45,13 @@ STATUS = "status__exact"
 
 CATEGORY = "category__id__exact"
 """The category in a query."""
+
+
+ORDERS = {"name": "name", "added": "pk", "sold": "sale__day", "changed": "updated_at"}
+"""What the list can be sorted by, and the column. IDs are given in the order in which animals are added."""
+
+OLDEST = "2"
+"""The order of the oldest first in addresses that were saved before orders had names."""
 
 
 class Words(Func):
@@ -115,9 +120,24 @@ class PetChangeList(ChangeList):
     request: HttpRequest
     more_than_listed = False
     """Whether more animals match than can be listed, so that some are missing."""
+    too_many_to_sort = ""
+    """The order that was asked for, if so many animals match that they come newest first instead."""
+
+    @cached_property
+    def order(self) -> tuple[str, bool]:
+        """Return one of `ORDERS`, and whether it ascends: newest first, and last sold first on the tab of the sold."""
+        given = self.params.get(ORDER_VAR, "")
+        if given.removeprefix("-") in ORDERS:
+            return given.removeprefix("-"), not given.startswith("-")
+        return ("added", True) if given == OLDEST else ("sold" if self.is_sold else "added", False)
+
+    @property
+    def is_sold(self) -> bool:
+        """Return whether the tab of the sold animals is open."""
+        return self.params.get(STATUS) == PetStatus.SOLD
 
     def get_ordering(self, _request: HttpRequest, _queryset: Any) -> list[Any]:
-        """Return newest first, or oldest first where the column of the id was clicked: other orders have no index."""
+        """Return the order by ID. Other orders are made of the keys that match, or are those of an index."""
         return self._order
 
     def get_results(self, request: HttpRequest) -> None:
@@ -142,9 +162,17 @@ class PetChangeList(ChangeList):
         """Return the query string of the page after."""
         return str(self.get_query_string({PAGE_VAR: self.page_num + 1}))
 
-    def id_header(self) -> dict[str, Any]:
-        """Return the only header that orders the list."""
-        return next(header for header in result_headers(self) if header["sortable"])
+    def headers(self) -> dict[str, dict[str, str]]:
+        """Return for each of `ORDERS` the query that sorts by it, and how it sorts now, if it does."""
+        name, ascending = self.order
+        directions = {each: ascending if each == name else each != "name" for each in ORDERS}
+        return {
+            each: {
+                "query": self.get_query_string({ORDER_VAR: f"{'-' * is_up}{each}"}, [PAGE_VAR]),
+                "sort": ("ascending" if is_up else "descending") if each == name else "",
+            }
+            for each, is_up in directions.items()
+        }
 
     def beside_filters(self) -> list[tuple[str, str]]:
         """Return what else is in the query: the search, the order."""
@@ -233,10 +261,10 @@ class PetChangeList(ChangeList):
     def chips(self) -> list[dict[str, str]]:
         """Return the filters that are set, each with the query string without it."""
         return [
-            {"label": str(field.label), "value": _said(field), "without": self.get_query_string(remove=[field.name])}
+            {"label": label, "value": value, "without": self.get_query_string(remove=[*names, PAGE_VAR])}
             for spec in self._forms()
-            for field in spec.form
-            if spec.used_parameters.get(field.name) and field.name != STATUS
+            for label, value, names in spec.in_words()
+            if names != [STATUS]
         ]
 
     def presets(self) -> list[tuple[str, list[Preset]]]:
@@ -252,7 +280,7 @@ class PetChangeList(ChangeList):
 
     @property
     def _oldest_first(self) -> bool:
-        return self.params.get(ORDER_VAR) == str(list(self.list_display).index("id"))
+        return self.order == ("added", True)
 
     @property
     def _order(self) -> list[str]:
@@ -263,7 +291,26 @@ class PetChangeList(ChangeList):
         """Whether the animals may lie anywhere, so that a walk in the order of the list may be one of all of them."""
         return bool(self.query) or any(self.params.get(name) for name in SCATTERING)
 
+    def _sorted(self, stop: int) -> list[int] | None:
+        """Return at least the first `stop` keys in an order that is not that of the IDs; None for too many."""
+        name, ascending = self.order
+        if not (name == "sold" and self._stock):
+            found = list(self.queryset.order_by().values_list(ORDERS[name], "pk")[: LISTED + 1])
+            if len(found) <= LISTED:
+                return [pk for _, pk in sorted(found, key=_by_value, reverse=not ascending)]
+            if name != "sold":
+                return None
+        sign = "" if ascending else "-"
+        keys = self.queryset.values_list("pk", flat=True)
+        found = list(keys.filter(sale__isnull=False).order_by(f"{sign}sale__day", f"{sign}pk")[:stop])
+        return [*found, *keys.filter(sale=None, status=PetStatus.SOLD)[: stop - len(found)]]
+
     def _keys(self, start: int, stop: int) -> list[int]:
+        if self.order[0] != "added":
+            found = self._sorted(stop)
+            if found is not None:
+                return found[start:stop]
+            self.too_many_to_sort, self.order = self.order[0], ("added", False)
         keys = self.queryset.values_list("pk", flat=True)
         if all(self.params.get(name) for name in SPAN):
             # The index of days finds the animals of an old day. A walk from the newest would pass all after them.
@@ -283,8 +330,15 @@ class PetChangeList(ChangeList):
         return sorted(keys, reverse=not self._oldest_first)
 
     def _rows(self, keys: list[int]) -> Any:
-        rows = self.root_queryset.filter(pk__in=keys).select_related("category").order_by(*self._order)
-        return rows.annotate(latest_change=latest_change_of_each(Pet.history))
+        rows = self.root_queryset.filter(pk__in=keys).select_related("category", "sale").order_by()
+        found = {row.pk: row for row in rows.annotate(latest_change=latest_change_of_each(Pet.history))}
+        return [found[key] for key in keys if key in found]
+
+
+def _by_value(row: tuple[Any, int]) -> tuple[bool, Any, int]:
+    """Return what a value and a key sort by: no value before others, names as the search folds them."""
+    value, key = row
+    return value is not None, fold(value) if isinstance(value, str) else value, key
 
 
 def _unordered(keys: Any) -> list[int]:
@@ -293,10 +347,3 @@ def _unordered(keys: Any) -> list[int]:
     Asked to sort, PostgreSQL may walk along the ids in the hope of meeting enough.
     """
     return list(keys.order_by()[: LISTED + 1])
-
-
-def _said(field: forms.BoundField) -> str:
-    """Return the chosen value of a filter as its form shows it."""
-    value = field.value()
-    choices = {str(key): str(label) for key, label in getattr(field.field, "choices", ())}
-    return choices.get(str(value), str(value))

@@ -4,19 +4,20 @@ import json
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 import pytest
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
 from pytest_django.asserts import assertInHTML
 
 from categories.models import Category
 from pets.admin import listing
 from pets.admin.animals import PetAdmin
-from pets.models import ImportRun, Pet
+from pets.models import ImportRun, Pet, Sale
 from tests.factories import CategoryFactory, PetFactory
 from tests.pets.office import PETS, member, text_of
 
@@ -34,11 +35,68 @@ def three_a_page(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(PetAdmin, "list_per_page", 3)
 
 
-def test_newest_first_or_oldest_first_and_no_other_order(staff: Client, category: Category) -> None:
-    for name in ("B", "C", "A"):
+def test_newest_first_or_sorted_by_what_the_headers_say(staff: Client, category: Category) -> None:
+    for name in ("b", "Ç", "A", "c"):
         PetFactory(name=name, category=category)
-    assert names(staff) == names(staff, o="1") == names(staff, o="-2") == ["A", "C", "B"]
-    assert names(staff, o="2") == ["B", "C", "A"]
+    Pet.objects.filter(name="Ç").update(updated_at=timezone.now() + timedelta(days=1))
+    assert names(staff) == names(staff, o="1") == names(staff, o="-added") == ["c", "A", "Ç", "b"]
+    assert names(staff, o="added") == names(staff, o="2") == ["b", "Ç", "A", "c"]
+    assert names(staff, o="name") == ["A", "b", "Ç", "c"]
+    assert names(staff, o="-name") == ["c", "Ç", "b", "A"]
+    assert names(staff, o="-changed") == ["Ç", "c", "A", "b"]
+    headers = staff.get(PETS, {"o": "-name", "q": "a"}).context["cl"].headers()
+    assert headers["name"] == {"query": "?o=name&q=a", "sort": "descending"}
+    assert headers["changed"] == {"query": "?o=-changed&q=a", "sort": ""}
+
+
+@pytest.fixture
+def sold(category: Category) -> None:
+    """Two sold on one day, one before, one when it came, and one that is not."""
+    for name, day in (("Two", 2), ("One", 1), ("Too", 2), ("Came so", 0)):
+        pet = PetFactory(name=name, category=category, status="sold" if not day else "available")
+        if day:
+            Pet.objects.filter(pk=pet.pk).update(status="sold")
+            Sale.objects.filter(pet=pet.pk).update(day=date(2026, 5, day))
+    PetFactory(name="Here", category=category)
+
+
+@pytest.mark.usefixtures("sold")
+def test_the_sold_come_by_the_day_they_were_sold_on(staff: Client) -> None:
+    assert names(staff, status__exact="sold") == ["Too", "Two", "One", "Came so"]
+    assert names(staff, status__exact="sold", o="sold") == ["One", "Two", "Too", "Came so"]
+    assert names(staff, status__exact="sold", o="-sold", sold_from="2026-05-02") == ["Too", "Two"]
+    assert names(staff, status__exact="sold", o="name") == ["Came so", "One", "Too", "Two"]
+    table = staff.get(PETS, {"status__exact": "sold"}).content.decode()
+    assert re.findall(r"<th[^>]*>(?:<a [^>]*>)?(\w+)", table) == [
+        "Name",
+        "Category",
+        "Reference",
+        "Sold",
+        "Added",
+        "Changed",
+    ]
+    assert [text_of(cell) for cell in re.findall(r'field-sold">(.*?)</td>', table)] == [
+        "2 May", "2 May", "1 May", "Not known",
+    ]  # fmt: skip
+
+
+@pytest.mark.usefixtures("sold")
+def test_too_many_are_sorted_by_an_index_or_not_at_all(staff: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(listing, "LISTED", 2)
+    monkeypatch.setattr(PetAdmin, "list_per_page", 2)
+    assert names(staff, o="name") == names(staff)
+    assert "they can't be sorted by name. Filter for fewer." in staff.get(PETS, {"o": "name"}).content.decode()
+    assert "can't be sorted" not in staff.get(PETS).content.decode()
+    assert names(staff, q="t", o="-sold") == ["Too", "Two"]
+    assert names(staff, q="o", status__exact="sold") == ["Too", "Two"]
+
+
+@pytest.mark.usefixtures("sold")
+def test_the_neighbours_follow_the_order(staff: Client) -> None:
+    two = Pet.objects.get(name="Two")
+    page = staff.get(f"{PETS}{two.pk}/change/", {"_changelist_filters": "status__exact=sold"}).context
+    found = {pet.pk: pet.name for pet in Pet.objects.all()}
+    assert (found[page["previous"]], found[page["next"]]) == ("Too", "One")
 
 
 @pytest.mark.usefixtures("three_a_page")

@@ -52,3 +52,19 @@ def test_sold_last_week_is_one_link_that_keeps_the_other_filters(staff: Client, 
         'aria-current="true"><span class="visually-hidden">(.*?)</span>(.*?)</a>', listed.content.decode()
     )
     assert here == [("Sold: ", "Last week")]
+
+
+def test_a_chip_says_the_span_in_words(staff: Client) -> None:
+    monday, year = today() - timedelta(days=today().weekday()), today().year
+    last_week = {"sold_from": str(monday - timedelta(days=7)), "sold_to": str(monday - timedelta(days=1))}
+    for query, label, value in (
+        (last_week, "Sold", "last week"),
+        ({"added_from": f"{year}-01-15"}, "Added", "since 15 Jan"),
+        ({"added_to": "2025-03-01"}, "Added", "until 1 Mar 2025"),
+        ({"added_from": "2025-03-01", "added_to": "2025-03-01"}, "Added", "1 Mar 2025"),
+        ({"added_from": "2025-03-01", "added_to": "2025-04-02"}, "Added", "1 Mar 2025 to 2 Apr 2025"),
+        ({"unchanged_since": "2025-03-01"}, "Not changed since", "1 Mar 2025"),
+        ({"added_from": "soon"}, "Added from", "soon"),
+    ):
+        chips = staff.get(PETS, {"q": "x"} | query).context["cl"].chips()
+        assert chips == [{"label": label, "value": value, "without": "?q=x"}]
