@@ -3,32 +3,56 @@
 from collections.abc import Iterable
 from typing import Any, ClassVar
 
+from django import forms
 from django.contrib import admin, messages
 from django.db import IntegrityError
 from django.db.models import ProtectedError
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
-from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from categories.models import Category
+from categories.similar import Similar
 from changes.admin import ChangesAdmin, moment
+from changes.conflicts import SeenForm
 
 COUNTED = 1_000
 """Animals of a category that are counted to say why it cannot be deleted."""
 
 TIMES = [moment("created_at", "added", "minute"), moment("updated_at", "changed", "minute")]
 
+TOO_SIMILAR = "This is too similar to “{}”. If it is another category, say so below."
+
 USED_MEANWHILE = "Nothing was deleted. Someone just added an animal to the category. Reload the page."
+
+
+class CategoryForm(SeenForm):
+    """Asks once more before a name is saved that looks like that of another category: an import rejects it."""
+
+    different = forms.BooleanField(required=False, label="It is another category", widget=forms.HiddenInput)
+
+    def clean(self) -> dict[str, Any] | None:
+        """Reject a name that is too similar, unless it is said to be right."""
+        cleaned = super().clean()
+        name = self.cleaned_data.get("name")
+        if name and "name" in self.changed_data:
+            others = Category.objects.exclude(pk=self.instance.pk).values_list("name", flat=True)
+            similar = Similar(others).find(name)
+            if similar is not None:
+                self.fields["different"].widget = forms.CheckboxInput()
+                if not self.cleaned_data.get("different"):
+                    self.add_error("name", TOO_SIMILAR.format(similar))
+        return cleaned
 
 
 @admin.register(Category)
 class CategoryAdmin(ChangesAdmin):
     """Search, add, rename, choose an icon; a category that animals belong to cannot be deleted."""
 
-    list_display = ["picture", "name", "id", moment("created_at", "added"), moment("updated_at", "changed")]
-    list_display_links = ["name"]
+    form = CategoryForm
+    list_display = ["name"]  # the template has the columns
+    list_per_page = 200
     radio_fields: ClassVar = {"icon": admin.HORIZONTAL}
     search_fields = ["name__matches"]
     fields: ClassVar = ["name", "icon"]
@@ -37,12 +61,8 @@ class CategoryAdmin(ChangesAdmin):
 
     def get_fields(self, request: HttpRequest, obj: Any = None) -> list[Any]:
         """Return what a form shows. A new category has no times yet."""
-        return [*super().get_fields(request, obj), *(TIMES if obj else [])]
-
-    @admin.display(description="icon")
-    def picture(self, category: Category) -> str:
-        """Return the icon."""
-        return render_to_string("admin/categories/category/picture.html", {"category": category})
+        may_save = self.has_change_permission(request, obj) if obj else self.has_add_permission(request)
+        return [*super().get_fields(request, obj), *(["different"] if may_save else []), *(TIMES if obj else [])]
 
     def get_deleted_objects(self, objs: Iterable[Category], _request: HttpRequest) -> tuple[Any, ...]:
         """Return the names, and why some cannot be deleted: without reading the animals, which may be a million."""

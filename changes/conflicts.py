@@ -117,7 +117,7 @@ class SeenForm(forms.ModelForm):  # type: ignore[type-arg]  # cannot be subscrip
 
 def _differences(form: Any, now: Any) -> Iterator[Difference]:
     for name, field in form.fields.items():
-        if name == "seen" or not field.has_changed(stored(now, name), form[name].data):
+        if name in form.declared_fields or not field.has_changed(stored(now, name), form[name].data):
             continue
         yours = form.cleaned_data.get(name, form[name].data)
         badges = (getattr(now, name), str(yours)) if name in STATES else None

@@ -136,6 +136,7 @@ TEMPLATES: list[dict[str, Any]] = [
             "libraries": {
                 "callers": "petstore_site.back_office.callers",
                 "catalogue": "petstore_site.back_office.added",
+                "counted": "petstore_site.back_office.counted",
             },
         },
     },

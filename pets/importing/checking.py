@@ -10,6 +10,7 @@ from django.core.exceptions import ValidationError
 
 from categories.models import Category
 from categories.names import validate_name
+from categories.similar import Similar
 from pets import rules
 from pets.columns import (
     CATEGORY,
@@ -24,7 +25,6 @@ from pets.columns import (
 )
 from pets.importing.errors import FileError, RowError, quoted
 from pets.importing.readers.rows import Block, Cells, Damaged
-from pets.importing.similar import Similar
 
 NO_SUCH_NAME = "does not exist."
 DID_YOU_MEAN = 'does not exist. Did you mean "{similar}"?'

@@ -171,3 +171,55 @@ def test_the_release_before_writes_categories_without_an_icon(db: None) -> None:
             " VALUES (1, '', '', 'Dogs', CURRENT_TIMESTAMP, '+')"
         )
     assert (Category.objects.get().icon, Category.history.get().icon) == ("", "")
+
+
+def test_the_list_has_the_animals_of_each_category_on_one_scale(
+    staff: Client, django_assert_max_num_queries: Any
+) -> None:
+    dogs, cats, empty = (CategoryFactory(name=name) for name in ("Dogs", "Cats", "Empty"))
+    for category, status, count in ((dogs, "sold", 1), (cats, "available", 3), (cats, "pending", 1)):
+        PetFactory.create_batch(count, category=category, status=status)
+    with django_assert_max_num_queries(12), CaptureQueriesContext(connection) as queries:
+        page = staff.get(CATEGORIES).content.decode()
+    assert not [query for query in queries if "pets_pet" in query["sql"]]
+    assert "<h2>3 categories, 5 animals</h2>" in page
+    assert re.findall(r'<svg class="bars" role="img" aria-label="([^"]*)">(.*?)</svg>', page) == [
+        (
+            "3 available, 1 pending, 0 sold",
+            '<rect class="bar bar-available" x="0.00%" width="75.00%" height="12"/>'
+            '<rect class="bar bar-pending" x="75.00%" width="25.00%" height="12"/>',
+        ),
+        ("0 available, 0 pending, 1 sold", '<rect class="bar bar-sold" x="0.00%" width="25.00%" height="12"/>'),
+        ("0 available, 0 pending, 0 sold", ""),
+    ]
+    assert f'<a href="/admin/pets/pet/?status__exact=sold&amp;category__id__exact={dogs.pk}">1</a>' in page
+    assert f"?category__id__exact={empty.pk}" in page
+
+
+def test_who_sees_no_animals_sees_no_counts(db: None) -> None:
+    PetFactory(category=CategoryFactory(name="Dogs"))
+    page = member("clerk", "view_category").get(CATEGORIES).content.decode()
+    assert "Dogs" in page
+    assert '<svg class="bars"' not in page
+    assert "1 animal" not in page
+
+
+@pytest.mark.parametrize("name", ["cats", "Cats ", "Ctas", "CATS!"])
+def test_a_name_like_another_is_asked_about_as_an_import_rejects_it(staff: Client, name: str) -> None:
+    CategoryFactory(name="Cats")
+    dogs = CategoryFactory(name="Dogs")
+    for page, more in ((f"{CATEGORIES}add/", {}), (f"{CATEGORIES}{dogs.pk}/change/", {"seen": seen(dogs)})):
+        answer = staff.post(page, {"name": name} | more)
+        form = answer.context["adminform"].form
+        assert form.errors == {"name": ["This is too similar to “Cats”. If it is another category, say so below."]}
+        assert 'type="checkbox" name="different"' in answer.content.decode()
+    assert [*Category.objects.values_list("name", flat=True)] == ["Cats", "Dogs"]
+    answer = staff.post(f"{CATEGORIES}add/", {"name": name, "different": "on"})
+    assert (answer.status_code, Category.objects.filter(name=name).count()) == (302, 1)
+
+
+def test_a_name_that_only_changes_its_own_case_is_not_asked_about(staff: Client) -> None:
+    cats = CategoryFactory(name="Cats")
+    assert 'type="checkbox" name="different"' not in staff.get(f"{CATEGORIES}{cats.pk}/change/").content.decode()
+    answer = staff.post(f"{CATEGORIES}{cats.pk}/change/", {"name": "cats", "seen": seen(cats)})
+    assert (answer.status_code, Category.objects.get().name) == (302, "cats")

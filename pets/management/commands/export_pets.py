@@ -14,6 +14,7 @@ from django.db.models import QuerySet
 
 from categories.models import Category
 from categories.names import validate_name
+from categories.similar import Similar
 from commands.arguments import moment
 from commands.base import StoreCommand
 from commands.exits import Exit, ExitError
@@ -21,7 +22,6 @@ from pets.exporting import FileFormat, Form, form_named, write_pets
 from pets.exporting.rows import Progress, no_progress
 from pets.exporting.sheet import TooManyAnimalsError
 from pets.files import BLOCK, FileInTheWayError, whole_file
-from pets.importing.similar import Similar
 from pets.models import Pet, PetStatus
 
 STANDARD_OUTPUT = "-"

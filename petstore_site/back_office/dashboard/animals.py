@@ -6,13 +6,12 @@ from typing import Any, NamedTuple
 
 from pets import stock
 from pets.models import PetStatus
+from petstore_site.back_office.counted import STATUSES, row_of
 from petstore_site.back_office.dashboard.addresses import listed
-from petstore_site.charts import Figure, Row, Series
+from petstore_site.charts import Figure, Row
 
 MOST = 9
 """Categories that are shown by themselves, the largest; the others are one row."""
-
-STATUSES = [Series(status.label, status.value) for status in PetStatus]
 
 
 class Kind(NamedTuple):
@@ -28,7 +27,7 @@ def in_stock() -> dict[str, Any]:
     """Return a row with its bar and icon for each of the largest categories, and the totals of each status."""
     kinds = sorted(_kinds(), key=lambda kind: -sum(kind.counts))
     longest = sum(kinds[0].counts) if kinds else 0
-    rows = [(_row(kind), kind.icon or "paw-print") for kind in kinds[:MOST]]
+    rows = [(row_of(kind.number, kind.name, kind.counts), kind.icon or "paw-print") for kind in kinds[:MOST]]
     totals = [
         Figure(value, listed("pets_pet", status__exact=status))
         for status, value in zip(PetStatus.values, _sums(kinds), strict=True)
@@ -47,15 +46,6 @@ def _kinds() -> Iterator[Kind]:
     for (number, category, icon), group in groupby(rows, key=lambda row: (row.category_id, row.category, row.icon)):
         counts = {row.status: row.animals for row in group}
         yield Kind(number, category, icon, [counts.get(status, 0) for status in PetStatus.values])
-
-
-def _row(kind: Kind) -> Row:
-    behind = {"category__id__exact": kind.number}
-    figures = [
-        Figure(count, listed("pets_pet", status__exact=status, **behind))
-        for status, count in zip(PetStatus.values, kind.counts, strict=True)
-    ]
-    return Row(kind.name, figures, listed("pets_pet", **behind))
 
 
 def _sums(kinds: list[Kind]) -> list[int]:

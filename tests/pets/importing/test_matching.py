@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from categories.models import Category
+from categories.similar import Similar
 from pets.columns import COLUMNS, Checked
-from pets.importing.similar import Similar
 from pets.models import ImportRun, Pet
 from tests.factories import CategoryFactory, PetFactory
 from tests.pets.importing.conftest import Import, catalogue, command, counts, history
