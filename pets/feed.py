@@ -41,8 +41,9 @@ SQLITE = {
 
 # What was shown is there after a promotion if it was committed before the position at which the timeline changed. A
 # server knows that position until it is restarted: after a crash it knows another one, but no time of a transaction.
-# A standby is read only while it has everything (database/fallback.py). OFFSET keeps the planner, which may see a small
-# table, from reading all animals.
+# A standby is read only while it has everything (database/fallback.py). It knows its timeline at its last restart
+# point: if it follows another since, a feed that begins there ends later. OFFSET keeps the planner, which may see a
+# small table, from reading all animals.
 POSTGRESQL = {
     "server": """
         SELECT "server", "timeline", "wal"::text, "server" = %(server)s AND CASE %(timeline)s
@@ -52,7 +53,8 @@ POSTGRESQL = {
             ELSE FALSE END AS "has_all"
         FROM (
             SELECT "system_identifier" || '/' || 'pets_petchange'::regclass::oid AS "server",
-                CASE WHEN pg_is_in_recovery() THEN %(timeline)s::int
+                CASE WHEN pg_is_in_recovery()
+                    THEN COALESCE(NULLIF(%(timeline)s::int, 0), (SELECT timeline_id FROM pg_control_checkpoint()))
                     ELSE ('x' || left(pg_walfile_name(pg_current_wal_flush_lsn()), 8))::bit(32)::int END AS "timeline",
                 CASE WHEN pg_is_in_recovery() THEN pg_last_wal_replay_lsn()
                     ELSE pg_current_wal_flush_lsn() END AS "wal"
@@ -60,7 +62,7 @@ POSTGRESQL = {
         ) AS "asked"
     """,
     "transaction": '"transaction_id"::text',
-    "at": '(extract(epoch FROM "history_date") * 1000000)::bigint::text',
+    "at": """(date_part('epoch', "history_date") * 1000000)::bigint::text""",
     "after": '("transaction_id", "history_id") > (%(transaction)s::xid8, CAST(%(row)s AS bigint))',
     "settled": '"transaction_id" < pg_snapshot_xmin(pg_current_snapshot())',
     "order": '"transaction_id" {0}, "history_id" {0}',
@@ -106,8 +108,8 @@ def page(vendor: str, place: Place | None, count: int) -> Steps[tuple[list[dict[
     if listed or timeline != here.timeline:  # else the same place, so that an empty page has the same link
         here = here._replace(server=server, timeline=timeline, wal=wal)
     if listed:
-        transaction, row, at = max((int(each[4]), *each[5:7]) for each in listed)  # a join keeps no order
-        here = here._replace(transaction=str(transaction), row=row, at=at)
+        transaction, row, at = max(listed, key=lambda row: (int(row[4]), row[5]))[4:7]  # a join keeps no order
+        here = here._replace(transaction=transaction, row=row, at=at)
     return [] if place is None else [*{row[7]: _change(row[7], row[8:]) for row in listed}.values()], here
 
 

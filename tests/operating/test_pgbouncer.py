@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from typing import Any
 
 import psycopg
 import pytest
@@ -99,6 +100,30 @@ def test_many_callers_share_connections(service: Gunicorn, key: str) -> None:
     created = {answer.headers["Location"] for answer in answers if answer.status == 201}
     assert len(created) == 40
     assert service.send("GET", "/readyz").status == 200
+
+
+def test_the_feed_of_changes_misses_nothing(service: Gunicorn, key: str) -> None:
+    """Each page comes from another connection of the server, beside eight writers."""
+    told: list[Any] = []
+    link = service.get("/v1/changes", key).headers["Link"]
+
+    def follow() -> None:
+        nonlocal link
+        answer = service.get(link.removeprefix(f"<{service.url}").partition(">")[0], key)
+        assert answer.status == 200, answer.body
+        link = answer.headers["Link"]
+        told.extend(answer.json())
+
+    with ThreadPoolExecutor(8) as pool:
+        additions = [pool.submit(service.post, "/v1/pets", key, PET) for _ in range(80)]
+        while not all(each.done() for each in additions):
+            follow()
+    added = [each.result().json() for each in additions]
+    until(lambda: follow() or len(told) >= len(added))
+    follow()
+    changes = sorted(told, key=lambda change: change["petId"])
+    pets = sorted(added, key=lambda pet: pet["id"])
+    assert changes == [{"petId": pet["id"], "change": "saved", "pet": pet} for pet in pets]
 
 
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGQUIT], ids=["fast", "immediate"])
