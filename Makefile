@@ -20,15 +20,18 @@ LEAST_COVERAGE := 93
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run test test-all screenshots lint openapi settings clients lock audit sbom release clean
-.PHONY: fast-sqlite fast-postgresql covered-sqlite covered-postgresql slow-sqlite slow-postgresql coverage django61 python port always
+.PHONY: help run test test-slow test-all screenshots lint openapi settings clients lock audit sbom release clean
+.PHONY: fast-sqlite fast-postgresql coverage slow-sqlite slow-postgresql django61 python port always
 
 help:
 	@echo 'make run      serve on http://$(HOST):$(PORT); the first run creates a demonstration catalogue and a key'
 	@echo '              (set HOST, PORT, DATABASE_URL and other settings in the environment)'
-	@echo 'make test     run the fast tests on SQLite and PostgreSQL, in less than five minutes'
-	@echo '              (PYTEST_ARGS="-k name" runs the tests with that name instead, slow ones too)'
-	@echo 'make test-all run all tests on SQLite, most of them on PostgreSQL, the fast ones with coverage, and on Django 6.1'
+	@echo 'make test     run the fast tests on SQLite and PostgreSQL, in less than three minutes'
+	@echo '              (PYTEST_ARGS="-k name" runs the tests with that name instead, slow ones too;'
+	@echo '              COVERAGE=1 measures what they cover)'
+	@echo 'make test-slow'
+	@echo '              run the slow tests on SQLite, most of them on PostgreSQL, and the fast ones on Django 6.1'
+	@echo 'make test-all run all these tests, with coverage'
 	@echo 'make screenshots'
 	@echo '              take pictures of the back office and the portal, of a fresh store, into var/screenshots'
 	@echo 'make lint     check style, types, layers, templates, migrations, the API description, production settings'
@@ -94,16 +97,16 @@ endif
 
 # The tests must never use the store that these variables name.
 APART := env -u DATABASE_URL -u DATABASE_URL_FILE -u CACHE_URL -u CACHE_URL_FILE -u PETSTORE_ENVIRONMENT
-COVERAGE :=
+# Each worker, and each process that a test starts, would compile everything again.
+RUN := $(APART) -u PYTHONDONTWRITEBYTECODE
 # tests/conftest.py lists the slow tests, and those of them that depend on the database.
 FAST = $(if $(PYTEST_ARGS),,-m 'not slow')
-SLOW = $(if $(PYTEST_ARGS),,slow-$(1))
-ON_POSTGRESQL = $(APART) $(PY) tests/with_postgresql.py
+ON_POSTGRESQL = $(RUN) $(PY) tests/with_postgresql.py
 WITHOUT_POSTGRESQL = { [ $$? -eq 77 ] && ! $(PY) tests/with_postgresql.py true 2>$(REPORTS)/postgresql.txt; }
 
 # parts PART...: run all parts, even if some fail, and list what was left out.
 define parts
-	@rm -rf $(REPORTS) && mkdir $(REPORTS)
+	@rm -rf $(REPORTS) .coverage .coverage.* && mkdir $(REPORTS)
 	@failed=; \
 	for part in $(1); do $(MAKE) $$part || failed="$$failed $$part"; done; \
 	printf '\n== Left out\n'; \
@@ -112,28 +115,31 @@ define parts
 endef
 
 test: $(DEV)
-	$(call parts,fast-sqlite fast-postgresql)
+	$(call parts,fast-sqlite fast-postgresql $(if $(COVERAGE),coverage))
 	@[ -n "$$PYTEST_ARGS" ] || cat $(REPORTS)/sqlite.left
 
+test-slow: $(DEV)
+	$(call parts,slow-sqlite slow-postgresql django61)
+
+test-all: export COVERAGE := 1
 test-all: $(DEV)
-	@rm -f .coverage .coverage.*
-	$(call parts,covered-sqlite covered-postgresql coverage $(call SLOW,sqlite) $(call SLOW,postgresql) django61)
+	$(call parts,fast-sqlite fast-postgresql coverage $(if $(PYTEST_ARGS),,slow-sqlite slow-postgresql) django61)
 
-covered-sqlite covered-postgresql: COVERAGE := --cov --cov-report= --cov-append
+COVERED = $(if $(COVERAGE),--cov --cov-report= --cov-append)
 
-fast-sqlite covered-sqlite:
+fast-sqlite:
 	@echo '== SQLite'
-	@$(APART) $(PY) -m pytest -n auto $(FAST) $(COVERAGE) --junit-xml=$(REPORTS)/sqlite.xml $(PYTEST_ARGS)
+	@$(RUN) $(PY) -m pytest -n auto $(FAST) $(COVERED) --junit-xml=$(REPORTS)/sqlite.xml $(PYTEST_ARGS)
 
-fast-postgresql covered-postgresql:
+fast-postgresql:
 	@echo '== PostgreSQL'
-	@$(ON_POSTGRESQL) $(PY) -m pytest -n auto $(FAST) $(COVERAGE) --junit-xml=$(REPORTS)/postgresql.xml $(PYTEST_ARGS) \
+	@$(ON_POSTGRESQL) $(PY) -m pytest -n auto $(FAST) $(COVERED) --junit-xml=$(REPORTS)/postgresql.xml $(PYTEST_ARGS) \
 		|| $(WITHOUT_POSTGRESQL)
 
 slow-sqlite:
 	@echo '== SQLite, slow tests'
 	@$(MAKE) -C lab patroni || echo 'Left out: Patroni cannot be installed.' >&2
-	@$(APART) $(PY) -m pytest -n auto -m slow --junit-xml=$(REPORTS)/slow-sqlite.xml
+	@$(RUN) $(PY) -m pytest -n auto -m slow --junit-xml=$(REPORTS)/slow-sqlite.xml
 
 slow-postgresql:
 	@echo '== PostgreSQL, slow tests that depend on the database'
@@ -157,7 +163,7 @@ django61:
 	@for python in $(PYTHON_313) $(lastword $(wildcard $(shell pyenv root 2>/dev/null)/versions/3.13.*/bin/python)); do \
 		if $$python -c 'import ensurepip, venv' >/dev/null 2>&1; then \
 			$(MAKE) PYTHON_313=$$python $(DJANGO61) && \
-			$(APART) .venv-django61/bin/python -m pytest -n auto $(FAST) --junit-xml=$(REPORTS)/django61.xml $(PYTEST_ARGS); \
+			$(RUN) .venv-django61/bin/python -m pytest -n auto $(FAST) --junit-xml=$(REPORTS)/django61.xml $(PYTEST_ARGS); \
 			exit; \
 		fi; \
 	done; \

@@ -1,5 +1,6 @@
 """What every test needs: a key, a client that sends it, and nothing left over from the test before."""
 
+import gc
 import json
 import os
 import shutil
@@ -45,11 +46,12 @@ SLOW = (
     "test_gunicorn.py",
     "test_settings.py",
 )
-"""Tests that take long and hardly depend on the database: `make test-all` runs them once."""
+"""Tests that take long and hardly depend on the database: `make test-slow` runs them once."""
 
 SLOW_ON_EACH_DATABASE = (
     "commands/",
     "contract/test_description_holds.py",
+    "following/",
     "pets/importing/test_runs.py",
     "properties/",
     "door/test_live.py",
@@ -58,14 +60,20 @@ SLOW_ON_EACH_DATABASE = (
     "test_release_before.py",
     "test_upgrades.py",
 )
-"""Tests that take long and depend on transactions and locks: `make test-all` runs them on each database."""
+"""Tests that take long and depend on transactions and locks: `make test-slow` runs them on each database."""
 
 READING = (
+    "contract/test_no_break.py",
     "pets/importing/test_encodings.py",
     "pets/importing/test_formats.py",
     "pets/importing/test_reading.py",
     "pets/importing/test_workbooks.py",
     "portal/",
+    "staff/test_stock_words.py",
+    "test_links.py",
+    "test_named.py",
+    "test_private_names.py",
+    "test_release.py",
 )
 """Tests that read many files or pages and hardly depend on the database: they run on SQLite only."""
 
@@ -80,7 +88,7 @@ SLOW_ON_POSTGRESQL = (
     "test_lookups.py",
     "test_search.py",
 )
-"""Tests that read many files, pages or tables: `make test` runs them on SQLite only, `make test-all` on each database."""
+"""Tests that read many files, pages or tables: `make test` runs them on SQLite only, `make test-slow` on each database."""
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -96,7 +104,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.add_marker("each_database")
     if config.option.markexpr == "not slow" and config.option.xmlpath:  # each worker of xdist collects all tests
         left = sum(item.get_closest_marker("slow") is not None for item in items)
-        Path(config.option.xmlpath).with_suffix(".left").write_text(f"left to make test-all: {left:,} tests\n")
+        Path(config.option.xmlpath).with_suffix(".left").write_text(f"left to make test-slow: {left:,} tests\n")
+
+
+def pytest_collection_finish() -> None:
+    """Keep the garbage collector from what is loaded: walking it again and again takes a tenth of a run."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")
@@ -117,6 +131,7 @@ def django_db_modify_db_settings(
 @pytest.fixture(autouse=True)
 def _nothing_left_over(settings: Any) -> Iterator[None]:
     settings.API_KEY_USE_FLUSH_SECONDS = None
+    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]  # the real one is slow on purpose
     settings.WHITENOISE_AUTOREFRESH = True  # or every client would look up every static file first
     lookup.clear()
     usage.clear()

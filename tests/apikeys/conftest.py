@@ -1,4 +1,4 @@
-"""What the tests of keys need: no counts of use left over, and passwords that are quick to set."""
+"""What the tests of keys need: no counts of use left over, and browsers."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -8,11 +8,6 @@ from django.contrib.auth.models import Permission, User
 from django.test import Client
 
 from petstore_site.apikeys import usage
-
-
-@pytest.fixture(autouse=True)
-def _quick_passwords(settings: Any) -> None:
-    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 
 
 @pytest.fixture(autouse=True)
