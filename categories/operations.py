@@ -5,8 +5,7 @@ from categories.serializers import shown
 from database.statements import Steps
 from rest.errors import ErrorCode
 from rest.lists import Listing, one, page
-from rest.requests import Request
-from rest.results import Result
+from rest.request import Request, Result
 
 CATEGORIES = Listing(statements, shown)
 

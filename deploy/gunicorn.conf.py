@@ -175,8 +175,8 @@ def post_worker_init(worker: Worker) -> None:
     """Load all addresses before the first request, so that a mistake in them stops the start, and what is slow."""
     from django.urls import get_resolver  # noqa: PLC0415 - the master must not keep it
 
+    from petstore_site.public.errors import reject  # noqa: PLC0415
     from petstore_site.public.health import known_migrations  # noqa: PLC0415
-    from petstore_site.public.rejections import reject  # noqa: PLC0415
 
     worker.reject = reject
     worker.always_served = {b"/livez"}

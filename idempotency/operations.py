@@ -16,8 +16,7 @@ from database.statements import Addition, Row, Steps, add, parameter
 from idempotency import statements
 from rest.errors import APIError, ErrorCode
 from rest.media_type import render_json
-from rest.requests import Request
-from rest.results import Result
+from rest.request import Request, Result
 
 IDEMPOTENCY_ERRORS = [ErrorCode.IDEMPOTENCY_IN_PROGRESS, ErrorCode.IDEMPOTENCY_KEY_REUSED]
 
@@ -102,7 +101,7 @@ def _values(request: Request, key: str, meaning: Mapping[str, Any]) -> dict[str,
 
 
 def _key_of(request: Request) -> str | None:
-    header = request.environ.get("HTTP_IDEMPOTENCY_KEY")
+    header = request.headers.get("idempotency-key")
     if header is None:
         return None
     match = KEY.fullmatch(header.strip(" \t"))

@@ -16,8 +16,7 @@ from pets.rules import NO_SUCH_CATEGORY
 from pets.serializers import NewPet, shown
 from rest.errors import ErrorCode
 from rest.lists import Feed, Listing, choice, created, identifier, one, page
-from rest.requests import Request, parameters
-from rest.results import Result
+from rest.request import Request, Result, parameters
 
 PETS = Listing(
     statements,

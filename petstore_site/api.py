@@ -15,11 +15,11 @@ from django.urls import ResolverMatch, resolve
 from database import errors as database_errors
 from database.reading import from_standby
 from petstore_site.apikeys.admission import is_uncounted, keep
-from petstore_site.public import error_pages
+from petstore_site.public import errors
 from rest.limits import what_is_left
-from rest.requests import Request, request_of
+from rest.request import Request, Route, request_of
 from rest.responses import Finish
-from rest.routes import Route, is_api, route_of
+from rest.routes import is_api, route_of
 
 GetResponse = Callable[[HttpRequest], HttpResponse]
 
@@ -37,7 +37,7 @@ class APIMiddleware:
         """Take the next layer, which is for pages."""
         self.pages = get_response
         finish = Finish()
-        self.respond = with_cors(lambda request: finished(finish, request_of(request.META), _respond(request)))
+        self.respond = with_cors(lambda seen: finished(finish, request_of(seen.META), _respond(seen)))
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         """Return a response with everything that one under /v1 has."""
@@ -59,37 +59,33 @@ class Preflight(CorsMiddleware):
         """Return None: no response yet."""
 
 
-def finished(finish: Finish, asked: Request, response: HttpResponse) -> HttpResponse:
+def finished(finish: Finish, request: Request, response: HttpResponse) -> HttpResponse:
     """Return Django's response with everything that one under /v1 has."""
-    if is_uncounted(asked):
-        keep(asked, what_is_left(asked.key))
-    status, headers, body = finish(asked, response.status_code, dict(response.headers), response.content)
+    if is_uncounted(request):
+        keep(request, what_is_left(request.key))
+    status, headers, body = finish(request, response.status_code, dict(response.headers), response.content)
     response.status_code, response.content = status, body
     response.headers = ResponseHeaders(headers)  # in one order
     return response
 
 
-def _respond(request: HttpRequest) -> HttpResponse:
-    """Return a response, whatever fails."""
+def _respond(seen: HttpRequest) -> HttpResponse:
+    """Return a response, whatever fails. OPTIONS on a path with operations needs no key."""
     database_errors.reset_commit_state()
     from_standby.set(False)
     try:
-        request.get_host()  # raises for a foreign one
-        match = request.resolver_match = resolve(request.path_info)
-        asked = request_of(request.META)
-        asked.route = route_of(match.func, match.view_name) or Route(match.view_name)
-        asked.argument = next(iter(match.kwargs.values()), "")
-        response = _options(request, asked.route) or _call(request, match)
+        seen.get_host()  # raises for a foreign one
+        match = seen.resolver_match = resolve(seen.path_info)
+        request = request_of(seen.META)
+        request.route = route_of(match.func, match.view_name) or Route(match.view_name)
+        request.argument = next(iter(match.kwargs.values()), "")
+        if request.method == "OPTIONS" and request.route.operations:
+            response = HttpResponse(status=204)
+        else:
+            response = _call(seen, match)
     except Exception as error:  # noqa: BLE001 - Django's own handler takes the rest
-        response = error_pages.for_database_error(request, error) or response_for_exception(request, error)
-    return error_pages.unconfirmed(request) if database_errors.commit_unconfirmed() else response
-
-
-def _options(request: HttpRequest, route: Route) -> HttpResponse | None:
-    """Return 204 for OPTIONS on a path with operations, which needs no key, and None for everything else."""
-    if request.method != "OPTIONS" or not route.operations:
-        return None
-    return HttpResponse(status=204)
+        response = errors.for_exception(seen, error) or response_for_exception(seen, error)
+    return errors.confirmed(seen, response)
 
 
 def _call(request: HttpRequest, match: ResolverMatch) -> HttpResponse:

@@ -54,7 +54,7 @@ PRODUCTION_URL = env["PRODUCTION_URL"]
 STAGING_URL = env["STAGING_URL"]
 
 BASE_PATH = base_path(STAGING_URL if PETSTORE_ENVIRONMENT == "staging" else PRODUCTION_URL)
-"""The path under which the service lives, such as `/animals`; empty for the root. `rest.hosts.mount` applies it."""
+"""The path under which the service lives, such as `/animals`; empty for the root. `rest.request.mounted` applies it."""
 
 FORCE_SCRIPT_NAME = BASE_PATH or None
 
@@ -272,7 +272,7 @@ CSRF_TRUSTED_ORIGINS: list[str] = [*env["CSRF_TRUSTED_ORIGINS"]]
 CSRF_COOKIE_SECURE = SESSION_COOKIE_SECURE = HOSTED
 CSRF_COOKIE_HTTPONLY = True
 CSRF_COOKIE_PATH = SESSION_COOKIE_PATH = f"{BASE_PATH}/"
-CSRF_FAILURE_VIEW = "petstore_site.public.error_pages.csrf_failure"
+CSRF_FAILURE_VIEW = "petstore_site.public.errors.csrf_failure"
 BEHIND_TLS_PROXY = env["BEHIND_TLS_PROXY"]
 SECURE_SSL_REDIRECT = HOSTED and BEHIND_TLS_PROXY  # without a proxy, we cannot know whether a request used HTTPS
 SECURE_REDIRECT_EXEMPT = [rf"^{re.escape(BASE_PATH[1:])}/?(v1(/|$)|(livez|readyz)$)"]  # the API has Errors instead

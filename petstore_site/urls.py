@@ -21,8 +21,8 @@ urlpatterns = [
     path("admin/", admin.site.urls),
 ]
 
-handler400 = "petstore_site.public.error_pages.bad_request"
-handler403 = "petstore_site.public.error_pages.permission_denied"
+handler400 = "petstore_site.public.errors.bad_request"
+handler403 = "petstore_site.public.errors.permission_denied"
 handler404 = "petstore_site.portal.views.not_found"
-handler429 = "petstore_site.public.error_pages.too_many_requests"
-handler500 = "petstore_site.public.error_pages.server_error"
+handler429 = "petstore_site.public.errors.too_many_requests"
+handler500 = "petstore_site.public.errors.server_error"

@@ -21,9 +21,9 @@ if static_files.are_missing(settings):
 application = get_wsgi_application()
 
 from database.reading import fallback  # noqa: E402 - as the next one
-from petstore_site.requests.request import Request  # noqa: E402 - it needs the models, which are loaded now
+from rest.request import DjangoRequest  # noqa: E402
 
-application.request_class = Request
+application.request_class = DjangoRequest
 metrics.count_failures()
 if servers := fallback():
     servers.watch()

@@ -11,7 +11,7 @@ from rest_framework.exceptions import APIException, ErrorDetail, MethodNotAllowe
 from rest_framework.response import Response
 
 from rest.media_type import render_json
-from rest.results import Result
+from rest.request import Result
 
 R = TypeVar("R", bound=HttpResponseBase)
 

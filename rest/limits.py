@@ -89,7 +89,7 @@ def _item(written: str) -> RateLimitItem:
     return UNITS[rate.unit](rate.requests)
 
 
-class Counted(NamedTuple):
+class Quota(NamedTuple):
     """A request that was counted, or needed not be."""
 
     allowed: bool = True
@@ -99,20 +99,20 @@ class Counted(NamedTuple):
     """Until the next request is allowed."""
 
 
-def count(key: Any) -> Counted:
+def count(key: Any) -> Quota:
     """Count a request of the key by its own limit, else `settings.RATE_LIMIT`, else none.
 
     Requests pass while the rate-limit cache is down (docs/decisions/0010).
     """
     rate = _rate_of(key)
     if rate is None:
-        return Counted()
+        return Quota()
     name = _name_of(key)
     counted = _unless_lost(lambda: (limiter().hit(rate, name), _window(rate, name)))
     if counted is None:
-        return Counted()
+        return Quota()
     allowed, window = counted
-    return Counted(allowed, _headers(rate, window), window.seconds)
+    return Quota(allowed, _headers(rate, window), window.seconds)
 
 
 def waits_for_cache(key: Any) -> bool:
@@ -120,11 +120,11 @@ def waits_for_cache(key: Any) -> bool:
     return settings.CACHE_URL != "memory://" and _rate_of(key) is not None
 
 
-def what_is_left(key: Any) -> Counted:
+def what_is_left(key: Any) -> Quota:
     """Return how much of its limit the key has left, without counting."""
     rate = _rate_of(key)
     window = rate and _unless_lost(lambda: _window(rate, _name_of(key)))
-    return Counted(headers=_headers(rate, window)) if rate and window else Counted()
+    return Quota(headers=_headers(rate, window)) if rate and window else Quota()
 
 
 def _unless_lost(ask: Callable[[], T]) -> T | None:

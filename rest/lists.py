@@ -21,11 +21,7 @@ from django.utils.encoding import force_bytes
 
 from database.statements import Shown, Statements, Steps, vendor
 from rest.errors import APIError, ErrorCode
-from rest.requests import Request, parameters
-from rest.results import Result
-
-Operation = Callable[[Request], Steps[Result]]
-"""A function from a request to a result, which knows neither how it waits nor who calls it."""
+from rest.request import Request, Result, parameters
 
 DEFAULT_LIMIT = 20
 MOST = 100

@@ -44,21 +44,26 @@ class ContentCodingError(UnsupportedMediaType):
     accept_encoding = "identity"
 
 
-def read_json(environ: Mapping[str, Any]) -> dict[str, Any]:
+def read_json(headers: Mapping[str, str], stream: IO[bytes] | None) -> dict[str, Any]:
     """Return the body of a request, a JSON object; raises an `APIException` that says what is wrong with it.
+
+    `headers` has their names in lower case. There is no `stream` if the server does not know where the body ends.
 
     Numbers keep their exact value: `int`, or `Decimal` for what has a fraction, an exponent or more digits than an
     int64 can have.
     """
-    length = int(environ.get("CONTENT_LENGTH") or 0)
+    length = int(headers.get("content-length") or 0)
     if length > settings.API_BODY_LIMIT:
         raise _too_large()
-    body = _read(environ["wsgi.input"], length) if length else _read_chunks(environ)
-    content_type = environ.get("CONTENT_TYPE") or ("" if body else MEDIA_TYPE)
+    if stream is None:
+        message = "The length of the request body is missing."
+        raise LengthRequiredError(message)
+    body = _read(stream, length) if length or "transfer-encoding" not in headers else _read_chunks(stream)
+    content_type = headers.get("content-type") or ("" if body else MEDIA_TYPE)
     if not _is_json_in_utf_8(content_type):
         message = f"Content-Type must be {MEDIA_TYPE}, in UTF-8."
         raise UnsupportedMediaType(content_type, message)
-    coding = environ.get("HTTP_CONTENT_ENCODING", "")
+    coding = headers.get("content-encoding", "")
     if coding.strip(" \t").lower() not in {"", ContentCodingError.accept_encoding}:
         message = "Content-Encoding is not supported: the request body must not be compressed."
         raise ContentCodingError(coding, message)
@@ -79,15 +84,9 @@ def _read(stream: IO[bytes], length: int) -> bytes:
         return b""
 
 
-def _read_chunks(environ: Mapping[str, Any]) -> bytes:
-    """Return a body without `Content-Length`: one in chunks, or none."""
-    if "HTTP_TRANSFER_ENCODING" not in environ:
-        return b""
-    if not environ.get("wsgi.input_terminated"):
-        message = "The length of the request body is missing."
-        raise LengthRequiredError(message)
+def _read_chunks(stream: IO[bytes]) -> bytes:
     try:
-        body: bytes = environ["wsgi.input"].read(settings.API_BODY_LIMIT + 1)
+        body = stream.read(settings.API_BODY_LIMIT + 1)
     except OSError:
         message = "The chunks of the request body are malformed."
         raise ParseError(message, "bad_request") from None

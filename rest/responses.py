@@ -19,8 +19,7 @@ from django.utils.http import http_date, parse_etags
 from database.reading import from_standby
 from rest.media_type import MEDIA_TYPE
 from rest.policy import PolicyMiddleware
-from rest.requests import Request
-from rest.routes import Route
+from rest.request import Request, Route
 
 CACHE_CONTROL = "private, no-cache"
 VARY = "Authorization"
@@ -53,10 +52,10 @@ class Finish:
         tag = {}
         if status == HTTPStatus.OK and request.reads:
             tag = {"ETag": entity_tag(body, link)}
-            if names(request.environ.get("HTTP_IF_NONE_MATCH", ""), tag["ETag"]):
+            if names(request.headers.get("if-none-match", ""), tag["ETag"]):
                 status, body = HTTPStatus.NOT_MODIFIED, b""
         complete = {
-            **self.head_of(request.route.allow, request.is_secure),
+            **self.head_of(request.route.allow, request.scheme),
             "X-Request-ID": request.id,
             **headers,
             **deprecation_headers(request.route, request, link),
@@ -71,7 +70,7 @@ class Finish:
         return Response(status, complete, b"" if request.method == "HEAD" else body)
 
 
-def _head_of(allow: str, secure: bool) -> dict[str, str]:  # noqa: FBT001 - it is a key of a cache
+def _head_of(allow: str, scheme: str) -> dict[str, str]:
     """Return the headers that depend on the settings only."""
     vary = f"{VARY}, origin" if allow and settings.CORS_ALLOWED_ORIGINS else VARY
     return {
@@ -79,13 +78,12 @@ def _head_of(allow: str, secure: bool) -> dict[str, str]:  # noqa: FBT001 - it i
         **({"Allow": allow} if allow else {}),
         "Vary": vary,
         "Cache-Control": CACHE_CONTROL,
-        **fixed_headers(secure=secure),
+        **fixed_headers(scheme),
     }
 
 
-def fixed_headers(*, secure: bool) -> dict[str, str]:
+def fixed_headers(scheme: str) -> dict[str, str]:
     """Return the headers that every response has, pages too: they depend on the scheme only."""
-    scheme = "https" if secure else "http"
     request = WSGIRequest({"REQUEST_METHOD": "GET", "wsgi.url_scheme": scheme, "wsgi.input": BytesIO()})
     response = HttpResponse()
     del response.headers["Content-Type"]

@@ -1,13 +1,12 @@
 """The routes whose views declare operations, read from the addresses once: what an adapter without Django needs."""
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any
 
 from django.urls import URLPattern, URLResolver, get_resolver, resolve
 from django.urls.resolvers import RoutePattern
 
-if TYPE_CHECKING:
-    from rest.lists import Operation
+from rest.request import Route
 
 ALWAYS = ("HEAD", "OPTIONS")
 """The methods of every path besides its own."""
@@ -16,20 +15,6 @@ ALWAYS = ("HEAD", "OPTIONS")
 def is_api(path: str) -> bool:
     """Return whether the path is under /v1."""
     return path == "/v1" or path.startswith("/v1/")
-
-
-class Route(NamedTuple):
-    """A path with its operations."""
-
-    name: str
-    operations: "Mapping[str, Operation]" = {}
-    """By HTTP method."""
-    allow: str = ""
-    """The methods of the path, as `Allow` lists them."""
-
-
-UNKNOWN = Route("")
-"""Of a request whose path was not looked at, or has no operations."""
 
 
 class Routes:

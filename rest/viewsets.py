@@ -11,8 +11,8 @@ from rest_framework.viewsets import GenericViewSet
 
 from database.statements import run
 from rest.errors import ErrorCode
-from rest.lists import DEFAULT_LIMIT, MOST, Listing, Operation
-from rest.requests import request_of
+from rest.lists import DEFAULT_LIMIT, MOST, Listing
+from rest.request import Operation, request_of
 
 
 class KeysetPagination(BasePagination):
@@ -62,20 +62,20 @@ class OperationViewSet(GenericViewSet[Any]):
 
     pagination_class = KeysetPagination
 
-    def list(self, request: FrameworkRequest) -> Response:
+    def list(self, framework_request: FrameworkRequest) -> Response:
         """Return a page."""
-        return self.respond(request)
+        return self.respond(framework_request)
 
-    def create(self, request: FrameworkRequest) -> Response:
+    def create(self, framework_request: FrameworkRequest) -> Response:
         """Create an object."""
-        return self.respond(request)
+        return self.respond(framework_request)
 
-    def retrieve(self, request: FrameworkRequest, **_arguments: Any) -> Response:
+    def retrieve(self, framework_request: FrameworkRequest, **_arguments: Any) -> Response:
         """Return the object that the path names."""
-        return self.respond(request)
+        return self.respond(framework_request)
 
-    def respond(self, request: FrameworkRequest) -> Response:
+    def respond(self, framework_request: FrameworkRequest) -> Response:
         """Run the operation of the action."""
-        asked = request_of(request.META)
-        result = run(self.operations[str(self.action)](asked), reads=asked.reads)
+        request = request_of(framework_request.META)
+        result = run(self.operations[str(self.action)](request), reads=request.reads)
         return Response(result.data, result.status, headers=dict(result.headers))

@@ -14,7 +14,7 @@ from django.core.cache import cache
 from django.core.signals import setting_changed
 from django.db import connection
 from django.dispatch import receiver
-from django.test import Client
+from django.test import Client, client
 
 from categories.models import Category
 from changes.acting import end_request
@@ -27,6 +27,7 @@ from petstore_site.request_desk import records
 from petstore_site.requests import metrics
 from rest.limits import breaker as limits_breaker
 from rest.limits import build_limiter
+from rest.request import DjangoRequest
 from tests.days import today
 from tests.factories import CategoryFactory
 from tests.server import migrated_database
@@ -111,6 +112,9 @@ def pytest_collection_finish() -> None:
     """Keep the garbage collector from what is loaded: walking it again and again takes a tenth of a run."""
     gc.collect()
     gc.freeze()
+
+
+client.WSGIRequest = DjangoRequest  # type: ignore[attr-defined]  # its requests are those that the service reads
 
 
 @pytest.fixture(scope="session")

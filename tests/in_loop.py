@@ -6,6 +6,7 @@ from typing import Any, TypeVar
 
 from database.statements import Steps, run
 from petstore_site.door.adapter import Adapter
+from rest.request import request_of
 
 T = TypeVar("T")
 
@@ -36,7 +37,7 @@ class AdapterFirst:
         """How many requests the adapter left to the application."""
 
     def __call__(self, environ: Any, start_response: Callable[..., Any]) -> Iterable[bytes]:
-        response = at_once(self.adapter.respond(environ, _nothing))
+        response = at_once(self.adapter.respond(request_of(environ), _nothing))
         if response is None:
             self.behind += 1
             return self.application(environ, start_response)
@@ -45,7 +46,7 @@ class AdapterFirst:
 
 
 async def _nothing() -> None:
-    """Read no body: the environ has it."""
+    """Read no body: the request has it."""
 
 
 def _observe_at_once(record: Any) -> None:

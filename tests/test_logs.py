@@ -15,10 +15,9 @@ import pytest
 
 from petstore_site.apikeys import keys
 from petstore_site.apikeys.models import APIKey
-from petstore_site.door.environ import environ_of
 from petstore_site.requests import logs
-from petstore_site.requests.access import AFTER_SECONDS, AccessRecord, Later
-from rest.requests import Request
+from petstore_site.requests.access import AFTER_SECONDS, AccessRecord, Batch
+from rest.request import Request
 from tests.conftest import ApiClient
 from tests.door.calling import scope
 from tests.server import ROOT, until
@@ -90,7 +89,7 @@ def test_a_line_of_json_is_one_line(api: ApiClient, caplog: pytest.LogCaptureFix
 
 
 def asked(name: str) -> Request:
-    return Request(environ_of(scope("/livez", x_request_id=name)))
+    return Request(scope("/livez", x_request_id=name))
 
 
 def test_the_event_loop_logs_several_requests_later_each_with_its_id(caplog: pytest.LogCaptureFixture) -> None:
@@ -98,7 +97,7 @@ def test_the_event_loop_logs_several_requests_later_each_with_its_id(caplog: pyt
     caplog.set_level(logging.INFO)
 
     async def observe_three() -> None:
-        later = Later()
+        later = Batch()
         for name in "abc":
             later.observe(AccessRecord(asked(name), 200, 0.001))
         assert caplog.records == []

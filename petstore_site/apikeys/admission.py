@@ -16,8 +16,8 @@ from changes.acting import identify
 from petstore_site.apikeys import keys
 from petstore_site.apikeys.lookup import CachedKey
 from petstore_site.apikeys.models import Scope
-from rest.limits import Counted
-from rest.requests import Request
+from rest.limits import Quota
+from rest.request import Request
 
 MISSING = "No API key was provided. Send it as Authorization: Bearer <key>."
 NO_BEARER = "Authorization must have the form Bearer <key>."
@@ -45,7 +45,7 @@ def accept_key(request: Request, key: CachedKey | None) -> None:
 
 
 def _error(request: Request, key: CachedKey | None) -> AuthenticationFailed | None:
-    if "HTTP_AUTHORIZATION" not in request.environ:
+    if "authorization" not in request.headers:
         return AuthenticationFailed(MISSING, "api_key_missing")
     if key is None:
         return AuthenticationFailed(INVALID if _bearer_token(request) else NO_BEARER, "api_key_invalid")
@@ -56,37 +56,36 @@ def _error(request: Request, key: CachedKey | None) -> AuthenticationFailed | No
     return None
 
 
-def allow_method(request: Request, methods: Container[str]) -> None:
-    """Raise `MethodNotAllowed` for a method that the path does not support."""
+def allow(request: Request, methods: Container[str]) -> None:
+    """Raise `MethodNotAllowed` for a method that the path does not support, or `PermissionDenied` for a read key.
+
+    The latter has the challenge in `auth_header`.
+    """
     if request.method not in methods:
         raise MethodNotAllowed(request.method)
-
-
-def allow_scope(request: Request) -> None:
-    """Raise `PermissionDenied` for a read key that wants to do more than read, with the challenge in `auth_header`."""
     if request.method not in SAFE_METHODS and request.key.scope != Scope.WRITE:
         error = PermissionDenied(READ_ONLY, "insufficient_scope")
         error.auth_header = f'{CHALLENGE}, error="insufficient_scope", scope="write"'  # type: ignore[attr-defined]
         raise error
 
 
-def allow_one_more(request: Request, counted: Counted) -> None:
+def allow_one_more(request: Request, quota: Quota) -> None:
     """Keep what the rate limit says of the request; raises `Throttled` if it is over the limit."""
-    keep(request, counted)
-    if not counted.allowed:
-        raise Throttled(counted.seconds)
+    keep(request, quota)
+    if not quota.allowed:
+        raise Throttled(quota.seconds)
 
 
 def is_uncounted(request: Request) -> bool:
     """Return whether a request with a good key was rejected before it was counted: its response has the limit too."""
-    return request.key is not None and request.counted is None
+    return request.key is not None and request.quota is None
 
 
-def keep(request: Request, counted: Counted) -> None:
+def keep(request: Request, quota: Quota) -> None:
     """Keep what the rate limit says of the request, for its response."""
-    request.counted = counted
-    if counted.headers:
-        request.notices = {**request.notices, **counted.headers}
+    request.quota = quota
+    if quota.headers:
+        request.notices = {**request.notices, **quota.headers}
 
 
 def notices(key: CachedKey) -> Mapping[str, str]:
@@ -114,5 +113,5 @@ def digest_of(request: Request) -> str | None:
 
 def _bearer_token(request: Request) -> str:
     """Return what follows `Bearer` in `Authorization`; empty without it."""
-    scheme, _, token = request.environ.get("HTTP_AUTHORIZATION", "").partition(" ")
+    scheme, _, token = request.headers.get("authorization", "").partition(" ")
     return token.lstrip(" ") if scheme.lower() == "bearer" else ""

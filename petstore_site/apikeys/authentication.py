@@ -6,19 +6,19 @@ from rest_framework.request import Request
 from petstore_site.apikeys import lookup
 from petstore_site.apikeys.admission import accept_key, challenge, digest_of
 from petstore_site.apikeys.lookup import CachedKey
-from rest.requests import request_of
+from rest.request import request_of
 
 
 class BearerKeyAuthentication(BaseAuthentication):
     """Sets `request.auth` to the `CachedKey`; there is no user, `request.user` stays None."""
 
-    def authenticate(self, request: Request) -> tuple[None, CachedKey]:
+    def authenticate(self, framework_request: Request) -> tuple[None, CachedKey]:
         """Return the key, or raise `AuthenticationFailed` with one of the four `api_key_…` codes."""
-        asked = request_of(request.META)
-        digest = digest_of(asked)
-        accept_key(asked, lookup.find(digest) if digest else None)
-        return None, asked.key
+        request = request_of(framework_request.META)
+        digest = digest_of(request)
+        accept_key(request, lookup.find(digest) if digest else None)
+        return None, request.key
 
-    def authenticate_header(self, request: Request) -> str:
+    def authenticate_header(self, framework_request: Request) -> str:
         """Return the challenge of a 401."""
-        return challenge(request_of(request.META))
+        return challenge(request_of(framework_request.META))

@@ -6,8 +6,8 @@ from rest_framework.exceptions import NotAuthenticated
 from rest_framework.permissions import BasePermission
 from rest_framework.request import Request
 
-from petstore_site.apikeys.admission import MISSING, allow_method, allow_scope
-from rest.requests import request_of
+from petstore_site.apikeys.admission import MISSING, allow
+from rest.request import request_of
 
 if TYPE_CHECKING:
     from rest_framework.views import APIView  # it imports the classes that the settings name, this file's too
@@ -26,9 +26,7 @@ class HasKey(BasePermission):
 class MethodIsAllowed(BasePermission):
     """405 for a method that the path does not support, 403 for one that the scope of the key does not allow."""
 
-    def has_permission(self, request: Request, view: "APIView") -> bool:
+    def has_permission(self, framework_request: Request, view: "APIView") -> bool:
         """Raise `MethodNotAllowed` or `PermissionDenied`, or return True."""
-        asked = request_of(request.META)
-        allow_method(asked, view.allowed_methods)
-        allow_scope(asked)
+        allow(request_of(framework_request.META), view.allowed_methods)
         return True

@@ -7,7 +7,7 @@ from rest_framework.throttling import BaseThrottle
 
 from petstore_site.apikeys.admission import allow_one_more
 from rest.limits import count
-from rest.requests import request_of
+from rest.request import request_of
 
 if TYPE_CHECKING:
     from rest_framework.views import APIView  # it imports the classes that the settings name, this file's too
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 class KeyRateThrottle(BaseThrottle):
     """Reject what is over the limit of its key."""
 
-    def allow_request(self, request: Request, _view: "APIView") -> bool:
+    def allow_request(self, framework_request: Request, _view: "APIView") -> bool:
         """Return True, or raise `Throttled`. A request that the event loop has counted is not counted again."""
-        asked = request_of(request.META)
-        allow_one_more(asked, asked.counted or count(asked.key))
+        request = request_of(framework_request.META)
+        allow_one_more(request, request.quota or count(request.key))
         return True

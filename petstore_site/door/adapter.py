@@ -16,32 +16,22 @@ from changes.acting import begin_request, end_request
 from database.errors import BROKEN, RETRYABLE, described, failure_of, outcome_is_unknown, reset_commit_state, sqlstate
 from database.statements import Row, Steps
 from petstore_site.apikeys import lookup
-from petstore_site.apikeys.admission import (
-    accept_key,
-    allow_method,
-    allow_one_more,
-    allow_scope,
-    digest_of,
-    is_uncounted,
-    keep,
-)
+from petstore_site.apikeys.admission import accept_key, allow, allow_one_more, digest_of, is_uncounted, keep
 from petstore_site.apikeys.lookup import CachedKey
+from petstore_site.public.errors import UnknownOutcomeError
 from petstore_site.requests import metrics
-from petstore_site.requests.access import Later, record_of
+from petstore_site.requests.access import Batch, record_of
 from rest.errors import error_result
-from rest.hosts import Environ, host_of
-from rest.limits import Counted, count, waits_for_cache, what_is_left
+from rest.limits import Quota, count, waits_for_cache, what_is_left
 from rest.media_type import render_json
-from rest.requests import STARTED, Request
+from rest.request import Request, Result
 from rest.responses import Finish, Response
-from rest.results import Result
 from rest.routes import Routes, is_api
 
 T = TypeVar("T")
 
 DEADLINE = 6.5
 """Seconds after which a request that has not begun its response is given up."""
-
 
 UNCONFIRMED = "no standby confirmed its COMMIT"
 
@@ -59,10 +49,6 @@ class Driver(Protocol):
         """Run the steps that look up a key."""
 
 
-class UnknownOutcomeError(Exception):
-    """The connection broke after a COMMIT was sent, or no standby confirmed it: what the request asks may be done."""
-
-
 class Adapter:
     """Responds to requests whose routes have operations."""
 
@@ -71,19 +57,18 @@ class Adapter:
         self._driver = driver
         self._routes = Routes()
         self._finish = Finish()
-        self._observe = Later().observe
+        self._observe = Batch().observe
 
-    async def respond(self, environ: Environ, read_body: Callable[[], Awaitable[object]]) -> Response | None:
-        """Return the response, or None: Django is to respond. `read_body` puts the body into the environ.
+    async def respond(self, request: Request, read_body: Callable[[], Awaitable[object]]) -> Response | None:
+        """Return the response, or None: Django is to respond. `read_body` reads the body into the request.
 
         Raises `BusyError`, `UnknownOutcomeError`, and `DatabaseError` if trying again would not help.
         """
-        found = self._routes.find(environ["PATH_INFO"])
+        found = self._routes.find(request.path)
         if found is None:
-            return _decline("none", "route") if is_api(environ["PATH_INFO"]) else None
-        if reason := _unusual(environ):
+            return _decline("none", "route") if is_api(request.path) else None
+        if reason := _unusual(request):
             return _decline(found[0].name, reason)
-        request = Request(environ)
         request.route, request.argument = found
         begin_request(request.id)
         try:
@@ -116,22 +101,21 @@ class Adapter:
         self._driver.admit(reads=request.reads)
         digest = digest_of(request)
         accept_key(request, await lookup.find_async(digest, self._driver.run_for_key) if digest else None)
-        allow_method(request, request.route.operations)
-        allow_scope(request)
+        allow(request, request.route.operations)
         allow_one_more(request, await _ask_cache(count, request.key))
         if not request.reads:
             await read_body()
         operation = request.route.operations[request.method]
-        return await self._driver.run(operation(request), request.environ[STARTED] + DEADLINE)
+        return await self._driver.run(operation(request), request.started + DEADLINE)
 
 
-def _unusual(environ: Environ) -> str:
+def _unusual(request: Request) -> str:
     """Return why a request is for Django, or nothing."""
-    if environ["REQUEST_METHOD"] == "OPTIONS":
+    if request.method == "OPTIONS":
         return "options"
-    if "HTTP_ORIGIN" in environ and settings.CORS_ALLOWED_ORIGINS:
+    if "origin" in request.headers and settings.CORS_ALLOWED_ORIGINS:
         return "origin"
-    return "" if host_of(environ) else "host"
+    return "" if request.host else "host"
 
 
 def _may_help_to_repeat(error: Exception) -> bool:
@@ -145,6 +129,6 @@ def _decline(route: str, reason: str) -> Response | None:
     return None
 
 
-async def _ask_cache(ask: Callable[[CachedKey], Counted], key: CachedKey) -> Counted:
+async def _ask_cache(ask: Callable[[CachedKey], Quota], key: CachedKey) -> Quota:
     """Ask how much of its limit a key has left, in a thread if that is a question to another process."""
     return await asyncio.to_thread(ask, key) if waits_for_cache(key) else ask(key)

@@ -1,6 +1,7 @@
 """Read the body of a request before a thread takes it, so that a slow client holds none."""
 
 import asyncio
+import time
 from collections.abc import Awaitable, Callable
 from io import BytesIO
 from tempfile import SpooledTemporaryFile
@@ -9,7 +10,7 @@ from typing import IO, Any
 from django.conf import settings
 
 from rest.errors import APIError, ErrorCode
-from rest.hosts import Environ
+from rest.request import Request
 from rest.routes import is_api
 
 Receive = Callable[[], Awaitable[dict[str, Any]]]
@@ -36,33 +37,54 @@ class UnreadableBody(BytesIO):
         raise OSError(message)
 
 
-async def read_body(environ: Environ, receive: Receive) -> bool:
-    """Put the body into `wsgi.input`, and return whether that is all of it.
+class Body:
+    """The body of a request, which is read when it is needed."""
 
-    Under /v1, one longer than `settings.API_BODY_LIMIT` is left unread, or read one byte further if it comes in
-    chunks. One that is incomplete stays so: the view says what is wrong with it, after the key was checked.
-    Raises `APIError` for the form of a page that is incomplete or too large.
-    """
-    chunked = "HTTP_TRANSFER_ENCODING" in environ
-    length = int(environ.get("CONTENT_LENGTH") or 0)
-    if not chunked and not length:
-        return True
-    if not is_api(environ["PATH_INFO"]):
-        await _read_form(environ, receive, length)
-        return True
-    if not chunked and length > settings.API_BODY_LIMIT:
-        return False
-    environ["wsgi.input_terminated"] = True
-    environ["wsgi.input"] = body = BytesIO()
-    complete = await _copy(receive, body, most=settings.API_BODY_LIMIT)
-    if chunked and not complete and body.tell() <= settings.API_BODY_LIMIT:
-        environ["wsgi.input"] = UnreadableBody()
-    body.seek(0)
-    return complete
+    def __init__(self, request: Request, receive: Receive) -> None:
+        """Take what receives the parts of the body."""
+        self._request = request
+        self._receive = receive
+        self._is_read = False
+        self._chunked, self._length = (
+            "transfer-encoding" in request.headers,
+            int(request.headers.get("content-length") or 0),
+        )
+        self.is_whole = not self._chunked and not self._length
+
+    async def read(self) -> None:
+        """Read the body into the request, once; `is_whole` is whether that is all of it.
+
+        Under /v1, one longer than `settings.API_BODY_LIMIT` is left unread, or read one byte further if it comes in
+        chunks. One that is incomplete stays so: the view says what is wrong with it, after the key was checked.
+        Raises `APIError` for the form of a page that is incomplete or too large.
+        """
+        if self._is_read or self.is_whole:
+            return
+        self._is_read = True
+        began = time.perf_counter()
+        if not is_api(self._request.path):
+            await _read_form(self._request, self._receive, self._length)
+            self.is_whole = True
+        elif self._chunked or self._length <= settings.API_BODY_LIMIT:
+            self._request.input = body = BytesIO()
+            self.is_whole = await _copy(self._receive, body, most=settings.API_BODY_LIMIT)
+            if self._chunked and not self.is_whole and body.tell() <= settings.API_BODY_LIMIT:
+                self._request.input = UnreadableBody()
+            body.seek(0)
+        self._request.started += time.perf_counter() - began  # a slow client takes its own time, none of ours
+
+    @property
+    def ends_connection(self) -> bool:
+        """Whether a part of it will never be read. What is short the server drops, to keep the connection.
+
+        A client that waits for 100 Continue does not send what was rejected.
+        """
+        is_short = self._length <= settings.API_BODY_LIMIT and "expect" not in self._request.headers
+        return not self.is_whole and (self._is_read or not is_short)
 
 
-async def _read_form(environ: Environ, receive: Receive, length: int) -> None:
-    body = environ["wsgi.input"] = SpooledTemporaryFile(IN_MEMORY)  # noqa: SIM115 - it lasts as long as the request
+async def _read_form(request: Request, receive: Receive, length: int) -> None:
+    body = request.input = SpooledTemporaryFile(IN_MEMORY)  # noqa: SIM115 - it lasts as long as the request
     complete = length <= LARGEST_FORM and await _copy(receive, body, most=LARGEST_FORM)
     if length > LARGEST_FORM or body.tell() > LARGEST_FORM:
         most = f"Files here can have at most {settings.LARGEST_UPLOAD // 1024**2} MB."
@@ -70,7 +92,7 @@ async def _read_form(environ: Environ, receive: Receive, length: int) -> None:
         raise APIError(ErrorCode.BODY_TOO_LARGE, message)
     if not complete:
         raise APIError(ErrorCode.BAD_REQUEST, "The form did not arrive complete. Go back and send it again.")
-    environ["CONTENT_LENGTH"] = str(body.tell())
+    request.headers["content-length"] = str(body.tell())
     body.seek(0)
 
 

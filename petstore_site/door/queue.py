@@ -5,16 +5,14 @@ import time
 from contextlib import AbstractAsyncContextManager, nullcontext
 from typing import Any
 
+from petstore_site.public.errors import BusyError
+
 MOST_SECONDS = 2
 """How long the last in the queue may have to wait, as far as can be foreseen. A rejection takes more than half of the
 time that a read takes, so that rejecting early serves fewer."""
 
 WEIGHT = 0.05
 """Of the last request, in the average of how long they keep a place."""
-
-
-class BusyError(Exception):
-    """No place was free, or will be free in time: the request was not begun."""
 
 
 class Queue:

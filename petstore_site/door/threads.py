@@ -1,21 +1,26 @@
-"""Call a WSGI application in a few threads: with a short queue before them, and a deadline for each request."""
+"""Threads for Django, with a short queue before them and a deadline for each request, and threads for SQLite."""
 
 import asyncio
 import time
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack, ExitStack, closing
-from typing import Any, Protocol
+from contextvars import copy_context
+from typing import Any, Protocol, TypeVar
 
 from django.db import connections
 from rest_framework.permissions import SAFE_METHODS
 
+from database import statements
 from database.errors import cut_off
+from database.statements import Steps
 from petstore_site.door.adapter import DEADLINE
-from petstore_site.door.queue import BusyError, Queue, within
+from petstore_site.door.queue import Queue, within
+from petstore_site.public.errors import BusyError, LateError
 from petstore_site.requests import metrics
-from rest.hosts import Environ
-from rest.requests import STARTED
+from rest.request import Environ, Request
+
+T = TypeVar("T")
 
 Head = tuple[int, list[tuple[str, str]]]
 """Status and headers."""
@@ -56,10 +61,6 @@ BLOCK = 64 * 1024
 """Bytes that a part of a long response has at least."""
 
 
-class LateError(Exception):
-    """The deadline passed: the outcome of the request is not known."""
-
-
 class Threads:
     """A few threads, of which writing requests leave one to others."""
 
@@ -74,18 +75,19 @@ class Threads:
         self._running = 0
         self._will_observe = False
 
-    async def respond(self, environ: Environ, send: Send) -> None:
+    async def respond(self, request: Request, send: Send) -> None:
         """Send the response of the application; raises `BusyError` or `LateError` if nothing was sent."""
-        latest = _latest(environ)
-        leave = await self._enter(environ, latest)
-        job = Job(self._application, environ, send, leave, seconds=latest - time.perf_counter())
+        is_form = request.path.startswith("/admin/") and request.method == "POST"
+        latest = request.started + (FORM_DEADLINE if is_form else DEADLINE)
+        leave = await self._enter(request, latest)
+        job = Job(self._application, request.environ(), send, leave, seconds=latest - time.perf_counter())
         self._pool.submit(job.run)
         await send(*await job.wait(), more=False)
 
-    async def _enter(self, environ: Environ, latest: float) -> Callable[[], None]:
+    async def _enter(self, request: Request, latest: float) -> Callable[[], None]:
         """Wait for a thread until `latest`; return what is to be called when the request is done."""
-        writes = environ["REQUEST_METHOD"] not in SAFE_METHODS
-        is_page = environ["PATH_INFO"].startswith("/admin/") and not writes
+        writes = request.method not in SAFE_METHODS
+        is_page = request.path.startswith("/admin/") and not writes
         queue = self._queue_of_pages if is_page else self._queue
         if latest <= time.perf_counter() or queue.waiting >= MOST_WAITING:
             raise BusyError
@@ -127,13 +129,6 @@ class Threads:
     def _observe(self) -> None:
         self._will_observe = False
         metrics.observe_threads(in_use=self._running, waiting=self._queue.waiting + self._queue_of_pages.waiting)
-
-
-def _latest(environ: Environ) -> float:
-    """Return the time of `time.perf_counter` at which a request is given up."""
-    is_form = environ["PATH_INFO"].startswith("/admin/") and environ["REQUEST_METHOD"] == "POST"
-    latest: float = environ[STARTED] + (FORM_DEADLINE if is_form else DEADLINE)
-    return latest
 
 
 class Job:
@@ -220,3 +215,27 @@ class Job:
     async def _pass_on(self, head: Head | None, block: bytes) -> None:
         self._deadline.cancel()
         await self._send(head, block, more=True)
+
+
+class OnSQLite:
+    """Threads with a connection each."""
+
+    def __init__(self, threads: int) -> None:
+        """Take how many."""
+        self._pool = ThreadPoolExecutor(threads, thread_name_prefix="sqlite")
+        self._queue = Queue(threads)
+
+    def admit(self, *, reads: bool) -> None:  # noqa: ARG002 - all use the same threads
+        """Raise `BusyError` if a request that comes now would wait too long."""
+        self._queue.admit()
+
+    async def run(self, steps: Steps[T], latest: float = 0) -> T:  # noqa: ARG002 - SQLite has a timeout of its own
+        """Run the steps in a thread; raises Django's `DatabaseError`."""
+        begun = time.perf_counter()
+        with self._queue:
+            future = asyncio.get_running_loop().run_in_executor(self._pool, copy_context().run, statements.run, steps)
+            returned: T = await future
+        self._queue.learn(time.perf_counter() - begun)
+        return returned
+
+    run_for_key = run

@@ -7,7 +7,7 @@ from django.urls import reverse
 from django.utils.html import escape
 
 from petstore_site.public.environment import environment
-from petstore_site.public.error_pages import read_only
+from petstore_site.public.errors import read_only
 from rest.errors import CODES
 
 PAGES = ("landing", "docs", "guide", "clients", "changelog")

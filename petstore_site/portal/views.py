@@ -26,9 +26,9 @@ from petstore_site.portal import (
     search,
 )
 from petstore_site.portal.code import SERVED_HOST, SERVED_ORIGIN, SERVED_URL
-from petstore_site.public import error_pages
+from petstore_site.public import errors
 from petstore_site.public.environment import environment
-from petstore_site.public.error_pages import read_only
+from petstore_site.public.errors import read_only
 from rest.errors import CODES
 from rest.media_type import render_json
 from rest.responses import revalidate
@@ -62,7 +62,7 @@ def reference_alias(_request: HttpRequest) -> HttpResponse:
 def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
     """Return a page with suggestions to a browser that asks for an unknown page of the portal, else an Error."""
     if not wants_page(request):
-        return error_pages.not_found(request, exception)
+        return errors.not_found(request, exception)
     near = get_close_matches(request.path, crawlers.addresses(), n=3, cutoff=0.5)
     response = HttpResponseNotFound(_text("not_found", {"near": near}), content_type=HTML)
     response["Vary"] = "Accept"
@@ -71,7 +71,7 @@ def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 def wants_page(request: HttpRequest) -> bool:
     """Return whether a person reads the response: a browser asks, and not for the API or the back office."""
-    ours = request.path_info.startswith(("/v1/", error_pages.PEOPLE))
+    ours = request.path_info.startswith(("/v1/", errors.PEOPLE))
     return request.method in {"GET", "HEAD"} and not ours and "text/html" in request.headers.get("Accept", "")
 
 

@@ -20,7 +20,7 @@ from django.views.decorators.cache import never_cache
 
 from database.errors import BUSY, breaker, failure_of
 from database.reading import fallback
-from petstore_site.public.error_pages import read_only
+from petstore_site.public.errors import read_only
 from rest.errors import ErrorCode, error_response
 
 logger = logging.getLogger(__name__)

@@ -5,6 +5,7 @@ import logging
 import time
 from typing import NamedTuple
 
+from django.http import HttpResponse
 from django.utils import timezone
 from rest_framework.permissions import SAFE_METHODS
 
@@ -13,7 +14,7 @@ from petstore_site.apikeys import usage
 from petstore_site.apikeys.lookup import CachedKey
 from petstore_site.request_desk import records
 from petstore_site.requests import metrics
-from rest.requests import STARTED, Request
+from rest.request import Request
 from rest.routes import is_api
 
 AFTER_SECONDS = 0.01
@@ -40,7 +41,13 @@ class AccessRecord(NamedTuple):
 
 def record_of(request: Request, status: int, code: str = "", message: str = "") -> AccessRecord:
     """Return the record of a request that was responded to just now."""
-    return AccessRecord(request, status, time.perf_counter() - request.environ[STARTED], code, message)
+    return AccessRecord(request, status, time.perf_counter() - request.started, code, message)
+
+
+def record_of_django(request: Request, response: HttpResponse) -> AccessRecord:
+    """Return the same of Django's response."""
+    code, message = getattr(response, "error_code", ""), getattr(response, "error_message", "")
+    return record_of(request, response.status_code, code, message)
 
 
 def observe(record: AccessRecord) -> None:
@@ -57,7 +64,7 @@ def observe(record: AccessRecord) -> None:
         records.note(_record(record))
 
 
-class Later:
+class Batch:
     """Observes the requests of an event loop a moment after their responses, those of that moment together.
 
     One after the other they find the code in the processor's cache: that takes half of the time.

@@ -9,10 +9,9 @@ from django.middleware.gzip import GZipMiddleware
 
 from changes.acting import begin_request
 from database import errors as database_errors
-from petstore_site.public import error_pages
-from petstore_site.requests.access import observe, record_of
-from rest.requests import request_of
-from rest.routes import Route
+from petstore_site.public import errors
+from petstore_site.requests.access import observe, record_of_django
+from rest.request import Route, request_of
 
 GetResponse = Callable[[HttpRequest], HttpResponse]
 
@@ -25,16 +24,15 @@ class ObservingMiddleware:
     def __init__(self, get_response: GetResponse) -> None:
         self.get_response = get_response
 
-    def __call__(self, request: HttpRequest) -> HttpResponse:
+    def __call__(self, seen: HttpRequest) -> HttpResponse:
         """Read the request, which later layers do by `request_of`, and observe the response."""
-        asked = request_of(request.META, request.path_info)
-        begin_request(asked.id)
-        response = self.get_response(request)
-        response.headers["X-Request-ID"] = asked.id
-        if not asked.route.name and request.resolver_match:
-            asked.route = Route(request.resolver_match.view_name)
-        code, message = getattr(response, "error_code", ""), getattr(response, "error_message", "")
-        observe(record_of(asked, response.status_code, code, message))
+        request = request_of(seen.META)
+        begin_request(request.id)
+        response = self.get_response(seen)
+        response.headers["X-Request-ID"] = request.id
+        if not request.route.name and seen.resolver_match:
+            request.route = Route(seen.resolver_match.view_name)
+        observe(record_of_django(request, response))
         return response
 
 
@@ -61,7 +59,7 @@ class CompressionMiddleware(GZipMiddleware):
     def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
         """Compress a page, but no download, if the browser accepts gzip."""
         is_page = isinstance(response, HttpResponse) and response.get("Content-Type", "").startswith("text/html")
-        is_ours = is_page and request.path_info.startswith(error_pages.PEOPLE)
+        is_ours = is_page and request.path_info.startswith(errors.PEOPLE)
         return super().process_response(request, response) if is_ours else response
 
 
@@ -75,11 +73,11 @@ class DatabaseErrorMiddleware:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        """Replace a response whose COMMIT was not confirmed."""
+        """Begin with no COMMIT, and replace a response whose COMMIT was not confirmed."""
         database_errors.reset_commit_state()
         response = self.get_response(request)
-        return error_pages.unconfirmed(request) if database_errors.commit_unconfirmed() else response
+        return errors.confirmed(request, response)
 
     def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponseBase | None:
         """Return a response if the database failed. Return None to leave the exception to Django (500)."""
-        return error_pages.for_database_error(request, error)
+        return errors.for_exception(request, error)

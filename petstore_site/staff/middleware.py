@@ -15,8 +15,8 @@ from django.utils.cache import add_never_cache_headers
 from redis.exceptions import RedisError
 
 from changes.acting import identify
-from petstore_site.public import error_pages
-from petstore_site.public.error_pages import PEOPLE
+from petstore_site.public import errors
+from petstore_site.public.errors import PEOPLE
 from petstore_site.staff import lockout, sessions
 
 logger = logging.getLogger(__name__)
@@ -85,11 +85,11 @@ class StaffMiddleware:
         database or calendar has. Else None.
         """
         if isinstance(error, (RecursionError, OverflowError)):
-            return error_pages.bad_request(request, error)
+            return errors.bad_request(request, error)
         if not isinstance(error, RedisError):
             return None
         logger.error("Nobody can sign in: the cache that counts failed sign-ins cannot be reached: %s", error)
-        return error_pages.unavailable(request, retry_after=2)
+        return errors.unavailable(request, retry_after=2)
 
 
 def _sign_out(request: HttpRequest, why: str) -> None:

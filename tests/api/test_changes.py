@@ -12,7 +12,7 @@ from database.statements import Statement, rows
 from pets import feed
 from pets.models import Pet
 from pets.operations import CHANGES
-from petstore_site.door.connections import PLANS
+from petstore_site.door.postgresql import PLANS
 from petstore_site.request_desk import records
 from petstore_site.request_desk.models import RequestRecord
 from tests.api.test_list_pets import CURSOR, LIMIT, ONCE, next_path

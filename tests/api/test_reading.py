@@ -5,8 +5,9 @@ from typing import Any
 import pytest
 
 from categories.models import Category
-from rest.hosts import host_of
+from rest.request import Request
 from tests.conftest import ApiClient, error
+from tests.door.calling import scope
 from tests.factories import PetFactory
 
 pytestmark = pytest.mark.django_db
@@ -29,7 +30,7 @@ def test_the_first_proxy_says_which_scheme_the_caller_used(
 )
 def test_a_port_has_16_bits(settings: Any, host: str, *, accepted: bool) -> None:
     settings.ALLOWED_HOSTS = ["localhost"]
-    assert (host_of({"HTTP_HOST": host}) == host) is accepted
+    assert (Request(scope("/", host=host)).host == host) is accepted
 
 
 def test_a_query_can_be_escaped(api: ApiClient, category: Category) -> None:

@@ -14,9 +14,8 @@ from django.utils import timezone
 from petstore_site.apikeys import usage
 from petstore_site.apikeys.lookup import CachedKey
 from petstore_site.apikeys.models import APIKey, KeyUsage
-from petstore_site.door.environ import environ_of
 from petstore_site.requests.access import AccessRecord, observe
-from rest.requests import Request
+from rest.request import Request
 from tests.conftest import ApiClient
 from tests.door.calling import scope
 from tests.factories import APIKeyFactory, PetFactory
@@ -89,7 +88,7 @@ class TestRequests:
     def test_that_fail_are_counted(self, caplog: pytest.LogCaptureFixture) -> None:
         key = APIKeyFactory()
 
-        asked = Request(environ_of(scope("/")))
+        asked = Request(scope("/"))
         asked.key = cached(key)
         observe(AccessRecord(asked, 503, 0))
         usage.flush()

@@ -13,7 +13,7 @@ from django.db import DatabaseError, IntegrityError, OperationalError, connectio
 
 from database import errors
 from database.statements import Row, Statement, Steps
-from petstore_site.door.drivers import OnPostgreSQL
+from petstore_site.door.postgresql import OnPostgreSQL
 from tests.door.proxy import between
 from tests.test_database_errors import cancel_wait_for_standby
 

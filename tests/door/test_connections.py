@@ -17,22 +17,21 @@ from database.errors import BROKEN, breaker, failure_of
 from database.statements import Row, Statement, Steps
 from pets import statements
 from petstore_site.door import queue
-from petstore_site.door.drivers import OnPostgreSQL
-from petstore_site.door.queue import MOST_SECONDS, BusyError
+from petstore_site.door.postgresql import Connections, OnPostgreSQL
+from petstore_site.door.queue import MOST_SECONDS
+from petstore_site.public.errors import BusyError
 from petstore_site.requests.metrics import Metrics
 from rest.lists import INT64_MAX
 from tests.door.proxy import between, silent
 
 pytestmark = pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite has no such connections")
 
-Work = Callable[[Any], Awaitable[list[Row]]]
+
+def asked(sql: str, **values: Any) -> Statement:
+    return Statement(sql, values)
 
 
-def asked(sql: str, **values: Any) -> Work:
-    return lambda used: used.rows(Statement(sql, values))
-
-
-def pid() -> Work:
+def pid() -> Statement:
     return asked("SELECT pg_backend_pid()")
 
 
@@ -44,7 +43,6 @@ def using(
     most: int, work: Callable[[Any], Awaitable[list[Row] | list[list[Row]]]], *, run: Any = uvloop.run, **more: Any
 ) -> Any:
     """Return what `work` returns with new connections, in the loop of the service unless another one is given."""
-    from petstore_site.door.connections import Connections  # noqa: PLC0415 - it imports psycopg
 
     async def work_and_close() -> Any:
         connections = Connections(most, **more)
@@ -220,7 +218,7 @@ class TestConnections:
         assert given_up == commits, "a read is tried again"
 
     def test_who_waits_too_long_for_one_gets_none(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("petstore_site.door.connections.WAIT_SECONDS", 0.2)
+        monkeypatch.setattr("petstore_site.door.postgresql.WAIT_SECONDS", 0.2)
 
         async def none(connections: Any) -> list[Row]:
             with pytest.raises(BusyError):
@@ -297,8 +295,6 @@ class TestConnections:
 
     def test_a_key_is_looked_up_while_all_read(self) -> None:
         async def busy(connections: Any) -> list[Row]:
-            from petstore_site.door.connections import Connections  # noqa: PLC0415 - it imports psycopg
-
             driver = OnPostgreSQL(1)
             driver._to_read, driver._for_keys = connections, Connections(1)
             reading = asyncio.create_task(connections.run(asked("SELECT 1 FROM pg_sleep(1)")))
@@ -391,6 +387,6 @@ def _prepare(monkeypatch: pytest.MonkeyPatch, prepared: bool) -> None:
 
 
 def _parameters() -> dict[str, Any]:
-    from petstore_site.door.connections import _parameters as parameters  # noqa: PLC0415
+    from petstore_site.door.postgresql import _parameters as parameters  # noqa: PLC0415
 
     return parameters()

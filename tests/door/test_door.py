@@ -16,11 +16,10 @@ from changes.acting import Acting, acting, begin_request, identify
 from database.statements import Steps
 from petstore_site.door import bodies, queue, threads
 from petstore_site.door.door import Door
-from petstore_site.door.drivers import OnSQLite
-from petstore_site.door.environ import environ_of
-from petstore_site.door.queue import BusyError
+from petstore_site.door.threads import OnSQLite
+from petstore_site.public.errors import BusyError, LateError
 from petstore_site.requests.metrics import GIVEN_UP, Metrics
-from rest.requests import STARTED
+from rest.request import Request
 from tests.conftest import error
 from tests.door.calling import Got, ask, scope
 
@@ -240,16 +239,16 @@ class TestThreads:
 
         async def second() -> float:
             behind = threads.Threads(application, 1)
-            first = asyncio.ensure_future(behind.respond(_environ(time.perf_counter() + 60), mock.AsyncMock()))
+            first = asyncio.ensure_future(behind.respond(_request(time.perf_counter() + 60), mock.AsyncMock()))
             await asyncio.sleep(0.05)
             begun = time.perf_counter()
-            with pytest.raises(queue.BusyError):
-                await behind.respond(_environ(begun - before), mock.AsyncMock())
+            with pytest.raises(BusyError):
+                await behind.respond(_request(begun - before), mock.AsyncMock())
             seconds = time.perf_counter() - begun
             application.go.set()
             await first
-            with pytest.raises(queue.BusyError):
-                await behind.respond(_environ(begun - 5), mock.AsyncMock())
+            with pytest.raises(BusyError):
+                await behind.respond(_request(begun - 5), mock.AsyncMock())
             return seconds
 
         assert asyncio.run(second()) < 0.3
@@ -405,7 +404,7 @@ class TestThreads:
             job = threads.Job(application, environ, send, leave, seconds=60)
             job.give_up()
             job.run()
-            with pytest.raises(threads.LateError):
+            with pytest.raises(LateError):
                 await job.wait()
             await asyncio.sleep(0)
 
@@ -414,9 +413,11 @@ class TestThreads:
         assert (application.closed, send.call_count, leave.call_count) == (1, 0, 1)
 
 
-def _environ(started: float) -> dict[str, Any]:
+def _request(started: float) -> Request:
     """Return a request that waits in the application, and began at this time."""
-    return environ_of(scope("/v1/wait")) | {STARTED: started}
+    request = Request(scope("/v1/wait"))
+    request.started = started
+    return request
 
 
 def test_livez_needs_no_thread(application: Application, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -446,7 +447,7 @@ def test_a_balancer_may_send_any_host(application: Application, path: str, host:
 def test_repeated_headers(application: Application) -> None:
     asked = scope("/v1/a%20b?x=%20", cookie="a")
     asked["headers"] += [(b"cookie", b"b"), (b"idempotency-key", b"a"), (b"idempotency-key", b"b")]
-    environ = environ_of(asked)
+    environ = Request(asked).environ()
     assert (environ["PATH_INFO"], environ["QUERY_STRING"], environ["HTTP_COOKIE"]) == ("/v1/a b", "x=%20", "a,b")
     assert environ["HTTP_IDEMPOTENCY_KEY"] == "sent twice"
 

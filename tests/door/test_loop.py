@@ -12,7 +12,7 @@ import pytest
 from petstore_site.apikeys.keys import generate
 from petstore_site.door.adapter import DEADLINE, Adapter, Driver
 from petstore_site.door.door import Door
-from petstore_site.door.queue import BusyError
+from petstore_site.public.errors import BusyError
 from petstore_site.request_desk import records
 from petstore_site.request_desk.models import RequestRecord
 from tests.conftest import error

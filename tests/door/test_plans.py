@@ -79,8 +79,8 @@ async def plans_of(key: str) -> list[tuple[str, Any]]:
     plans = []
     for connections in (driver._for_keys, driver._to_read, driver._to_write):
         for each in connections._idle:
-            for sql, known in [*each._known.items()]:
-                plans.append((sql, await plan_of(each, known.name.decode())))
+            for sql, prepared in [*each._statements.items()]:
+                plans.append((sql, await plan_of(each, prepared.name.decode())))
             await each.close()
     return plans
 

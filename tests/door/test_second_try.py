@@ -15,7 +15,7 @@ from database.errors import CLOSED, breaker, described
 from petstore_site.apikeys.models import APIKey
 from petstore_site.door.adapter import Adapter
 from petstore_site.door.door import Door
-from petstore_site.door.drivers import OnPostgreSQL
+from petstore_site.door.postgresql import OnPostgreSQL
 from tests.conftest import error
 from tests.door.calling import BreaksInCommit, Got, ask, scope
 from tests.door.test_loop import door_with

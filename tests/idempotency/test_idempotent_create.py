@@ -23,9 +23,9 @@ from petstore_site.apikeys import lookup
 from petstore_site.apikeys.models import APIKey
 from rest.errors import APIError
 from rest.media_type import render_json
-from rest.requests import Request
-from rest.results import Result
+from rest.request import Request, Result
 from tests.conftest import ApiClient, error
+from tests.door.calling import scope
 from tests.factories import CategoryFactory
 
 IN_USE = error("idempotency_key_reused", "This Idempotency-Key was already used with a different body.", 422)
@@ -49,7 +49,7 @@ def test_replay(api: ApiClient, rex: dict[str, Any]) -> None:
 
 def create(path: str = "/v1/pets", **values: Any) -> Steps[Result | None]:
     """Add an animal with the key `order-1` at this path; only one path adds anything yet."""
-    request = Request({"REQUEST_METHOD": "POST", "PATH_INFO": path, "HTTP_IDEMPOTENCY_KEY": "order-1"})
+    request = Request(scope(path, "POST", idempotency_key="order-1"))
     request.key = lookup.find(APIKey.objects.earliest("pk").digest)
     sent = {"name": "Rex", "category_id": Category.objects.get().pk, "status": "available"} | values
     by = {"now": parameter(timezone.now()), "actor": "", "request_id": ""}

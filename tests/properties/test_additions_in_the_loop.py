@@ -20,9 +20,9 @@ from changes.acting import NOBODY, acting
 from database import errors as database_errors
 from pets.models import Pet
 from petstore_site.apikeys.models import APIKey, Scope
-from petstore_site.door.adapter import UnknownOutcomeError
-from petstore_site.requests.request import Request
+from petstore_site.public.errors import UnknownOutcomeError
 from rest.limits import build_limiter
+from rest.request import DjangoRequest
 from tests.in_loop import AdapterFirst, InThisThread
 from tests.properties.examples import SITES, rolled_back, site
 from tests.recorded.wsgi import exchange
@@ -70,7 +70,7 @@ class Service:
     def renew(self, driver: Any = None) -> None:
         """Read the settings again."""
         self.django = WSGIHandler()
-        self.django.request_class = Request
+        self.django.request_class = DjangoRequest
         self.loop = AdapterFirst(self.django, driver)
 
     def both(self, target: str, headers: dict[str, str], body: bytes, method: str = "POST") -> list[Any]:

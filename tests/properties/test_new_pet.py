@@ -151,7 +151,7 @@ def test_the_fields_alone_decide_the_same(api: ApiClient, body: dict[str, Any]) 
     with rolled_back():
         CategoryFactory(pk=1)
         sent = json.dumps(body).encode()
-        data = read_json({"CONTENT_LENGTH": len(sent), "CONTENT_TYPE": MEDIA_TYPE, "wsgi.input": BytesIO(sent)})
+        data = read_json({"content-length": str(len(sent)), "content-type": MEDIA_TYPE}, BytesIO(sent))
         answer = api.post("/v1/pets", json.dumps(body).encode())
         new = NewPet(data)
         assert (not new.errors and new.values["category_id"] == 1) == (answer.status_code == 201)

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from categories.models import Category
 from pets.models import ImportRun, Pet, PetStatus
 from petstore_site.apikeys.models import APIKey
-from petstore_site.requests.request import Request
 from rest.limits import build_limiter
+from rest.request import DjangoRequest
 from tests.factories import PetFactory
 from tests.in_loop import AdapterFirst, InThisThread
 from tests.properties.examples import SITES, site
@@ -72,7 +72,7 @@ class Service:
     def renew(self, driver: Any = None) -> None:
         """Read the settings again."""
         self.django = WSGIHandler()
-        self.django.request_class = Request
+        self.django.request_class = DjangoRequest
         self.loop = AdapterFirst(self.django, driver)
 
     def both(self, method: str, target: str, headers: dict[str, str]) -> tuple[InOrder, InOrder]:

@@ -1,9 +1,14 @@
-"""Django's own errors: an Error for API clients, a page for people in the back office."""
+"""Everything that says no to a request: an Error for API clients, a page for people in the back office.
+
+An operation or a check raises what `rest/errors.py` converts. All that fails around them is here.
+"""
 
 import logging
 import sys
 from collections.abc import Callable
-from functools import wraps
+from email.utils import formatdate
+from functools import cache, wraps
+from http import HTTPStatus
 from typing import Any, TypeVar, cast
 
 from django.db import connection
@@ -13,12 +18,16 @@ from django.shortcuts import render
 from django.views.decorators.csrf import csrf_exempt
 from rest_framework.permissions import SAFE_METHODS
 
-from changes.acting import acting
+from changes.acting import acting, begin_request, end_request
 from database import errors as database_errors
 from database.signals import data_rejected
-from rest.errors import CODES, APIError, ErrorCode, error_response
+from rest.errors import CODES, APIError, ErrorCode, error_body, error_response
+from rest.media_type import render_json
+from rest.request import Request
+from rest.responses import Finish
 
 logger = logging.getLogger(__name__)
+server_logger = logging.getLogger("gunicorn.error")
 
 PEOPLE = "/admin/"
 FOR_PEOPLE = {
@@ -41,7 +50,42 @@ HEADINGS = {
 }
 """The headings of pages where the phrase of HTTP says little to people."""
 
+REJECTED = {
+    500: ErrorCode.INTERNAL_ERROR,
+    501: ErrorCode.UNSUPPORTED_TRANSFER_CODING,
+    503: ErrorCode.UNAVAILABLE,
+}
+TOO_LONG = {
+    414: "The request line (method and URL) must have at most 4,094 bytes.",
+    431: "The request must have at most 50 headers, each of at most 8,000 bytes.",
+}
+"""By the status from the server, before a request is one of ours (docs/decisions/0032). All others are 400."""
+
+NOTHING_KNOWN: dict[str, Any] = {
+    "method": "GET", "raw_path": b"", "query_string": b"", "headers": [], "scheme": "http", "server": None
+}  # fmt: skip
+
+BUSY_SECONDS = 1
+"""After which a caller tries again for whom there was no room."""
+
 View = TypeVar("View", bound=Callable[..., HttpResponseBase])
+
+
+class BusyError(Exception):
+    """No thread or connection was free, or will be free in time: the request was not begun."""
+
+
+class UnknownOutcomeError(Exception):
+    """The connection broke after a COMMIT was sent, or no standby confirmed it: what the request asks may be done."""
+
+    level, text = logging.ERROR, "Database error in a request that may be done: %s"
+
+
+class LateError(UnknownOutcomeError):
+    """The deadline passed."""
+
+    level = logging.WARNING
+    text = "No response in time. The caller got a 503, the thread its database connection closed."
 
 
 def read_only(view: View) -> View:
@@ -102,11 +146,6 @@ def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
     return _respond(request, ErrorCode.ROUTE_NOT_FOUND)
 
 
-def rejected(request: HttpRequest, error: APIError) -> HttpResponse:
-    """Return the response to a request whose body was not read."""
-    return _respond(request, CODES[str(error.get_codes())], str(error.detail))
-
-
 def too_many_requests(request: HttpRequest) -> HttpResponse:
     """Return 429 to a user who sends forms too fast; what is counted is forms a minute."""
     message = "You are sending forms too fast. Wait a minute and try again."
@@ -116,7 +155,7 @@ def too_many_requests(request: HttpRequest) -> HttpResponse:
 def server_error(request: HttpRequest) -> HttpResponse:
     """Return 500, or 503 if the database failed."""
     error = sys.exc_info()[1]
-    response = for_database_error(request, error) if error else None
+    response = for_exception(request, error) if error else None
     return response or _respond(request, ErrorCode.INTERNAL_ERROR)
 
 
@@ -129,14 +168,23 @@ def unavailable(request: HttpRequest, retry_after: int, *, may_be_done: bool = F
     return response
 
 
-def unconfirmed(request: HttpRequest) -> HttpResponse:
-    """Return 503 for a request whose COMMIT no standby confirmed: its outcome is not known."""
+def confirmed(request: HttpRequest, response: HttpResponse) -> HttpResponse:
+    """Return the response, or 503 if no standby confirmed a COMMIT of the request: its outcome is not known."""
+    if not database_errors.commit_unconfirmed():
+        return response
     logger.error("A standby did not confirm the commit of this request. The response is 503.")
     return unavailable(request, database_errors.BROKEN.retry_after)
 
 
-def for_database_error(request: HttpRequest, error: BaseException) -> HttpResponse | None:
-    """Return 503 or 400 if `error` is a known database error, else None."""
+def for_exception(request: HttpRequest, error: BaseException) -> HttpResponse | None:
+    """Return the response to a request that ended with `error`, or None if that is a bug."""
+    if isinstance(error, APIError):
+        return _respond(request, CODES[str(error.get_codes())], str(error.detail))
+    if isinstance(error, BusyError):
+        return unavailable(request, BUSY_SECONDS)
+    if isinstance(error, UnknownOutcomeError):
+        logger.log(error.level, error.text, *error.args)
+        return unavailable(request, database_errors.BROKEN.retry_after, may_be_done=True)
     if database_errors.rejected_data(error):
         logger.error("The database rejected a value that our validation accepted", exc_info=error)
         data_rejected.send(sender=None)
@@ -166,3 +214,29 @@ def _respond(
     if retry_after is not None:
         response["Retry-After"] = str(retry_after)
     return response
+
+
+def reject(status: int, reason: str) -> bytes:
+    """Return the response to a request that the server rejects, and log why. 204 is the response to `OPTIONS *`."""
+    request = Request(NOTHING_KNOWN)
+    if status == HTTPStatus.NO_CONTENT:
+        return _written(request, HTTPStatus.NO_CONTENT, {"Allow": "GET, HEAD, OPTIONS, POST"}, b"")
+    code = REJECTED.get(status, ErrorCode.BAD_REQUEST)
+    if code is not ErrorCode.INTERNAL_ERROR:  # the server has logged a bug
+        begin_request(request.id)
+        server_logger.warning("Rejected a request from %s", reason)
+        end_request()
+    more = {"Retry-After": str(BUSY_SECONDS)} if code is ErrorCode.UNAVAILABLE else {}
+    body = render_json(error_body(code, TOO_LONG.get(status, "")))
+    return _written(request, code.status, {**more, "Link": code.help_link}, body)
+
+
+def _written(request: Request, status: HTTPStatus, headers: dict[str, str], body: bytes) -> bytes:
+    """Return the bytes of the response, with the headers that every one has."""
+    complete = _finish()(request, status, headers, body).headers
+    fields = {"Date": formatdate(usegmt=True), **complete, "Connection": "close"}
+    lines = [f"{name}: {value}" for name, value in fields.items()]
+    return "\r\n".join([f"HTTP/1.1 {status.value} {status.phrase}", *lines, "", ""]).encode() + body
+
+
+_finish = cache(Finish)

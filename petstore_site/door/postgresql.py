@@ -1,0 +1,323 @@
+"""Run the steps of requests on PostgreSQL: by a few connections of the event loop, with the deadlines of requests."""
+
+import asyncio
+import math
+import time
+from collections.abc import Mapping
+from contextlib import nullcontext
+from typing import Any, NamedTuple, TypeVar
+
+from django.db import IntegrityError, OperationalError
+from psycopg import AsyncConnection, Error, adapt, errors
+from psycopg.abc import Transformer
+from psycopg.adapt import PyFormat
+from psycopg.errors import error_from_result
+from psycopg.pq import ExecStatus, TransactionStatus
+from psycopg.pq.abc import PGresult
+
+from database import statements
+from database.errors import CLOSED, breaker, committing, has_ended, shut_down, watch
+from database.reading import fallback, parameters_of_primary
+from database.signals import connection_failed
+from database.statements import Row, Statement, Steps
+from petstore_site.door.queue import Queue, within
+from petstore_site.public.errors import BusyError
+from petstore_site.requests import metrics
+
+T = TypeVar("T")
+
+WRITE_SECONDS = 4
+"""How long a statement that writes waits for the database. It may be done after that, so it is not tried again."""
+
+CONNECTIONS_FOR_READS = 2
+"""For each thread. With one, reads that come together wait for each other, which takes more CPU than they do."""
+
+CONNECTIONS_FOR_KEYS = 2
+"""Once a second all requests of a key wait until it is looked up, those in threads too: lists must not delay that."""
+
+NONE_FREE = "no connection was free in time"
+
+WAIT_SECONDS = 2.5
+"""How long a request waits for a connection."""
+
+SECONDS = 3
+"""How long a read then waits for the database, which may have to accept a connection first."""
+
+PLANS = "-c enable_seqscan=off -c enable_bitmapscan=off -c enable_sort=off -c plan_cache_mode=force_generic_plan"
+"""All statements here read by an index, in its order, whatever their parameters, so each is planned once.
+
+For a small table PostgreSQL plans to read and sort all of it, and keeps that plan while the table grows, until its
+statistics are renewed: up to a minute, or more during an import. A list of 100 by status it plans each time again.
+"""
+
+LOST = "the primary is lost"
+
+MOST_STATEMENTS = 100
+"""How many statements stay prepared: as many as psycopg keeps."""
+
+
+class OnPostgreSQL:
+    """Connections for reads, for writes and for keys: a COMMIT that hangs takes none from the reads."""
+
+    def __init__(self, threads: int) -> None:
+        """Take how many threads the worker has, which gives the number of connections."""
+        self._for_keys = Connections(CONNECTIONS_FOR_KEYS)
+        self._to_read = Connections(CONNECTIONS_FOR_READS * threads)
+        self._to_write = Connections(max(1, threads - 1), seconds=WRITE_SECONDS, commits=True)
+
+    def admit(self, *, reads: bool) -> None:
+        """Raise `BusyError` if a request that comes now would wait too long."""
+        (self._to_read if reads else self._to_write).queue.admit()
+
+    async def run(self, steps: Steps[T], latest: float) -> T:
+        """Run the steps; raises `BusyError`, and Django's `OperationalError`, whatever fails."""
+        return await statements.run_async(
+            steps, lambda step: (self._to_write if step.commits else self._to_read).run(step, latest)
+        )
+
+    async def run_for_key(self, steps: Steps[list[Row]]) -> list[Row]:
+        """Run the steps that look up a key, on connections of their own."""
+        try:
+            return await statements.run_async(steps, self._for_keys.run)
+        except BusyError:  # threads may wait for the same key, and know only errors of the database
+            raise OperationalError(NONE_FREE) from None
+
+
+class Connections:
+    """At most `most` connections, opened when they are needed."""
+
+    def __init__(self, most: int, *, seconds: float = SECONDS, commits: bool = False) -> None:
+        """Take how long the database may take, and whether what is sent to it can be a COMMIT."""
+        self._seconds = seconds
+        self._commits = commits
+        self._room = asyncio.Semaphore(most)
+        self._idle: list[Connection] = []
+        self.queue = Queue(most)
+
+    async def run(self, statement: Statement, latest: float = math.inf) -> list[Row]:
+        """Return the rows of a statement, by the time `latest` of `time.perf_counter`.
+
+        Raises `BusyError` if no connection becomes free in time, and Django's `OperationalError`, whatever fails.
+        """
+        if latest <= time.perf_counter():
+            raise BusyError
+        servers = fallback()
+        if servers and servers.primary_is_lost and not self._commits:
+            raise OperationalError(LOST)  # a thread reads from the standby
+        try:
+            with self.queue:
+                async with within(WAIT_SECONDS, latest, self._room):
+                    await self._room.acquire()
+        except TimeoutError:
+            raise BusyError from None
+        begun = time.perf_counter()
+        try:
+            return await self._run(statement, min(begun + self._seconds, latest))
+        finally:
+            self.queue.learn(time.perf_counter() - begun)
+            self._room.release()
+
+    async def _run(self, statement: Statement, latest: float) -> list[Row]:
+        used = await self._connection(latest)
+        # Not a timeout of the task: the query is to fail like one whose connection breaks, which `committing` knows.
+        deadline = asyncio.get_running_loop().call_later(latest - time.perf_counter(), self._cut_off, used)
+        try:
+            with committing() if statement.commits else nullcontext():
+                return await used.rows(statement)
+        except OperationalError:  # whatever failed: a plan that a migration made wrong stays wrong
+            await used.close()
+            raise
+        finally:
+            deadline.cancel()
+            if used.is_usable:
+                self._idle.append(used)
+            else:
+                await used.close()
+
+    async def _connection(self, latest: float) -> "Connection":
+        """Return one that no one else uses."""
+        while self._idle:
+            kept = self._idle.pop()
+            if not has_ended(kept):
+                return kept
+            await kept.close()
+        if not breaker.allows():
+            raise OperationalError(CLOSED)
+        try:
+            async with asyncio.timeout(latest - time.perf_counter()):  # psycopg's has none for the name of the server
+                opened = await Connection.connect(autocommit=True, **_parameters())
+        except (Error, TimeoutError) as error:
+            breaker.fail()
+            connection_failed.send(sender=None)
+            raise OperationalError from error
+        breaker.succeed()
+        watch(opened)
+        return opened
+
+    def _cut_off(self, used: "Connection") -> None:
+        if self._commits:  # a read is tried again
+            metrics.count_given_up("deadline")
+        shut_down(used)
+        used.wake()
+
+
+def _parameters() -> dict[str, Any]:
+    kept = parameters_of_primary()
+    return kept | ({"options": f"{kept['options']} {PLANS}"} if "options" in kept else {})
+
+
+class Prepared(NamedTuple):
+    """A statement that was run before."""
+
+    name: bytes
+    """What it is prepared as; empty where none is prepared (PgBouncer)."""
+    text: bytes
+    names: list[str]
+    """Of its parameters, in the order of their numbers in the text."""
+    formats: list[PyFormat]
+    """Of its parameters: text, so that PostgreSQL knows their types from the statement."""
+    converter: Transformer
+    """Of parameters and rows."""
+
+
+class Connection(AsyncConnection[Row]):
+    """psycopg's connection, in autocommit, to which the event loop listens as long as it is open. One task uses it.
+
+    psycopg begins and ends to listen for each query, with a timer, and its cursor finds out each time how to send it
+    and what it returns: that is 15 % of a list. So it is asked as psycopg's own generators ask libpq.
+
+    It has no deadline. The caller closes it when its own is over, or when anything fails.
+    """
+
+    _socket: int | None = None
+    """The descriptor to which the event loop listens."""
+
+    _woken: asyncio.Future[None] | None = None
+    """What the query that runs waits for."""
+
+    _was_woken = False
+    """Whether it has waited before."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        """Take what psycopg gives."""
+        super().__init__(*args, **kwargs)
+        self._statements: dict[str, Prepared] = {}
+
+    @property
+    def is_usable(self) -> bool:
+        """Return whether the connection is open, and neither in a statement nor in a transaction."""
+        return not self.closed and self.pgconn.transaction_status == TransactionStatus.IDLE
+
+    async def rows(self, statement: Statement) -> list[Row]:
+        """Run the statement and return its rows. Raises Django's errors, with psycopg's as their causes."""
+        try:
+            return await self._rows(statement)
+        except errors.IntegrityError as error:
+            raise IntegrityError from error
+        except Error as error:
+            raise OperationalError from error
+
+    async def _rows(self, statement: Statement) -> list[Row]:
+        prepared = self._statements.get(statement.sql) or await self._learn(statement.sql)
+        self._send(prepared, statement.parameters)
+        result = await self._result()
+        prepared.converter.set_pgresult(result, set_loaders=not prepared.name)
+        rows: list[Row] = prepared.converter.load_rows(0, result.ntuples, tuple)
+        prepared.converter.set_pgresult(None, set_loaders=False)  # what a list read is not kept
+        return rows
+
+    def _send(self, prepared: Prepared, parameters: Mapping[str, Any]) -> None:
+        values = prepared.converter.dump_sequence([parameters[name] for name in prepared.names], prepared.formats)
+        if prepared.name:
+            self.pgconn.send_query_prepared(prepared.name, values)
+        else:
+            self.pgconn.send_query_params(prepared.text, values)
+
+    def wake(self) -> None:
+        """Let the query look at the socket, whatever the event loop knows of it; without one, stop to listen."""
+        if self._woken is None:
+            self._stop()  # what can be read is the end of the connection: the next who wants to use it closes it
+        elif not self._woken.done():
+            self._woken.set_result(None)
+
+    async def close(self) -> None:
+        """Close the connection."""
+        self._stop()
+        await super().close()
+
+    async def _learn(self, sql: str) -> Prepared:
+        """Know the statement, and forget the others if they would be too many."""
+        if len(self._statements) >= MOST_STATEMENTS:
+            self._statements.clear()
+            if self.prepare_threshold is not None:
+                self.pgconn.send_query(b"DEALLOCATE ALL")
+                await self._result()
+        numbers = _Numbers()
+        text = (sql % numbers).encode()
+        converter: Transformer = adapt.Transformer(self)
+        name = b"" if self.prepare_threshold is None else await self._prepare(text, converter)
+        prepared = Prepared(name, text, list(numbers), [PyFormat.TEXT] * len(numbers), converter)
+        self._statements[sql] = prepared
+        return prepared
+
+    async def _prepare(self, text: bytes, converter: Transformer) -> bytes:
+        """Prepare the statement and return its name, when the converter knows the columns that it returns."""
+        name = b"%d" % len(self._statements)
+        self.pgconn.send_prepare(name, text)
+        await self._result()
+        self.pgconn.send_describe_prepared(name)
+        converter.set_pgresult(await self._result())
+        return name
+
+    async def _result(self) -> PGresult:
+        """Send the rest, and return the last result; raises psycopg's error for the first that failed."""
+        pgconn, results, self._was_woken = self.pgconn, list[PGresult](), False
+        while pgconn.flush():  # it is longer than what the socket takes at once
+            await self._until_ready(writes=True)
+            pgconn.consume_input()
+        while True:
+            while pgconn.is_busy():
+                await self._until_ready()
+                pgconn.consume_input()
+            result = pgconn.get_result()
+            if result is None:
+                return _good(results)[-1]
+            results.append(result)
+
+    async def _until_ready(self, *, writes: bool = False) -> None:
+        loop = asyncio.get_running_loop()
+        if self._was_woken:
+            self._stop()  # uvloop no longer listens to a socket that had an error, even if there is more to read
+        if self._socket is None:
+            self._socket = self.pgconn.socket
+            loop.add_reader(self._socket, self.wake)
+        self._woken = loop.create_future()
+        try:
+            if writes:
+                loop.add_writer(self._socket, self.wake)
+            await self._woken
+        finally:
+            self._woken, self._was_woken = None, True
+            if writes:
+                loop.remove_writer(self._socket)
+
+    def _stop(self) -> None:
+        if self._socket is not None:
+            asyncio.get_running_loop().remove_reader(self._socket)
+            self._socket = None
+
+
+class _Numbers(dict[str, str]):
+    """By the name of a parameter, how PostgreSQL writes it: `$1`, `$2` and so on."""
+
+    def __missing__(self, name: str) -> str:
+        self[name] = number = f"${len(self) + 1}"
+        return number
+
+
+def _good(results: list[PGresult]) -> list[PGresult]:
+    """Return the results; raises psycopg's error for the first that failed."""
+    for result in results:  # the end of the connection comes after what it interrupts
+        if result.status == ExecStatus.FATAL_ERROR:
+            raise error_from_result(result)
+    return results
