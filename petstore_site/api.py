@@ -37,7 +37,7 @@ class APIMiddleware:
         """Take the next layer, which is for pages."""
         self.pages = get_response
         finish = Finish()
-        self.respond = with_cors(lambda seen: finished(finish, request_of(seen.META), _respond(seen)))
+        self.respond = with_cors(lambda http: finished(finish, request_of(http.META), _respond(http)))
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         """Return a response with everything that one under /v1 has."""
@@ -69,23 +69,23 @@ def finished(finish: Finish, request: Request, response: HttpResponse) -> HttpRe
     return response
 
 
-def _respond(seen: HttpRequest) -> HttpResponse:
+def _respond(http_request: HttpRequest) -> HttpResponse:
     """Return a response, whatever fails. OPTIONS on a path with operations needs no key."""
     database_errors.reset_commit_state()
     from_standby.set(False)
     try:
-        seen.get_host()  # raises for a foreign one
-        match = seen.resolver_match = resolve(seen.path_info)
-        request = request_of(seen.META)
+        http_request.get_host()  # raises for a foreign one
+        match = http_request.resolver_match = resolve(http_request.path_info)
+        request = request_of(http_request.META)
         request.route = route_of(match.func, match.view_name) or Route(match.view_name)
         request.argument = next(iter(match.kwargs.values()), "")
         if request.method == "OPTIONS" and request.route.operations:
             response = HttpResponse(status=204)
         else:
-            response = _call(seen, match)
+            response = _call(http_request, match)
     except Exception as error:  # noqa: BLE001 - Django's own handler takes the rest
-        response = errors.for_exception(seen, error) or response_for_exception(seen, error)
-    return errors.confirmed(seen, response)
+        response = errors.for_exception(http_request, error) or response_for_exception(http_request, error)
+    return errors.confirmed(http_request, response)
 
 
 def _call(request: HttpRequest, match: ResolverMatch) -> HttpResponse:

@@ -9,14 +9,16 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from select import PIPE_BUF
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 
 from petstore_site.apikeys import keys
 from petstore_site.apikeys.models import APIKey
 from petstore_site.requests import logs
-from petstore_site.requests.access import AFTER_SECONDS, AccessRecord, Batch
+from petstore_site.requests.access import AFTER_SECONDS, AccessRecord, Batch, observe
 from rest.request import Request
 from tests.conftest import ApiClient
 from tests.door.calling import scope
@@ -110,8 +112,51 @@ def test_the_event_loop_logs_several_requests_later_each_with_its_id(caplog: pyt
     assert [line["request_id"] for line in lines if line["logger"] == "petstore.requests"] == ["a", "b", "c", "d"]
 
 
+class Writes(io.StringIO):
+    """A stream that keeps what is written at once."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.parts: list[str] = []
+
+    def write(self, text: str, /) -> int:
+        self.parts.append(text)
+        return super().write(text)
+
+
+@pytest.mark.parametrize("formatter", [logs.JSONFormatter(), logs.TextFormatter()])
+def test_lines_of_requests_are_written_at_once_but_not_more_than_a_pipe_takes_whole(
+    formatter: logging.Formatter,
+) -> None:
+    """Workers share it: what is longer could have lines of others in it."""
+    handler, stream = logs.RepeatsHandler(), Writes()
+    handler.setStream(stream)
+    handler.setFormatter(formatter)
+    logger = logging.getLogger("petstore.requests")
+    logger.addHandler(handler)
+    names = [f"{number:02}" + "é" * length for number, length in enumerate([3] * 5 + [900, 300, 900] + [3] * 5)]
+    made = [AccessRecord(Request(scope(f"/v1/pets/{quote(name)}")), 404, 0.001) for name in names]
+    try:
+        observe(*made[:2])
+        observe(*made)
+    finally:
+        logger.removeHandler(handler)
+        handler.close()
+    assert stream.parts[0].count("\n") == 2
+    assert 1 < len(stream.parts[1:]) < len(names)
+    assert max(len(part.encode()) for part in stream.parts) <= PIPE_BUF
+    lines = stream.getvalue().splitlines()
+    assert [name in line for name, line in zip([*names[:2], *names], lines, strict=True)] == [True] * 15
+
+
+def test_one_secret_among_lines_is_redacted_in_its_own(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.handler.setFormatter(logs.JSONFormatter())
+    observe(*[AccessRecord(Request(scope(path)), 404, 0.001) for path in ("/a", f"/{SECRET}", "/b")])
+    assert [json.loads(line)["path"] for line in caplog.text.splitlines()] == ["/a", "/pets_test_abcd1234***", "/b"]
+
+
 def test_no_line_is_lost_for_what_it_holds() -> None:
-    line = json.loads(logs.JSONFormatter().format(record("a\udc80b", facts={"id": 2**70, "at": ()})))
+    line = json.loads(logs.JSONFormatter().format(record("", lines=[{"message": "a\udc80b", "id": 2**70, "at": ()}])))
     assert (line["message"], line["id"], line["at"]) == ("a\udc80b", 2**70, [])
 
 

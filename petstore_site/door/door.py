@@ -103,11 +103,11 @@ class Door:
         begin_request(request.id)
         request.route = Route(route) if route else request.route
         request.quota = request.quota or Quota()  # the event loop must not wait for the cache
-        seen = DjangoRequest(request.environ())
+        http_request = DjangoRequest(request.environ())
         if is_api(request.path):
-            response = with_cors(lambda seen: finished(self._finish, request, view(seen)))(seen)
+            response = with_cors(lambda http: finished(self._finish, request, view(http)))(http_request)
         else:
-            response = view(seen)
+            response = view(http_request)
             ours = {
                 "Content-Length": str(len(response.content)),
                 **self._fixed[request.scheme],

@@ -4,6 +4,7 @@ import json
 import logging
 import re
 from datetime import UTC, datetime
+from select import PIPE_BUF
 from threading import Timer
 from typing import Any
 
@@ -17,23 +18,32 @@ class JSONFormatter(logging.Formatter):
     """One JSON object per line: time (RFC 3339, UTC), level, logger, request ID, message, and fields of the request."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """Return the line."""
+        """Return the line, or those of requests."""
         line: dict[str, Any] = {
             "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
             "level": record.levelname,
             "logger": record.name,
-            "request_id": acting().request_id or "-",
-            "message": record.getMessage(),
         }
-        line |= getattr(record, "facts", {})
+        if lines := getattr(record, "lines", None):
+            return _written([{**line, **each} for each in lines])
+        line |= {"request_id": acting().request_id or "-", "message": record.getMessage()}
         if repeated := getattr(record, "repeated", 0):
             line |= {"request_id": "-", "repeated": repeated}
         if record.exc_info:
             line["traceback"] = self.formatException(record.exc_info)
-        written = _dumps(line)
-        if not may_have_secret(written):
-            return written
-        return _dumps({name: redact(value) if isinstance(value, str) else value for name, value in line.items()})
+        return _written([line])
+
+
+def _written(lines: list[dict[str, Any]]) -> str:
+    written = "\n".join([_dumps(line) for line in lines])
+    if not may_have_secret(written):
+        return written
+    return "\n".join(
+        [
+            _dumps({name: redact(value) if isinstance(value, str) else value for name, value in line.items()})
+            for line in lines
+        ]
+    )
 
 
 def _dumps(line: dict[str, Any]) -> str:
@@ -47,9 +57,12 @@ class TextFormatter(logging.Formatter):
     """A readable line: time, level, request ID, message."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """Return the line, and the traceback below it if there is one."""
-        clock = datetime.fromtimestamp(record.created, UTC).strftime("%H:%M:%S")
-        line = f"{clock} {record.levelname:<7} {acting().request_id or '-'} {on_one_line(record.getMessage())}"
+        """Return the line, and the traceback below it if there is one, or the lines of requests."""
+        start = f"{datetime.fromtimestamp(record.created, UTC):%H:%M:%S} {record.levelname:<7}"
+        if lines := getattr(record, "lines", None):
+            written = [f"{start} {each['request_id']} {on_one_line(each['message'])}" for each in lines]
+            return redact("\n".join(written))
+        line = f"{start} {acting().request_id or '-'} {on_one_line(record.getMessage())}"
         if repeated := getattr(record, "repeated", 0):
             line += f" (repeated {repeated} times)"
         if record.exc_info:
@@ -75,6 +88,9 @@ class RepeatsHandler(logging.StreamHandler[Any]):
 
     def emit(self, record: logging.LogRecord) -> None:
         """Write the record, or count it. The handler's lock is held."""
+        if hasattr(record, "lines"):
+            self._write_lines(record)
+            return
         if record.levelno < logging.WARNING or record.name == "gunicorn.error":
             super().emit(record)
             return
@@ -87,6 +103,20 @@ class RepeatsHandler(logging.StreamHandler[Any]):
             super().emit(record)
         if not self._timer.is_alive():  # nor is it in a process that was forked since
             self._start_timer()
+
+    def _write_lines(self, record: logging.LogRecord) -> None:
+        """Write several lines at once, but no more than a pipe takes whole: workers share it."""
+        try:
+            block = ""
+            for line in self.format(record).split("\n"):
+                if block and len((block + line).encode()) >= PIPE_BUF:
+                    self.stream.write(block)
+                    block = ""
+                block += f"{line}\n"
+            self.stream.write(block)
+            self.flush()
+        except Exception:  # noqa: BLE001 - as the class above does
+            self.handleError(record)
 
     def close(self) -> None:
         """Write what was counted: the process ends."""

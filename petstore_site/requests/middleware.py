@@ -24,14 +24,14 @@ class ObservingMiddleware:
     def __init__(self, get_response: GetResponse) -> None:
         self.get_response = get_response
 
-    def __call__(self, seen: HttpRequest) -> HttpResponse:
+    def __call__(self, http_request: HttpRequest) -> HttpResponse:
         """Read the request, which later layers do by `request_of`, and observe the response."""
-        request = request_of(seen.META)
+        request = request_of(http_request.META)
         begin_request(request.id)
-        response = self.get_response(seen)
+        response = self.get_response(http_request)
         response.headers["X-Request-ID"] = request.id
-        if not request.route.name and seen.resolver_match:
-            request.route = Route(seen.resolver_match.view_name)
+        if not request.route.name and http_request.resolver_match:
+            request.route = Route(http_request.resolver_match.view_name)
         observe(record_of_django(request, response))
         return response
 

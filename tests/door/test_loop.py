@@ -64,8 +64,8 @@ def test_a_request_that_may_be_done_is_for_no_thread(caplog: pytest.LogCaptureFi
     got = added(BreaksInCommit(key.pk))
     assert (got.status, json_of(got)) == (503, UNAVAILABLE)
     assert (got.headers["Retry-After"], got.headers["Request-Outcome"]) == ("2", "unknown")
-    [facts] = [vars(line)["facts"] for line in caplog.records if line.name == "petstore.requests"]
-    assert (facts["route"], facts["status"], facts["key_id"]) == ("pet-list", 503, "Ab3dE6gH")
+    [[line]] = [vars(record)["lines"] for record in caplog.records if record.name == "petstore.requests"]
+    assert (line["route"], line["status"], line["key_id"]) == ("pet-list", 503, "Ab3dE6gH")
     records.flush()
     record = RequestRecord.objects.get()
     assert (record.route, record.status, record.key) == ("pet-list", 503, key)
