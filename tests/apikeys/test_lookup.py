@@ -165,6 +165,39 @@ class TestThreads:
         assert cache.find("a") == KEY
 
 
+class TestDigests:
+    """How long a digest is remembered with the key that it was made of."""
+
+    def test_one_a_second(self, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+        made: list[str] = []
+        monkeypatch.setattr(keys, "digest", lambda text: made.append(text) or f"digest of {text}")
+        first, second = (keys.generate("pets_test_").text for _ in range(2))
+        digests = lookup.Digests(clock)
+        for clock.now in (100.0, 100.9, 101.0, 101.9):
+            assert [digests.of(first), digests.of(second), digests.of("typo")] == [
+                f"digest of {first}",
+                f"digest of {second}",
+                None,
+            ]
+        assert made == [first, second] * 2
+        assert len(digests._digests) == 3
+        clock.now = 102.0
+        digests.of("typo")
+        assert [*digests._digests] == [("pets_test_", "typo")]
+
+    def test_guessing_does_not_grow_memory(self, clock: Clock) -> None:
+        digests = lookup.Digests(clock)
+        for number in range(lookup.CAPACITY + 500):
+            digests.of(str(number))
+        assert len(digests._digests) == 500
+
+    def test_of_another_environment(self, clock: Clock, settings: Any) -> None:
+        digests, key = lookup.Digests(clock), keys.generate("pets_live_").text
+        assert digests.of(key) is None
+        settings.API_KEY_PREFIX = "pets_live_"
+        assert digests.of(key) == keys.digest(key)
+
+
 @pytest.mark.django_db
 class TestTable:
     """The cache that the service uses."""
