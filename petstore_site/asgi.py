@@ -5,7 +5,11 @@ import logging
 from django.conf import settings
 
 from petstore_site import wsgi
-from petstore_site.door.door import Door
+
+if settings.TRACES_URL:
+    from petstore_site.door.tracing import TracedDoor as Door  # its packages are an extra
+else:
+    from petstore_site.door.door import Door  # type: ignore[assignment]
 
 application = Door(wsgi.application, settings.THREADS)
 

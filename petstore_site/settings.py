@@ -98,7 +98,6 @@ CORS_ALLOWED_ORIGINS: list[str] = [*env["CORS_ALLOWED_ORIGINS"]]
 
 MIDDLEWARE = [
     "petstore_site.requests.middleware.ObservingMiddleware",
-    *(["petstore_site.requests.tracing.TracingMiddleware"] if TRACES_URL else []),
     "petstore_site.api.APIMiddleware",  # what follows is for pages
     "petstore_site.requests.middleware.HeadMiddleware",
     "petstore_site.requests.middleware.CompressionMiddleware",
@@ -185,10 +184,8 @@ API_BODY_LIMIT = 64 * 1024
 LARGEST_UPLOAD = 5 * 1024 * 1024
 """Bytes that a file may have which is imported in the back office."""
 
-API_IN_EVENT_LOOP = next(
-    (given for given in (env["API_IN_EVENT_LOOP"], env["PLAIN_READS"]) if given is not None), not TRACES_URL
-)
-"""Whether requests under /v1 are responded to in the event loop (docs/decisions/0040). Then they have no traces.
+API_IN_EVENT_LOOP = next((given for given in (env["API_IN_EVENT_LOOP"], env["PLAIN_READS"]) if given is not None), True)
+"""Whether requests under /v1 are responded to in the event loop (docs/decisions/0040).
 
 `PLAIN_READS` is its name before 1.1.0, which still works.
 """

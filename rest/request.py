@@ -38,7 +38,7 @@ PLAIN_QUERY = re.compile(r"[A-Za-z0-9._~=&-]{0,400}")
 """A query without escapes, and too short for too many parameters."""
 
 UNREADABLE_KEY = "sent twice"
-"""What two `Idempotency-Key` headers become: joined by a comma, they would be a valid key (docs/decisions/0029)."""
+"""What two `Idempotency-Key` headers become: joined by a comma, they would be a valid key (docs/decisions/0001)."""
 
 ENCODED_SLASH = re.compile(rb"%2f", re.IGNORECASE)
 """Part of a name, which separates nothing (RFC 3986, section 2.2). In a path it stays encoded."""

@@ -62,17 +62,17 @@ class OperationViewSet(GenericViewSet[Any]):
 
     pagination_class = KeysetPagination
 
-    def list(self, framework_request: FrameworkRequest) -> Response:
+    def list(self, request: FrameworkRequest) -> Response:
         """Return a page."""
-        return self.respond(framework_request)
+        return self.respond(request)
 
-    def create(self, framework_request: FrameworkRequest) -> Response:
+    def create(self, request: FrameworkRequest) -> Response:
         """Create an object."""
-        return self.respond(framework_request)
+        return self.respond(request)
 
-    def retrieve(self, framework_request: FrameworkRequest, **_arguments: Any) -> Response:
+    def retrieve(self, request: FrameworkRequest, **_arguments: Any) -> Response:
         """Return the object that the path names."""
-        return self.respond(framework_request)
+        return self.respond(request)
 
     def respond(self, framework_request: FrameworkRequest) -> Response:
         """Run the operation of the action."""

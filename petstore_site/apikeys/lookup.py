@@ -124,7 +124,8 @@ class Digests:
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         """Take a clock in seconds."""
         self._clock = clock
-        self.clear()
+        self._second = 0
+        self._digests: dict[tuple[str, str], str | None] = {}
 
     def of(self, text: str) -> str | None:
         """Return the digest of a key, or None if the text is not a well-formed one."""
@@ -140,7 +141,7 @@ class Digests:
 
     def clear(self) -> None:
         """Forget everything."""
-        self._second, self._digests = 0, dict[tuple[str, str], str | None]()
+        self._digests = {}
 
 
 def _load(digest: str) -> CachedKey | None:

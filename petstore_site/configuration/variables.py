@@ -128,7 +128,7 @@ GROUPS: dict[str, list[Variable]] = {
             flag,
             None,
             "Whether requests under `/v1` skip Django. The responses are the same.",
-            shown="`true` without traces",
+            shown="`true`",
         ),
         Variable("PLAIN_READS", flag, None, "The name of `API_IN_EVENT_LOOP` before 1.1.0. It still works."),
     ],

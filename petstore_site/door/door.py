@@ -50,7 +50,10 @@ class Door:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Respond to a request."""
-        request = Request(scope)
+        await self.respond(Request(scope), receive, send)
+
+    async def respond(self, request: Request, receive: Receive, send: Send) -> None:
+        """Respond to a request that was read."""
         body = Body(request, receive)
         response = await self._respond(request, body)
         if response is None:

@@ -56,116 +56,6 @@ MOST_STATEMENTS = 100
 """How many statements stay prepared: as many as psycopg keeps."""
 
 
-class OnPostgreSQL:
-    """Connections for reads, for writes and for keys: a COMMIT that hangs takes none from the reads."""
-
-    def __init__(self, threads: int) -> None:
-        """Take how many threads the worker has, which gives the number of connections."""
-        self._for_keys = Connections(CONNECTIONS_FOR_KEYS)
-        self._to_read = Connections(CONNECTIONS_FOR_READS * threads)
-        self._to_write = Connections(max(1, threads - 1), seconds=WRITE_SECONDS, commits=True)
-
-    def admit(self, *, reads: bool) -> None:
-        """Raise `BusyError` if a request that comes now would wait too long."""
-        (self._to_read if reads else self._to_write).queue.admit()
-
-    async def run(self, steps: Steps[T], latest: float) -> T:
-        """Run the steps; raises `BusyError`, and Django's `OperationalError`, whatever fails."""
-        return await statements.run_async(
-            steps, lambda step: (self._to_write if step.commits else self._to_read).run(step, latest)
-        )
-
-    async def run_for_key(self, steps: Steps[list[Row]]) -> list[Row]:
-        """Run the steps that look up a key, on connections of their own."""
-        try:
-            return await statements.run_async(steps, self._for_keys.run)
-        except BusyError:  # threads may wait for the same key, and know only errors of the database
-            raise OperationalError(NONE_FREE) from None
-
-
-class Connections:
-    """At most `most` connections, opened when they are needed."""
-
-    def __init__(self, most: int, *, seconds: float = SECONDS, commits: bool = False) -> None:
-        """Take how long the database may take, and whether what is sent to it can be a COMMIT."""
-        self._seconds = seconds
-        self._commits = commits
-        self._room = asyncio.Semaphore(most)
-        self._idle: list[Connection] = []
-        self.queue = Queue(most)
-
-    async def run(self, statement: Statement, latest: float = math.inf) -> list[Row]:
-        """Return the rows of a statement, by the time `latest` of `time.perf_counter`.
-
-        Raises `BusyError` if no connection becomes free in time, and Django's `OperationalError`, whatever fails.
-        """
-        if latest <= time.perf_counter():
-            raise BusyError
-        servers = fallback()
-        if servers and servers.primary_is_lost and not self._commits:
-            raise OperationalError(LOST)  # a thread reads from the standby
-        try:
-            with self.queue:
-                async with within(WAIT_SECONDS, latest, self._room):
-                    await self._room.acquire()
-        except TimeoutError:
-            raise BusyError from None
-        begun = time.perf_counter()
-        try:
-            return await self._run(statement, min(begun + self._seconds, latest))
-        finally:
-            self.queue.learn(time.perf_counter() - begun)
-            self._room.release()
-
-    async def _run(self, statement: Statement, latest: float) -> list[Row]:
-        used = await self._connection(latest)
-        # Not a timeout of the task: the query is to fail like one whose connection breaks, which `committing` knows.
-        deadline = asyncio.get_running_loop().call_later(latest - time.perf_counter(), self._cut_off, used)
-        try:
-            with committing() if statement.commits else nullcontext():
-                return await used.rows(statement)
-        except OperationalError:  # whatever failed: a plan that a migration made wrong stays wrong
-            await used.close()
-            raise
-        finally:
-            deadline.cancel()
-            if used.is_usable:
-                self._idle.append(used)
-            else:
-                await used.close()
-
-    async def _connection(self, latest: float) -> "Connection":
-        """Return one that no one else uses."""
-        while self._idle:
-            kept = self._idle.pop()
-            if not has_ended(kept):
-                return kept
-            await kept.close()
-        if not breaker.allows():
-            raise OperationalError(CLOSED)
-        try:
-            async with asyncio.timeout(latest - time.perf_counter()):  # psycopg's has none for the name of the server
-                opened = await Connection.connect(autocommit=True, **_parameters())
-        except (Error, TimeoutError) as error:
-            breaker.fail()
-            connection_failed.send(sender=None)
-            raise OperationalError from error
-        breaker.succeed()
-        watch(opened)
-        return opened
-
-    def _cut_off(self, used: "Connection") -> None:
-        if self._commits:  # a read is tried again
-            metrics.count_given_up("deadline")
-        shut_down(used)
-        used.wake()
-
-
-def _parameters() -> dict[str, Any]:
-    kept = parameters_of_primary()
-    return kept | ({"options": f"{kept['options']} {PLANS}"} if "options" in kept else {})
-
-
 class Prepared(NamedTuple):
     """A statement that was run before."""
 
@@ -321,3 +211,115 @@ def _good(results: list[PGresult]) -> list[PGresult]:
         if result.status == ExecStatus.FATAL_ERROR:
             raise error_from_result(result)
     return results
+
+
+class Connections:
+    """At most `most` connections, opened when they are needed."""
+
+    connection_class: type[Connection] = Connection
+
+    def __init__(self, most: int, *, seconds: float = SECONDS, commits: bool = False) -> None:
+        """Take how long the database may take, and whether what is sent to it can be a COMMIT."""
+        self._seconds = seconds
+        self._commits = commits
+        self._room = asyncio.Semaphore(most)
+        self._idle: list[Connection] = []
+        self.queue = Queue(most)
+
+    async def run(self, statement: Statement, latest: float = math.inf) -> list[Row]:
+        """Return the rows of a statement, by the time `latest` of `time.perf_counter`.
+
+        Raises `BusyError` if no connection becomes free in time, and Django's `OperationalError`, whatever fails.
+        """
+        if latest <= time.perf_counter():
+            raise BusyError
+        servers = fallback()
+        if servers and servers.primary_is_lost and not self._commits:
+            raise OperationalError(LOST)  # a thread reads from the standby
+        try:
+            with self.queue:
+                async with within(WAIT_SECONDS, latest, self._room):
+                    await self._room.acquire()
+        except TimeoutError:
+            raise BusyError from None
+        begun = time.perf_counter()
+        try:
+            return await self._run(statement, min(begun + self._seconds, latest))
+        finally:
+            self.queue.learn(time.perf_counter() - begun)
+            self._room.release()
+
+    async def _run(self, statement: Statement, latest: float) -> list[Row]:
+        used = await self._connection(latest)
+        # Not a timeout of the task: the query is to fail like one whose connection breaks, which `committing` knows.
+        deadline = asyncio.get_running_loop().call_later(latest - time.perf_counter(), self._cut_off, used)
+        try:
+            with committing() if statement.commits else nullcontext():
+                return await used.rows(statement)
+        except OperationalError:  # whatever failed: a plan that a migration made wrong stays wrong
+            await used.close()
+            raise
+        finally:
+            deadline.cancel()
+            if used.is_usable:
+                self._idle.append(used)
+            else:
+                await used.close()
+
+    async def _connection(self, latest: float) -> Connection:
+        """Return one that no one else uses."""
+        while self._idle:
+            kept = self._idle.pop()
+            if not has_ended(kept):
+                return kept
+            await kept.close()
+        if not breaker.allows():
+            raise OperationalError(CLOSED)
+        try:
+            async with asyncio.timeout(latest - time.perf_counter()):  # psycopg's has none for the name of the server
+                opened = await self.connection_class.connect(autocommit=True, **_parameters())
+        except (Error, TimeoutError) as error:
+            breaker.fail()
+            connection_failed.send(sender=None)
+            raise OperationalError from error
+        breaker.succeed()
+        watch(opened)
+        return opened
+
+    def _cut_off(self, used: Connection) -> None:
+        if self._commits:  # a read is tried again
+            metrics.count_given_up("deadline")
+        shut_down(used)
+        used.wake()
+
+
+def _parameters() -> dict[str, Any]:
+    kept = parameters_of_primary()
+    return kept | ({"options": f"{kept['options']} {PLANS}"} if "options" in kept else {})
+
+
+class OnPostgreSQL:
+    """Connections for reads, for writes and for keys: a COMMIT that hangs takes none from the reads."""
+
+    def __init__(self, threads: int) -> None:
+        """Take how many threads the worker has, which gives the number of connections."""
+        self._for_keys = Connections(CONNECTIONS_FOR_KEYS)
+        self._to_read = Connections(CONNECTIONS_FOR_READS * threads)
+        self._to_write = Connections(max(1, threads - 1), seconds=WRITE_SECONDS, commits=True)
+
+    def admit(self, *, reads: bool) -> None:
+        """Raise `BusyError` if a request that comes now would wait too long."""
+        (self._to_read if reads else self._to_write).queue.admit()
+
+    async def run(self, steps: Steps[T], latest: float) -> T:
+        """Run the steps; raises `BusyError`, and Django's `OperationalError`, whatever fails."""
+        return await statements.run_async(
+            steps, lambda step: (self._to_write if step.commits else self._to_read).run(step, latest)
+        )
+
+    async def run_for_key(self, steps: Steps[list[Row]]) -> list[Row]:
+        """Run the steps that look up a key, on connections of their own."""
+        try:
+            return await statements.run_async(steps, self._for_keys.run)
+        except BusyError:  # threads may wait for the same key, and know only errors of the database
+            raise OperationalError(NONE_FREE) from None

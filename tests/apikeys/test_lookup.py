@@ -170,7 +170,12 @@ class TestDigests:
 
     def test_one_a_second(self, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
         made: list[str] = []
-        monkeypatch.setattr(keys, "digest", lambda text: made.append(text) or f"digest of {text}")
+
+        def digest(text: str) -> str:
+            made.append(text)
+            return f"digest of {text}"
+
+        monkeypatch.setattr(keys, "digest", digest)
         first, second = (keys.generate("pets_test_").text for _ in range(2))
         digests = lookup.Digests(clock)
         for clock.now in (100.0, 100.9, 101.0, 101.9):
