@@ -74,7 +74,7 @@ class Door:
         try:
             return await self._adapter.respond(request, body.read) if self._adapter else None
         except Exception as error:  # noqa: BLE001 - a bug, or a database whose failure stays
-            return await self._refuse(request, error)
+            return await self._reject(request, error)
 
     async def _respond_in_thread(self, request: Request, body: Body, send: Send) -> Response | None:
         """Send the response of Django, or return the one to a request that it does not get, or is late with."""
@@ -88,10 +88,10 @@ class Door:
             await body.read()
             await self._threads.respond(request, send_part)
         except (APIError, BusyError, LateError) as error:
-            return await self._refuse(request, error)
+            return await self._reject(request, error)
         return None
 
-    async def _refuse(self, request: Request, error: Exception) -> Response:
+    async def _reject(self, request: Request, error: Exception) -> Response:
         if isinstance(error, BusyError):
             await asyncio.sleep(REJECTION_SECONDS)
             metrics.count_given_up("no_thread")
@@ -99,7 +99,7 @@ class Door:
             metrics.count_given_up("deadline")
         if request.input and not isinstance(error, LateError):  # the thread still has it
             request.input.close()
-        return self._make(request, partial(_refused, error=error), observed=not isinstance(error, LateError))
+        return self._make(request, partial(_rejected, error=error), observed=not isinstance(error, LateError))
 
     def _make(self, request: Request, view: View, *, route: str = "", observed: bool = True) -> Response:
         """Return a response of our own, and observe the request unless a thread does."""
@@ -133,7 +133,7 @@ def _driver(threads: int) -> Any:
     return OnPostgreSQL(threads)
 
 
-def _refused(request: HttpRequest, error: Exception) -> HttpResponse:
+def _rejected(request: HttpRequest, error: Exception) -> HttpResponse:
     response = errors.for_exception(request, error)
     if response is None:
         logger.error("Internal error in the event loop", exc_info=error)
