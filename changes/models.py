@@ -1,12 +1,14 @@
 """What was done: the record of a change of several animals, and what each row of history says beside the values."""
 
-from datetime import timedelta
+from collections.abc import Iterable
+from datetime import datetime, timedelta
 from typing import Any, ClassVar
 
 from django.conf import settings
 from django.contrib.auth.base_user import AbstractBaseUser
 from django.db import models
 from django.http import HttpRequest
+from django.utils import timezone
 
 SILENT = timedelta(seconds=20)
 """No block takes so long. A change that runs without doing one was interrupted."""
@@ -39,7 +41,7 @@ class Change(models.Model):
     change of one animal by a form, a click or a request is its row of history itself, and has no record here.
     """
 
-    kind = models.CharField(max_length=11, choices=Kind, db_default=Kind.BULK.value)
+    kind = models.CharField(max_length=11, choices=Kind, default=Kind.BULK, db_default=Kind.BULK.value)
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="+")
     who = models.CharField(max_length=200)
     what = models.CharField(max_length=400)
@@ -48,23 +50,34 @@ class Change(models.Model):
         max_length=11, choices=[("status", "Status"), ("category_id", "Category")], help_text="Of a bulk change."
     )
     changed = models.BigIntegerField(default=0, help_text="Animals that were changed.")
-    added = models.BigIntegerField(db_default=0, help_text="Animals that were added or restored.")
-    deleted = models.BigIntegerField(db_default=0, help_text="Animals that were deleted.")
+    added = models.BigIntegerField(default=0, db_default=0, help_text="Animals that were added or restored.")
+    deleted = models.BigIntegerField(default=0, db_default=0, help_text="Animals that were deleted.")
     left = models.JSONField(
         default=list, help_text="The animals that were left as they are: a list of `[id, name, reason]`."
     )
-    left_count = models.BigIntegerField(db_default=0, help_text="How many were left. `left` has the first.")
-    state = models.CharField(max_length=7, choices=State, db_default=State.DONE.value)
-    outcome = models.CharField(max_length=300, db_default="", help_text="Why it was stopped.")
-    unreached = models.BigIntegerField(db_default=0, help_text="Animals that it was stopped before.")
-    request_id = models.CharField(max_length=128, db_default="", help_text="The X-Request-ID of the request, if any.")
+    left_count = models.BigIntegerField(default=0, db_default=0, help_text="How many were left. `left` has the first.")
+    state = models.CharField(max_length=7, choices=State, default=State.DONE, db_default=State.DONE.value)
+    outcome = models.CharField(max_length=300, default="", db_default="", help_text="Why it was stopped.")
+    unreached = models.BigIntegerField(default=0, db_default=0, help_text="Animals that it was stopped before.")
+    request_id = models.CharField(
+        max_length=128, default="", db_default="", help_text="The X-Request-ID of the request, if any."
+    )
     made_at = models.DateTimeField(auto_now_add=True)
     worked_at = models.DateTimeField(null=True, help_text="When the last block of an undo was done.")
     ended_at = models.DateTimeField(null=True)
     undo_of = models.ForeignKey("self", on_delete=models.PROTECT, null=True, related_name="undoings")
     undo_of_row = models.BigIntegerField(null=True, help_text="The row of history of an animal that it undoes.")
-    passed = models.BigIntegerField(db_default=0, help_text="Animals of the undone change that were decided.")
+    passed = models.BigIntegerField(
+        default=0, db_default=0, help_text="Animals of the undone change that were decided."
+    )
     reached = models.BigIntegerField(null=True, help_text="The last row of history that the undo decided.")
+
+    row: int | None = None
+    """The row of history that a change of one animal is; it is no record then, and is not saved."""
+    animal: Any = None
+    """The one animal that it is about, before and after, if it was read with the change."""
+    noted: "list[Any] | None" = None
+    """Its undos, if they were read with it."""
 
     class Meta:
         """Newest first. The table is that of bulk changes, which the release before reads and writes too."""
@@ -78,6 +91,49 @@ class Change(models.Model):
         return f"bulk change {self.pk}"
 
     @property
+    def key(self) -> str:
+        """Return what addresses call it: "12", or "r345" of a row of history; nothing if it is not saved yet."""
+        return f"r{self.row}" if self.row is not None else str(self.pk or "")
+
+    @property
+    def is_undo(self) -> bool:
+        """Return whether it undoes another change."""
+        return self.undo_of_id is not None or self.undo_of_row is not None
+
+    @property
+    def run(self) -> Any:
+        """Return the record of the import that it is; None if it is none."""
+        return getattr(self, "imported", None)
+
+    @property
+    def undos(self) -> list[Any]:
+        """Return what undoes it, running and stopped ones too, oldest first; each has `is_redone`."""
+        if self.noted is None:
+            self.noted = [*undos_of([self])]
+        return self.noted
+
+    @property
+    def undone(self) -> "Change | None":
+        """Return the last undo of it that has ended and is not undone itself."""
+        return next((undo for undo in reversed(self.undos) if undo.state != State.RUNNING and not undo.is_redone), None)
+
+    @property
+    def is_undone(self) -> bool:
+        """Return whether undos leave nothing to undo."""
+        standing = [undo for undo in self.undos if undo.state != State.RUNNING and not undo.is_redone]
+        return bool(standing) and sum(undo.passed - undo.left_count for undo in standing) >= self.animals
+
+    @property
+    def is_partly_undone(self) -> bool:
+        """Return whether an undo left something."""
+        return self.undone is not None and not self.is_undone
+
+    @property
+    def actor(self) -> str:
+        """Return who made it, as `name_actors` asks for it."""
+        return self.who
+
+    @property
     def becomes(self) -> str:
         """Return what its animals became, a status or the name of a category. Of an undo, nothing."""
         return "" if self.undo_of_id else self.what.partition(" becomes ")[2]
@@ -86,6 +142,26 @@ class Change(models.Model):
     def animals(self) -> int:
         """Return how many animals it was about."""
         return self.changed + self.added + self.deleted
+
+    @property
+    def is_interrupted(self) -> bool:
+        """Return whether it runs and nothing works on it any more."""
+        return self.state == State.RUNNING and self.run is None and timezone.now() - self.last_at > SILENT
+
+    @property
+    def last_at(self) -> datetime:
+        """Return when something was done last; the release before notes it in the selection."""
+        selection = getattr(self, "selection", None)
+        return self.worked_at or (selection and selection.worked_at) or self.made_at
+
+
+def undos_of(changes: Iterable[Change]) -> "models.QuerySet[Change]":
+    """Return what undoes these, oldest first, each with `is_redone`: whether it is undone itself."""
+    changes = [*changes]
+    redone = Change.objects.filter(undo_of=models.OuterRef("pk")).exclude(state=State.RUNNING)
+    of = models.Q(undo_of__in=[change.pk for change in changes if change.row is None])
+    of |= models.Q(undo_of_row__in=[change.row for change in changes if change.row is not None])
+    return Change.objects.filter(of).annotate(is_redone=models.Exists(redone)).defer("left").order_by("pk")
 
 
 class Recorded(models.Model):

@@ -16,7 +16,7 @@ from django.utils import timezone
 from categories.models import Category
 from changes.acting import acting
 from changes.conflicts import latest_change_of_each
-from changes.models import SILENT, Kind, State
+from changes.models import SILENT, Change, Kind, State
 from pets.bulk import WHAT_LENGTH, Seen, Target, Value, check_undo, is_sold, plan, plan_undo, restore_sales, write
 from pets.models import BulkChange, Pet, SelectedBlock, Selection
 
@@ -127,7 +127,7 @@ def stop_with_owner(*, instance: Selection, **_signal: Any) -> None:
         stop(instance.change_id, OWNER_GONE)
 
 
-def progress(bulk: BulkChange) -> Progress:
+def progress(bulk: Change) -> Progress:
     """Return how far a running bulk change came."""
     selection = bulk.selection
     last = selection.worked_at or bulk.made_at
@@ -187,6 +187,7 @@ def _do(bulk: BulkChange, selection: Selection, seen: Seen) -> None:
         return write(bulk, plan(seen, bulk.column, _value(selection, bulk.column), lock=True))
     rows = [change for change in seen.values() if change]
     made = plan_undo(bulk.undo_of, rows, lock=True)
+    bulk.passed += len(rows)
     write(bulk, made)
     return restore_sales(rows, is_sold(made))
 

@@ -155,7 +155,7 @@ def write(bulk: BulkChange, made: Plan) -> None:
     bulk.changed += made.count
     bulk.left_count += len(made.left)
     bulk.left = [*bulk.left, *made.left][:LEFT_LISTED]
-    bulk.save(update_fields=["changed", "left_count", "left"])
+    bulk.save(update_fields=["changed", "left_count", "left", "passed"])
     if not made.count:
         return
     becomes = [{"id": pet.pk, "value": value} for value, pets in made.changes.items() for pet in pets]

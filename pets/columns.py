@@ -79,6 +79,8 @@ STATUS = Column(
 COLUMNS = (REFERENCE, NAME, CATEGORY, STATUS)
 """In the order of an export."""
 
+NAMES = tuple(column.name for column in COLUMNS)
+
 SHOWN = tuple(column for column in COLUMNS if column.field)
 """Those of a Pet, in its order."""
 

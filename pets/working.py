@@ -1,16 +1,16 @@
-"""Bulk changes at work: in the request that confirms one as long as that is short, then in a thread of its own."""
+"""Changes at work: in the request that confirms one as long as that is short, then in a thread of its own."""
 
 import contextvars
 import logging
 import threading
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from itertools import count
 
 from django.db import DatabaseError, connection
 
 from pets import stock
-from pets.blocks import advance
 
 IN_REQUEST = 2
 """Seconds. What takes longer goes on in a thread, and its page shows how far it came."""
@@ -27,11 +27,14 @@ TIDY = 20
 TRY_AGAIN = 1
 """Seconds until the next try."""
 
+Advance = Callable[[int], bool]
+"""Does the next block of a change, and returns whether it still runs."""
+
 logger = logging.getLogger(__name__)
 
 
-def work(number: int) -> bool:
-    """Do the blocks of a bulk change; return whether it ended. What remains after a moment is done in a thread."""
+def work(number: int, advance: Advance) -> bool:
+    """Do the blocks of a change; return whether it ended. What remains after a moment is done in a thread."""
     until = time.monotonic() + IN_REQUEST
     try:
         several = False
@@ -42,23 +45,23 @@ def work(number: int) -> bool:
                 return True
             several = True
     except DatabaseError:
-        logger.warning("A block of bulk change %s failed. It is tried again.", number, exc_info=True)
-    start(number)
+        logger.warning("A block of change %s failed. It is tried again.", number, exc_info=True)
+    start(number, advance)
     return False
 
 
-def start(number: int) -> threading.Thread:
+def start(number: int, advance: Advance) -> threading.Thread:
     """Go on in a thread, in the name of the person who acts now.
 
     If the process ends, so does the thread, and the block that it was doing is rolled back.
     """
     run = contextvars.copy_context().run
-    thread = threading.Thread(target=run, args=(_work_on, number), name=f"bulk-change-{number}", daemon=True)
+    thread = threading.Thread(target=run, args=(_work_on, number, advance), name=f"change-{number}", daemon=True)
     thread.start()
     return thread
 
 
-def _work_on(number: int) -> None:
+def _work_on(number: int, advance: Advance) -> None:
     failures = 0
     try:
         for block in count(1):
@@ -71,10 +74,10 @@ def _work_on(number: int) -> None:
                     _tidy()
             except DatabaseError:
                 failures += 1
-                logger.warning("A block of bulk change %s failed.", number, exc_info=True)
+                logger.warning("A block of change %s failed.", number, exc_info=True)
                 connection.close()
                 if failures == TRIES:
-                    logger.error("Bulk change %s was interrupted. Continue or stop it on its page.", number)  # noqa: TRY400
+                    logger.error("Change %s was interrupted. Continue or stop it on its page.", number)  # noqa: TRY400
                     return
     finally:
         _tidy()

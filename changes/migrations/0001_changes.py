@@ -29,17 +29,18 @@ MODEL = migrations.CreateModel(
                 default=list, help_text="The animals that were left as they are: a list of `[id, name, reason]`."
             ),
         ),
-        ("left_count", models.BigIntegerField(db_default=0, help_text="How many were left. `left` has the first.")),
+        ("left_count", models.BigIntegerField(default=0, db_default=0, help_text="How many were left. `left` has the first.")),
         (
             "state",
             models.CharField(
                 choices=[("running", "Running"), ("done", "Done"), ("stopped", "Stopped")],
+                default="done",
                 db_default="done",
                 max_length=7,
             ),
         ),
-        ("outcome", models.CharField(db_default="", help_text="Why it was stopped.", max_length=300)),
-        ("unreached", models.BigIntegerField(db_default=0, help_text="Animals that it was stopped before.")),
+        ("outcome", models.CharField(default="", db_default="", help_text="Why it was stopped.", max_length=300)),
+        ("unreached", models.BigIntegerField(default=0, db_default=0, help_text="Animals that it was stopped before.")),
         ("made_at", models.DateTimeField(auto_now_add=True)),
         (
             "undo_of",
@@ -68,16 +69,16 @@ KINDS = [
     *(("restore", "Restore"), ("undo", "Undo"), ("merge", "Merge")),
 ]
 COLUMNS = {
-    "kind": models.CharField(choices=KINDS, db_default="bulk change", max_length=11),
-    "added": models.BigIntegerField(db_default=0, help_text="Animals that were added or restored."),
-    "deleted": models.BigIntegerField(db_default=0, help_text="Animals that were deleted."),
+    "kind": models.CharField(choices=KINDS, default="bulk change", db_default="bulk change", max_length=11),
+    "added": models.BigIntegerField(default=0, db_default=0, help_text="Animals that were added or restored."),
+    "deleted": models.BigIntegerField(default=0, db_default=0, help_text="Animals that were deleted."),
     "request_id": models.CharField(
-        db_default="", help_text="The X-Request-ID of the request, if any.", max_length=128
+        default="", db_default="", help_text="The X-Request-ID of the request, if any.", max_length=128
     ),
     "worked_at": models.DateTimeField(help_text="When the last block of an undo was done.", null=True),
     "ended_at": models.DateTimeField(null=True),
     "undo_of_row": models.BigIntegerField(help_text="The row of history of an animal that it undoes.", null=True),
-    "passed": models.BigIntegerField(db_default=0, help_text="Animals of the undone change that were decided."),
+    "passed": models.BigIntegerField(default=0, db_default=0, help_text="Animals of the undone change that were decided."),
     "reached": models.BigIntegerField(help_text="The last row of history that the undo decided.", null=True),
 }
 

@@ -4,7 +4,6 @@ from typing import Any
 
 from django import forms
 from django.contrib import admin, messages
-from django.db.models import Exists, OuterRef, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
@@ -21,7 +20,7 @@ from changes.naming import who
 from pets import working
 from pets.admin.permissions import change_permission_required, may_see_animals
 from pets.admin.selecting import selected, selection_of
-from pets.blocks import AT_MOST, BLOCK, begin, begin_undo, first_block, progress, stop
+from pets.blocks import AT_MOST, BLOCK, advance, begin, begin_undo, first_block, progress, stop
 from pets.bulk import Plan, Target, UndoRejectedError, check_undo, plan, plan_undo
 from pets.models import BulkChange, Pet, PetStatus, Selection
 
@@ -85,7 +84,7 @@ class BulkChangeAdmin(RecordAdmin):
     @admin.display(description="state")
     def how(self, bulk: BulkChange) -> str:
         """Return how far it came, or that it was undone, perhaps in part."""
-        if bulk.is_undone:  # type: ignore[attr-defined]  # annotated below
+        if bulk.is_undone:
             return "Undone"
         return bulk.outcome.removesuffix(".") or str(State(bulk.state).label)
 
@@ -93,12 +92,6 @@ class BulkChangeAdmin(RecordAdmin):
     def not_reached(self, bulk: BulkChange) -> str:
         """Return how many animals it was stopped before."""
         return f"{bulk.unreached:,}"
-
-    def get_queryset(self, request: HttpRequest) -> QuerySet[BulkChange]:
-        """Note for each whether it was undone."""
-        undone = BulkChange.objects.filter(undo_of=OuterRef("pk"))
-        noted: QuerySet[BulkChange] = super().get_queryset(request).annotate(is_undone=Exists(undone))
-        return noted
 
     @admin.display(description="left as they are")
     def left_as_they_are(self, bulk: BulkChange) -> str:
@@ -185,7 +178,7 @@ class BulkChangeAdmin(RecordAdmin):
         if bulk.user_id != request.user.pk:
             messages.error(request, f"Only {who(bulk.who)} can continue this. You can stop it.")
         elif bulk.state == State.RUNNING and progress(bulk).is_interrupted:
-            working.work(bulk.pk)
+            working.work(bulk.pk, advance)
         return HttpResponseRedirect(_record(number))
 
 
@@ -294,7 +287,7 @@ def _time(count: int) -> dict[str, int]:
 
 def _made(request: HttpRequest, bulk: BulkChange, done: str, back: str) -> HttpResponse:
     """Do what was confirmed, and say what was done; what takes longer goes on while its page shows how far it came."""
-    ended = working.work(bulk.pk)
+    ended = working.work(bulk.pk, advance)
     bulk.refresh_from_db()
     if not ended:
         return HttpResponseRedirect(_record(bulk.pk))

@@ -64,7 +64,7 @@ class Migration(migrations.Migration):
             model_name="importrun",
             name="change",
             field=models.OneToOneField(
-                null=True, on_delete=django.db.models.deletion.PROTECT, related_name="run", to="changes.change"
+                null=True, on_delete=django.db.models.deletion.PROTECT, related_name="imported", to="changes.change"
             ),
         ),
     ]

@@ -86,7 +86,7 @@ class ImportRun(models.Model):
     started_at = models.DateTimeField(auto_now_add=True)
     finished_at = models.DateTimeField(null=True)
     undone_at = models.DateTimeField(null=True)
-    change = models.OneToOneField(Change, on_delete=models.PROTECT, null=True, related_name="run")
+    change = models.OneToOneField(Change, on_delete=models.PROTECT, null=True, related_name="imported")
     """What it did; none of one that wrote nothing."""
 
     objects = ImportRunQuerySet.as_manager()

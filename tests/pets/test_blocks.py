@@ -233,7 +233,7 @@ def broken_history() -> Iterator[None]:
 
 
 def threads() -> list[threading.Thread]:
-    return [thread for thread in threading.enumerate() if thread.name.startswith("bulk-change-")]
+    return [thread for thread in threading.enumerate() if thread.name.startswith("change-")]
 
 
 def wait_for_threads() -> None:
@@ -272,7 +272,7 @@ def test_a_block_that_fails_is_tried_again_and_again_and_then_waits_for_a_person
         assert (made.state, made.changed, statuses()) == ("running", 0, ["available"] * 5)
     monkeypatch.setattr(working, "TRIES", 10_000)
     with broken_history():
-        thread = working.start(made.pk)
+        thread = working.start(made.pk, blocks.advance)
         thread.join(0.1)
         assert thread.is_alive()
     thread.join(20)
@@ -292,7 +292,7 @@ def every_second_block_fails() -> Iterator[None]:
         return execute(sql, *given)
 
     def opened(connection: Any, **_signal: Any) -> None:
-        if threading.current_thread().name.startswith("bulk-change-"):
+        if threading.current_thread().name.startswith("change-"):
             connection.execute_wrappers[:] = [break_it]
 
     connection_created.connect(opened)
@@ -306,7 +306,7 @@ def test_only_failures_in_a_row_interrupt_it(staff: Client, five: list[Pet], mon
     monkeypatch.setattr(working, "TRIES", 2)
     bulk = begun(staff, *five)
     with every_second_block_fails():
-        working.start(bulk.pk).join(20)
+        working.start(bulk.pk, blocks.advance).join(20)
     bulk.refresh_from_db()
     assert (bulk.state, bulk.changed, statuses()) == ("done", 5, ["sold"] * 5)
 

@@ -262,7 +262,7 @@ def test_the_list_says_who_did_what_and_offers_undo_to_them(staff: Client, three
     assert told(answer) == [given_back("1 animal was")]
     redone, states = BulkChange.objects.get(undo_of=undone), [row[2:] for row in listed(staff)]
     assert states[0] == ["Done", f"Undo {redone}"]
-    assert (states[3], states[5]) == (["Undone", ""], ["Undone", ""])
+    assert (states[3], states[5]) == (["Undone", ""], ["Done", f"Undo {moved}"])
 
 
 def listed(client: Client) -> list[list[str]]:

@@ -1,0 +1,313 @@
+"""All changes to the animals, newest first: what one page of them needs, whatever they are, and the animals of one.
+
+A change of one animal is a row of history, all others have a record. Both are read by time along an index and merged,
+so a page takes as long after an import of a million as after none.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta
+from typing import Any, NamedTuple
+
+from django.db.models import OuterRef, Q, QuerySet, Subquery
+from django.db.models.functions import Coalesce
+from django.utils import timezone
+
+from changes.models import SILENT, Change, Kind, State, undos_of
+from changes.naming import name_actors
+from changes.numbers import row_number
+from database.search import fold_needle
+from pets.columns import NAMES
+from pets.deletion import SEARCHED
+from pets.models import ImportRun, ImportState, Pet
+from pets.plan import source
+from pets.undoing import change_of
+
+RECENT = 10_000
+"""Rows of history, the newest, that the actors to choose from come from."""
+
+PART = 1_000
+
+
+@dataclass(frozen=True)
+class Filters:
+    """What the list is asked for; `who` is an actor as the history has it, `animals` are IDs."""
+
+    kind: str = ""
+    who: str = ""
+    day_from: date | None = None
+    day_to: date | None = None
+    animals: Sequence[int] | None = None
+
+
+class Page(NamedTuple):
+    """Some changes, newest first, and where the next page begins; empty if there is none."""
+
+    changes: list[Change]
+    older: str
+
+
+class Single(NamedTuple):
+    """The animal of a change of one: before (None if it was added), and after (of a deletion the last values)."""
+
+    id: int
+    name: str
+    former: Any
+    row: Any
+
+
+class AnimalRow(NamedTuple):
+    """An animal of a change: after it, before it (None if it was added), now (None if it is deleted).
+
+    `since` is the newest later row of its history, if it is otherwise now than the change left it; else None.
+    """
+
+    row: Any
+    former: Any
+    now: Any
+    since: Any
+
+
+class AnimalPage(NamedTuple):
+    """Some animals of a change, and the row after which the next page begins; None if there is none."""
+
+    rows: list[AnimalRow]
+    older: int | None
+
+
+def changes(filters: Filters, *, before: str = "", count: int = 50) -> Page:
+    """Return a page of the changes; `before` is the `older` of the page before it."""
+    place = _place(before)
+    found = [*_records(filters, place, count + 1), *map(change_of, _singles(filters, place, count + 1))]
+    found.sort(key=_order, reverse=True)
+    shown = found[:count]
+    older = "" if len(found) <= count else "~".join(map(str, (shown[-1].made_at.isoformat(), *_order(shown[-1])[1:])))
+    _note(shown)
+    running = _running_import(filters) if place is None else []
+    return Page([*running, *shown], older)
+
+
+def find(key: str) -> Change | None:
+    """Return the change with this key, as a list has it; None if there is none."""
+    if key.startswith("r"):
+        row = _rows().filter(history_id=row_number(key[1:])).first()
+        if row is None or row.change or row.import_run:
+            return row and (row.change or row.import_run.change)
+        found = change_of(row)
+    else:
+        record = _with_undone(Change.objects.filter(pk=row_number(key) or 0)).first()
+        if record is None:
+            return None
+        found = record
+    _note([found])
+    return found
+
+
+def interrupted() -> QuerySet[Change]:
+    """Return the changes that run and that nothing works on, newest first."""
+    running = Change.objects.filter(state=State.RUNNING).defer("left")
+    return running.annotate(last=Coalesce("worked_at", "selection__worked_at", "made_at")).filter(
+        last__lt=timezone.now() - SILENT
+    )
+
+
+def actors(reader: Any) -> list[tuple[str, str]]:
+    """Return who changed something lately, each with their name as far as `reader` can see it, by name."""
+    newest = Pet.history.order_by("-history_id").values("history_id")[:RECENT]
+    rows = Pet.history.filter(history_id__in=newest, change=None, import_run=None).order_by()
+    known = {*rows.values_list("actor", flat=True).distinct()}
+    known |= {*Change.objects.order_by("-pk").values_list("who", flat=True)[:RECENT]}
+    acts = {actor: Change(who=actor) for actor in known if actor}
+    name_actors(acts.values(), reader)
+    return sorted(((actor, act.who) for actor, act in acts.items()), key=lambda pair: pair[1].casefold())
+
+
+def animals_named(needle: str) -> set[int]:
+    """Return the IDs of animals that had a name or a reference with this part, or were deleted with it, lately."""
+    first = Pet.history.order_by("-history_id").values_list("history_id", flat=True)[SEARCHED - 1 : SEARCHED].first()
+    named = Q(name__matches=needle) | Q(external_reference__matches=needle)
+    found = Pet.history.filter(named, history_id__gte=first or 0).order_by().values_list("id", flat=True)
+    return {*found[:SEARCHED]} if fold_needle(needle) else set()
+
+
+def rows(change: Change) -> QuerySet[Any]:
+    """Return the rows of history of a change, in the order of its animals, which is that of a file."""
+    column, value = source(change)
+    found: QuerySet[Any] = _rows().filter(**{SOURCES[column]: value}).order_by("history_id")
+    return found
+
+
+SOURCES = {"history_id": "history_id", "import_run_id": "import_run", "bulk_change_id": "change"}
+SHOWN = {"all": "", "changed": "~", "added": "+", "deleted": "-"}
+
+
+def animals(change: Change, *, show: str = "all", after: int = 0, count: int = 15) -> AnimalPage:
+    """Return a page of the animals of a change, of those that it changed, added or deleted, or of all."""
+    wanted = rows(change).filter(history_id__gt=after)
+    if SHOWN[show]:
+        wanted = wanted.filter(history_type=SHOWN[show])
+    found = list(wanted[: count + 1])
+    return AnimalPage(beside(found[:count]), found[count - 1].history_id if len(found) > count else None)
+
+
+def all_animals(change: Change) -> Iterator[AnimalRow]:
+    """Yield all animals of a change, read in parts."""
+    page = animals(change, count=PART)
+    yield from page.rows
+    while page.older is not None:
+        page = animals(change, after=page.older, count=PART)
+        yield from page.rows
+
+
+def beside(found: Iterable[Any]) -> list[AnimalRow]:
+    """Return these rows of history with their animals before, now, and what happened since."""
+    found = [*found]
+    former = formers(found)
+    now = Pet.objects.select_related("category").in_bulk([row.id for row in found])
+    otherwise = [row for row in found if not _is_as_set(row, former.get(row.history_id), now.get(row.id))]
+    since = _newest(otherwise)
+    return [AnimalRow(row, former.get(row.history_id), now.get(row.id), since.get(row.history_id)) for row in found]
+
+
+def formers(found: Iterable[Any]) -> dict[int, Any]:
+    """Return by row of history the row of the same animal before it."""
+    numbers = [row.history_id for row in found]
+    if not numbers:
+        return {}
+    earlier = Pet.history.filter(id=OuterRef("id"), history_id__lt=OuterRef("history_id")).order_by("-history_id")
+    pairs = Pet.history.filter(history_id__in=numbers).order_by()
+    of = dict(pairs.annotate(former=Subquery(earlier.values("history_id")[:1])).values_list("history_id", "former"))
+    read = _rows().in_bulk([number for number in of.values() if number])
+    return {number: read[former] for number, former in of.items() if former}
+
+
+def _is_as_set(row: Any, former: Any, now: Any) -> bool:
+    """Return whether the fields that a row changed have the values that it gave them."""
+    if row.history_type == "-":
+        return now is None
+    names = [name for name in NAMES if row.history_type == "+" or former is None or _of(row, name) != _of(former, name)]
+    return now is not None and all(_of(now, name) == _of(row, name) for name in names)
+
+
+def _of(thing: Any, name: str) -> Any:
+    return getattr(thing, name)
+
+
+def _newest(found: Sequence[Any]) -> dict[int, Any]:
+    """Return by row of history the newest row of the same animal, if that is another one."""
+    if not found:
+        return {}
+    newest = Pet.history.filter(id=OuterRef("id")).order_by("-history_id").values("history_id")[:1]
+    pairs = Pet.history.filter(history_id__in=[row.history_id for row in found]).order_by()
+    of = dict(pairs.annotate(newest=Subquery(newest)).values_list("history_id", "newest"))
+    read = _rows().in_bulk([*of.values()])
+    return {number: read[newest] for number, newest in of.items() if newest != number}
+
+
+def _rows() -> QuerySet[Any]:
+    read: QuerySet[Any] = Pet.history.select_related("category", "change", "import_run__change")
+    return read.defer("change__left", "import_run__rejects", "import_run__change__left")
+
+
+def _with_undone(found: QuerySet[Change]) -> QuerySet[Change]:
+    return found.select_related("imported", "selection", "undo_of__imported", "undo_of__undo_of__imported")
+
+
+Place = tuple[datetime, int, int]
+"""When, whether it is a row of history, and its number: the order of all changes."""
+
+
+def _order(change: Change) -> Place:
+    return change.made_at, int(change.row is not None), change.row or change.pk
+
+
+def _place(before: str) -> Place | None:
+    try:
+        at, is_row, number = before.split("~")
+        return datetime.fromisoformat(at), int(is_row), int(number)
+    except ValueError:
+        return None
+
+
+def _records(filters: Filters, place: Place | None, count: int) -> list[Change]:
+    found = _with_undone(Change.objects.order_by("-made_at", "-pk")).defer("left")
+    if filters.kind:
+        found = found.filter(kind=filters.kind)
+    if filters.who:
+        found = found.filter(who=filters.who)
+    if filters.animals is not None:
+        rows = Pet.history.filter(id__in=filters.animals)
+        found = found.filter(
+            Q(pk__in=rows.exclude(change=None).values("change")) | Q(imported__in=rows.values("import_run"))
+        )
+    found = _in_days(found, "made_at", filters)
+    if place is not None:
+        at, is_row, number = place
+        found = found.filter(made_at__lte=at) if is_row else found.filter(_before("made_at", "pk", at, number))
+    return list(found[:count])
+
+
+def _singles(filters: Filters, place: Place | None, count: int) -> list[Any]:
+    if filters.kind not in {"", Kind.EDIT, Kind.DELETION}:
+        return []
+    found = Pet.history.filter(change=None, import_run=None, undo_of=None).select_related("category")
+    found = found.order_by("-history_date", "-history_id")
+    if filters.kind:
+        found = found.filter(history_type__in="-" if filters.kind == Kind.DELETION else "+~")
+    if filters.who:
+        found = found.filter(actor=filters.who)
+    if filters.animals is not None:
+        found = found.filter(id__in=filters.animals)
+    found = _in_days(found, "history_date", filters)
+    if place is not None:
+        at, is_row, number = place
+        same = _before("history_date", "history_id", at, number) if is_row else Q(history_date__lt=at)
+        found = found.filter(same)
+    return list(found[:count])
+
+
+def _before(when: str, pk: str, at: datetime, number: int) -> Q:
+    """Return the condition for what comes after this in the list; the first part is what the index is read by."""
+    return Q(**{f"{when}__lte": at}) & (Q(**{f"{when}__lt": at}) | Q(**{f"{pk}__lt": number}))
+
+
+def _in_days(found: QuerySet[Any], when: str, filters: Filters) -> QuerySet[Any]:
+    if filters.day_from:
+        found = found.filter(**{f"{when}__gte": datetime.combine(filters.day_from, time(), UTC)})
+    if filters.day_to:
+        found = found.filter(**{f"{when}__lt": datetime.combine(filters.day_to, time(), UTC) + timedelta(days=1)})
+    return found
+
+
+def _running_import(filters: Filters) -> list[Change]:
+    """Return the import that runs, if any, as a change that is no record yet."""
+    if filters.kind not in {"", Kind.IMPORT} or filters.animals is not None:
+        return []
+    running = ImportRun.objects.filter(state=ImportState.RUNNING).exclude(options__dry_run=True)
+    found = []
+    for run in running.defer("rejects"):
+        change = Change(kind=Kind.IMPORT, who=run.who, what=run.file_name, made_at=run.started_at, state=State.RUNNING)
+        change.imported = run
+        if filters.who in {"", run.who}:
+            found.append(change)
+    return found
+
+
+def _note(found: Sequence[Change]) -> None:
+    """Read for all of them at once what undid each, and the one animal of those that are about one."""
+    undos: dict[tuple[bool, int | None], list[Any]] = {}
+    for undo in undos_of(found):
+        undos.setdefault((undo.undo_of_id is None, undo.undo_of_id or undo.undo_of_row), []).append(undo)
+    for change in found:
+        change.noted = undos.get((change.row is not None, change.row or change.pk), [])
+    ones = {(change.row is not None, change.row or change.pk): change for change in found if change.animals == 1}
+    records = [pk for is_row, pk in ones if not is_row]
+    runs = [change.run.pk for change in ones.values() if change.run is not None]
+    of = Q(history_id__in=[row for is_row, row in ones if is_row]) | Q(change__in=records) | Q(import_run__in=runs)
+    read = list(_rows().filter(of)) if ones else []
+    former = formers(read)
+    for row in read:
+        record = row.change_id or (row.import_run.change_id if row.import_run else 0)
+        one = ones.get((True, row.history_id)) or ones.get((False, record))
+        if one is not None:
+            one.animal = Single(row.id, row.name, former.get(row.history_id), row)

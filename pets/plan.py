@@ -1,0 +1,210 @@
+"""What undoing a change does with each of its animals: what goes back, and what stays and why.
+
+Values decide. A field goes back if it still has the value that the change gave it. What an earlier undo of the same
+change has put back is done: what happened to it since has nothing to do with the change.
+"""
+# ruff: noqa: S608 - put together from constants
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.db import connection
+
+from changes.models import Change
+from pets.columns import CATEGORY, NAME, NAMES, REFERENCE, STATUS, each
+from pets.models import PetStatus
+
+BLOCK = 1_000
+"""Animals that are locked and written in one transaction."""
+
+CHANGED, GONE = "changed since", "deleted since"
+CATEGORY_GONE = "its former category was deleted"
+REFERENCE_TAKEN = "its former reference belongs to another animal now"
+
+AMONG = {"postgresql": "= ANY(%s)", "sqlite": "IN (SELECT value FROM json_each(%s))"}
+DIFFERS = {"postgresql": "IS DISTINCT FROM", "sqlite": "IS NOT"}
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """What an undo does with the animal of one row of history; nothing if it is as before already."""
+
+    row: int
+    animal: int
+    name: str
+    """Its last one if it was deleted."""
+    does: str = ""
+    """`+` adds it again, `~` sets values back, `-` deletes it."""
+    former: Mapping[str, Any] = field(default_factory=dict)
+    """By column what it has now; nothing if it is deleted."""
+    values: Mapping[str, Any] = field(default_factory=dict)
+    """By column the values that it gets; of one that comes back, all."""
+    reason: str = ""
+    """Why it, or a field of it, stays; empty if nothing stays."""
+
+    @property
+    def after(self) -> dict[str, Any]:
+        """Return by column what it has after it."""
+        return {**self.former, **self.values}
+
+    @property
+    def left(self) -> list[Any]:
+        """Return it as a record lists what is left."""
+        return [self.animal, self.name, self.reason]
+
+    @property
+    def is_sold(self) -> bool:
+        """Return whether it becomes sold."""
+        return bool(self.values.get(STATUS.name) == PetStatus.SOLD)
+
+
+def source(change: Change) -> tuple[str, int]:
+    """Return the column of the history, and its value, that the rows of this change have."""
+    if change.row is not None:
+        return "history_id", change.row
+    return ("import_run_id", change.run.pk) if change.run else ("bulk_change_id", change.pk)
+
+
+def rows_before(change: Change, reached: int | None, animals: Sequence[int] | None = None) -> list[int]:
+    """Return the next rows of history to undo, newest first: at most a block of them, which all did the same.
+
+    So what a change added goes before what it changed comes back, and frees its references.
+    """
+    column, value = source(change)
+    where, parameters = f"{column} = %s", [value]
+    if reached is not None:
+        where, parameters = f"{where} AND history_id < %s", [*parameters, reached]
+    if animals is not None:
+        where, parameters = f"{where} AND id {AMONG[connection.vendor]}", [*parameters, listed(animals)]
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"SELECT history_id, history_type FROM pets_petchange WHERE {where} "
+            f"ORDER BY {'' if column == 'history_id' else column + ' DESC,'} history_id DESC LIMIT {BLOCK}",
+            parameters,
+        )
+        found = cursor.fetchall()
+    return [row for row, did in found if did == found[0][1]]
+
+
+# `b` is what the animal had before, `p` what it has now, `u` what the last undo of this change made of it.
+ROWS = """
+SELECT h.history_id, h.history_type, h.id, {h}, b.history_id, {b}, p.id, {p}, u.history_id, {u},
+    EXISTS (SELECT 1 FROM pets_petchange n WHERE n.id = h.id AND n.history_id > h.history_id AND ({other})),
+    EXISTS (SELECT 1 FROM categories_category c
+            WHERE c.id = CASE h.history_type WHEN '-' THEN h.category_id ELSE b.category_id END),
+    EXISTS (SELECT 1 FROM pets_pet o WHERE o.id <> h.id AND o.{reference} =
+            CASE h.history_type WHEN '-' THEN h.{reference} ELSE b.{reference} END)
+FROM pets_petchange h
+LEFT JOIN pets_pet p ON p.id = h.id
+LEFT JOIN pets_petchange b ON b.history_id =
+    (SELECT max(x.history_id) FROM pets_petchange x WHERE x.id = h.id AND x.history_id < h.history_id)
+LEFT JOIN pets_petchange u ON {undone}
+WHERE h.history_id {among} ORDER BY h.history_id DESC
+"""
+
+# An undo counts until it is undone.
+UNDONE = """
+u.history_id = (SELECT max(x.history_id) FROM pets_petchange x
+    WHERE x.id = h.id AND x.history_id > h.history_id AND x.bulk_change_id {among})
+AND NOT EXISTS (SELECT 1 FROM pets_petchange w JOIN pets_bulkchange r ON r.id = w.bulk_change_id
+    WHERE w.id = h.id AND w.history_id > u.history_id AND r.undo_of_id = u.bulk_change_id)
+"""
+
+
+def planned(change: Change, rows: Sequence[int], *, category: int | None = None) -> Iterator[Planned]:
+    """Yield what undoing the change does with the animals of these rows of it.
+
+    `category` is for animals that come back and whose category is gone. Call it in the transaction that locked them.
+    """
+    among = AMONG[connection.vendor]
+    undoings = [undo.pk for undo in change.undos]
+    statement = ROWS.format(
+        **{alias: each(f"{alias}.{{c}}") for alias in "hbpu"},
+        reference=REFERENCE.name,
+        undone=UNDONE.format(among=among) if undoings else "FALSE",
+        other=each(f"n.{{c}} {DIFFERS[connection.vendor]} h.{{c}}", " OR "),
+        among=among,
+    )
+    parameters = [*([listed(undoings)] if undoings else []), listed(rows)]
+    with connection.cursor() as cursor:
+        cursor.execute(statement, parameters)
+        found = cursor.fetchall()
+    for row in found:
+        yield _Row(row, category).decide()
+
+
+def listed(numbers: Sequence[int]) -> Any:
+    """Return numbers as a parameter for `AMONG`."""
+    return [*numbers] if connection.vendor == "postgresql" else json.dumps([*numbers])
+
+
+class _Row:
+    """A row of a change, with its animal before it, now, and after the last undo of the change."""
+
+    def __init__(self, row: tuple[Any, ...], category: int | None) -> None:
+        size = len(NAMES)
+        self.history_id, self.did, self.animal = row[:3]
+        after, (has_before, *before), (is_there, *now), (is_done, *undone) = (
+            row[3 : 3 + size],
+            *(row[3 + size + part * (size + 1) :][: size + 1] for part in range(3)),
+        )
+        self.after, self.before, self.now, self.undone = (
+            dict(zip(NAMES, values, strict=True)) for values in (after, before, now, undone)
+        )
+        self.has_before, self.is_there, self.is_done = (each is not None for each in (has_before, is_there, is_done))
+        self.was_changed, self.has_category, self.is_taken = map(bool, row[-3:])
+        self.category = category
+
+    def decide(self) -> Planned:
+        return {"+": self._delete, "~": self._set_back, "-": self._add}[self.did]()
+
+    def _planned(self, does: str = "", reason: str = "", **values: Any) -> Planned:
+        name = (self.now if self.is_there else self.after)[NAME.name]
+        return Planned(self.history_id, self.animal, name, does, reason=reason, **values)
+
+    def _delete(self) -> Planned:
+        if self.is_done:
+            return self._planned()
+        if not self.is_there:
+            return self._planned(reason=GONE)
+        return self._planned("-", former=self.now) if self.now == self.after else self._planned(reason=CHANGED)
+
+    def _add(self) -> Planned:
+        if self.is_done or self.is_there:
+            return self._planned()
+        if self.was_changed:
+            return self._planned(reason=GONE)
+        if self.is_taken:
+            return self._planned(reason=REFERENCE_TAKEN)
+        if self.has_category:
+            return self._planned("+", values=self.after)
+        if self.category is None:
+            return self._planned(reason=CATEGORY_GONE)
+        return self._planned("+", values=self.after | {CATEGORY.name: self.category})
+
+    def _set_back(self) -> Planned:
+        if not self.is_there:
+            return self._planned(reason="" if self.is_done else GONE)
+        reasons = {name: self._why_not(name) for name in NAMES if self._differs(name)}
+        back = [name for name, reason in reasons.items() if not reason]
+        return self._planned(
+            "~" if back else "",
+            next(filter(None, reasons.values()), ""),
+            former=self.now,
+            values={name: self.before[name] for name in back},
+        )
+
+    def _differs(self, name: str) -> bool:
+        """Return whether the change gave the field a value that it still has to lose."""
+        is_done = self.is_done and self.undone[name] == self.before[name]
+        is_changed = self.has_before and self.after[name] != self.before[name]
+        return is_changed and not is_done and self.now[name] != self.before[name]
+
+    def _why_not(self, name: str) -> str:
+        if self.now[name] != self.after[name]:
+            return CHANGED
+        if name == CATEGORY.name and not self.has_category:
+            return CATEGORY_GONE
+        return REFERENCE_TAKEN if name == REFERENCE.name and self.is_taken else ""

@@ -1,0 +1,338 @@
+"""Undoing a change: an edit, a click, a request, a bulk change, an import, a deletion, a restore, or an undo.
+
+It is done in blocks, newest row first, each decided under lock in a transaction of its own (docs/decisions/0075). So it
+can be killed at any moment and go on, and two can work at once. The undo is a change, which can be undone.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from django.contrib.auth.base_user import AbstractBaseUser
+from django.db import IntegrityError, transaction
+from django.db.models import Exists, OuterRef
+from django.utils import timezone
+
+from categories.models import Category
+from changes.acting import acting
+from changes.conflicts import MEANWHILE
+from changes.models import Change, Kind, State
+from changes.naming import who
+from changes.recording import recording
+from pets import blocks, working
+from pets.models import ImportState, Pet
+from pets.plan import BLOCK, Planned, planned, rows_before
+from pets.writing import add_again, change_animals, delete_animals, lock, restore_sales
+
+LEFT_LISTED = 1_000
+"""Animals that were left and are listed in the record; the others are counted."""
+
+NOTHING = "Nothing changed. {}"
+
+NAMED = 10
+"""Animals that a message names."""
+
+Watch = Callable[[Sequence[Planned]], None]
+
+
+class NotUndoneError(Exception):
+    """Nothing was changed; the text says why, and `left` which animals stay: `[id, name, reason]`."""
+
+    def __init__(self, message: str, left: Sequence[list[Any]] = ()) -> None:
+        """Keep both."""
+        super().__init__(message)
+        self.left = [*left]
+
+
+def right_to_undo(change: Change) -> str:
+    """Return the permission that undoing a change needs."""
+    if change.kind == Kind.UNDO:
+        return right_to_undo(undone_by(change))
+    if change.kind == Kind.DELETION:
+        return "pets.restore_pet"
+    if change.kind == Kind.RESTORE or (change.kind == Kind.EDIT and change.added):
+        return "pets.delete_pet"
+    return "pets.add_importrun" if change.kind == Kind.IMPORT else "pets.change_pet"
+
+
+def may_undo(user: Any, change: Change) -> bool:
+    """Return whether this user can undo this change."""
+    return bool(user.has_perm(right_to_undo(change)))
+
+
+def why_not(change: Change) -> str:
+    """Return why a change cannot be undone now; nothing if it can."""
+    running = next((undo for undo in change.undos if undo.state == State.RUNNING), None)
+    if change.state == State.RUNNING:
+        return "It is running. Wait, or stop it, then undo it."
+    if not change.animals:
+        return "It changed nothing, so there is nothing to undo."
+    if running is not None:
+        return f"It is being undone by {who(running.who)}."
+    if change.is_undone and change.undone is not None:
+        return f"It was undone already, by {who(change.undone.who)}."
+    return ""
+
+
+def begin(change: Change, *, user: AbstractBaseUser | None = None, actor: str = "") -> Change:
+    """Create the undo of a change, which nothing has done anything of yet. Raises `NotUndoneError`."""
+    with transaction.atomic():
+        change = _locked(change)
+        if message := why_not(change):
+            raise NotUndoneError(NOTHING.format(message))
+        undo = Change.objects.create(
+            kind=_kind(change),
+            user_id=user.pk if user else None,
+            who=actor or acting().actor,
+            what=change.what,
+            column=change.column,
+            undo_of_id=change.pk,
+            undo_of_row=change.row,
+            request_id=acting().request_id,
+            state=State.RUNNING,
+            worked_at=timezone.now(),
+        )
+        _restore_categories(change, undo)
+    return undo
+
+
+def undo(
+    change: Change,
+    *,
+    user: AbstractBaseUser | None = None,
+    animals: Sequence[int] | None = None,
+    category: int | None = None,
+) -> Change:
+    """Undo a change, or these animals of it, and return the undo; a large one goes on in a thread.
+
+    `category` is for animals that come back and whose category is gone. Raises `NotUndoneError`, also if nothing was
+    to undo: then nothing is kept.
+    """
+    if animals is not None or change.animals <= BLOCK:
+        return _at_once(change, user=user, animals=animals, category=category)
+    made = begin(change, user=user)
+    working.work(made.pk, advance)
+    made = Change.objects.get(pk=made.pk)
+    if made.state == State.DONE and not made.animals:
+        Change.objects.filter(pk=made.pk).delete()
+        raise NotUndoneError(_nothing(made), made.left)
+    return made
+
+
+def go_on(number: int) -> None:
+    """Go on with a change that was interrupted."""
+    change = Change.objects.get(pk=number)
+    if change.is_interrupted:
+        working.work(number, advance if change.is_undo else blocks.advance)
+
+
+def stop(number: int, why: str) -> Change:
+    """End a change after the block that is being done. What it did stays, and can be undone."""
+    with transaction.atomic():
+        change = Change.objects.select_for_update().get(pk=number)
+        if change.state != State.RUNNING:
+            return change
+        if not change.is_undo:
+            return blocks.stop(number, why)
+        change.unreached = undone_by(change).animals - change.passed
+        change.outcome = why
+        _end(change, State.STOPPED)
+    return change
+
+
+def progress(change: Change) -> blocks.Progress:
+    """Return how far a change that runs has come."""
+    if not change.is_undo:
+        return blocks.progress(change)
+    return blocks.Progress(change.passed, undone_by(change).animals, change.is_interrupted)
+
+
+TRIES = 3
+
+
+def _at_once(
+    change: Change,
+    *,
+    user: AbstractBaseUser | None = None,
+    animals: Sequence[int] | None = None,
+    category: int | None = None,
+) -> Change:
+    """Undo it in one transaction; again if someone took what it needs at the same moment."""
+    for attempt in range(TRIES):
+        try:
+            with transaction.atomic():
+                undo = begin(change, user=user)
+                change.noted = None  # as it is now
+                while _do_block(undo, change, animals=animals, category=category):
+                    pass
+                _delete_categories(change, undo)
+                _end(undo, State.DONE)
+                if not undo.animals:
+                    raise NotUndoneError(_nothing(undo), undo.left)
+        except IntegrityError as error:
+            if attempt == TRIES - 1:
+                raise NotUndoneError(NOTHING.format(f"{MEANWHILE} Try again.")) from error
+        else:
+            break
+    return undo
+
+
+def advance(number: int, *, watch: Watch | None = None) -> bool:
+    """Do the next block of an undo, and return whether it still runs; raises what the database raises.
+
+    `watch` sees what is planned for the animals of the block, in its transaction.
+    """
+    with transaction.atomic():
+        undo = Change.objects.select_for_update().get(pk=number)
+        if undo.state != State.RUNNING:
+            return False
+        change = undone_by(undo)
+        if not _do_block(undo, change, watch=watch):
+            _delete_categories(change, undo)
+            _end(undo, State.DONE)
+    return undo.state == State.RUNNING
+
+
+def undone_by(undo: Change) -> Change:
+    """Return the change that an undo is of."""
+    return undo.undo_of or change_of(undo.undo_of_row)
+
+
+def change_of(row: Any) -> Change:
+    """Return the change of one animal that a row of history is; raises `DoesNotExist` if there is no such row."""
+    if not isinstance(row, Pet.history.model):
+        row = Pet.history.get(history_id=row)
+    counts = {"+": {"added": 1}, "~": {"changed": 1}, "-": {"deleted": 1}}[row.history_type]
+    change = Change(
+        kind=Kind.DELETION if row.history_type == "-" else Kind.EDIT,
+        user_id=row.history_user_id,
+        who=row.actor,
+        what=row.name,
+        made_at=row.history_date,
+        ended_at=row.history_date,
+        request_id=row.request_id,
+        state=State.DONE,
+        **counts,
+    )
+    change.row = row.history_id
+    return change
+
+
+def _locked(change: Change) -> Change:
+    """Return the change as it is now. No one else can begin to undo it before this transaction ends."""
+    if change.row is None:
+        return Change.objects.select_for_update().get(pk=change.pk)
+    return change_of(Pet.history.select_for_update().get(history_id=change.row))
+
+
+def _do_block(
+    undo: Change,
+    change: Change,
+    *,
+    animals: Sequence[int] | None = None,
+    category: int | None = None,
+    watch: Watch | None = None,
+) -> bool:
+    """Undo the next rows of the change, and return whether there were some."""
+    rows = rows_before(change, undo.reached, animals)
+    if not rows:
+        return False
+    plan = decide(change, rows, category=category)
+    if watch is not None:
+        watch(plan)
+    _write(plan, undo)
+    left = [each.left for each in plan if each.reason]
+    undo.left = [*undo.left, *left][:LEFT_LISTED]
+    undo.left_count += len(left)
+    undo.passed += len(plan)
+    undo.reached, undo.worked_at = rows[-1], timezone.now()
+    undo.save()
+    return True
+
+
+def decide(change: Change, rows: Sequence[int], *, category: int | None = None) -> list[Planned]:
+    """Lock the animals of these rows of a change, and return what undoing it does with them."""
+    lock([*Pet.history.filter(history_id__in=rows).order_by().values_list("id", flat=True)])
+    return [*planned(change, rows, category=category)]
+
+
+def _write(plan: Sequence[Planned], undo: Change) -> None:
+    now = timezone.now()
+    deletes, sets, adds = ([each for each in plan if each.does == does] for does in "-~+")
+    if deletes:
+        delete_animals([each.animal for each in deletes], now, undo)
+    for some, write in ((sets, change_animals), (adds, add_again)):
+        if some:
+            write({each.animal: each.after for each in some}, now, undo)
+    if sold := {each.animal: each.row for each in plan if each.is_sold}:
+        restore_sales(sold)
+    undo.deleted += len(deletes)
+    undo.changed += len(sets)
+    undo.added += len(adds)
+
+
+def _end(undo: Change, state: State) -> None:
+    undo.state, undo.ended_at = state, timezone.now()
+    undo.save()
+    settle_import(undo)
+
+
+def _kind(change: Change) -> Kind:
+    if change.kind == Kind.DELETION:
+        return Kind.RESTORE
+    is_deleted = change.kind == Kind.RESTORE or (change.kind == Kind.EDIT and change.added)
+    return Kind.DELETION if is_deleted else Kind.UNDO
+
+
+def _nothing(undo: Change) -> str:
+    if not undo.left_count:
+        return "Nothing changed. Its animals are as before already."
+    reasons = ", ".join(f"“{name}” ({number}): {reason}" for number, name, reason in undo.left[:NAMED])
+    more = undo.left_count - NAMED
+    return f"Nothing changed. {reasons}{f', and {more:,} more' if more > 0 else ''}."
+
+
+# --- Categories and imports ------------------------------------------------------------------------------------------
+
+
+def _restore_categories(change: Change, undo: Change) -> None:
+    """Add the categories again that a change deleted, under the IDs that they had, unless their names are taken."""
+    if change.row is not None:
+        return
+    gone = Category.history.filter(change=change.pk, history_type="-")
+    for row in gone.exclude(id__in=Category.objects.values("pk")).exclude(name__in=Category.objects.values("name")):
+        with recording(undo):
+            row.instance.save(force_insert=True)
+
+
+def _delete_categories(change: Change, undo: Change) -> None:
+    """Delete the categories that a change added, as far as they are empty and nobody changed them since."""
+    if change.row is not None:
+        return
+    run = change.run
+    added = Category.history.filter(change=change.pk, history_type="+").values_list("id", flat=True)
+    later = Category.history.filter(id=OuterRef("pk")).exclude(history_type="+")
+    with recording(undo):
+        Category.objects.filter(
+            ~Exists(later), pk__in=[*added, *(run.new_categories if run else [])], pets=None
+        ).delete()
+
+
+def settle_import(undo: Change) -> None:
+    """Let the record of an import say that it was undone, if that is what this change undoes, or is done again."""
+    change, is_undone = undo, False
+    while change.undo_of is not None:
+        change, is_undone = change.undo_of, not is_undone
+    run = change.run
+    if run is None:
+        return
+    run.state, run.undone_at, run.outcome = ImportState.DONE, None, ""
+    if is_undone:
+        they = (
+            "1 animal was left as it is"
+            if undo.left_count == 1
+            else f"{undo.left_count:,} animals were left as they are"
+        )
+        run.state = ImportState.PARTLY_UNDONE if undo.left_count or undo.state != State.DONE else ImportState.UNDONE
+        run.undone_at = undo.ended_at
+        run.outcome = f"It was undone by {who(undo.who)}.{f' {they}.' if undo.left_count else ''}"
+    run.save(update_fields=["state", "undone_at", "outcome"])

@@ -1,0 +1,104 @@
+"""How many animals are changed, deleted and added again: one statement each for a block, with its history.
+
+A row as an object of Python takes longer than its change.
+"""
+# ruff: noqa: S608 - put together from constants
+
+import json
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from django.db import connection
+
+from changes.acting import acting
+from changes.models import Change
+from pets.columns import COLUMNS, each
+from pets.importing.sql import execute
+from pets.plan import AMONG, listed
+
+TYPES = ", ".join(f"{column.name} {column.sql_type}" for column in COLUMNS)
+VALUES = each("value ->> '{c}' AS {c}")
+BECOMES = {
+    "postgresql": f"jsonb_to_recordset(%s::jsonb) AS becomes(id bigint, {TYPES})",
+    "sqlite": f"(SELECT value ->> 'id' AS id, {VALUES} FROM json_each(%s)) AS becomes",
+}
+SET = (
+    f"UPDATE pets_pet SET {each('{c} = becomes.{c}')}, updated_at = %s FROM {{becomes}} WHERE becomes.id = pets_pet.id"
+)
+
+HISTORY = f"""
+INSERT INTO pets_petchange (id, {each("{c}")},
+    history_type, history_date, history_user_id, actor, request_id, bulk_change_id)
+SELECT id, {each("{c}")}, %s, %s, %s, %s, %s, %s FROM pets_pet WHERE id {{among}} ORDER BY id
+"""
+DELETE = "DELETE FROM pets_pet WHERE id {among}"
+
+# The time it was first added is that of the first row of its history.
+ADD = f"""
+INSERT INTO pets_pet (id, {each("{c}")}, created_at, updated_at)
+SELECT becomes.id, {each("becomes.{c}")}, COALESCE((
+    SELECT f.history_date FROM pets_petchange f WHERE f.id = becomes.id AND f.history_type = '+'
+    ORDER BY f.history_id LIMIT 1), %s), %s
+FROM {{becomes}}
+"""
+
+# The triggers have just written that they were sold today, or nothing of those that came back. The day is that of the
+# sale that the undone row ended; of a deletion, the animal's last.
+FORGET_SALES = "DELETE FROM pets_sale WHERE pet_id {among}"
+RESTORE_SALES = """
+INSERT INTO pets_sale (pet_id, day)
+SELECT id, day FROM (
+    SELECT h.id, (SELECT e.day FROM pets_endedsale e WHERE e.pet_id = h.id AND e.ended_at <= h.history_date
+        AND (h.history_type = '-' OR e.ended_at > (
+            SELECT b.history_date FROM pets_petchange b WHERE b.id = h.id AND b.history_id < h.history_id
+            ORDER BY b.history_id DESC LIMIT 1))
+        ORDER BY e.id DESC LIMIT 1) AS day
+    FROM pets_petchange h WHERE h.history_id {among}
+) ended WHERE day IS NOT NULL
+"""
+
+
+def lock(animals: Sequence[int]) -> None:
+    """Lock these animals, in one order, until the transaction ends; SQLite has one writer."""
+    if connection.vendor == "postgresql":
+        execute("SELECT id FROM pets_pet WHERE id = ANY(%s) ORDER BY id FOR UPDATE", [[*animals]])
+
+
+def change_animals(values: Mapping[int, Mapping[str, Any]], now: datetime, change: Change) -> None:
+    """Give the animals by their ID all these values, and write the history as a part of `change`, if that is saved."""
+    at = connection.ops.adapt_datetimefield_value(now)
+    execute(SET.format(becomes=BECOMES[connection.vendor]), [at, _objects(values)])
+    _write_history("~", [*values], at, change)
+
+
+def delete_animals(animals: Sequence[int], now: datetime, change: Change) -> None:
+    """Delete the animals, and write their history first."""
+    _write_history("-", animals, connection.ops.adapt_datetimefield_value(now), change)
+    execute(DELETE.format(among=AMONG[connection.vendor]), [listed(animals)])
+
+
+def add_again(values: Mapping[int, Mapping[str, Any]], now: datetime, change: Change) -> None:
+    """Add deleted animals under the IDs that they had, with these values."""
+    at = connection.ops.adapt_datetimefield_value(now)
+    execute(ADD.format(becomes=BECOMES[connection.vendor]), [at, at, _objects(values)])
+    _write_history("+", [*values], at, change)
+
+
+def restore_sales(rows: Mapping[int, int]) -> None:
+    """Let animals that are sold again be sold on the day that their undone row of history ended, not today.
+
+    `rows` has that row by the ID of the animal. No day is known of an animal that was sold when it was added.
+    """
+    among = AMONG[connection.vendor]
+    execute(FORGET_SALES.format(among=among), [listed([*rows])])
+    execute(RESTORE_SALES.format(among=among), [listed([*rows.values()])])
+
+
+def _write_history(did: str, animals: Sequence[int], at: Any, change: Change) -> None:
+    by = [change.user_id, change.who, acting().request_id, change.pk]
+    execute(HISTORY.format(among=AMONG[connection.vendor]), [did, at, *by, listed(animals)])
+
+
+def _objects(values: Mapping[int, Mapping[str, Any]]) -> str:
+    return json.dumps([{"id": animal, **each} for animal, each in values.items()])

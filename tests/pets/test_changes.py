@@ -1,0 +1,193 @@
+"""One undo for every change: an edit, an addition, a bulk change, an import, a deletion, a restore, an undo."""
+
+from datetime import date
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+
+from categories.models import Category
+from changes.acting import identify
+from changes.models import Change, Kind, State
+from pets import activity, blocks, deletion, undoing
+from pets.bulk import Target
+from pets.models import Pet, Sale
+from pets.preview import plan
+from tests.factories import PetFactory
+from tests.pets.office import history_disagrees, seen
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+DAY = date(2026, 1, 5)
+
+
+@pytest.fixture
+def anna() -> User:
+    identify("staff anna")
+    return User.objects.create(username="anna", is_staff=True)
+
+
+@pytest.fixture
+def cats() -> Category:
+    return Category.objects.create(name="Cats")
+
+
+@pytest.fixture
+def rex(category: Category) -> Pet:
+    return PetFactory(name="Rex", category=category, external_reference="A-1")
+
+
+def now(pet: Pet) -> tuple[Any, ...]:
+    """Return what the animal is; nothing if it is deleted."""
+    found = Pet.objects.filter(pk=pet.pk).values_list("name", "status", "category__name", "external_reference")
+    return found.first() or ()
+
+
+def edit(pet: Pet, **values: Any) -> Change:
+    pet.refresh_from_db()
+    for name, value in values.items():
+        setattr(pet, name, value)
+    pet.save()
+    return undoing.change_of(Pet.history.latest("history_id"))
+
+
+def told(undo: Change) -> tuple[Any, ...]:
+    return (undo.kind, undo.state, undo.changed, undo.added, undo.deleted, undo.left)
+
+
+BEFORE, AFTER = ("Rex", "available", "Dogs", "A-1"), ("Rexy", "sold", "Cats", "A-2")
+
+
+def test_undoing_undoes_and_redoes_each_field_and_the_day_of_a_sale(rex: Pet, cats: Category, anna: User) -> None:
+    change = edit(rex, name="Rexy", status="sold", category=cats, external_reference="A-2")
+    Sale.objects.update(day=DAY)
+    done = change
+    for expected in (BEFORE, AFTER, BEFORE, AFTER):
+        done = undoing.undo(done, user=anna)
+        assert now(rex) == expected
+        assert [*Sale.objects.values_list("day", flat=True)] == [DAY] * (expected == AFTER)
+        assert told(done) == (Kind.UNDO, State.DONE, 1, 0, 0, [])
+        assert (done.who, done.user) == ("staff anna", anna)
+    assert history_disagrees() == []
+
+
+def test_what_others_changed_since_stays_and_the_rest_goes_back(rex: Pet, cats: Category, anna: User) -> None:
+    change = edit(rex, name="Rexy", status="sold", category=cats)
+    edit(rex, name="Roxy")
+    shown = plan(change)
+    assert shown.flows == [("Category", "Cats", "Dogs", 1), ("Status", "Sold", "Available", 1)]
+    assert [(row.reason, row.since.name) for row in shown.left] == [("changed since", "Roxy")]
+    undo = undoing.undo(change, user=anna)
+    assert now(rex) == ("Roxy", "available", "Dogs", "A-1")
+    assert told(undo) == (Kind.UNDO, State.DONE, 1, 0, 0, [[rex.pk, "Roxy", "changed since"]])
+    edit(rex, name="Rexy", status="sold")  # what was put back is done, what was left can be undone now
+    undoing.undo(change, user=anna)
+    assert now(rex) == ("Rex", "sold", "Dogs", "A-1")
+
+
+def test_a_deletion_and_an_addition_are_each_undone_by_the_other(rex: Pet, category: Category, anna: User) -> None:
+    added = activity.find(f"r{Pet.history.latest('history_id').pk}")
+    edit(rex, status="sold")
+    Sale.objects.update(day=DAY)
+    tom = PetFactory(name="Tom", category=category)
+    deleted = deletion.delete({pet.pk: seen(pet) for pet in (rex, tom)}, user=anna)
+    assert told(deleted) == (Kind.DELETION, State.DONE, 0, 0, 2, [])
+    restored = undoing.undo(deleted, user=anna)
+    assert told(restored) == (Kind.RESTORE, State.DONE, 0, 2, 0, [])
+    assert (now(rex), now(tom)) == (("Rex", "sold", "Dogs", "A-1"), ("Tom", "available", "Dogs", None))
+    assert [*Sale.objects.values_list("pet", "day")] == [(rex.pk, DAY)]
+    assert told(undoing.undo(restored, user=anna)) == (Kind.DELETION, State.DONE, 0, 0, 2, [])
+    assert told(undoing.undo(deleted, user=anna, animals=[rex.pk])) == (Kind.RESTORE, State.DONE, 0, 1, 0, [])
+    assert (now(rex), now(tom)) == (("Rex", "sold", "Dogs", "A-1"), ())
+    assert added is not None
+    with pytest.raises(undoing.NotUndoneError, match=r"^Nothing changed. “Rex” \(\d+\): changed since.$"):
+        undoing.undo(added, user=anna)
+    edit(rex, status="available")
+    assert told(undoing.undo(added, user=anna)) == (Kind.DELETION, State.DONE, 0, 0, 1, [])
+    assert history_disagrees() == []
+
+
+def test_what_is_in_the_way_of_a_restore_is_said(rex: Pet, cats: Category, anna: User) -> None:
+    deleted = deletion.delete({rex.pk: seen(rex)}, user=anna)
+    other = PetFactory(name="Other", category=cats, external_reference="A-1")
+    with pytest.raises(undoing.NotUndoneError, match="its former reference belongs to another animal now"):
+        undoing.undo(deleted, user=anna)
+    edit(other, external_reference=None)
+    Category.objects.get(name="Dogs").delete()
+    with pytest.raises(undoing.NotUndoneError, match="its former category was deleted"):
+        undoing.undo(deleted, user=anna)
+    assert not Change.objects.exclude(pk=deleted.pk).exists()
+    undoing.undo(deleted, user=anna, category=cats.pk)
+    assert now(rex) == ("Rex", "available", "Cats", "A-1")
+
+
+def test_only_what_is_there_to_undo_is_undone_and_only_once(rex: Pet, anna: User) -> None:
+    change = edit(rex, status="sold")
+    undoing.undo(change, user=anna)
+    with pytest.raises(undoing.NotUndoneError, match=r"^Nothing changed. It was undone already, by anna.$"):
+        undoing.undo(change, user=anna)
+
+
+def test_a_large_one_is_undone_in_blocks_goes_on_after_a_kill_and_can_be_stopped(
+    category: Category, anna: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pets = PetFactory.create_batch(5, category=category)
+    monkeypatch.setattr("pets.plan.BLOCK", 2)
+    monkeypatch.setattr("pets.undoing.BLOCK", 2)
+    bulk = blocks.begin(blocks.select(Pet.objects.all(), user=anna), Target("status", "sold", "sold"))
+    while blocks.advance(bulk.pk):
+        pass
+    bulk.refresh_from_db()
+    undo = undoing.begin(bulk, user=anna)
+    with pytest.raises(undoing.NotUndoneError, match="It is being undone by anna"):
+        undoing.begin(bulk, user=anna)
+    assert undoing.advance(undo.pk)
+    assert undoing.progress(Change.objects.get(pk=undo.pk)) == (2, 5, False)
+    assert [pet.status for pet in Pet.objects.order_by("pk")] == ["sold"] * 3 + ["available"] * 2
+    assert undoing.stop(undo.pk, "Stopped by anna.").unreached == 3
+    assert not undoing.advance(undo.pk)
+    found = activity.find(str(bulk.pk))
+    assert found is not None
+    assert (found.is_undone, found.is_partly_undone) == (False, True)
+    rest = undoing.begin(bulk, user=anna)
+    while undoing.advance(rest.pk):
+        pass
+    rest.refresh_from_db()
+    assert told(rest) == (Kind.UNDO, State.DONE, 3, 0, 0, [])
+    assert {pet.status for pet in Pet.objects.filter(pk__in=[pet.pk for pet in pets])} == {"available"}
+
+
+def test_changes_are_listed_page_by_page_whatever_they_are(rex: Pet, cats: Category, anna: User) -> None:
+    change = edit(rex, name="Rexy")
+    undo = undoing.undo(change, user=anna)
+    tom = PetFactory(name="Tom", category=cats)
+    deleted = deletion.delete({pet.pk: seen(pet) for pet in (rex, tom)}, user=anna)
+    expected = [
+        (deleted.key, Kind.DELETION, "", False), (f"r{Pet.history.filter(id=tom.pk).earliest('history_id').pk}", Kind.EDIT, "Tom", False),
+        (undo.key, Kind.UNDO, "Rex", False), (change.key, Kind.EDIT, "Rexy", True),
+        (f"r{Pet.history.earliest('history_id').pk}", Kind.EDIT, "Rex", False),
+    ]  # fmt: skip
+    for size in (1, 2, 5):
+        found, before = [], ""
+        while True:
+            page = activity.changes(activity.Filters(), before=before, count=size)
+            found += page.changes
+            before = page.older
+            if not before:
+                break
+        assert [
+            (each.key, each.kind, each.animal.name if each.animal else "", each.is_undone) for each in found
+        ] == expected
+    narrowed = {
+        "kind": (activity.Filters(kind=Kind.UNDO), [undo.key]),
+        "who": (activity.Filters(who="staff anna"), [key for key, *_ in expected[:-1]]),
+        "animals": (activity.Filters(animals=[tom.pk]), [key for key, *_ in expected[:2]]),
+        "day": (activity.Filters(day_to=DAY), []),
+    }
+    for filters, keys in narrowed.values():
+        assert [each.key for each in activity.changes(filters).changes] == keys
+    assert [(row.row.name, row.former.name, row.now) for row in activity.all_animals(deleted)] == [
+        ("Rex", "Rex", None),
+        ("Tom", "Tom", None),
+    ]
+    assert activity.animals_named("rexy") == {rex.pk}
