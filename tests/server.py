@@ -207,9 +207,9 @@ def migrated_database() -> Iterator[str]:
 
     It lies beside the one that our own `DATABASE_URL` names if that is PostgreSQL's; else it is an SQLite file.
     """
-    with tempfile.TemporaryDirectory(prefix="petstore-database-") as folder:
-        with empty_database(Path(folder), migrated_template()) as url:
-            yield url
+    folder = tempfile.TemporaryDirectory(prefix="petstore-database-")
+    with folder as name, empty_database(Path(name), migrated_template()) as url:
+        yield url
 
 
 @cache
