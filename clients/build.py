@@ -3,6 +3,7 @@
 The generated code is not in the repository: each build generates it again from docs/openapi.yaml, in a new folder.
 """
 
+import json
 import shutil
 import sys
 import tempfile
@@ -20,7 +21,7 @@ def build_python(folder: Path, tools: Path) -> Path:
     """Generate, type-check and pack the Python client in `folder`; return the wheel. A warning is an error."""
     source = _copy("python", folder)
     generator = ("openapi-python-client", "generate", "--fail-on-warning", "--path", DESCRIPTION)
-    options = ("--meta", "none", "--output-path", "petstore_client/generated")
+    options = ("--meta", "none", "--custom-template-path", "templates", "--output-path", "petstore_client/generated")
     run(*generator, *options, cwd=source, environment=path_with(tools) | {"RUFF_NO_CACHE": "true"})
     run(tools / "python", "-m", "mypy", "--cache-dir", tools.parent / "mypy", "petstore_client", cwd=source)
     run(tools / "python", "-m", "flit_core.wheel", "--outdir", folder, cwd=source, environment=SAME_EACH_TIME)
@@ -32,6 +33,8 @@ def build_typescript(folder: Path, modules: Path) -> Path:
     source = _copy("typescript", folder)
     (source / "node_modules").symlink_to(modules)
     run("node_modules/.bin/openapi-typescript", DESCRIPTION, "--output", "src/schema.ts", cwd=source)
+    version = json.loads((source / "package.json").read_text(encoding="utf-8"))["version"]
+    (source / "src" / "version.ts").write_text(f'export const VERSION = "{version}";\n', encoding="utf-8")
     run("node_modules/.bin/tsc", cwd=source)
     run("npm", "pack", "--ignore-scripts", "--pack-destination", folder, cwd=source)
     return next(folder.glob("*.tgz"))

@@ -10,16 +10,19 @@ from itertools import islice
 from typing import Any
 
 import httpx
-from petstore_client import NewPet, PetStatus, PetStore, PetStoreError
+from petstore_client import NewPet, PetStore, PetStoreError, ResponseInfo
+from petstore_client.errors import NoResponseError
 from petstore_client.generated.api.pets import get_pet
 
 given: dict[str, Any] = json.loads(sys.argv[1])
 store: PetStore
+seen: Any
+responses: list[ResponseInfo] = []
+sent: list[str] = []
 
 
 def pets(status: str | None, category_id: int | None, page_size: int) -> Any:
-    chosen = PetStatus(status) if status else None
-    return [pet.to_dict() for pet in store.pets(status=chosen, category_id=category_id, page_size=page_size)]
+    return [pet.to_dict() for pet in store.pets(status=status, category_id=category_id, page_size=page_size)]
 
 
 def categories(page_size: int) -> Any:
@@ -28,6 +31,10 @@ def categories(page_size: int) -> Any:
 
 def add_pet(pet: dict[str, Any], idempotency_key: str | None) -> Any:
     return store.add_pet(NewPet.from_dict(pet), idempotency_key=idempotency_key).to_dict()
+
+
+def add_with_text(name: str, category_id: int, status: Any) -> Any:
+    return store.add_pet(NewPet(name, category_id, status)).to_dict()
 
 
 def add_without_key(pet: dict[str, Any]) -> Any:
@@ -42,22 +49,36 @@ def changes(cursor: str | None, count: int) -> Any:
 OPERATIONS: dict[str, Callable[..., Any]] = {
     "pets": pets,
     "add_pet": add_pet,
+    "add_with_text": add_with_text,
     "add_without_key": add_without_key,
     "categories": categories,
     "changes": changes,
     "category": lambda category_id: store.category(category_id).to_dict(),
     "pet": lambda pet_id: getattr(get_pet.sync(pet_id, client=store.api), "name", None),
     "shown": lambda: repr(store.api),
+    "parents": lambda: [kind.__name__ for kind in NoResponseError.__mro__],
     "codes": lambda: sorted({kind.__name__ for kind in PetStoreError.__subclasses__()}),
 }
 
+hooks = {"request": [lambda request: sent.append(f"{request.method} {request.url.path}")]}
 try:
-    with PetStore(given["url"], given["key"], **given["options"]) as store:
+    with (
+        httpx.Client(event_hooks=hooks, follow_redirects=True, auth=("other", "password")) as own,
+        PetStore(
+            given["url"],
+            given["key"],
+            http_client=own if given["own"] else None,
+            on_response=responses.append,
+            **given["options"],
+        ) as store,
+    ):
         seen = {"result": OPERATIONS[given["do"]](*given["with"])}
+        store.close()
+        assert not own.is_closed
 except PetStoreError as error:
     seen = {"error": [type(error).__name__, error.code, error.status, error.message, error.request_id]}
-except httpx.TransportError as error:
-    seen = {"lost": type(error).__name__}
 except ValueError as error:
     seen = {"wrong": str(error)}
+if given["noted"]:
+    seen = {"responses": [[one.status, one.request_id, one.rate_limit] for one in responses], "sent": sent}
 sys.stdout.write(json.dumps(seen))

@@ -3,11 +3,13 @@
 
 import { inspect } from "node:util";
 
-import { ERROR_CODES, PetStore, PetStoreError, type NewPet, type PetStatus } from "petstore-client";
+import { ERROR_CODES, PetStore, PetStoreError, type NewPet, type PetStatus, type ResponseInfo } from "petstore-client";
 
 interface Given {
-  url: string;
-  key: string;
+  url: string | null;
+  key: string | null;
+  own: boolean;
+  noted: boolean;
   do: keyof typeof operations;
   with: never[];
   options: { timeout?: number; retries?: number; max_wait?: number };
@@ -15,6 +17,8 @@ interface Given {
 
 const given = JSON.parse(process.argv[2] ?? "") as Given;
 const { timeout, retries, max_wait: maxWait } = given.options;
+const responses: ResponseInfo[] = [];
+const sent: string[] = [];
 let store: PetStore;
 
 async function all<Item>(items: AsyncIterable<Item>): Promise<Item[]> {
@@ -27,6 +31,7 @@ const operations = {
   pets: (status: PetStatus | null, categoryId: number | null, pageSize: number) =>
     all(store.pets({ ...(status && { status }), ...(categoryId !== null && { categoryId }), pageSize })),
   add_pet: (pet: NewPet, idempotencyKey: string | null) => store.addPet(pet, idempotencyKey ? { idempotencyKey } : {}),
+  add_with_text: (name: string, categoryId: number, status: PetStatus) => store.addPet({ name, categoryId, status }),
   add_without_key: async (body: NewPet) => (await store.api.POST("/pets", { body })).data,
   categories: (pageSize: number) => all(store.categories({ pageSize })),
   changes: async (cursor: string | null, count: number) => {
@@ -42,11 +47,19 @@ const operations = {
   codes: async () => ERROR_CODES,
 };
 
+const own: typeof fetch = (input, init) => {
+  const { method, url } = input as Request;
+  sent.push(`${method} ${new URL(url).pathname}`);
+  return fetch(input, init);
+};
+
 let seen: unknown;
 try {
   store = new PetStore({
-    baseUrl: given.url,
-    key: given.key,
+    baseUrl: given.url ?? undefined,
+    key: given.key ?? undefined,
+    onResponse: (response) => responses.push(response),
+    ...(given.own && { fetch: own }),
     ...(timeout !== undefined && { timeout: timeout * 1000 }),
     ...(retries !== undefined && { retries }),
     ...(maxWait !== undefined && { maxWait: maxWait * 1000 }),
@@ -58,7 +71,11 @@ try {
     seen = { error: [error.name, error.code, error.status, error.message, error.requestId] };
   } else {
     const { name, message } = error as Error;
-    seen = message.startsWith("key ") ? { wrong: message } : { lost: name };
+    seen = name === "TypeError" ? { wrong: message } : { lost: name };
   }
+}
+if (given.noted) {
+  const limits = responses.map(({ rateLimit: one }) => one && [one.limit, one.window, one.remaining, one.reset]);
+  seen = { responses: responses.map((one, at) => [one.status, one.requestId, limits[at]]), sent };
 }
 process.stdout.write(JSON.stringify(seen));

@@ -6,15 +6,16 @@ import sys
 from typing import Any
 
 import httpx
-from petstore_client import AsyncPetStore, NewPet, PetStatus, PetStoreError
+from petstore_client import AsyncPetStore, NewPet, PetStoreError, ResponseInfo
 from petstore_client.generated.api.pets import get_pet
 
 given: dict[str, Any] = json.loads(sys.argv[1])
+responses: list[ResponseInfo] = []
+sent: list[str] = []
 
 
 async def pets(store: AsyncPetStore, status: str | None, category_id: int | None, page_size: int) -> Any:
-    chosen = PetStatus(status) if status else None
-    found = store.pets(status=chosen, category_id=category_id, page_size=page_size)
+    found = store.pets(status=status, category_id=category_id, page_size=page_size)
     return [pet.to_dict() async for pet in found]
 
 
@@ -24,6 +25,10 @@ async def categories(store: AsyncPetStore, page_size: int) -> Any:
 
 async def add_pet(store: AsyncPetStore, pet: dict[str, Any], idempotency_key: str | None) -> Any:
     return (await store.add_pet(NewPet.from_dict(pet), idempotency_key=idempotency_key)).to_dict()
+
+
+async def add_with_text(store: AsyncPetStore, name: str, category_id: int, status: Any) -> Any:
+    return (await store.add_pet(NewPet(name, category_id, status))).to_dict()
 
 
 async def add_without_key(store: AsyncPetStore, pet: dict[str, Any]) -> Any:
@@ -56,20 +61,40 @@ async def codes(_store: AsyncPetStore) -> Any:
 
 
 OPERATIONS = {
-    one.__name__: one for one in (pets, categories, changes, add_pet, add_without_key, category, pet, shown, codes)
+    one.__name__: one
+    for one in (pets, categories, changes, add_pet, add_with_text, add_without_key, category, pet, shown, codes)
 }
+
+
+async def note(request: httpx.Request) -> None:
+    sent.append(f"{request.method} {request.url.path}")
 
 
 async def main() -> Any:
     try:
-        async with AsyncPetStore(given["url"], given["key"], **given["options"]) as store:
-            return {"result": await OPERATIONS[given["do"]](store, *given["with"])}
+        async with (
+            httpx.AsyncClient(
+                event_hooks={"request": [note]}, follow_redirects=True, auth=("other", "password")
+            ) as own,
+            AsyncPetStore(
+                given["url"],
+                given["key"],
+                http_client=own if given["own"] else None,
+                on_response=responses.append,
+                **given["options"],
+            ) as store,
+        ):
+            result = await OPERATIONS[given["do"]](store, *given["with"])
+            await store.aclose()
+            assert not own.is_closed
+            return {"result": result}
     except PetStoreError as error:
         return {"error": [type(error).__name__, error.code, error.status, error.message, error.request_id]}
-    except httpx.TransportError as error:
-        return {"lost": type(error).__name__}
     except ValueError as error:
         return {"wrong": str(error)}
 
 
-sys.stdout.write(json.dumps(asyncio.run(main())))
+seen = asyncio.run(main())
+if given["noted"]:
+    seen = {"responses": [[one.status, one.request_id, one.rate_limit] for one in responses], "sent": sent}
+sys.stdout.write(json.dumps(seen))

@@ -19,6 +19,7 @@ class Request(NamedTuple):
     authorization: str | None
     idempotency_key: str | None
     if_none_match: str | None
+    user_agent: str | None
     at: float
 
 
@@ -40,8 +41,8 @@ def scripted_server(*responses: Response) -> Iterator[Script]:
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             self.rfile.read(int(self.headers.get("Content-Length", 0)))
-            key, once, etag = map(self.headers.get, ("Authorization", "Idempotency-Key", "If-None-Match"))
-            script.requests.append(Request(f"{self.command} {self.path}", key, once, etag, time.monotonic()))
+            noted = map(self.headers.get, ("Authorization", "Idempotency-Key", "If-None-Match", "User-Agent"))
+            script.requests.append(Request(f"{self.command} {self.path}", *noted, time.monotonic()))
             match script.left.pop(0):
                 case "hang":
                     script.over.wait(30)

@@ -71,10 +71,23 @@ class Client(ABC):
     def codes(self) -> list[str]:
         """Return what the client lists for the codes of the description."""
 
-    def call(self, url: str, do: str, *values: Any, key: str = "k", **options: float) -> Any:
-        """Let the client do something and return what its caller saw."""
+    def call(
+        self,
+        url: str | None,
+        do: str,
+        *values: Any,
+        key: str | None = "k",
+        own: bool = False,
+        noted: bool = False,
+        variables: dict[str, str] | None = None,
+        **options: float,
+    ) -> Any:
+        """Let the client do something and return what its caller saw.
+
+        `own`: it sends through a client of the caller's. `noted`: return the responses that it reported, and what it sent.
+        """
         given = {"url": url, "key": key, "do": do, "with": values, "options": {"timeout": 5} | options}
-        return json.loads(self.start(self.caller, json.dumps(given)))
+        return json.loads(self.start(self.caller, json.dumps(given | {"own": own, "noted": noted}), **variables or {}))
 
 
 class PythonClient(Client):
@@ -99,12 +112,12 @@ class PythonClient(Client):
         return run(python, "-W", "error", f"{program}.py", *arguments, cwd=self.folder, environment=environment)
 
     def kind(self, _code: str) -> str:
-        if _code not in CODES:
+        if _code not in {*CODES, "no_response", "unexpected_response"}:
             return "PetStoreError"
         return _code.title().replace("_", "").removesuffix("Error") + "Error"
 
     def codes(self) -> list[str]:
-        return sorted(self.kind(code) for code in CODES)
+        return sorted(self.kind(code) for code in [*CODES, "no_response", "unexpected_response"])
 
 
 class AsyncPythonClient(PythonClient):
@@ -173,12 +186,13 @@ def test_types_are_right_to_a_strict_checker(client: Client) -> None:
 def test_the_snippets_of_the_readme_run(client: Client, server: Gunicorn, key: str) -> None:
     known = server.manage("shell", "--verbosity=0", "-c", "from pets.models import Pet; print(Pet.objects.count())")
     printed = [
-        client.start(f"readme_{number}", BASE=f"{server.url}/v1", KEY=key) for number in range(len(client.snippets))
+        client.start(f"readme_{number}", PETSTORE_URL=f"{server.url}/v1", PETSTORE_API_KEY=key)
+        for number in range(len(client.snippets))
     ]
-    assert len(printed) == {"python": 8, "typescript": 7}[client.language]
+    assert len(printed) == {"python": 9, "typescript": 9}[client.language]
     assert all(printed)
     assert printed[1] == f"{known.strip()} animals\n"
-    assert re.fullmatch(r"\d+ animals, \d+ of them new or changed, 0 gone\n", printed[-1])
+    assert re.fullmatch(r"\d+ animals, \d+ of them new or changed, 0 gone\n", printed[-2])
 
 
 @pytest.mark.parametrize(("status", "category"), [(None, None), ("pending", None), (None, 1), ("available", 1)])
@@ -284,7 +298,8 @@ def test_white_space_around_a_key_is_ignored(client: Client) -> None:
 @pytest.mark.parametrize("key", [None, "", " \n"])
 def test_a_missing_key_is_not_sent(client: Client, key: Any) -> None:
     with scripted_server() as script:
-        assert client.call(script.url, "pets", None, None, 100, key=key) == {"wrong": "key is missing."}
+        seen = client.call(script.url, "pets", None, None, 100, key=key, variables={"PETSTORE_API_KEY": ""})
+    assert seen == {"wrong": "key is missing. Pass it, or set PETSTORE_API_KEY."}
 
 
 @pytest.mark.parametrize(
@@ -295,6 +310,69 @@ def test_a_key_that_no_header_can_have_is_not_repeated(client: Client, key: str)
     with scripted_server() as script:
         seen = client.call(script.url, "pets", None, None, 100, key=key)
     assert seen == {"wrong": "key has characters that an API key cannot have."}
+
+
+def test_the_address_and_the_key_can_be_in_the_environment(client: Client) -> None:
+    with scripted_server(OK, OK) as script:
+        given = {"PETSTORE_URL": script.url, "PETSTORE_API_KEY": "pets_test_environment"}
+        assert client.call(None, "pets", None, None, 100, key=None, variables=given) == {"result": [PET]}
+        given = {"PETSTORE_URL": "http://elsewhere.invalid/v1", "PETSTORE_API_KEY": "pets_test_environment"}
+        assert client.call(script.url, "pets", None, None, 100, key="pets_test_k", variables=given) == {"result": [PET]}
+    keys = [request.authorization for request in script.requests]
+    assert keys == ["Bearer pets_test_environment", "Bearer pets_test_k"]
+
+
+@pytest.mark.parametrize("url", [None, "", "petstore.example/v1", "ftp://petstore.example/v1", "https:///v1"])
+def test_an_address_that_cannot_be_one(client: Client, url: str | None) -> None:
+    name = {"python": "base_url", "typescript": "baseUrl"}[client.language]
+    seen = client.call(url, "pets", None, None, 100, variables={"PETSTORE_URL": ""})
+    assert seen == {
+        "wrong": f"{name} must be an address such as https://petstore.example/v1. Pass it, or set PETSTORE_URL."
+    }
+
+
+def test_the_service_sees_which_client_calls(client: Client) -> None:
+    with scripted_server(OK) as script:
+        client.call(script.url, "pets", None, None, 100)
+    program = {"python": r"1\.\S+ httpx/[\d.]+", "typescript": r"1\.\S+ node/[\d.]+"}[client.language]
+    assert re.fullmatch(f"petstore-client-{client.language}/{program}", script.requests[0].user_agent or "")
+
+
+def test_each_response_is_reported_with_its_request_id_and_limit(client: Client) -> None:
+    limit = {"RateLimit-Policy": '"default";q=600;w=60', "RateLimit": '"default";r=598;t=12', "X-Request-ID": "r-2"}
+    with scripted_server(problem(503, "unavailable", Retry_After="0"), (200, [PET], limit)) as script:
+        seen = client.call(script.url, "pets", None, None, 100, noted=True)
+    assert seen == {"responses": [[503, "r-1", None], [200, "r-2", [600, 60, 598, 12]]], "sent": []}
+
+
+def test_the_callers_own_client_sends_with_our_key_and_is_left_open(client: Client) -> None:
+    with scripted_server(problem(503, "unavailable", Retry_After="0"), CREATED) as script:
+        seen = client.call(script.url, "add_pet", MAPLE, None, own=True, noted=True)
+    assert seen == {"responses": [[503, "r-1", None], [201, None, None]], "sent": ["POST /v1/pets"] * 2}
+    assert [request.authorization for request in script.requests] == ["Bearer k"] * 2
+
+
+def test_a_status_can_be_text(client: Client) -> None:
+    with scripted_server(CREATED) as script:
+        assert client.call(script.url, "add_with_text", "Maple", 1, "pending") == {"result": PET}
+
+
+def test_values_that_are_newer_than_the_client(client: Client) -> None:
+    reserved = PET | {"status": "reserved", "colour": "red"}
+    link = '<http://elsewhere/v1/pets?cursor=b>; rel="next"'
+    with scripted_server((200, [reserved], {"Link": link}), OK) as script:
+        assert client.call(script.url, "pets", "reserved", None, 1) == {"result": [reserved, PET]}
+    assert "status=reserved" in requested(script)[0]
+    lent = {"petId": 7, "change": "lent", "pet": reserved}
+    with scripted_server((200, [lent], {"Link": link})) as script:
+        assert client.call(script.url, "changes", "a", 1) == {"result": [[[lent], "b"]]}
+
+
+def test_a_next_link_without_a_cursor_does_not_end_a_list(client: Client) -> None:
+    with scripted_server((200, [PET], {"Link": '</v1/pets?page=2>; rel="next"'})) as script:
+        seen = client.call(script.url, "pets", None, None, 100)
+    message = "The response is not one of the API."
+    assert seen == {"error": [client.kind("unexpected_response"), "unexpected_response", 200, message, None]}
 
 
 def test_the_client_can_be_printed_without_its_key(client: Client) -> None:
@@ -382,8 +460,8 @@ def test_the_error_comes_when_more_attempts_are_of_no_use(client: Client, respon
 def test_what_is_no_error_of_the_api(client: Client, status: int, body: str) -> None:
     with scripted_server((status, body, {})) as script:
         seen = client.call(script.url, "add_pet", MAPLE, None)
-    message = "The response is not an Error of the API."
-    assert seen == {"error": ["PetStoreError", "unexpected_response", status, message, None]}
+    message = "The response is not one of the API."
+    assert seen == {"error": [client.kind("unexpected_response"), "unexpected_response", status, message, None]}
 
 
 @pytest.mark.parametrize(
@@ -392,41 +470,62 @@ def test_what_is_no_error_of_the_api(client: Client, status: int, body: str) -> 
         (200, PET, {}),
         (202, "", {}),
         (201, "<html>", {"Content-Type": "text/html"}),
-        (302, "", {"Location": "/v1/pets"}),
-        (307, "", {"Location": "/v1/pets"}),
+        (201, "{", {"Location": "/v1/pets/7"}),
+        (201, "[]", {}),
+        (304, "", {}),
     ],
-    ids=lambda response: str(response[0]),
+    ids=str,
 )
 def test_what_only_looks_like_an_addition(client: Client, response: Any) -> None:
-    """As the sign-in page of a proxy does. A redirect is not followed: it could make a list of an addition."""
+    """As the sign-in page of a proxy does."""
     with scripted_server(response) as script:
         seen = client.call(script.url, "add_pet", MAPLE, None)
-    message = "The response is not an Error of the API."
-    assert seen == {"error": ["PetStoreError", "unexpected_response", response[0], message, None]}
+    message = "The response is not one of the API."
+    assert seen == {"error": [client.kind("unexpected_response"), "unexpected_response", response[0], message, None]}
+
+
+@pytest.mark.parametrize("status", [301, 302, 307, 308])
+@pytest.mark.parametrize("call", [["add_pet", MAPLE, None], ["category", 1]], ids=["add", "get"])
+def test_a_redirect_is_not_followed(client: Client, call: list[Any], status: int) -> None:
+    """It could make a list of an addition."""
+    with scripted_server((status, "", {"Location": "/v1/pets"})) as script:
+        seen = client.call(script.url, *call, own=True)
+    message = "The address redirects to another one. Check the base URL."
+    assert seen == {"error": [client.kind("unexpected_response"), "unexpected_response", status, message, None]}
 
 
 @pytest.mark.parametrize(
-    "response", [(203, [PET], {}), (200, "<html>", {"Content-Type": "text/html"})], ids=["other status", "page"]
+    "response",
+    [
+        (203, [PET], {}),
+        (200, "<html>", {"Content-Type": "text/html"}),
+        (200, "[", {}),
+        (200, {"pets": [PET]}, {}),
+        (200, "null", {}),
+        (304, "", {}),
+    ],
+    ids=str,
 )
 def test_what_only_looks_like_a_list(client: Client, response: Any) -> None:
     """An empty list would say that all animals are gone."""
     with scripted_server(response) as script:
         seen = client.call(script.url, "pets", None, None, 100)
-    message = "The response is not an Error of the API."
-    assert seen == {"error": ["PetStoreError", "unexpected_response", response[0], message, None]}
+    message = "The response is not one of the API."
+    assert seen == {"error": [client.kind("unexpected_response"), "unexpected_response", response[0], message, None]}
 
 
 @pytest.mark.parametrize("response", ["hang", "hang up"])
 def test_no_response_at_all(client: Client, response: Any) -> None:
     with scripted_server(response, response) as script:
         seen = client.call(script.url, "add_pet", MAPLE, None, retries=1, timeout=0.5)
-    assert seen == {"lost": {"hang": client.timed_out, "hang up": client.hung_up}[response]}
+    name = {"hang": client.timed_out, "hang up": client.hung_up}[response]
+    assert seen == {"error": [client.kind("no_response"), "no_response", 0, f"No response came ({name}).", None]}
 
 
 @pytest.mark.parametrize("response", [problem(503, "unavailable", Retry_After="0"), "hang up"], ids=["503", "hang up"])
 def test_an_addition_without_a_key_is_sent_once(client: Client, response: Response) -> None:
     with scripted_server(response) as script:
-        assert client.call(script.url, "add_without_key", MAPLE).keys() & {"error", "lost"}
+        assert client.call(script.url, "add_without_key", MAPLE).keys() == {"error"}
 
 
 def test_the_largest_id(client: Client) -> None:
@@ -434,3 +533,11 @@ def test_the_largest_id(client: Client) -> None:
     with scripted_server((200, [largest], {})) as script:
         seen = client.call(script.url, "pets", None, None, 100)
     assert seen == ({"result": [largest]} if client.language == "python" else {"lost": "RangeError"})
+
+
+def test_no_response_is_still_what_older_clients_raised(client: Client) -> None:
+    if type(client) is not PythonClient:
+        pytest.skip("it is one class, of Python")
+    with scripted_server() as script:
+        parents = client.call(script.url, "parents")["result"]
+    assert parents[:3] == ["NoResponseError", "PetStoreError", "TransportError"]

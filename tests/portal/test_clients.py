@@ -37,7 +37,7 @@ def test_nothing_else_is_served(client: Client, name: str) -> None:
 
 def test_the_samples_call_this_service(read: Read) -> None:
     page = text_of(read("/docs/clients/"))
-    assert page.count("export BASE=http://testserver/v1 KEY=pets_test_…") == 2
+    assert page.count("export PETSTORE_URL=http://testserver/v1 PETSTORE_API_KEY=pets_test_…") == 2
 
 
 def test_every_section_and_sample_of_a_readme_is_shown(read: Read) -> None:

@@ -5,6 +5,7 @@ from petstore_client.asynchronous import AsyncPetStore
 from petstore_client.client import ChangesPage, PetStore
 from petstore_client.errors import PetStoreError
 from petstore_client.generated.models import Category, NewPet, Pet, PetChange, PetStatus
+from petstore_client.responses import RateLimit, ResponseInfo
 
 __all__ = [
     "AsyncPetStore",
@@ -16,5 +17,7 @@ __all__ = [
     "PetStatus",
     "PetStore",
     "PetStoreError",
+    "RateLimit",
+    "ResponseInfo",
     "errors",
 ]

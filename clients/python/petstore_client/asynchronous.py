@@ -1,19 +1,20 @@
 """The API for `asyncio`: the same methods and retries as `PetStore`."""
 
 import asyncio
-import uuid
-from collections.abc import AsyncIterator, Awaitable, Callable
-from functools import partial
+from collections.abc import AsyncIterator, Callable
 from typing import Any, Self, cast
 
-from petstore_client.client import ChangesPage, Feed, list_options, next_cursor
+import httpx
+
+from petstore_client.client import ChangesPage, Feed, addition, list_options, next_cursor, understood
+from petstore_client.configuration import KeyedClient, checked_key, checked_url, headers
 from petstore_client.generated.api.categories import get_category, list_categories
 from petstore_client.generated.api.changes import list_changes
 from petstore_client.generated.api.pets import create_pet, list_pets
 from petstore_client.generated.models import Category, NewPet, Pet, PetStatus
 from petstore_client.generated.types import UNSET, Response
-from petstore_client.keys import KeyedClient, checked
-from petstore_client.retrying import AsyncRetryingClient
+from petstore_client.responses import ResponseInfo
+from petstore_client.retrying import AsyncRetryingClient, Retries
 
 
 class AsyncPetStore:
@@ -22,17 +23,22 @@ class AsyncPetStore:
     `api` has the key, timeout and retries for the `asyncio` functions in `petstore_client.generated.api`.
     """
 
-    def __init__(self, base_url: str, key: str, *, timeout: float = 10, retries: int = 4, max_wait: float = 60) -> None:
-        """Call the API at `base_url`, which ends in `/v1`. `timeout` and `max_wait` are seconds, as for `PetStore`."""
-        key = checked(key)
-        self._http = AsyncRetryingClient(
-            base_url=base_url,
-            headers={"Authorization": f"Bearer {key}"},
-            timeout=timeout,
-            retries=retries,
-            max_wait=max_wait,
-        )
-        self.api = KeyedClient(base_url=base_url, token=key).set_async_httpx_client(self._http)
+    def __init__(
+        self,
+        base_url: str | None = None,
+        key: str | None = None,
+        *,
+        timeout: float = 10,
+        retries: int = 4,
+        max_wait: float = 60,
+        http_client: httpx.AsyncClient | None = None,
+        on_response: Callable[[ResponseInfo], object] | None = None,
+    ) -> None:
+        """Call the API at `base_url`. All arguments are as for `PetStore`."""
+        url, key = checked_url(base_url), checked_key(key)
+        policy = Retries(retries, max_wait, on_response)
+        self._http = AsyncRetryingClient(http_client, policy, base_url=url, headers=headers(key), timeout=timeout)
+        self.api = KeyedClient(base_url=url, token=key).set_async_httpx_client(self._http)
 
     async def __aenter__(self) -> Self:
         return self
@@ -45,20 +51,18 @@ class AsyncPetStore:
         await self._http.aclose()
 
     def pets(
-        self, *, status: PetStatus | None = None, category_id: int | None = None, page_size: int = 100
+        self, *, status: PetStatus | str | None = None, category_id: int | None = None, page_size: int = 100
     ) -> AsyncIterator[Pet]:
         """Yield all animals with a status and in a category, newest first. Fetch the next page when it is needed."""
-        options = list_options(status, category_id, page_size)
-        return _every(partial(list_pets.asyncio_detailed, client=self.api, **options))
+        return self._every(list_pets, **list_options(status, category_id, page_size))
 
     async def add_pet(self, pet: NewPet, *, idempotency_key: str | None = None) -> Pet:
         """Add an animal once, whatever happens to the responses. Pass a key of your own to repeat it after a crash."""
-        key = idempotency_key or str(uuid.uuid4())
-        return cast("Pet", await create_pet.asyncio(client=self.api, body=pet, idempotency_key=key))
+        return cast("Pet", (await self._call(create_pet, **addition(pet, idempotency_key))).parsed)
 
     def categories(self, *, page_size: int = 100) -> AsyncIterator[Category]:
         """Yield all categories, newest first: the valid values of `category_id`."""
-        return _every(partial(list_categories.asyncio_detailed, client=self.api, limit=page_size))
+        return self._every(list_categories, limit=page_size)
 
     async def changes(
         self, cursor: str | None = None, *, page_size: int = 100, max_pause: float = 30
@@ -66,20 +70,22 @@ class AsyncPetStore:
         """Follow the feed of changes without end, as `PetStore.changes`."""
         feed = Feed(cursor, page_size, max_pause)
         while True:
-            if page := feed.read(await list_changes.asyncio_detailed(client=self.api, **feed.options())):
+            if page := feed.read(await self._call(list_changes, **feed.options())):
                 yield page
             await asyncio.sleep(feed.pause())
 
     async def category(self, category_id: int) -> Category:
         """Return one category."""
-        return cast("Category", await get_category.asyncio(category_id, client=self.api))
+        return cast("Category", (await self._call(get_category, category_id=category_id)).parsed)
 
+    async def _call(self, operation: Any, **options: Any) -> Response[Any]:
+        return understood(operation, self.api, await self._http.request(**operation._get_kwargs(**options)))
 
-async def _every(fetch: Callable[..., Awaitable[Response[Any]]]) -> AsyncIterator[Any]:
-    """Follow the pages to the end."""
-    cursor: str | None = ""
-    while cursor is not None:
-        page = await fetch(cursor=cursor or UNSET)
-        for item in page.parsed or []:
-            yield item
-        cursor = next_cursor(page)
+    async def _every(self, operation: Any, **options: Any) -> AsyncIterator[Any]:
+        """Follow the pages to the end."""
+        cursor: str | None = ""
+        while cursor is not None:
+            page = await self._call(operation, cursor=cursor or UNSET, **options)
+            for item in page.parsed or []:
+                yield item
+            cursor = next_cursor(page)

@@ -3,20 +3,22 @@
 import time
 import uuid
 from collections.abc import Callable, Iterator
-from functools import partial
 from http import HTTPStatus
 from typing import Any, NamedTuple, Self, cast
 from urllib.parse import parse_qs, urlsplit
 
 import httpx
+from attrs import evolve
 
+from petstore_client.configuration import KeyedClient, checked_key, checked_url, headers
+from petstore_client.errors import UnexpectedResponseError
 from petstore_client.generated.api.categories import get_category, list_categories
 from petstore_client.generated.api.changes import list_changes
 from petstore_client.generated.api.pets import create_pet, list_pets
 from petstore_client.generated.models import Category, NewPet, Pet, PetChange, PetStatus
 from petstore_client.generated.types import UNSET, Response
-from petstore_client.keys import KeyedClient, checked
-from petstore_client.retrying import RetryingClient, backoff
+from petstore_client.responses import ResponseInfo
+from petstore_client.retrying import Retries, RetryingClient, backoff
 
 
 class ChangesPage(NamedTuple):
@@ -60,25 +62,32 @@ class Feed:
 class PetStore:
     """The Pet Store, seen with one API key.
 
-    Errors raise `PetStoreError`. If no response comes at all, the last attempt raises `httpx.TransportError`.
+    Whatever goes wrong with a request raises `PetStoreError`.
     `api` has the key, timeout and retries for the functions in `petstore_client.generated.api`.
     """
 
-    def __init__(self, base_url: str, key: str, *, timeout: float = 10, retries: int = 4, max_wait: float = 60) -> None:
-        """Call the API at `base_url`, which ends in `/v1`. `timeout` and `max_wait` are seconds.
+    def __init__(
+        self,
+        base_url: str | None = None,
+        key: str | None = None,
+        *,
+        timeout: float = 10,
+        retries: int = 4,
+        max_wait: float = 60,
+        http_client: httpx.Client | None = None,
+        on_response: Callable[[ResponseInfo], object] | None = None,
+    ) -> None:
+        """Call the API at `base_url`, which ends in `/v1`. Without it or `key`, read PETSTORE_URL or PETSTORE_API_KEY.
 
-        A `key` that cannot be one raises `ValueError`. White space around it, such as a line end, is ignored.
-        `timeout` is for the connection and for each part of a response, `max_wait` for the wait before another attempt.
+        One that is missing or cannot be one raises `ValueError`. White space around the key is ignored.
+        `timeout` is for the connection and for each part of a response, `max_wait` for the wait before another attempt,
+        both in seconds. `http_client` sends the requests, with its proxies, certificates and hooks; you close it.
+        `on_response` is called with each response that comes, also with one that is tried again.
         """
-        key = checked(key)
-        self._http = RetryingClient(
-            base_url=base_url,
-            headers={"Authorization": f"Bearer {key}"},
-            timeout=timeout,
-            retries=retries,
-            max_wait=max_wait,
-        )
-        self.api = KeyedClient(base_url=base_url, token=key).set_httpx_client(self._http)
+        url, key = checked_url(base_url), checked_key(key)
+        policy = Retries(retries, max_wait, on_response)
+        self._http = RetryingClient(http_client, policy, base_url=url, headers=headers(key), timeout=timeout)
+        self.api = KeyedClient(base_url=url, token=key).set_httpx_client(self._http)
 
     def __enter__(self) -> Self:
         return self
@@ -91,23 +100,21 @@ class PetStore:
         self._http.close()
 
     def pets(
-        self, *, status: PetStatus | None = None, category_id: int | None = None, page_size: int = 100
+        self, *, status: PetStatus | str | None = None, category_id: int | None = None, page_size: int = 100
     ) -> Iterator[Pet]:
         """Yield all animals with a status and in a category, newest first. Fetch the next page when it is needed."""
-        options = list_options(status, category_id, page_size)
-        return _every(partial(list_pets.sync_detailed, client=self.api, **options))
+        return self._every(list_pets, **list_options(status, category_id, page_size))
 
     def add_pet(self, pet: NewPet, *, idempotency_key: str | None = None) -> Pet:
         """Add an animal once, whatever happens to the responses.
 
         Pass a key of your own, and store it, to repeat the call after a crash of your program too.
         """
-        key = idempotency_key or str(uuid.uuid4())
-        return cast("Pet", create_pet.sync(client=self.api, body=pet, idempotency_key=key))
+        return cast("Pet", self._call(create_pet, **addition(pet, idempotency_key)).parsed)
 
     def categories(self, *, page_size: int = 100) -> Iterator[Category]:
         """Yield all categories, newest first: the valid values of `category_id`."""
-        return _every(partial(list_categories.sync_detailed, client=self.api, limit=page_size))
+        return self._every(list_categories, limit=page_size)
 
     def changes(
         self, cursor: str | None = None, *, page_size: int = 100, max_pause: float = 30
@@ -118,31 +125,53 @@ class PetStore:
         """
         feed = Feed(cursor, page_size, max_pause)
         while True:
-            if page := feed.read(list_changes.sync_detailed(client=self.api, **feed.options())):
+            if page := feed.read(self._call(list_changes, **feed.options())):
                 yield page
             time.sleep(feed.pause())
 
     def category(self, category_id: int) -> Category:
         """Return one category."""
-        return cast("Category", get_category.sync(category_id, client=self.api))
+        return cast("Category", self._call(get_category, category_id=category_id).parsed)
+
+    def _call(self, operation: Any, **options: Any) -> Response[Any]:
+        return understood(operation, self.api, self._http.request(**operation._get_kwargs(**options)))
+
+    def _every(self, operation: Any, **options: Any) -> Iterator[Any]:
+        """Follow the pages to the end."""
+        cursor: str | None = ""
+        while cursor is not None:
+            page = self._call(operation, cursor=cursor or UNSET, **options)
+            yield from page.parsed or []
+            cursor = next_cursor(page)
 
 
-def list_options(status: PetStatus | None, category_id: int | None, page_size: int) -> dict[str, Any]:
+def list_options(status: PetStatus | str | None, category_id: int | None, page_size: int) -> dict[str, Any]:
     """Return what the generated function takes. An ID of 0 is sent too: the API says what is wrong with it."""
     chosen = UNSET if category_id is None else category_id
-    return {"status": status or UNSET, "category_id": chosen, "limit": page_size}
+    return {"status": PetStatus(status) if status else UNSET, "category_id": chosen, "limit": page_size}
 
 
-def _every(fetch: Callable[..., Response[Any]]) -> Iterator[Any]:
-    """Follow the pages to the end."""
-    cursor: str | None = ""
-    while cursor is not None:
-        page = fetch(cursor=cursor or UNSET)
-        yield from page.parsed or []
-        cursor = next_cursor(page)
+def addition(pet: NewPet, idempotency_key: str | None) -> dict[str, Any]:
+    """Return what the generated function takes. A status can be a string."""
+    body = evolve(pet, status=PetStatus(pet.status)) if pet.status else pet
+    return {"body": body, "idempotency_key": idempotency_key or str(uuid.uuid4())}
+
+
+def understood(operation: Any, api: KeyedClient, response: httpx.Response) -> Response[Any]:
+    """Return what the response says. Raise `UnexpectedResponseError` if it does not have the form of the API's."""
+    try:
+        return cast("Response[Any]", operation._build_response(client=api, response=response))
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise UnexpectedResponseError.of(response) from error
 
 
 def next_cursor(page: Response[Any]) -> str | None:
     """Return the cursor of the `next` link. The key goes to `base_url` only, whatever the link's host is."""
-    link = httpx.Response(200, headers=page.headers).links.get("next")
-    return parse_qs(urlsplit(link["url"]).query)["cursor"][0] if link else None
+    response = httpx.Response(page.status_code, headers=page.headers)
+    link = response.links.get("next")
+    if not link:
+        return None
+    cursors = parse_qs(urlsplit(link["url"]).query).get("cursor")
+    if not cursors:
+        raise UnexpectedResponseError.of(response)
+    return cursors[0]

@@ -1,4 +1,4 @@
-"""An exception for each error code of the API."""
+"""An exception for each error code of the API, and for responses that do not come or are not the API's."""
 
 import httpx
 
@@ -8,14 +8,14 @@ _BY_CODE: dict[str, type["PetStoreError"]] = {}
 
 
 class PetStoreError(Exception):
-    """An error response. Catch the class or branch on `code`; keep `request_id` for support.
+    """Whatever goes wrong with a request. Catch the class or branch on `code`; keep `request_id` for support.
 
-    `code` is `unexpected_response` if the body is not an Error, as with the page of a proxy.
+    `status` is 0 if no response came.
     """
 
     def __init__(self, code: str, message: str, status: int, request_id: str | None) -> None:
         """Keep the fields of the Error, and the `X-Request-ID` of the response."""
-        super().__init__(code, message, status, request_id)
+        Exception.__init__(self, code, message, status, request_id)
         self.code = code
         self.message = message
         self.status = status
@@ -34,10 +34,34 @@ class PetStoreError(Exception):
         try:
             error = Error.from_dict(response.json())
         except (ValueError, TypeError, KeyError):
-            message = "The response is not an Error of the API."
-            error = Error(code="unexpected_response", message=message, status=response.status_code)
+            return UnexpectedResponseError.of(response)
         kind = _BY_CODE.get(error.code, PetStoreError)
         return kind(error.code, error.message, response.status_code, response.headers.get("X-Request-ID"))
+
+
+class NoResponseError(PetStoreError, httpx.TransportError, code="no_response"):
+    """No response came, or not all of it. `__cause__` is the error of httpx.
+
+    It is an `httpx.TransportError` too: clients before 1.3.0 raised these.
+    """
+
+    @classmethod
+    def of_loss(cls, error: httpx.RequestError) -> "NoResponseError":
+        """Return the exception for an error of httpx."""
+        return cls("no_response", f"No response came ({type(error).__name__}).", 0, None)
+
+
+class UnexpectedResponseError(PetStoreError, code="unexpected_response"):
+    """The response is not the API's, such as a redirect or the page of a proxy."""
+
+    @staticmethod
+    def of(response: httpx.Response) -> "UnexpectedResponseError":
+        """Return the exception for a response."""
+        message = "The response is not one of the API."
+        if response.has_redirect_location:
+            message = "The address redirects to another one. Check the base URL."
+        request_id = response.headers.get("X-Request-ID")
+        return UnexpectedResponseError("unexpected_response", message, response.status_code, request_id)
 
 
 class MalformedJsonError(PetStoreError, code="malformed_json"):

@@ -2,7 +2,8 @@
 
 import createClient, { type Client } from "openapi-fetch";
 
-import { checked } from "./keys.js";
+import { checkedKey, checkedUrl, headers } from "./configuration.js";
+import { PetStoreError } from "./errors.js";
 import { backoff, retrying, sleep, type Retries } from "./retrying.js";
 import type { components, paths } from "./schema.js";
 
@@ -13,17 +14,31 @@ export type PetChange = components["schemas"]["PetChange"];
 export type PetStatus = components["schemas"]["PetStatus"];
 
 export interface Options extends Partial<Retries> {
-  /** The address of the API, which ends in `/v1`. */
-  baseUrl: string;
-  /** Your API key. One that cannot be a key throws a `TypeError`. White space around it is ignored. */
-  key: string;
+  /** The address of the API, which ends in `/v1`. Without it, the environment variable PETSTORE_URL. */
+  baseUrl?: string | undefined;
+  /** Your API key. Without it, PETSTORE_API_KEY. One that cannot be a key throws a `TypeError`. White space around it is ignored. */
+  key?: string | undefined;
 }
 
-export interface PetFilters {
+export interface CallOptions {
+  /** Ends the call, also while it waits, with the signal's reason. */
+  signal?: AbortSignal | undefined;
+}
+
+export interface ListOptions extends CallOptions {
+  pageSize?: number;
+}
+
+export interface PetFilters extends ListOptions {
   status?: PetStatus;
   /** Only the animals of this category. */
   categoryId?: number;
-  pageSize?: number;
+}
+
+export interface ChangesOptions extends ListOptions {
+  cursor?: string | null;
+  /** Milliseconds to wait at most after an empty page. */
+  maxPause?: number;
 }
 
 export interface ChangesPage {
@@ -41,22 +56,33 @@ interface Page<Item> {
 /**
  * The Pet Store, seen with one API key.
  *
- * Errors throw `PetStoreError`. If no response comes at all, the last attempt throws what `fetch` throws.
+ * Whatever goes wrong with a request throws `PetStoreError`. If you abort it, it throws the reason of your signal.
  * `api` is the openapi-fetch client for every operation, with the same key, timeout and retries.
  */
 export class PetStore {
   readonly api: Client<paths>;
 
-  constructor({ baseUrl, key, timeout = 10_000, retries = 4, maxWait = 60_000 }: Options) {
-    const headers = { Authorization: `Bearer ${checked(key)}` };
-    this.api = createClient<paths>({ baseUrl, headers, fetch: retrying({ timeout, retries, maxWait }) });
+  constructor({
+    baseUrl,
+    key,
+    timeout = 10_000,
+    retries = 4,
+    maxWait = 60_000,
+    fetch = (input, init) => globalThis.fetch(input, init),
+    onResponse = () => {},
+  }: Options = {}) {
+    this.api = createClient<paths>({
+      baseUrl: checkedUrl(baseUrl),
+      headers: headers(checkedKey(key)),
+      fetch: retrying({ timeout, retries, maxWait, fetch, onResponse }),
+    });
   }
 
   /** Yield all animals with a status and in a category, newest first. Fetch the next page when it is needed. */
-  pets({ status, categoryId, pageSize = 100 }: PetFilters = {}): AsyncGenerator<Pet> {
+  pets({ status, categoryId, pageSize = 100, signal }: PetFilters = {}): AsyncGenerator<Pet> {
     const filters = { ...(status && { status }), ...(categoryId !== undefined && { categoryId }) };
     return every<Pet>((cursor) =>
-      this.api.GET("/pets", { params: { query: { limit: pageSize, ...filters, ...cursor } } }),
+      this.api.GET("/pets", { params: { query: { limit: pageSize, ...filters, ...cursor } }, ...ended(signal) }),
     );
   }
 
@@ -64,15 +90,18 @@ export class PetStore {
    * Add an animal once, whatever happens to the responses.
    * Pass a key of your own, and store it, to repeat the call after a crash of your program too.
    */
-  async addPet(pet: NewPet, { idempotencyKey = crypto.randomUUID() as string } = {}): Promise<Pet> {
+  async addPet(
+    pet: NewPet,
+    { idempotencyKey = newKey(), signal }: CallOptions & { idempotencyKey?: string } = {},
+  ): Promise<Pet> {
     const params = { header: { "Idempotency-Key": idempotencyKey } };
-    return exact((await this.api.POST("/pets", { body: pet, params })).data);
+    return exact(await this.api.POST("/pets", { body: pet, params, ...ended(signal) }));
   }
 
   /** Yield all categories, newest first: the valid values of `categoryId`. */
-  categories({ pageSize = 100 } = {}): AsyncGenerator<Category> {
+  categories({ pageSize = 100, signal }: ListOptions = {}): AsyncGenerator<Category> {
     return every<Category>((cursor) =>
-      this.api.GET("/categories", { params: { query: { limit: pageSize, ...cursor } } }),
+      this.api.GET("/categories", { params: { query: { limit: pageSize, ...cursor } }, ...ended(signal) }),
     );
   }
 
@@ -80,30 +109,38 @@ export class PetStore {
    * Follow the feed of changes without end, from the cursor of a page, or from now. An empty page: no more yet.
    * After an empty page, wait 1 s and up to `maxPause` milliseconds. Throw `cursor_expired` if you must begin again.
    */
-  async *changes({
-    cursor,
-    pageSize = 100,
-    maxPause = 30_000,
-  }: { cursor?: string | null; pageSize?: number; maxPause?: number } = {}): AsyncGenerator<ChangesPage> {
+  async *changes({ cursor, pageSize = 100, maxPause = 30_000, signal }: ChangesOptions = {}): AsyncGenerator<ChangesPage> {
     let etag: string | null = null;
     let empty = 0; // how many times in a row there was nothing
     while (true) {
       const query = { limit: pageSize, ...(cursor && { cursor }) };
       const header: { "If-None-Match"?: string } = etag === null ? {} : { "If-None-Match": etag };
-      const { data, response }: Page<PetChange> = await this.api.GET("/changes", { params: { query, header } });
-      for (const { petId, pet } of data ?? []) exact({ petId, ...pet });
-      empty = data?.length || !cursor ? 0 : empty + 1;
+      const page: Page<PetChange> = await this.api.GET("/changes", { params: { query, header }, ...ended(signal) });
+      const { response } = page;
+      const changes = response.status === 304 ? [] : items(page);
+      for (const { petId, pet } of changes) exactIds({ petId, ...pet });
+      empty = changes.length || !cursor ? 0 : empty + 1;
       etag = empty ? (response.headers.get("ETag") ?? etag) : null;
       cursor = nextCursor(response) ?? cursor ?? "";
-      if (data) yield { changes: data, cursor };
-      if (empty) await sleep(Math.min(maxPause, backoff(Math.min(empty, 20) + 1)));
+      if (response.status !== 304) yield { changes, cursor };
+      if (empty) await sleep(Math.min(maxPause, backoff(Math.min(empty, 20) + 1)), signal);
     }
   }
 
   /** Return one category. */
-  async category(categoryId: number): Promise<Category> {
-    return exact((await this.api.GET("/categories/{categoryId}", { params: { path: { categoryId } } })).data);
+  async category(categoryId: number, { signal }: CallOptions = {}): Promise<Category> {
+    return exact(await this.api.GET("/categories/{categoryId}", { params: { path: { categoryId } }, ...ended(signal) }));
   }
+}
+
+/** Return the option of openapi-fetch, which takes no undefined. */
+function ended(signal: AbortSignal | undefined): { signal?: AbortSignal } {
+  return signal ? { signal } : {};
+}
+
+/** Return a random key. `crypto.randomUUID` needs HTTPS or localhost in a browser. */
+function newKey(): string {
+  return [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
 /** Follow the pages to the end. */
@@ -113,21 +150,35 @@ async function* every<Item extends object>(
   let cursor: string | null = "";
   while (cursor !== null) {
     const page: Page<Item> = await fetchPage(cursor ? { cursor } : {});
-    for (const item of page.data ?? []) yield exact(item);
+    for (const item of items(page)) yield exactIds(item);
     cursor = nextCursor(page.response);
   }
+}
+
+function items<Item>({ data, response }: Page<Item>): Item[] {
+  if (Array.isArray(data)) return data;
+  throw PetStoreError.unexpected(response);
 }
 
 /** Return the cursor of the `next` link. The key goes to `baseUrl` only, whatever the link's host is. */
 function nextCursor(response: Response): string | null {
   const address = /<([^>]*)>; rel="next"/.exec(response.headers.get("Link") ?? "")?.[1];
-  return address === undefined ? null : new URL(address).searchParams.get("cursor");
+  if (address === undefined) return null;
+  const cursor = new URLSearchParams(address.split("?")[1]).get("cursor");
+  if (!cursor) throw PetStoreError.unexpected(response);
+  return cursor;
+}
+
+/** Return the object of a response. */
+function exact<Item extends object>({ data, response }: { data?: Item; response: Response }): Item {
+  if (typeof data !== "object" || Array.isArray(data) || data === null) throw PetStoreError.unexpected(response);
+  return exactIds(data);
 }
 
 /** Return the object unless it has an ID above 2^53, which JSON.parse has silently rounded. */
-function exact<Item extends object>(item: Item | undefined): Item {
-  for (const value of Object.values(item ?? {})) {
+function exactIds<Item extends object>(item: Item): Item {
+  for (const value of Object.values(item)) {
     if (typeof value === "number" && !Number.isSafeInteger(value)) throw new RangeError(`An ID is too large: ${value}`);
   }
-  return item as Item;
+  return item;
 }

@@ -28,10 +28,10 @@ export const ERROR_CODES = [
   "unavailable",
 ] as const;
 
-/** A known code, `unexpected_response` if the body is not an Error (the page of a proxy), or a newer code. */
-export type ErrorCode = (typeof ERROR_CODES)[number] | "unexpected_response" | (string & {});
+/** A known code, one of ours, or a newer code. Ours: `no_response`, and `unexpected_response` for what is not the API's. */
+export type ErrorCode = (typeof ERROR_CODES)[number] | "no_response" | "unexpected_response" | (string & {});
 
-/** An error response. Branch on `code`; keep `requestId` for support. */
+/** Whatever goes wrong with a request. Branch on `code`; keep `requestId` for support. `status` is 0 if none is known. */
 export class PetStoreError extends Error {
   override readonly name = "PetStoreError";
 
@@ -40,17 +40,37 @@ export class PetStoreError extends Error {
     message: string,
     readonly status: number,
     readonly requestId: string | null,
+    options?: ErrorOptions,
   ) {
-    super(message);
+    super(message, options);
   }
 
   /** Return the exception for an error response. */
   static async of(response: Response): Promise<PetStoreError> {
     const requestId = response.headers.get("X-Request-ID");
+    const isRedirect = Math.floor(response.status / 100) === 3 && response.headers.has("Location");
+    if (isRedirect) return PetStoreError.ofRedirect(response.status, requestId);
     const body: unknown = await response.json().catch(() => undefined);
     if (isError(body)) return new PetStoreError(body.code, body.message, response.status, requestId);
-    const message = "The response is not an Error of the API.";
-    return new PetStoreError("unexpected_response", message, response.status, requestId);
+    return PetStoreError.unexpected(response);
+  }
+
+  /** Return the exception for a response that is not the API's, such as the page of a proxy. */
+  static unexpected({ status, headers }: Response): PetStoreError {
+    const message = "The response is not one of the API.";
+    return new PetStoreError("unexpected_response", message, status, headers.get("X-Request-ID"));
+  }
+
+  /** Return the exception for a redirect. */
+  static ofRedirect(status: number, requestId: string | null): PetStoreError {
+    const message = "The address redirects to another one. Check the base URL.";
+    return new PetStoreError("unexpected_response", message, status, requestId);
+  }
+
+  /** Return the exception for what `fetch` threw: no response came, or not all of it. */
+  static ofLoss(cause: unknown): PetStoreError {
+    const name = cause instanceof Error ? cause.name : String(cause);
+    return new PetStoreError("no_response", `No response came (${name}).`, 0, null, { cause });
   }
 }
 

@@ -1,6 +1,7 @@
 // Retries what is safe to repeat, and throws every other error.
 
 import { PetStoreError } from "./errors.js";
+import { info, type ResponseInfo } from "./responses.js";
 
 export interface Retries {
   /** Milliseconds for each attempt, the body included. */
@@ -9,36 +10,45 @@ export interface Retries {
   retries: number;
   /** Milliseconds: a longer `Retry-After` throws the error at once. */
   maxWait: number;
+  /** Sends the requests, for example through a proxy. */
+  fetch: typeof globalThis.fetch;
+  /** Called with each response that comes, also with one that is tried again. */
+  onResponse: (response: ResponseInfo) => unknown;
 }
 
 /** A later attempt can succeed. After a 500, one is enough. */
 const TEMPORARY = new Set([409, 429, 502, 503, 504]);
 
 /** Return a `fetch` that repeats GETs, and POSTs with an `Idempotency-Key`, when no response or a temporary error comes. */
-export function retrying({ timeout, retries, maxWait }: Retries): (request: Request) => Promise<Response> {
+export function retrying({ timeout, retries, maxWait, fetch, onResponse }: Retries): (request: Request) => Promise<Response> {
   return async (request) => {
-    for (let attempt = 0; attempt < (isSafe(request) ? retries : 0); attempt++) {
+    const { signal } = request;
+    for (let attempt = 0; ; attempt++) {
+      const canRepeat = isSafe(request) && attempt < retries;
       let response: Response;
       try {
-        response = await fetchOnce(request, timeout);
+        response = await fetchOnce(fetch, request, timeout);
       } catch (error) {
-        if (request.signal.aborted) throw error;
-        await sleep(Math.min(backoff(attempt), maxWait));
+        if (signal.aborted || error instanceof PetStoreError) throw error;
+        if (!canRepeat) throw PetStoreError.ofLoss(error);
+        await sleep(Math.min(backoff(attempt), maxWait), signal);
         continue;
       }
+      onResponse(info(response));
       const wait = timeToWait(response, attempt);
-      if (wait === undefined || wait > maxWait) return checked(request, response);
-      await sleep(wait);
+      if (wait === undefined || wait > maxWait || !canRepeat) return checked(request, response);
+      await sleep(wait, signal);
     }
-    return checked(request, await fetchOnce(request, timeout));
   };
 }
 
 /** Fetch the whole response, so that one that breaks off counts as lost. A redirect would turn a POST into a GET. */
-async function fetchOnce(request: Request, timeout: number): Promise<Response> {
+async function fetchOnce(fetch: Retries["fetch"], request: Request, timeout: number): Promise<Response> {
   const signal = AbortSignal.any([request.signal, AbortSignal.timeout(timeout)]);
   const response = await fetch(request.clone(), { signal, redirect: "manual" });
-  return new Response(response.body && (await response.arrayBuffer()), response);
+  if (response.type === "opaqueredirect") throw PetStoreError.ofRedirect(0, null); // a browser shows nothing of it
+  const body = await response.arrayBuffer();
+  return new Response(body.byteLength ? body : null, response); // a 304 can have none
 }
 
 function isSafe(request: Request): boolean {
@@ -57,17 +67,31 @@ export function backoff(attempt: number): number {
   return (250 + 250 * Math.random()) * 2 ** attempt;
 }
 
-export function sleep(milliseconds: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, milliseconds));
+/** Wait, unless the signal is aborted: then throw its reason. */
+export function sleep(milliseconds: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const stop = () => {
+      clearTimeout(timer);
+      reject(signal?.reason);
+    };
+    const timer = setTimeout(() => {
+      signal?.removeEventListener("abort", stop);
+      resolve();
+    }, milliseconds);
+    if (signal?.aborted) stop();
+    else signal?.addEventListener("abort", stop, { once: true });
+  });
 }
 
 async function checked(request: Request, response: Response): Promise<Response> {
-  if (response.status === 304 || isSuccessOfTheApi(request, response)) return response;
+  const isUnchanged = response.status === 304 && request.headers.has("If-None-Match");
+  if (isUnchanged || (await isSuccessOfTheApi(request, response))) return response;
   throw await PetStoreError.of(response);
 }
 
 /** Return whether the API responds like this. If not, it is from a proxy, such as its sign-in page. */
-function isSuccessOfTheApi(request: Request, response: Response): boolean {
+async function isSuccessOfTheApi(request: Request, response: Response): Promise<boolean> {
   const isJson = (response.headers.get("Content-Type") ?? "").toLowerCase().startsWith("application/json");
-  return response.status === (request.method === "POST" ? 201 : 200) && isJson;
+  if (response.status !== (request.method === "POST" ? 201 : 200) || !isJson) return false;
+  return response.clone().json().then(() => true, () => false);
 }

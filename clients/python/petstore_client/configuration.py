@@ -1,0 +1,58 @@
+"""Where the API is and which key it gets. The key is kept out of messages: httpx and attrs would print it."""
+
+import os
+import re
+from importlib.metadata import PackageNotFoundError, version
+
+import httpx
+
+from petstore_client.generated import AuthenticatedClient
+
+URL, KEY = "PETSTORE_URL", "PETSTORE_API_KEY"
+"""The environment variables for what is not passed."""
+
+BEARER_TOKEN = re.compile(r"[A-Za-z0-9._~+/-]+=*")
+"""RFC 6750, section 2.1."""
+
+
+def checked_url(base_url: str | None) -> str:
+    """Return the address of the API, from the environment if it is None. Raise `ValueError` if it cannot be one."""
+    url = os.environ.get(URL, "") if base_url is None else base_url
+    if not re.match("https?://[^/]", url):
+        message = f"base_url must be an address such as https://petstore.example/v1. Pass it, or set {URL}."
+        raise ValueError(message)
+    return url
+
+
+def checked_key(key: str | None) -> str:
+    """Return the key without the white space around it, as `checked_url`."""
+    stripped = (os.environ.get(KEY, "") if key is None else key).strip()
+    if not stripped:
+        message = f"key is missing. Pass it, or set {KEY}."
+        raise ValueError(message)
+    if not BEARER_TOKEN.fullmatch(stripped):
+        message = "key has characters that an API key cannot have."
+        raise ValueError(message)
+    return stripped
+
+
+def headers(key: str) -> dict[str, str]:
+    """Return the headers of each request."""
+    return {
+        "Authorization": f"Bearer {key}",
+        "User-Agent": f"petstore-client-python/{_version()} httpx/{httpx.__version__}",
+    }
+
+
+def _version() -> str:
+    try:
+        return version("petstore-client")
+    except PackageNotFoundError:  # a copy of the folder, not an installed package
+        return "unknown"
+
+
+class KeyedClient(AuthenticatedClient):
+    """What the generated functions call with."""
+
+    def __repr__(self) -> str:
+        return "KeyedClient(token='***')"
