@@ -12,6 +12,7 @@ from django.db import Error as AnyDatabaseError
 from django.db import connections, transaction
 
 from commands import output
+from commands.examples import add_examples
 from commands.exits import Exit, ExitError
 from commands.version import version
 
@@ -40,6 +41,8 @@ class StoreCommand(BaseCommand):
     shows_progress = False
     """Whether `-v0` hides anything."""
     as_json = False
+    examples: tuple[str, str]
+    """Two command lines for `--help`, without the name of the command: the most usual one, and one that shows more."""
 
     def create_parser(self, prog_name: str, subcommand: str, **kwargs: Any) -> CommandParser:
         """Return the parser, with `--json` unless the command adds its own."""
@@ -49,7 +52,7 @@ class StoreCommand(BaseCommand):
         if self.shows_progress:
             verbosity = parser._option_string_actions["-v"]  # noqa: SLF001 - as above
             verbosity.help, verbosity.option_strings = "Hide the progress with -v0.", ["-v"]
-        return parser
+        return add_examples(parser, self.examples)
 
     def get_version(self) -> str:
         """Return the version of the service."""
@@ -65,6 +68,8 @@ class StoreCommand(BaseCommand):
                 raise
             if error.returncode != Exit.BROKEN_PIPE:
                 self.complain(str(error))
+            if error.returncode == Exit.USAGE:
+                self.complain(f"Options: {parser.prog.replace(' ', ' help ', 1)}", str)
             sys.exit(error.returncode)
         finally:
             connections.close_all()
@@ -159,7 +164,6 @@ class StoreCommand(BaseCommand):
             message = f"{str(error).removeprefix('Error: ')}{likely_option(str(error), parser)}"
             failure = ExitError(message, status=Exit.USAGE)
             self._print_failure(failure)
-            self.complain(f"Options: {parser.prog.replace(' ', ' help ', 1)}", str)
             raise failure from None
 
     def _print_failure(self, error: CommandError) -> None:

@@ -232,12 +232,13 @@ def test_undoing_an_import_is_asked_with_what_it_does(
 def test_json_for_every_end(shell: Shell, line: str, status: int, state: str, message: str) -> None:
     ended = shell(f"manage {line} --json")
     assert (ended.status, json.loads(ended.out)) == (status, {"state": state, "message": message})
-    assert ended.err.endswith(f"{message}\n")
+    options = f"Options: manage.py help {line.split(maxsplit=1)[0]}\n" if state == "usage" else ""
+    assert ended.err.endswith(f"{message}\n{options}")
 
 
 def test_usage_leaves_out_the_options_of_django(shell: Shell) -> None:
     assert shell("manage show_api_key") == Ended(
-        2, "", "Options: manage.py help show_api_key\nthe following arguments are required: KEY_ID\n"
+        2, "", "the following arguments are required: KEY_ID\nOptions: manage.py help show_api_key\n"
     )
     options = "--settings=petstore_site.settings --no-color --traceback -v 0"
     assert shell(f"manage list_api_keys {options}").status == 0
@@ -248,13 +249,13 @@ def test_usage_leaves_out_the_options_of_django(shell: Shell) -> None:
     [
         (
             "import_pets a.csv --dryrun",
-            ["Options: manage.py help import_pets", "unrecognized arguments: --dryrun. Did you mean --dry-run?"],
+            ["unrecognized arguments: --dryrun. Did you mean --dry-run?", "Options: manage.py help import_pets"],
         ),
         (
             "undo_import a.csv",
             [
-                "Options: manage.py help undo_import",
                 "argument RUN: must be the number of an import, as list_imports shows it.",
+                "Options: manage.py help undo_import",
             ],
         ),
         ("import_pet a.csv", ["Unknown command: import_pet. Did you mean import_pets?", "Commands: manage.py help"]),
@@ -287,7 +288,7 @@ def test_a_file_beside_an_import_is_rejected_for_what_it_is(shell: Shell, tmp_pa
             (tmp_path / "folder", 3, f"{tmp_path / 'folder'} is a folder. Name a new file in it.\n"),
             (tmp_path / "no" / "x", 3, f"The folder of {tmp_path / 'no' / 'x'} does not exist.\n"),
             (long, 3, f"{str(long)[:200]}… cannot be written: File name too long.\n"),
-            ("''", 2, f"Options: manage.py help import_pets\nargument {option}: must be the name of a new file.\n"),
+            ("''", 2, f"argument {option}: must be the name of a new file.\nOptions: manage.py help import_pets\n"),
         ]
         for name, status, sentence in said:
             assert shell(f"manage import_pets {file} -v0 {option} {name}") == Ended(status, "", sentence)

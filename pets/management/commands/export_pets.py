@@ -36,6 +36,7 @@ class Command(StoreCommand):
         "Write the catalogue, or a part of it, to a file that import_pets reads back. The file is CSV, JSON lines or "
         "XLSX, with the columns id, external_reference, name, category and status. It appears whole or not at all."
     )
+    examples = ("animals.csv", "animals.xlsx --status available --category Dogs")
 
     def add_arguments(self, parser: CommandParser) -> None:
         """Add what is written where, and which animals."""

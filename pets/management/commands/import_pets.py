@@ -36,6 +36,7 @@ class Command(StoreCommand):
         "Import animals from a file: CSV, JSON, JSON lines or XLSX, also in gzip. A row with the id or the "
         "external_reference of an animal changes it; every other row adds one. All or nothing: docs/import-commands.md."
     )
+    examples = ("animals.csv --dry-run", "supplier.xlsx --create-categories --on-error skip --rejects rejects.csv")
 
     def add_arguments(self, parser: CommandParser) -> None:
         """Add the file, how to read it, and what to do with its rows."""

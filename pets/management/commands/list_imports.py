@@ -19,6 +19,7 @@ class Command(StoreCommand):
     """Lists imports."""
 
     help = "List the imports, newest first: when, by whom, which file, how many animals, and why it failed."
+    examples = ("", "--limit 5")
 
     def add_arguments(self, parser: CommandParser) -> None:
         """Add how many."""

@@ -11,6 +11,7 @@ class Command(StoreCommand):
     """Loads the demonstration catalogue."""
 
     help = "Fill an empty catalogue with the demonstration of a pet store. A catalogue with any animal is left alone."
+    examples = ("", "--json")
 
     def handle(self, **_options: Any) -> None:
         """Load and report how much."""

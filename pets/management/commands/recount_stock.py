@@ -16,6 +16,7 @@ class Command(StoreCommand):
         "Count all animals and correct the stored figures that the dashboard shows. Run it once a day to keep them "
         "small, and after rows were written without triggers, such as by pg_restore --data-only."
     )
+    examples = ("", "--check")
 
     def add_arguments(self, parser: CommandParser) -> None:
         """Add whether to write."""

@@ -37,6 +37,7 @@ class Command(StoreCommand):
         "Show an import: who, when, the file, its options, what it did and why it ended, what it changed, and what of "
         "that can be undone."
     )
+    examples = ("12", "12 --changes changes.csv")
 
     def add_arguments(self, parser: CommandParser) -> None:
         """Add which one, and where all changes go."""

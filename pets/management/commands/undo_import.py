@@ -31,6 +31,7 @@ class Command(StoreCommand):
         "Undo an import: delete the animals it added and give those it changed their former values. "
         "Animals that were changed since are left as they are, and listed; undo it again once they are as before."
     )
+    examples = ("12 --dry-run", "12 --yes")
 
     def add_arguments(self, parser: CommandParser) -> None:
         """Add which."""

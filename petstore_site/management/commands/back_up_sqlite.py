@@ -26,6 +26,7 @@ class Command(StoreCommand):
     """Back up the SQLite database while the service runs."""
 
     help = "Back up the SQLite database while the service runs. Check the copy, and delete the oldest ones."
+    examples = ("/var/backups/petstore", "/var/backups/petstore --keep 30")
 
     def add_arguments(self, parser: CommandParser) -> None:
         """Add where to and how many."""

@@ -14,6 +14,7 @@ from django.db import OperationalError, connections
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.migrations.recorder import MigrationRecorder
 
+from commands.examples import add_examples
 from database.errors import LOCK_NOT_AVAILABLE, STATEMENT_TIMED_OUT, sqlstate
 
 ADVISORY_LOCK = (0x70657473, 0x6D696772)
@@ -43,6 +44,11 @@ class Command(migrate.Command):
     """Migrate. On PostgreSQL, a second one waits for the first, and no lock or statement takes long."""
 
     help = "Bring the database schema up to date. " + migrate.Command.help
+    examples = ("", "--plan")
+
+    def create_parser(self, prog_name: str, subcommand: str, **kwargs: Any) -> CommandParser:
+        """Return the parser, with examples."""
+        return add_examples(super().create_parser(prog_name, subcommand, **kwargs), self.examples)
 
     def add_arguments(self, parser: CommandParser) -> None:
         """Add the two limits."""

@@ -26,6 +26,7 @@ class Command(StoreCommand):
         "Migrate the database and, the first time, load the demo catalogue, issue an API key and create a "
         "staff login, and show both. For development only."
     )
+    examples = ("", "--port 8001")
 
     def add_arguments(self, parser: CommandParser) -> None:
         """Add where the service will listen, for the lines shown."""

@@ -74,6 +74,7 @@ class Command(StoreCommand):
     help = (
         "Print metrics about keys, imports, the feed of changes, backups and tables, in the text format of Prometheus."
     )
+    examples = ("", "--backups /var/backups/petstore")
 
     def add_arguments(self, parser: CommandParser) -> None:
         """Add where the backups are."""

@@ -24,6 +24,7 @@ class Command(StoreCommand):
     """Prints a table in Markdown, or JSON."""
 
     help = "Print what the service needs with these settings, for 1, 3 and 10 instances."
+    examples = ("", "--instances 2 4")
 
     def add_arguments(self, parser: CommandParser) -> None:
         """Add how many instances."""

@@ -18,6 +18,7 @@ class Command(StoreCommand):
         "Delete the responses kept for idempotency keys older than 24 hours, and the request desk's records older "
         "than 7 days."
     )
+    examples = ("--dry-run", "--yes")
 
     def add_arguments(self, parser: CommandParser) -> None:
         """Add --dry-run and --yes."""

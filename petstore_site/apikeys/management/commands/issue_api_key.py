@@ -21,6 +21,7 @@ class Command(StoreCommand):
     """Issues one key and prints it, once."""
 
     help = "Issue an API key and print it. Only its digest is stored, so it cannot be shown again."
+    examples = ('"Partner shop" --scope read --expires-in 90d', '"Nightly import" --rate-limit 600/min --secret-only')
 
     def add_arguments(self, parser: CommandParser) -> None:
         """Add what the key is to be, and how to print it."""

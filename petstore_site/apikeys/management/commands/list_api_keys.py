@@ -13,6 +13,7 @@ class Command(StoreCommand):
     """Lists keys as a table."""
 
     help = "List the active API keys, oldest first."
+    examples = ("--expiring-within 14d", "--all --json")
 
     def add_arguments(self, parser: CommandParser) -> None:
         """Add which keys."""

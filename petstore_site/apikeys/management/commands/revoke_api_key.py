@@ -13,6 +13,7 @@ class Command(StoreCommand):
     """Revokes one key."""
 
     help = "Revoke an API key for good, everywhere within a second. Revoking it again changes nothing."
+    examples = ("4fGh2kLm --dry-run", "4fGh2kLm")
 
     def add_arguments(self, parser: CommandParser) -> None:
         """Add which key."""

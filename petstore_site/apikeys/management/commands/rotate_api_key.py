@@ -22,6 +22,7 @@ class Command(StoreCommand):
     """Replaces one key and prints the new one, once."""
 
     help = "Replace an active API key and print the new one. The old one keeps working for the grace period."
+    examples = ("4fGh2kLm", "4fGh2kLm --grace 7d --secret-only")
 
     def add_arguments(self, parser: CommandParser) -> None:
         """Add which key, how long the old one works, and how to print the new one."""

@@ -26,6 +26,7 @@ class Command(StoreCommand):
     """Replaces every key, or every key that expires soon, or none, and hands out the new ones, once."""
 
     help = "Replace all active API keys, or those that expire soon, and print the new ones. All are replaced, or none."
+    examples = ("--expiring-within 14d --dry-run", "--all --grace 1h --secrets-file new-keys.jsonl")
 
     def add_arguments(self, parser: CommandParser) -> None:
         """Add which keys, how long the old ones work, and where the new ones go."""

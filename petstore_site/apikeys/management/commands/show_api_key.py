@@ -13,6 +13,7 @@ class Command(StoreCommand):
     """Shows one key, without its secret, which is stored nowhere."""
 
     help = "Show an API key: its state, its dates, and the keys before and after it."
+    examples = ("4fGh2kLm", "4fGh2kLm --json")
 
     def add_arguments(self, parser: CommandParser) -> None:
         """Add which key."""

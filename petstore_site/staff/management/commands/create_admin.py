@@ -26,6 +26,7 @@ class Command(StoreCommand):
         "Create an administrator and print a one-time password, to be changed at the first sign-in. "
         f"It works for {HOURS} hours."
     )
+    examples = ("robin", "robin --reset")
 
     def add_arguments(self, parser: CommandParser) -> None:
         """Add whose account it is, and how to print."""

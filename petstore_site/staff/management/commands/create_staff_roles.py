@@ -10,6 +10,7 @@ class Command(StoreCommand):
     """Reset the roles to those in `roles.py`, and report the changes."""
 
     help = "Reset the back office groups to the permissions of their role. migrate does the same."
+    examples = ("", "--json")
 
     def handle(self, **_options: Any) -> None:
         """Reset and report."""
