@@ -93,7 +93,7 @@ def tab(browser: Browser, shop: str) -> Iterator[Page]:
 
 
 def call(tab: Page, body: str, **options: Any) -> Any:
-    """Run the body of a function with a `store`, and return what came of it."""
+    """Run the body of a function with a `store`, and return its result or its error."""
     return tab.evaluate(CALL, [options, body])
 
 
