@@ -43,15 +43,15 @@ def test_a_changed_client_needs_another_version(repository: Path) -> None:
     (released / "petstore_client-99.0.0-py3-none-any.whl").touch()
     (released / "SOURCES").write_text(release.sources(repository))
     release.check_clients(repository)
-    for name in ("clients/typescript/src/keys.ts", "clients/python/petstore_client/keys.py", "docs/openapi.yaml"):
+    for name in ("clients/typescript/src/configuration.ts", "clients/python/petstore_client/configuration.py", "docs/openapi.yaml"):
         before = (repository / name).read_bytes()
         (repository / name).write_bytes(before + b"\n")
         with pytest.raises(ReleaseError, match=r"^The clients differ from those that were released as 99\.0\.0\."):
             release.check_clients(repository)
         (repository / name).write_bytes(before)
     release.check_clients(repository)
-    (repository / "clients/python/petstore_client/keys.py").unlink()
-    release.git(repository, "rm", "--quiet", "--cached", "clients/python/petstore_client/keys.py")
+    (repository / "clients/python/petstore_client/configuration.py").unlink()
+    release.git(repository, "rm", "--quiet", "--cached", "clients/python/petstore_client/configuration.py")
     with pytest.raises(ReleaseError, match="Give them another version"):
         release.check_clients(repository)
     release.commit(repository, "99.0.0")
