@@ -43,7 +43,11 @@ def test_a_changed_client_needs_another_version(repository: Path) -> None:
     (released / "petstore_client-99.0.0-py3-none-any.whl").touch()
     (released / "SOURCES").write_text(release.sources(repository))
     release.check_clients(repository)
-    for name in ("clients/typescript/src/configuration.ts", "clients/python/petstore_client/configuration.py", "docs/openapi.yaml"):
+    for name in (
+        "clients/typescript/src/configuration.ts",
+        "clients/python/petstore_client/configuration.py",
+        "docs/openapi.yaml",
+    ):
         before = (repository / name).read_bytes()
         (repository / name).write_bytes(before + b"\n")
         with pytest.raises(ReleaseError, match=r"^The clients differ from those that were released as 99\.0\.0\."):

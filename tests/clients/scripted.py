@@ -41,8 +41,11 @@ def scripted_server(*responses: Response) -> Iterator[Script]:
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             self.rfile.read(int(self.headers.get("Content-Length", 0)))
-            noted = map(self.headers.get, ("Authorization", "Idempotency-Key", "If-None-Match", "User-Agent"))
-            script.requests.append(Request(f"{self.command} {self.path}", *noted, time.monotonic()))
+            key, once, etag, program = map(
+                self.headers.get, ("Authorization", "Idempotency-Key", "If-None-Match", "User-Agent")
+            )
+            line = f"{self.command} {self.path}"
+            script.requests.append(Request(line, key, once, etag, program, time.monotonic()))
             match script.left.pop(0):
                 case "hang":
                     script.over.wait(30)
