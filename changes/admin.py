@@ -134,7 +134,7 @@ class OfficeAdmin:
         return HttpResponseRedirect(reverse("admin:index"))
 
     def delete_queryset(self, request: Any, queryset: Any) -> None:
-        """Delete the selected rows, and say how many unless something is to be said already."""
+        """Delete the selected rows, and say how many unless there is a message already."""
         count, names = len(queryset), (self.opts.verbose_name, self.opts.verbose_name_plural)  # type: ignore[attr-defined]  # of the ModelAdmin
         if not hasattr(request, "said"):
             request.said = f"{count} {names[count != 1]} {'was' if count == 1 else 'were'} deleted.", ""

@@ -98,7 +98,7 @@ HEADERS = (
 
 
 class Checked(NamedTuple):
-    """A row that has passed the rules; None is blank. A category that is to be created has a negative number."""
+    """A row that has passed the rules; None is blank. A category that will be created has a negative number."""
 
     line: int
     id: int | None = None

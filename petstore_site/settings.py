@@ -199,7 +199,7 @@ API_DEPRECATIONS: dict[str, dict[str, Any]] = {
         "successor": "pet-list",
     },
 }
-"""Route name → since when it is deprecated, when it is to be removed, which route replaces it."""
+"""Route name → since when it is deprecated, when it will be removed, which route replaces it."""
 
 REST_FRAMEWORK: dict[str, Any] = {
     "DEFAULT_AUTHENTICATION_CLASSES": ["petstore_site.apikeys.authentication.BearerKeyAuthentication"],

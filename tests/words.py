@@ -36,6 +36,7 @@ AVOIDED = {
     r"heed(s|ed|ing)?|unheard|roomy": "a plain word",
     r"(number|name) of (a|the|this) request": "request ID",
     r"all the same|in place of|as long as one": "a plain word",
+    r"(is|are|was|were) to be": "must be, will be",
     r"amid|for ever|what became of|without a word": "during, forever, the result of, silently",
 }
 """A pattern → what to write in its place. The table of the house style, without words that have an everyday use."""

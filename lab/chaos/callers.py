@@ -109,7 +109,7 @@ class Callers:
 
 
 def send_until_added(send: Callable[[], Answer], *, is_repeated: bool) -> None:
-    """Send an addition; if it is to be repeated, until it succeeds, and once more."""
+    """Send an addition; if it should be repeated, until it succeeds, and once more."""
     for _ in range(TRIES if is_repeated else 1):
         if send().status == 201:
             break

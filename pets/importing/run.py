@@ -278,7 +278,7 @@ class _Import:
                 rejects.add(self.conflicts.errors(row, kind, other, theirs), self.conflicts.cells(row))
 
     def _rows(self, rejects: Rejects) -> Iterator[Checked | CheckedColumns]:
-        """Yield what is to be staged, in blocks of rows where they allow it."""
+        """Yield what will be staged, in blocks of rows where they allow it."""
         most = self.options.most_rows
         for part in self.table.parts if most is None else _at_most(self.table.rows, most):
             if not isinstance(part, Block):

@@ -43,7 +43,7 @@ class ImportRunQuerySet(models.QuerySet["ImportRun"]):
         return self.filter(models.Q(created__gt=0) | models.Q(updated__gt=0), state__in=STANDING)
 
     def without_previews(self) -> Self:
-        """Return what was to be imported, without what was only looked at."""
+        """Return what should be imported, without what was only looked at."""
         return self.exclude(state=ImportState.DRY_RUN)
 
     def usual_reading_share(self) -> float | None:

@@ -85,7 +85,7 @@ class Threads:
         await send(*await job.wait(), more=False)
 
     async def _enter(self, request: Request, latest: float) -> Callable[[], None]:
-        """Wait for a thread until `latest`; return what is to be called when the request is done."""
+        """Wait for a thread until `latest`; return what to call when the request is done."""
         writes = request.method not in SAFE_METHODS
         is_page = request.path.startswith("/admin/") and not writes
         queue = self._queue_of_pages if is_page else self._queue

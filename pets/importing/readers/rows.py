@@ -45,7 +45,7 @@ class Block:
 
 @dataclass(frozen=True, kw_only=True)
 class Reading:
-    """How a file is to be read; None is to be found out."""
+    """How to read a file; None is found out from it."""
 
     format: str | None = None
     encoding: str | None = None

@@ -24,7 +24,7 @@ class Command(StoreCommand):
     examples = ('"Partner shop" --scope read --expires-in 90d', '"Nightly import" --rate-limit 600/min --secret-only')
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Add what the key is to be, and how to print it."""
+        """Add what the key will be, and how to print it."""
         parser.add_argument("name", metavar="NAME", help="Who or what uses the key.")
         parser.add_argument(
             "--scope", choices=Scope.values, default=Scope.WRITE.value, help="A write key can also read; default write."
