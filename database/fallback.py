@@ -18,9 +18,8 @@ from django.db import OperationalError
 from psycopg.rows import namedtuple_row
 
 from database.errors import breaker, has_ended, shut_down
-from database.reading import from_standby
 from database.signals import standby_read
-from database.statements import Row, Statement
+from database.statements import Row, Statement, from_standby
 
 logger = logging.getLogger(__name__)
 

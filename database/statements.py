@@ -1,6 +1,7 @@
 """What an operation asks of the database: statements that are written once as text, alone or in a transaction."""
 
 from collections.abc import Awaitable, Callable, Generator, Mapping
+from contextvars import ContextVar
 from datetime import datetime
 from functools import cache
 from typing import Any, NamedTuple, Protocol, TypeVar
@@ -8,7 +9,6 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 from django.db import connection, transaction
 
 from database.errors import committing
-from database.reading import fallback
 
 T = TypeVar("T")
 
@@ -63,6 +63,10 @@ class Statements(Protocol):
         """Return the row with this ID, or nothing."""
 
 
+from_standby = ContextVar("from_standby", default=False)
+"""Whether a standby was read since the request began."""
+
+
 @cache
 def vendor() -> str:
     """Return the kind of database: `postgresql` or `sqlite`."""
@@ -96,12 +100,9 @@ def add_in_two(addition: Addition, values: Mapping[str, Any]) -> Steps[int | Non
     return None
 
 
-def run(steps: Steps[T], *, reads: bool = False) -> T:
-    """Run the steps on this thread's connection and return their result. Errors are raised in the steps.
-
-    `reads` says that they only read: while the primary is lost, a standby may be asked.
-    """
-    run_one = _read if reads else _run_one
+def run(steps: Steps[T], run_one: Callable[[Any], Any] | None = None) -> T:
+    """Run the steps, each with `run_one` or on this thread's connection. Errors are raised in the steps."""
+    run_one = run_one or _run_one
     try:
         step = next(steps)
         while True:
@@ -141,11 +142,6 @@ def _run_one(step: Statement | Transaction) -> Any:
         with committing():
             return rows(step)
     return rows(step)
-
-
-def _read(step: Any) -> list[Row]:
-    servers = fallback()
-    return servers.read(step, rows) if servers else rows(step)
 
 
 def rows(statement: Statement) -> list[Row]:

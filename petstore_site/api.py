@@ -13,7 +13,7 @@ from django.http.response import HttpResponseBase, ResponseHeaders
 from django.urls import ResolverMatch, resolve
 
 from database import errors as database_errors
-from database.reading import from_standby
+from database.statements import from_standby
 from petstore_site.apikeys.admission import is_uncounted, keep
 from petstore_site.public import errors
 from rest.limits import what_is_left

@@ -20,7 +20,7 @@ if static_files.are_missing(settings):
 
 application = get_wsgi_application()
 
-from database.reading import fallback  # noqa: E402 - as the next one
+from database.servers import fallback  # noqa: E402 - as the next one
 from rest.request import DjangoRequest  # noqa: E402
 
 application.request_class = DjangoRequest

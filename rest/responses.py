@@ -16,7 +16,7 @@ from django.middleware.security import SecurityMiddleware
 from django.urls import get_resolver
 from django.utils.http import http_date, parse_etags
 
-from database.reading import from_standby
+from database.statements import from_standby
 from rest.media_type import MEDIA_TYPE
 from rest.policy import PolicyMiddleware
 from rest.request import Request, Route

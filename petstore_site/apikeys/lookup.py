@@ -16,7 +16,8 @@ from django.db import OperationalError
 from django.db.models import QuerySet
 from django.db.models.expressions import RawSQL
 
-from database.statements import Row, Statement, Steps, run
+from database.servers import run_reads
+from database.statements import Row, Statement, Steps
 from petstore_site.apikeys import keys
 from petstore_site.apikeys.models import APIKey
 
@@ -145,7 +146,7 @@ class Digests:
 
 
 def _load(digest: str) -> CachedKey | None:
-    return _key_of(run(_one(digest), reads=True))
+    return _key_of(run_reads(_one(digest)))
 
 
 CALLER = """

@@ -17,7 +17,7 @@ from psycopg.pq.abc import PGresult
 
 from database import statements
 from database.errors import CLOSED, breaker, committing, has_ended, shut_down, watch
-from database.reading import fallback, parameters_of_primary
+from database.servers import fallback, parameters_of_primary
 from database.signals import connection_failed
 from database.statements import Row, Statement, Steps
 from petstore_site.door.queue import Queue, within

@@ -19,7 +19,7 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.views.decorators.cache import never_cache
 
 from database.errors import BUSY, breaker, failure_of
-from database.reading import fallback
+from database.servers import fallback
 from petstore_site.public.errors import read_only
 from rest.errors import ErrorCode, error_response
 

@@ -12,7 +12,7 @@ import pytest
 import uvloop
 from django.db import OperationalError, connection
 
-from database import reading
+from database import servers as database_servers
 from database.errors import BROKEN, breaker, failure_of
 from database.statements import Row, Statement, Steps
 from pets import statements
@@ -339,9 +339,9 @@ class TestConnections:
     def test_a_read_does_not_try_a_lost_primary_if_it_can_have_a_standby(self, settings: Any, commits: bool) -> None:
         """A write does, once a second."""
         settings.DATABASE_STANDBYS = [_parameters() | {"host": "/nowhere"}]
-        reading.fallback.cache_clear()
+        database_servers.fallback.cache_clear()
         with silent():
-            servers = reading.fallback()
+            servers = database_servers.fallback()
         assert servers
 
         async def lost(connections: Any) -> list[Row]:
@@ -356,7 +356,7 @@ class TestConnections:
         try:
             using(1, lost, commits=commits)
         finally:
-            reading.fallback.cache_clear()
+            database_servers.fallback.cache_clear()
 
     def test_one_that_cannot_be_opened(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setitem(connection.settings_dict, "HOST", "/nowhere")
