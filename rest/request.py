@@ -80,7 +80,7 @@ class Request:
 
     __slots__ = (
         "_json", "_scope", "argument", "base", "headers", "host", "id", "input", "key", "known_key", "method",
-        "notices", "path", "query", "quota", "reads", "route", "scheme", "started",
+        "notices", "path", "query", "quota", "reads", "route", "scheme", "started", "trace",
     )  # fmt: skip
 
     def __init__(self, scope: Scope) -> None:
@@ -119,6 +119,8 @@ class Request:
         """What the rate limit says; None before it was asked."""
         self.notices: Mapping[str, str] = {}
         """Headers that every response to the key has."""
+        self.trace: Any = None
+        """The context of OpenTelemetry, if there are traces."""
         self._scope = scope
         self._json: dict[str, Any] | None = None
 

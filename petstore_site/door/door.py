@@ -28,6 +28,9 @@ from rest.routes import is_api
 
 logger = logging.getLogger(__name__)
 
+Application = Callable[[Environ, Any], Iterable[bytes]]
+"""Of WSGI."""
+
 Send = Callable[[dict[str, Any]], Awaitable[None]]
 View = Callable[[HttpRequest], HttpResponse]
 
@@ -41,7 +44,7 @@ CLOSE = ("Connection", "close")
 class Door:
     """An ASGI application in front of a WSGI application."""
 
-    def __init__(self, application: Callable[[Environ, Any], Iterable[bytes]], threads: int) -> None:
+    def __init__(self, application: Application, threads: int) -> None:
         """Take the application behind, and in how many threads it may run."""
         self._threads = Threads(application, threads)
         self._adapter = Adapter(_driver(threads)) if settings.API_IN_EVENT_LOOP else None

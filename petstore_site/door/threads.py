@@ -81,7 +81,7 @@ class Threads:
         latest = request.started + (FORM_DEADLINE if is_form else DEADLINE)
         leave = await self._enter(request, latest)
         job = Job(self._application, request.environ(), send, leave, seconds=latest - time.perf_counter())
-        self._pool.submit(copy_context().run, job.run)
+        self._pool.submit(job.run)
         await send(*await job.wait(), more=False)
 
     async def _enter(self, request: Request, latest: float) -> Callable[[], None]:

@@ -4,7 +4,7 @@ They name routes and have the text of statements. They never have addresses, hea
 errors.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import cache
 from typing import Any
@@ -13,7 +13,7 @@ from django.conf import settings
 from django.db import connection
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.backends.signals import connection_created
-from opentelemetry.context import Context
+from opentelemetry.context import Context, attach, detach, get_current
 from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
 from opentelemetry.sdk.resources import OTELResourceDetector, Resource
 from opentelemetry.sdk.trace import TracerProvider
@@ -23,9 +23,9 @@ from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapProp
 
 from database.statements import Row, Statement
 from petstore_site.door.bodies import Receive
-from petstore_site.door.door import Door, Send
+from petstore_site.door.door import Application, Door, Send
 from petstore_site.requests.metrics import METHODS
-from rest.request import Request
+from rest.request import REQUEST, Environ, Request
 
 
 @cache
@@ -40,9 +40,9 @@ def tracer() -> Tracer:
 class TracedDoor(Door):
     """Makes a span of each request but the probes, a part of the caller's trace if it sends `traceparent`."""
 
-    def __init__(self, *arguments: Any) -> None:
+    def __init__(self, application: Application, threads: int) -> None:
         """Trace the statements too: those of threads, and those of the event loop."""
-        super().__init__(*arguments)
+        super().__init__(_in_trace(application), threads)
         connection_created.connect(trace_statements)
         if connection.vendor == "postgresql":
             _trace_event_loop()
@@ -55,6 +55,7 @@ class TracedDoor(Door):
         caller = TraceContextTextMapPropagator().extract(request.headers)
         method = request.method if request.method in METHODS else "_OTHER"
         with _span(method, SpanKind.SERVER, caller) as span:
+            request.trace = get_current()
 
             async def send_and_note(message: dict[str, Any]) -> None:
                 if status := message.get("status"):
@@ -71,6 +72,19 @@ class TracedDoor(Door):
                 span.set_attributes(
                     {"http.request.method": method, "http.route": route, "petstore.request_id": request.id}
                 )
+
+
+def _in_trace(application: Application) -> Application:
+    """Return the application as a part of the request's trace. Its thread has no other context of the event loop."""
+
+    def call(environ: Environ, start_response: Any) -> Iterable[bytes]:
+        token = attach(environ[REQUEST].trace)
+        try:
+            return application(environ, start_response)
+        finally:
+            detach(token)
+
+    return call
 
 
 def trace_statements(connection: BaseDatabaseWrapper, **_signal: Any) -> None:

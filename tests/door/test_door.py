@@ -11,6 +11,7 @@ from typing import Any
 from unittest import mock
 
 import pytest
+from django.core.cache import caches
 
 from changes.acting import Acting, acting, begin_request, identify
 from database.statements import Steps
@@ -442,6 +443,24 @@ def test_a_balancer_may_send_any_host(application: Application, path: str, host:
     got, ours = (asyncio.run(ask(door, scope(path, host=one))) for one in (host, "localhost"))
     assert (got.status, got.body) == (200, ours.body)
     assert got.headers.keys() == ours.headers.keys()
+
+
+def test_a_thread_keeps_its_connections_to_the_cache(settings: Any) -> None:
+    settings.ALLOWED_HOSTS = ["localhost"]
+    used: list[Any] = []
+
+    def application(_environ: Any, start_response: Any) -> list[bytes]:
+        used.append(caches["default"])
+        start_response("200 OK", [])
+        return [b""]
+
+    async def two() -> None:
+        door = Door(application, 1)
+        await ask(door, scope("/a"))
+        await ask(door, scope("/b"))
+
+    asyncio.run(two())
+    assert used[0] is used[1]
 
 
 def test_repeated_headers(application: Application) -> None:
