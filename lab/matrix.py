@@ -1,4 +1,4 @@
-"""Run the fast tests with each Python and Django that we claim, and write the table of docs/versions.md: `make -C lab matrix`.
+"""Run the fast tests with each Python and Django that we claim, and write the table of lab/versions.md: `make -C lab matrix`.
 
 A pair whose Python is not on this machine keeps its row: the date says when it was run last. A pair that was never run
 has no row, and is not claimed (tests/test_versions.py).
@@ -18,7 +18,7 @@ from typing import NamedTuple
 from xml.etree import ElementTree as ET
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGE = ROOT / "docs" / "versions.md"
+PAGE = ROOT / "lab" / "versions.md"
 VENVS = ROOT / ".venv-matrix"
 PAIRS = {
     ("3.11", "5.2"): "dev",
