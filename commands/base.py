@@ -2,12 +2,13 @@
 
 import re
 import sys
+from argparse import ArgumentError
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from difflib import get_close_matches
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import BaseCommand, CommandError, CommandParser, DjangoHelpFormatter
 from django.db import Error as AnyDatabaseError
 from django.db import connections, transaction
 
@@ -29,17 +30,7 @@ class StoreCommand(BaseCommand):
     """A command with `--json`. However it ends, it has an exit status, a sentence and a JSON value."""
 
     requires_system_checks = ()  # they take longer than most commands, and are about serving
-    suppressed_base_arguments = {  # they work, but are Django's
-        "--version",
-        "--verbosity",
-        "--settings",
-        "--pythonpath",
-        "--traceback",
-        "--no-color",
-        "--force-color",
-    }
-    shows_progress = False
-    """Whether `-v0` hides anything."""
+    suppressed_base_arguments = DjangoHelpFormatter.show_last  # they work, but are Django's
     as_json = False
     examples: tuple[str, str]
     """Two command lines for `--help`, without the name of the command: the most usual one, and one that shows more."""
@@ -47,11 +38,8 @@ class StoreCommand(BaseCommand):
     def create_parser(self, prog_name: str, subcommand: str, **kwargs: Any) -> CommandParser:
         """Return the parser, with `--json` unless the command adds its own."""
         parser = super().create_parser(prog_name, subcommand, **kwargs)
-        if "--json" not in parser._option_string_actions:  # noqa: SLF001 - argparse has no other way to ask
+        with suppress(ArgumentError):
             parser.add_argument("--json", action="store_true", help="Print JSON instead of sentences.")
-        if self.shows_progress:
-            verbosity = parser._option_string_actions["-v"]  # noqa: SLF001 - as above
-            verbosity.help, verbosity.option_strings = "Hide the progress with -v0.", ["-v"]
         return add_examples(parser, self.examples)
 
     def get_version(self) -> str:

@@ -31,10 +31,10 @@ SECONDS_BETWEEN_LINES = 10.0
 class Command(StoreCommand):
     """Exports the catalogue."""
 
-    shows_progress = True
     help = (
         "Write the catalogue, or a part of it, to a file that import_pets reads back. The file is CSV, JSON lines or "
-        "XLSX, with the columns id, external_reference, name, category and status. It appears whole or not at all."
+        "XLSX, with the columns id, external_reference, name, category and status. It appears whole or not at all. "
+        "Hide the progress with -v0."
     )
     examples = ("animals.csv", "animals.xlsx --status available --category Dogs")
 

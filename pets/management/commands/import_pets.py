@@ -31,10 +31,10 @@ SHOWN = 20
 class Command(StoreCommand):
     """Imports one file, all or nothing."""
 
-    shows_progress = True
     help = (
         "Import animals from a file: CSV, JSON, JSON lines or XLSX, also in gzip. A row with the id or the "
         "external_reference of an animal changes it; every other row adds one. All or nothing: docs/import-commands.md."
+        " Hide the progress with -v0."
     )
     examples = ("animals.csv --dry-run", "supplier.xlsx --create-categories --on-error skip --rejects rejects.csv")
 

@@ -26,10 +26,10 @@ BLOCK = 10_000
 class Command(StoreCommand):
     """Undoes one import."""
 
-    shows_progress = True
     help = (
         "Undo an import: delete the animals it added and give those it changed their former values. "
-        "Animals that were changed since are left as they are, and listed; undo it again once they are as before."
+        "Animals that were changed since are left as they are, and listed; undo it again once they are as before. "
+        "Hide the progress with -v0."
     )
     examples = ("12 --dry-run", "12 --yes")
 

@@ -9,10 +9,11 @@ from typing import Any
 from django.core.management.base import CommandParser
 from django.utils import timezone
 
-from commands import output, secrets_file
+from commands import output
 from commands.arguments import add_safety_options
 from commands.base import StoreCommand
 from commands.exits import Exit, ExitError
+from petstore_site.apikeys.management import secrets_file
 from petstore_site.apikeys.management.base import VOID, add_grace_option, as_json, duration, rotated, table
 from petstore_site.apikeys.models import APIKey, APIKeyQuerySet
 
