@@ -6,6 +6,7 @@ from typing import Any
 from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import get_object_or_404
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
 from django.utils import timezone
@@ -19,6 +20,7 @@ from changes.acting import acting
 from changes.admin import RecordAdmin, actor, moment, number
 from changes.times import NOTHING
 from pets.admin import deleted
+from pets.admin.columns import ColumnsForm, ReadingForm
 from pets.admin.downloads import CONTENT_TYPES, template
 from pets.admin.permissions import may_see_animals
 from pets.admin.upload_form import UploadForm
@@ -30,8 +32,8 @@ from pets.importing.progress import Progress
 from pets.importing.report import seconds
 from pets.importing.source import STANDARD_INPUT
 from pets.importing.undo import Undone, undo_import, undoable
-from pets.importing.uploads import MOST_ROWS, accept_near, confirm, keep, preview
-from pets.models import IMPORTED, STANDING, ImportRun, ImportState, ImportUpload
+from pets.importing.uploads import MOST_ROWS, accept_near, choose, confirm, keep, match_of, preview, understand
+from pets.models import IMPORTED, STANDING, ColumnProfile, ImportRun, ImportState, ImportUpload
 
 OPTIONS = {
     "dry_run": "dry run",
@@ -91,6 +93,8 @@ class ImportRunAdmin(RecordAdmin):
         """Add the steps of an import to the admin's own pages."""
         view = self.admin_site.admin_view
         return [
+            path("add/<int:upload_id>/columns/", view(self.columns_view), name="pets_importrun_columns"),
+            path("add/forget/<int:profile_id>/", view(self.forget_view), name="pets_importrun_forget"),
             path("add/<int:upload_id>/preview/", view(self.preview_view), name="pets_importrun_preview"),
             path("add/<int:upload_id>/confirm/", view(self.confirm_view), name="pets_importrun_confirm"),
             path("add/<int:upload_id>/rejects/", view(self.rejects_view), name="pets_importrun_rejects"),
@@ -156,12 +160,51 @@ class ImportRunAdmin(RecordAdmin):
         if form.is_valid():
             try:
                 upload = keep(form.cleaned_data["file"], chosen=form.chosen(), member=request.user)
+                if not understand(upload):
+                    return HttpResponseRedirect(reverse("admin:pets_importrun_columns", args=[upload.pk]))
                 return self._show_preview(request, upload)
             except ImportRejectedError as error:
                 form.add_error("file", str(error))
-        page = self._page(request, "upload.html", title="Import animals", form=form)
+        profiles = ColumnProfile.objects.all()
+        page = self._page(request, "upload.html", title="Import animals", form=form, profiles=profiles)
         page.status_code = 400 if form.errors else 200
         return page
+
+    @method_decorator(require_http_methods(["GET", "HEAD", "POST"]))
+    def columns_view(self, request: HttpRequest, upload_id: int) -> HttpResponse:
+        """Ask how a file is read that is not clear by itself, and show what it would do."""
+        upload = self._upload(request, upload_id)
+        asked = ReadingForm(request.POST)
+        chosen = asked.cleaned_data if asked.is_valid() else {}
+        try:
+            match = match_of(upload, encoding=chosen.get("encoding"), header_row=chosen.get("header"))
+        except ImportRejectedError as error:
+            self.message_user(request, str(error), messages.ERROR)
+            return HttpResponseRedirect(reverse("admin:pets_importrun_add"))
+        read = f"{match.how.encoding}:{match.how.header_row}"
+        is_moved = request.method == "POST" and ("again" in request.POST or request.POST.get("read") != read)
+        given = request.POST if request.method == "POST" and not is_moved else None
+        form = ColumnsForm(given, match, file_name=upload.file_name)
+        if form.is_valid():
+            profile = form.cleaned_data["called"] if form.cleaned_data["remember"] else None
+            try:
+                choose(upload, form.reading(), profile=profile, sender=_sender())
+                return self._show_preview(request, upload)
+            except ImportRejectedError as error:
+                form.add_error(None, str(error))
+        shown = {"form": form, "read": read, "moved": is_moved, "title": f"Match the columns of {upload}"}
+        page = self._page(request, "columns.html", **shown)
+        page.status_code = 400 if form.errors else 200
+        return page
+
+    @method_decorator(require_POST)
+    def forget_view(self, request: HttpRequest, profile_id: int) -> HttpResponse:
+        """Delete a profile: the next file with its columns asks again."""
+        self._reject_others(request)
+        profile = get_object_or_404(ColumnProfile, pk=profile_id)
+        profile.delete()
+        self.message_user(request, f"Columns of “{profile}” forgotten.", messages.SUCCESS)
+        return HttpResponseRedirect(reverse("admin:pets_importrun_add"))
 
     @method_decorator(require_POST)
     def preview_view(self, request: HttpRequest, upload_id: int) -> HttpResponse:

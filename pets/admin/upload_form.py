@@ -7,7 +7,6 @@ from django.conf import settings
 
 from pets.importing.uploads import MOST_ROWS
 
-ENCODINGS = (("", "Found out from the file"), ("cp1252", "cp1252, of older Windows programs"))
 BLANKS = (("keep", "Leaves the animal as it is"), ("clear", "Clears the status, to available"))
 
 
@@ -29,7 +28,6 @@ class UploadForm(forms.Form):
         label="Drop a ' in front of a formula",
         help_text="Exports of the back office have it before what a spreadsheet would take for a formula.",
     )
-    encoding = forms.ChoiceField(choices=ENCODINGS, required=False)
     sheet = forms.CharField(
         required=False, max_length=255, strip=False, help_text="Of a workbook. The first one if this is empty."
     )

@@ -19,6 +19,10 @@ class Options:
     """What the caller decides."""
 
     reading: Reading = field(default_factory=Reading)
+    profile: str | None = None
+    """Read the columns as the profile of this name says."""
+    save_profile: str | None = None
+    """Keep how the columns were read under this name."""
     create_categories: bool = False
     force_categories: bool = False
     """Also those whose names look like typos of others."""

@@ -1,7 +1,7 @@
 """An import from its file to its record: what is done in which order, and what the record says of it."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from django.db import DatabaseError
@@ -19,6 +19,7 @@ from pets.importing.checking import Categories, Check
 from pets.importing.conflicts import Conflicts
 from pets.importing.errors import AlreadyImportedError, FileError, ImportRejectedError, OutcomeUnknownError
 from pets.importing.lock import only_import
+from pets.importing.matching import by_profile, remember
 from pets.importing.options import Options, Outcome, Sender
 from pets.importing.preview import Planned, planned
 from pets.importing.progress import Progress
@@ -63,6 +64,8 @@ def import_source(source: Source, options: Options, sender: Sender, progress: Pr
     """Import an opened file as `import_file` does, in the name of `sender`."""
     with only_import(), clear_rejections():
         digest = source.sha256
+        if options.profile is not None:
+            options = replace(options, reading=by_profile(source, options.reading, options.profile))
         table = read(source, options.reading)
         run = ImportRun(
             **_identity(sender.record),
@@ -302,6 +305,8 @@ class _Import:
 
     def _write(self) -> None:
         self.saving = False  # the transaction may have started again
+        if (name := self.options.save_profile) is not None:
+            remember(name, self.source, self.options.reading, who=self.run.who)
         self.run.new_categories = staging.add_categories(self.categories.added)
         self.new_categories = list(
             Category.objects.filter(pk__in=self.run.new_categories).values_list("name", flat=True)

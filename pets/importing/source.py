@@ -52,7 +52,6 @@ OLE = bytes.fromhex("d0cf11e0a1b11ae1")
 EMPTY = "The file is empty."
 TOO_MUCH = "The file has more than {most:,} bytes when it is unpacked. To read more, use --max-unpacked."
 TOO_BLANK = "Line {number:,} is one of too many blank lines without a row. Is the file complete?"
-UNMARKED = "The file looks like UTF-16 without a byte order mark. Set the encoding to {likely}."
 CHANGED = "The file changed while it was read. Import it again when it is complete."
 
 
@@ -131,12 +130,12 @@ class Source:
         return {"[": "json", "{": "jsonl"}.get(text[:1], "csv")
 
     def encoding(self, given: str | None = None) -> str:
-        """Return what a byte order mark shows; otherwise `given`; otherwise UTF-8."""
+        """Return what a byte order mark shows; otherwise `given`; otherwise UTF-16 if it looks like it, or UTF-8."""
         start = self.beginning()
         marked = next((name for mark, name in BOMS.items() if start.startswith(mark)), None)
-        if marked is None and given in {None, "utf-16"} and (likely := _utf_16(start)):
-            raise FileError(UNMARKED.format(likely=likely))
-        return marked or given or "utf-8"
+        if marked is not None or given not in {None, "utf-16"}:
+            return marked or given or ""
+        return _utf_16(start) or given or "utf-8"
 
     def is_text_in(self, encoding: str) -> bool:
         """Return whether all its bytes fit an encoding; raises `FileError` for what cannot be read at all."""

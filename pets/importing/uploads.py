@@ -17,8 +17,10 @@ from categories.models import Category
 from pets.columns import CATEGORY, REFERENCE
 from pets.importing.changes import Changes
 from pets.importing.errors import ImportRejectedError
+from pets.importing.matching import Match, match, remember, understood
 from pets.importing.options import Options, Outcome, Sender
 from pets.importing.preview import Line, Planned, digest, lines
+from pets.importing.readers import read
 from pets.importing.readers.rows import Reading
 from pets.importing.run import import_of, import_source
 from pets.importing.source import GZIP, Source
@@ -29,6 +31,9 @@ if TYPE_CHECKING:
 
 LARGEST_WORKBOOK = 32 * 1024 * 1024
 """Bytes that are unpacked of an XLSX file. It takes some seconds."""
+
+MATCHED = ("encoding", "delimiter", "header_row", "columns", "defaults")
+"""What is found out or chosen of how a file is read."""
 
 MOST_ROWS = 5_000
 KEPT = timedelta(days=1)
@@ -114,6 +119,35 @@ def keep(file: "UploadedFile[Any]", *, chosen: dict[str, Any], member: Any) -> I
     )
 
 
+def understand(upload: ImportUpload) -> bool:
+    """Choose how the file is read if that is clear; False if a person must say. Raises `ImportRejectedError`."""
+    with _source(upload) as source:
+        how = understood(source, _options(upload).reading)
+    if how is not None:
+        _choose(upload, how)
+    return how is not None
+
+
+def match_of(upload: ImportUpload, *, encoding: str | None, header_row: int | None) -> Match:
+    """Return how the file is likely to be read; raises `ImportRejectedError`."""
+    with _source(upload) as source:
+        return match(source, _options(upload).reading, encoding=encoding, header_row=header_row)
+
+
+def choose(upload: ImportUpload, how: Reading, *, profile: str | None, sender: Sender) -> None:
+    """Read the file like this from now on, and remember it as a profile; raises `ImportRejectedError`."""
+    with _source(upload) as source:
+        read(source, how)
+        if profile is not None:
+            remember(profile, source, how, who=sender.who)
+    _choose(upload, how)
+
+
+def _choose(upload: ImportUpload, how: Reading) -> None:
+    upload.options |= {"reading": {name: getattr(how, name) for name in MATCHED}}
+    upload.save(update_fields=["options"])
+
+
 def accept_near(upload: ImportUpload) -> None:
     """Take references that only look like another animal's as they are, from the next preview on."""
     upload.options |= {"accept_references": True}
@@ -175,14 +209,14 @@ def _source(upload: ImportUpload) -> Iterator[Source]:
 
 def _options(upload: ImportUpload) -> Options:
     chosen = upload.options
+    reading = Reading(
+        formula_safe=chosen["formula_safe"],
+        sheet=chosen.get("sheet") or None,  # files sent to an earlier release have none
+        ignore_unknown=chosen.get("ignore_unknown_columns", False),
+        largest_workbook=LARGEST_WORKBOOK,
+    )
     return Options(
-        reading=Reading(
-            encoding=chosen["encoding"] or None,
-            formula_safe=chosen["formula_safe"],
-            sheet=chosen.get("sheet") or None,  # files sent to an earlier release have none
-            ignore_unknown=chosen.get("ignore_unknown_columns", False),
-            largest_workbook=LARGEST_WORKBOOK,
-        ),
+        reading=replace(reading, **chosen.get("reading", {"encoding": chosen.get("encoding") or None})),
         create_categories=chosen["create_categories"],
         keep_blanks=chosen["blank"] == "keep",
         accept_references=chosen.get("accept_references", False),

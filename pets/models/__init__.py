@@ -3,6 +3,7 @@
 from pets.models.animals import REFERENCE_LENGTH, EndedSale, Pet, PetStatus, Sale, StockMovement, validate_reference
 from pets.models.bulk import BulkChange, SavedView, SelectedBlock, Selection
 from pets.models.imports import ENDED_EARLY, IMPORTED, STANDING, ImportRun, ImportState, ImportUpload
+from pets.models.profiles import ColumnProfile
 
 __all__ = [
     "ENDED_EARLY",
@@ -10,6 +11,7 @@ __all__ = [
     "REFERENCE_LENGTH",
     "STANDING",
     "BulkChange",
+    "ColumnProfile",
     "EndedSale",
     "ImportRun",
     "ImportState",

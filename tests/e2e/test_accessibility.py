@@ -8,7 +8,7 @@ from axe_playwright_python.base import AXE_SCRIPT
 from playwright.sync_api import Page, expect
 
 from tests.e2e.test_animals import HOSTILE
-from tests.e2e.test_files import PETS, send, text_of
+from tests.e2e.test_files import PETS, page_that_asks, send, text_of
 from tests.server import Gunicorn
 
 LEFT = [
@@ -53,8 +53,23 @@ def pages_of_the_office(page: Page) -> Iterator[str]:
             )
 
 
+def steps_of_a_suppliers_sheet(page: Page, word: str) -> Iterator[str]:
+    """Send a file whose columns are not clear, and let them be remembered; yield the name of each page."""
+    delivery = page_that_asks(page, word)
+    expect(page.get_by_role("heading", name=f"Match the columns of {delivery}")).to_be_visible()
+    yield "which columns"
+    page.get_by_role("button", name="Check the rows").click()
+    expect(page.locator("#plan")).to_be_visible()
+    page.goto("/admin/pets/importrun/add/")
+    page.get_by_role("button", name=f"Forget {word}").scroll_into_view_if_needed()
+    yield "remembered columns"
+    page.get_by_role("button", name=f"Forget {word}").click()
+    expect(page.get_by_text(f"Columns of “{word}” forgotten.")).to_be_visible()
+
+
 def pages_behind_forms(page: Page, word: str) -> Iterator[str]:
     """Do what leads to pages without an address of their own, to all of which `word` is new; yield the name of each."""
+    yield from steps_of_a_suppliers_sheet(page, word)
     page.goto("/admin/pets/importrun/add/")
     page.get_by_role("button", name="Check the file").click()
     expect(page.locator(".errorlist")).to_be_visible()

@@ -136,3 +136,36 @@ def test_what_the_list_shows_is_downloaded(office: Page, server: Gunicorn, tmp_p
     assert name.endswith(".xlsx")
     sheet = openpyxl.load_workbook(io.BytesIO(content)).worksheets[0]
     assert [row[1:] for row in sheet.values] == [tuple(HEADER), ("LIST-1", "Nutmeg", "Rabbits", "sold")]
+
+
+def page_that_asks(page: Page, word: str) -> str:
+    """Send a supplier's sheet, which is not clear, and wait for the page that asks; return the name of the file."""
+    text = f"{word}: delivery 47\nPrinted 20 Nov 2026\n\nNo.;Pet name;Kind;State;Price\n"
+    text += f"{word}1;Żółwik;Rabbits;;140,00\n{word}2;Śnieżka;Dogs;sold;9,50\n"
+    page.goto(f"{IMPORTS}add/")
+    file = {"name": f"{word}.csv", "mimeType": "text/csv", "buffer": text.encode("cp1250")}
+    page.get_by_label("Drop a file here").set_input_files(file)  # type: ignore[arg-type]  # as playwright documents it
+    page.get_by_role("button", name="Check the file").click()
+    page.wait_for_url("**/columns/")
+    return f"{word}.csv"
+
+
+def test_a_suppliers_sheet_is_matched_and_remembered(office: Page) -> None:
+    """Two clicks after the file is chosen and sent."""
+    page_that_asks(office, "Farm")
+    expect(office.get_by_role("radio", name="Central European Windows-1250")).to_be_checked()
+    expect(office.get_by_role("radio", name="Row 4 has the column names")).to_be_checked()
+    expect(office.get_by_label("Kind is")).to_have_value("category")
+    office.get_by_role("radio", name="Western Windows-1252").check()
+    office.get_by_role("button", name="Read the columns again").click()
+    expect(office.get_by_text("¯ó³wik, Œnie¿ka")).to_be_visible()
+    office.get_by_role("radio", name="Central European Windows-1250").check()
+    office.get_by_role("button", name="Check the rows").click()
+    expect(office.get_by_text("The columns were read again.")).to_be_visible()
+    office.get_by_role("button", name="Check the rows").click()
+    expect(office.locator("#plan")).to_contain_text("Śnieżka")
+    office.get_by_role("button", name="Import 2 rows").click()
+    expect(office.get_by_text("2 rows are imported.")).to_be_visible()
+    office.goto(f"{IMPORTS}add/")
+    office.get_by_role("button", name="Forget Farm").click()
+    expect(office.get_by_text("Columns of “Farm” forgotten.")).to_be_visible()

@@ -22,7 +22,7 @@ from pets.blocks import begin, select
 from pets.bulk import Target
 from pets.importing.options import Sender
 from pets.importing.uploads import keep, preview
-from pets.models import BulkChange, ImportRun, ImportUpload, Pet, SavedView, Selection
+from pets.models import BulkChange, ColumnProfile, ImportRun, ImportUpload, Pet, SavedView, Selection
 from petstore_site.apikeys.models import APIKey, KeyUsage
 from petstore_site.request_desk.models import RequestRecord
 from petstore_site.staff.grants import names_of, version_of, version_of_role
@@ -99,6 +99,7 @@ FORMS: dict[str, Callable[[], dict[str, Any]]] = {
     "pets_bulkchange_delete": lambda: DELETE,
     "pets_bulkchange_changelist": lambda: _delete_all(BulkChange),
     "pets_importrun_add": _file,
+    "pets_importrun_columns": lambda: {"read": "None:1", "column-0": "name", "column-1": "category"},
     "pets_importrun_confirm": _confirmation,
     "pets_importrun_change": lambda: {"who": "forged"},
     "pets_importrun_delete": lambda: DELETE,
@@ -236,19 +237,24 @@ def _view_of(user: User | None) -> int:
     return int(SavedView.objects.create(user=owner, name="Sold", query="").pk)
 
 
+def _profile(_user: User | None) -> int:
+    return int(ColumnProfile.objects.create(name="Farm", header=["tier"], columns=["name"], saved_by="root").pk)
+
+
 PREPARED: dict[str, Callable[[User | None], int]] = {
     "pets_bulkchange_undo": _bulk_change_of,
     "pets_bulkchange_stop": _running,
     "pets_bulkchange_continue": _running,
     "pets_pet_restore": _deleted,
     "pets_pet_view_delete": _view_of,
+    "pets_importrun_forget": _profile,
 }
 """Pages that need a row in a certain state."""
 
 
 def rows() -> dict[str, Any]:
     """Return everything that a form could make, change or end. The ORM would take longer than most requests."""
-    kept = [*admin.site._registry, ImportUpload, Authenticator, SavedView, LogEntry]
+    kept = [*admin.site._registry, ColumnProfile, ImportUpload, Authenticator, SavedView, LogEntry]
     with connection.cursor() as cursor:
         return {model.__name__: _rows(cursor, model) for model in kept} | {"sessions": Session.objects.count()}
 

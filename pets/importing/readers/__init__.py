@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from pets.importing.readers.json_text import read_json_array, read_json_lines
-from pets.importing.readers.rows import Block, Reading, Row, Table
-from pets.importing.readers.separated import read_csv
-from pets.importing.readers.workbook import read_workbook
+from pets.importing.readers.rows import Block, FirstRows, Reading, Row, Table
+from pets.importing.readers.separated import first_csv_rows, read_csv
+from pets.importing.readers.workbook import first_sheet_rows, read_workbook
 from pets.importing.source import Source
 
 
@@ -30,6 +30,13 @@ def _read(source: Source, how: Reading) -> Table:
     if kind == "json":
         return Table(read_json_array(source.blocks(encoding), how), encoding=encoding, place="animal")
     return Table(read_json_lines(source.lines(encoding), how), encoding=encoding)
+
+
+def first_rows(source: Source, how: Reading) -> FirstRows:
+    """Return the first rows of a workbook, or of a file that is taken for CSV; raises `FileError`."""
+    if (how.format or source.format(how.encoding)) == "xlsx":
+        return first_sheet_rows(source, how)
+    return first_csv_rows(source, source.encoding(how.encoding), how)
 
 
 def _unchanged(parts: Iterator[Row | Block], source: Source) -> Iterator[Row | Block]:

@@ -7,12 +7,14 @@ a `Damaged` instead of its cells. The header is read, and rejected, before any r
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from pets.importing.errors import VALIDATION_FAILED
 from pets.importing.source import MAX_UNPACKED
 
 Cells = dict[str, Any]
+AHEAD = 30
+"""Rows among which the header is looked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +69,15 @@ class Reading:
     """The category and the status of a new animal whose row says none, by the header of the column."""
     ignore_unknown: bool = False
     """Columns that an import does not have are ignored."""
+
+
+class FirstRows(NamedTuple):
+    """The first rows of a table as they are, of which one is likely its header."""
+
+    rows: Sequence[tuple[int, list[str]]]
+    """The line of each and its cells, without blank ones at the end; blank rows are left out."""
+    delimiter: str | None
+    """As `Reading` has it; None for a workbook."""
 
 
 @dataclass

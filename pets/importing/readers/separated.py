@@ -4,14 +4,15 @@ import csv
 import re
 from collections import deque
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
 from pets.importing.errors import FileError
 from pets.importing.readers.header import cells_of, columns_of, names_of_columns
-from pets.importing.readers.rows import Block, Damaged, Reading, Row, Table
-from pets.importing.source import EMPTY, LONGEST_LINE, TOO_BLANK, Source
+from pets.importing.readers.rows import AHEAD, Block, Damaged, FirstRows, Reading, Row, Table
+from pets.importing.source import EMPTY, LONGEST_LINE, PIECE, TOO_BLANK, Source
 
 DELIMITERS = {",": ",", ";": ";", "tab": "\t"}
 
@@ -125,6 +126,39 @@ class _Layout:
     """Of the header with blank cells at its end, which rows can have too."""
     delimiter: str
     formula_safe: bool
+
+
+def first_csv_rows(source: Source, encoding: str, how: Reading) -> FirstRows:
+    """Return the first rows by the delimiter that gives most cells; quotes are taken as they come."""
+    csv.field_size_limit(LONGEST_LINE)
+    lines = list(_few(source.lines(encoding)))
+    named = SEPARATOR.fullmatch(lines[0].strip(' "\r\n')) if lines else None
+    given = how.delimiter or next((name for name, each in DELIMITERS.items() if named and each == named[1]), None)
+    found = {name: _cells(lines, DELIMITERS[name]) for name in ([given] if given else DELIMITERS)}
+    delimiter = max(found, key=lambda name: sum(len(cells) for _, cells in found[name]))
+    return FirstRows([row for row in found[delimiter] if not (named and row[0] == 1)], delimiter)
+
+
+def _few(lines: Iterator[str]) -> Iterator[str]:
+    """Yield the first lines, hardly more than fit into a piece of the file."""
+    size = 0
+    for line in islice(lines, AHEAD):
+        yield line
+        size += len(line)
+        if size > PIECE:
+            return
+
+
+def _cells(lines: Sequence[str], delimiter: str) -> list[tuple[int, list[str]]]:
+    rows, reader, line = [], csv.reader(lines, delimiter=delimiter), 1
+    with suppress(csv.Error):
+        for row in reader:
+            while row and not row[-1].strip():
+                row.pop()
+            if row:
+                rows.append((line, row))
+            line = reader.line_num + 1
+    return rows
 
 
 def _delimiter(source: Source, encoding: str, how: Reading) -> str:

@@ -6,6 +6,7 @@ import zipfile
 import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from itertools import islice
 from typing import NamedTuple
 from xml.parsers.expat import ExpatError
 
@@ -14,7 +15,7 @@ from pets.importing.errors import FileError, printable, quoted
 from pets.importing.readers.header import cells_of, columns_of, named
 from pets.importing.readers.number_formats import UnknownTextError
 from pets.importing.readers.package import TOO_LARGE, Package, numeral, whole
-from pets.importing.readers.rows import Damaged, Hidden, Reading, Row, Table
+from pets.importing.readers.rows import AHEAD, Damaged, FirstRows, Hidden, Reading, Row, Table
 from pets.importing.readers.workbook_parts import LONGEST_ROW, Book, Cell, Rows, SheetRow, Strings, Styles, letters_of
 from pets.importing.source import Source
 from pets.spreadsheets import unescape
@@ -43,6 +44,12 @@ def read_workbook(source: Source, how: Reading) -> Table:
     columns = columns_of(header.texts, how)
     hidden = Hidden(columns=sum(column in HEADERS and sheet.hides(at) for at, column in enumerate(columns)))
     return Table(_rows(rows, columns, hidden, formula_safe=how.formula_safe), columns, hidden=hidden)
+
+
+def first_sheet_rows(source: Source, how: Reading) -> FirstRows:
+    """Return the first rows of the sheet."""
+    rows = islice(_seen_rows(source, how, Rows()), AHEAD)
+    return FirstRows([(row.number, row.texts) for row in rows], None)
 
 
 def _rows(rows: Iterator[_Seen], columns: Sequence[str], hidden: Hidden, *, formula_safe: bool) -> Iterator[Row]:

@@ -75,6 +75,16 @@ class Command(StoreCommand):
             "--ignore-unknown-columns", action="store_true", help="Ignore columns that an import does not have."
         )
         reading.add_argument(
+            "--profile",
+            metavar="NAME",
+            help="Read the columns as this profile says, wherever in the first rows its header is.",
+        )
+        reading.add_argument(
+            "--save-profile",
+            metavar="NAME",
+            help="Once the file is imported, keep how its columns were read, for --profile and the back office.",
+        )
+        reading.add_argument(
             "--default-category", metavar="NAME", help="The category of new animals whose rows have none."
         )
         reading.add_argument(
@@ -233,6 +243,9 @@ def _options(given: dict[str, Any]) -> Options:
     if given["changes"] is not None and given["changes"] == given["rejects"]:
         message = "--changes and --rejects must be two files."
         raise ExitError(message, status=Exit.USAGE)
+    if given["profile"] is not None and (given["map"] or given["save_profile"] or given["header_row"] > 1):
+        message = "--profile has the header and its columns. Leave out --map, --header-row and --save-profile."
+        raise ExitError(message, status=Exit.USAGE)
     reading = Reading(
         format=given["format"],
         encoding=given["encoding"],
@@ -247,6 +260,8 @@ def _options(given: dict[str, Any]) -> Options:
     )
     return Options(
         reading=reading,
+        profile=given["profile"],
+        save_profile=given["save_profile"],
         create_categories=given["create_categories"] or given["force_categories"],
         force_categories=given["force_categories"],
         ignore_ids=given["ignore_ids"],

@@ -14,7 +14,6 @@ import openpyxl
 import pytest
 
 from categories.models import Category
-from pets.importing.source import UNMARKED
 from pets.models import ImportRun
 from tests.pets.importing.conftest import Import, catalogue, command, counts
 from tests.whole import COLUMNS
@@ -262,7 +261,6 @@ def test_a_quoted_line_end_is_a_part_of_the_name_and_so_an_error(run_import: Imp
             b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(600),
             "This is an old workbook (.xls), or one with a password.",
         ),
-        (CSV.replace("Ż", "Z").replace("ł", "l").replace("ó", "o").encode("utf-16-le"), "The file looks like UTF-16"),
     ],
     ids=lambda value: "" if isinstance(value, bytes) else value[:30],
 )
@@ -352,9 +350,11 @@ def test_a_header_without_rows_can_be_an_import_of_nothing(run_import: Import) -
     )
 
 
-def test_utf_16_without_a_mark_must_be_named_exactly(run_import: Import) -> None:
-    result = run_import(CSV.encode("utf-16-le"), "--encoding", "utf-16")
-    assert result.error == UNMARKED.format(likely="utf-16-le")
+@pytest.mark.parametrize("options", [[], ["--encoding", "utf-16"]])
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
+def test_utf_16_is_read_without_a_mark(run_import: Import, dogs: Category, encoding: str, options: list[str]) -> None:
+    run_import("name,category\nŻółw,Dogs\n".encode(encoding), *options)
+    assert catalogue() == [("Żółw", "Dogs", "available", None)]
 
 
 def test_the_description_of_the_format_wins_over_what_the_file_looks_like(run_import: Import) -> None:

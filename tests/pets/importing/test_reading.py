@@ -14,7 +14,7 @@ import pytest
 from pets.importing.errors import FileError
 from pets.importing.readers import read
 from pets.importing.readers.rows import Damaged, Reading, Row
-from pets.importing.source import CHANGED, UNMARKED, Source, open_source
+from pets.importing.source import CHANGED, Source, open_source
 from tests.whole import COLUMNS
 
 HEADER = ["name", "category", "status", "external_reference"]
@@ -140,12 +140,6 @@ def test_the_line_of_a_mistake_in_an_array(encoding: str, end: str) -> None:
 def test_a_nul_is_no_sign_of_utf_16(name: str) -> None:
     content = f"name,category\n{name},Dogs\n".encode()
     assert rows_of(content) == [(2, {"name": name, "category": "Dogs"})]
-
-
-@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
-def test_utf_16_without_a_mark_is_recognised(encoding: str) -> None:
-    with pytest.raises(FileError, match=UNMARKED.format(likely=encoding)):
-        rows_of("name,category\nŻółw,Dogs\n".encode(encoding))
 
 
 @pytest.fixture

@@ -1,0 +1,195 @@
+"""Finds out how to read a supplier's file: its encoding, its header, and what each of its columns is."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice, product
+from typing import NamedTuple
+
+from categories.models import Category
+from pets.columns import CATEGORY, CATEGORY_ID, HEADERS, NAME, REFERENCE, STATUS
+from pets.importing.encodings import readings
+from pets.importing.errors import HeaderError, ImportRejectedError, quoted
+from pets.importing.readers import first_rows, read
+from pets.importing.readers.header import KNOWN, REMARKS, columns_of, named, plain
+from pets.importing.readers.rows import AHEAD, FirstRows, Reading
+from pets.importing.source import Source
+from pets.models import ColumnProfile, PetStatus
+
+CALLED = {
+    NAME.header: {"name", "pet", "pet name", "animal", "animal name", "tier", "tiername", "nom", "nombre"},
+    CATEGORY.header: {"category", "kind", "type", "species", "group", "art", "tierart", "kategorie", "gatunek"},
+    STATUS.header: {"status", "state", "availability", "stock"},
+    REFERENCE.header: {"reference", "ref", "no", "nr", "number", "sku", "code", "article", "item", "artikelnummer"},
+}
+"""What suppliers call our columns."""
+
+EXAMPLES = 3
+MOST_READ = 200
+"""Cells by which an encoding is suggested."""
+
+
+class SheetColumn(NamedTuple):
+    """A column of the file: its title, its first values, and what it seems to be, "" for nothing of ours."""
+
+    title: str
+    values: Sequence[str]
+    meaning: str
+
+
+@dataclass(frozen=True)
+class Match:
+    """How a file seems to have to be read, for a person to correct."""
+
+    how: Reading
+    first: FirstRows
+    columns: Sequence[SheetColumn]
+    encodings: Mapping[str, Sequence[str]]
+    """How the first names would read in each encoding that the file fits; none for a workbook or UTF-8."""
+
+
+def understood(source: Source, how: Reading) -> Reading | None:
+    """Return how to read a file whose encoding and columns are clear, by a profile too; None if a person must say.
+
+    Raises `FileError` for a file that cannot be read in any way.
+    """
+    if (remembered := _remembered(source, how)) is not None:
+        return remembered
+    if not _is_clear_text(source, how):
+        return None
+    try:
+        read(source, how)
+    except HeaderError:
+        return None
+    return how
+
+
+def match(source: Source, how: Reading, *, encoding: str | None, header_row: int | None) -> Match:
+    """Return the likeliest reading of a file: in this encoding, and with this header, if it has them.
+
+    Raises `FileError`.
+    """
+    how = replace(how, encoding=None)
+    found = {} if _is_clear_text(source, how) else _encodings(source)
+    how = replace(how, encoding=encoding if encoding in found else next(iter(found), None))
+    first = first_rows(source, how)
+    at = _header_at(first, header_row)
+    titles = first.rows[at][1] if first.rows else []
+    below = [cells for _, cells in first.rows[at + 1 :]]
+    columns = _columns(titles, below)
+    line = first.rows[at][0] if first.rows else 1
+    how = replace(how, header_row=line, columns=[column.meaning for column in columns], delimiter=first.delimiter)
+    return Match(how, first, columns, found)
+
+
+def remember(name: str, source: Source, how: Reading, *, who: str) -> None:
+    """Keep how a file is read, for the next one with its header; raises `ImportRejectedError` if that is impossible."""
+    titles = next((cells for line, cells in first_rows(source, how).rows if line >= how.header_row), None)
+    if titles is None:
+        message = f"The header is not in the first {AHEAD} lines, so its columns cannot be remembered."
+        raise ImportRejectedError(message)
+    header = [plain(title) for title in titles]
+    if ColumnProfile.objects.filter(name=name).exclude(header=header).exists():
+        message = f"{quoted(name)} is the name of other columns. Choose another name, or delete those first."
+        raise ImportRejectedError(message)
+    kept = {"name": name, "columns": columns_of(titles, how), "encoding": how.encoding or "", "saved_by": who}
+    ColumnProfile.objects.update_or_create(header=header, defaults={**kept, "defaults": dict(how.defaults)})
+
+
+def by_profile(source: Source, how: Reading, name: str) -> Reading:
+    """Return how a file is read by the profile of this name; raises `ImportRejectedError`."""
+    profiles = list(ColumnProfile.objects.filter(name=name))
+    if not profiles:
+        names = named(list(ColumnProfile.objects.values_list("name", flat=True))) or "none"
+        message = f"There is no profile {quoted(name)}. Profiles: {names}."
+        raise ImportRejectedError(message)
+    if (found := _remembered(source, how, profiles)) is not None:
+        return found
+    if any(REMARKS[0] in cells for _, cells in first_rows(source, how).rows):  # rejects, with our own titles
+        return replace(how, defaults={**profiles[0].defaults, **how.defaults})
+    message = f"None of the first rows has the columns of {quoted(name)}: {named(profiles[0].header)}."
+    raise HeaderError(message)
+
+
+def _remembered(source: Source, how: Reading, profiles: Sequence[ColumnProfile] | None = None) -> Reading | None:
+    """Return the reading of the profile whose header is one of the first rows."""
+    profiles = list(ColumnProfile.objects.all()) if profiles is None else profiles
+    is_clear = not profiles or _is_clear_text(source, how)
+    encodings = dict.fromkeys(how.encoding if is_clear else profile.encoding or "utf-8" for profile in profiles)
+    for encoding in encodings:
+        if not is_clear and not source.is_text_in(encoding or "utf-8"):
+            continue
+        mine = replace(how, encoding=encoding)
+        first = first_rows(source, mine)
+        for (line, cells), profile in product(first.rows, profiles):
+            if [plain(cell) for cell in cells] == profile.header and (is_clear or profile.encoding == encoding):
+                mine = replace(mine, header_row=line, columns=profile.columns, delimiter=first.delimiter)
+                return replace(mine, defaults={**profile.defaults, **how.defaults})
+    return None
+
+
+def _is_clear_text(source: Source, how: Reading) -> bool:
+    """Return whether the encoding is known: it is given, marked, or UTF-8, or there is none."""
+    if how.encoding is not None or source.format() != "csv" or source.encoding() != "utf-8":
+        return True
+    return source.is_text_in("utf-8")
+
+
+def _encodings(source: Source) -> dict[str, list[str]]:
+    """Return how the first names that are not ASCII read in each likely encoding, the likeliest first."""
+    cells = list(dict.fromkeys(islice(_marked_cells(source), MOST_READ)))
+    fitting = {name: texts for name, texts in readings(cells).items() if source.is_text_in(name)}
+    return {name: texts[:EXAMPLES] for name, texts in fitting.items()}
+
+
+def _marked_cells(source: Source) -> Iterator[bytes]:
+    """Yield the cells that are not ASCII, as bytes: in each likely encoding, delimiters and quotes are as in ASCII."""
+    delimiter = first_rows(source, Reading(encoding="iso8859-1")).delimiter or ","
+    for line in source.lines("iso8859-1"):
+        if not line.isascii():
+            for cell in line.split("\t" if delimiter == "tab" else delimiter):
+                if not cell.isascii():
+                    yield cell.strip(' "\r\n').encode("iso8859-1")
+
+
+def _header_at(first: FirstRows, line: int | None) -> int:
+    """Return which of the rows is the header: the one in this line, or the one with most titles that are known."""
+    at = next((at for at, row in enumerate(first.rows) if row[0] == line), None)
+    if at is not None:
+        return at
+    called = KNOWN.keys() | set().union(*CALLED.values())
+    widest = max((len(cells) for _, cells in first.rows), default=0)
+
+    def worth(at: int) -> tuple[int, bool]:
+        cells = first.rows[at][1]
+        return sum(_word(cell) in called for cell in cells), len(cells) == widest and all(cells)
+
+    return max(range(len(first.rows)), key=worth, default=0)
+
+
+def _word(title: str) -> str:
+    return plain(title).strip(".:# ")
+
+
+def _columns(titles: Sequence[str], below: Sequence[Sequence[str]]) -> list[SheetColumn]:
+    """Return the columns under a header with what each is likely to be: by its title, or else by its values."""
+    categories = set(Category.objects.values_list("name", flat=True))
+    taken: set[str] = set()
+    found = []
+    for at, title in enumerate(titles):
+        values = [row[at] for row in below if at < len(row)]
+        meaning = _meaning(_word(title), {value for value in values if value}, categories)
+        if meaning in taken or (meaning in {CATEGORY.header, CATEGORY_ID} and taken & {CATEGORY.header, CATEGORY_ID}):
+            meaning = ""
+        taken.add(meaning)
+        found.append(SheetColumn(title, values[:EXAMPLES], meaning))
+    return found
+
+
+def _meaning(word: str, values: set[str], categories: set[str]) -> str:
+    if (known := KNOWN.get(word)) in HEADERS:
+        return known or ""
+    if values and values <= categories:
+        return CATEGORY.header
+    if values and {value.lower() for value in values} <= set(PetStatus.values):
+        return STATUS.header
+    return next((column for column, words in CALLED.items() if word in words), "")
