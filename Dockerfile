@@ -8,7 +8,7 @@ RUN python -m venv .venv
 COPY requirements/base.txt requirements/base.txt
 RUN .venv/bin/pip install --require-hashes --no-deps --only-binary :all: --requirement requirements/base.txt \
     && .venv/bin/pip uninstall --yes pip
-COPY manage.py pyproject.toml CHANGELOG.md README.md SECURITY.md ./
+COPY manage.py pyproject.toml CHANGELOG.md LICENSE README.md SECURITY.md ./
 COPY categories categories
 COPY changes changes
 COPY clients clients

@@ -52,7 +52,7 @@ def _has_pip(python: Path) -> bool:
 
 def _install(python: Path, lock: Path, folder: Path) -> int:
     total = len(re.findall("^[a-z]", lock.read_text(encoding="utf-8"), re.MULTILINE))
-    sys.stdout.write(f"Installing the {total} packages of {lock} into {folder}. This is needed only once.\n")
+    sys.stdout.write(f"Installing the packages of {lock} into {folder}. This is needed only once.\n")
     options = ["--disable-pip-version-check", "--progress-bar=off", "--no-deps", "--require-hashes"]
     command = [str(python), "-m", "pip", "install", *options, "-r", str(lock)]
     done = 0
@@ -60,7 +60,10 @@ def _install(python: Path, lock: Path, folder: Path) -> int:
         for line in pip.stdout or ():
             if found := re.match(r"(?:Collecting|Processing|Requirement already satisfied:) (?:\S*/)?([\w.-]+)", line):
                 done += 1
-                sys.stdout.write(f"  {done} of {total}: {found[1]}\n")
+                name = re.sub(r"-\d.*\.whl$", "", found[1])
+                sys.stdout.write(f"  {done} of {total}: {name}\n")
+            elif line.startswith("Ignoring "):  # it is for another system or another Python
+                total -= 1
             elif line.startswith("Installing collected packages"):
                 sys.stdout.write("  Downloaded. Installing …\n")
             sys.stdout.flush()

@@ -23,6 +23,12 @@ def test_the_image_has_every_package_and_what_pages_are_made_of() -> None:
     assert {line[1:] for line in ignored if line.startswith("!")} >= copied
 
 
+def test_the_image_has_the_license() -> None:
+    copied = re.findall(r"^COPY (?!--)(.+) \./$", DOCKERFILE, re.MULTILINE)
+    assert "LICENSE" in copied[0].split()
+    assert "!LICENSE" in (ROOT / ".dockerignore").read_text().splitlines()
+
+
 def test_the_image_runs_without_rights() -> None:
     assert re.findall(r"^USER (.*)$", DOCKERFILE, re.MULTILINE) == ["10001"]
 
