@@ -133,15 +133,17 @@ MOVES = f"""
 """The rows with the reference of another animal. They are right if that gets another one from a row that is right."""
 
 TAKEN = f"""
-    WITH RECURSIVE taken AS (
-        SELECT line, id, other FROM import_moves WHERE other NOT IN (
+    WITH RECURSIVE stays AS (
+        SELECT id FROM import_moves WHERE other NOT IN (
             SELECT o.id FROM import_rows o JOIN pets_pet p ON p.id = o.id
             WHERE o.id IN (SELECT other FROM import_moves) AND NOT o.rejected
-            AND o.external_reference <> p.external_reference
-            AND {RIGHT.format("o")}
-        ) UNION SELECT m.line, m.id, m.other FROM import_moves m JOIN taken ON m.other = taken.id
-    ) SELECT line, other FROM taken
+            AND o.external_reference <> p.external_reference AND {RIGHT.format("o")}
+        )
+        UNION SELECT (SELECT m.id FROM import_moves m WHERE m.other = stays.id) FROM stays WHERE id IS NOT NULL
+    ) SELECT line, other FROM import_moves WHERE id IN (SELECT id FROM stays)
 """
+"""A subquery, no join: PostgreSQL would read all moves again for each step of a long chain."""
+
 ROW = ", ".join(f"r.{field}" for field in Checked._fields)
 
 
@@ -162,7 +164,7 @@ def take_out_wrong(
         _note_wrong(kind, statement.format(lacking=lacking))
     if by_id:
         execute(MOVES)
-        execute("CREATE INDEX import_moves_other ON import_moves (other)")
+        execute("CREATE UNIQUE INDEX import_moves_other ON import_moves (other)")
         _note_wrong(Kind.TAKEN_REFERENCE, TAKEN)
     for *row, kind, other, reference in stream(
         f"SELECT {ROW}, w.kind, w.other, p.external_reference FROM import_wrong w JOIN import_rows r ON r.line = w.line"
