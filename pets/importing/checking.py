@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
-from contextlib import suppress
 from functools import cached_property
 from typing import Any, cast
 
@@ -23,7 +22,7 @@ from pets.columns import (
     CheckedColumns,
     Column,
 )
-from pets.importing.errors import FileError, RowError, quoted
+from pets.importing.errors import FileError, RowError, error_in, quoted
 from pets.importing.readers.rows import Block, Cells, Damaged
 
 NO_SUCH_NAME = "does not exist."
@@ -159,7 +158,8 @@ class Check:
                 category_id=self._categories.ids[cells["category"]],
                 status=rules.status(cells["status"]),
             )
-        except (KeyError, TypeError, ValidationError):
+        except (KeyError, TypeError, ValidationError) as error:
+            error.__traceback__ = None
             return None
 
     def block(self, block: Block) -> CheckedColumns | None:
@@ -196,7 +196,8 @@ class Check:
                 try:
                     values[name] = rule(cell)
                 except ValidationError as error:
-                    errors.append(RowError(line, header, " ".join(error.messages), value=cell))
+                    errors.append(error_in(line, header, " ".join(error.messages), cell))
+                    error.__traceback__ = None  # Django's error refers to itself, so it would keep the row for long
         if not (values.get(ID) or REFERENCE.name in values):
             errors += self.missing(line, cells)
             values = self._defaults | values
@@ -224,8 +225,10 @@ class Check:
         known: dict[str, Any] = {}
         if not isinstance(cells, Damaged):
             for header in (ID, REFERENCE.header):
-                with suppress(ValidationError, KeyError):
+                try:
                     known[header] = self._columns[header][1](cells[header])
+                except (ValidationError, KeyError) as error:
+                    error.__traceback__ = None
         return Checked(line, **known, rejected=True) if known else None
 
 

@@ -2,7 +2,7 @@
 
 from pets.columns import CATEGORY, CATEGORY_ID, COLUMNS, ID, REFERENCE, Checked
 from pets.importing.checking import Categories, Check
-from pets.importing.errors import RowError, quoted
+from pets.importing.errors import RowError, error_in, quoted
 from pets.importing.near import differences
 from pets.importing.readers.rows import Cells
 from pets.importing.staging import Kind
@@ -38,7 +38,7 @@ class Conflicts:
             message = self._near(row.external_reference or "", other, theirs or "")
         else:
             message = MESSAGES[kind].format(place=self._place, other=other)
-        return [RowError(row.line, field, message, value=value)]
+        return [error_in(row.line, field, message, value)]
 
     def _near(self, reference: str, other: int, theirs: str) -> str:
         message = NEAR.format(theirs=quoted(theirs), other=other, odd=differences(reference, theirs))

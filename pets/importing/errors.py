@@ -36,7 +36,6 @@ class OutcomeUnknownError(Exception):
         self.run = run
 
 
-NOT_GIVEN = object()
 SHOWN = 40
 """Characters of a value that are shown."""
 
@@ -49,8 +48,10 @@ class RowError:
     field: str
     message: str
     code: str = VALIDATION_FAILED
-    value: Any = NOT_GIVEN
-    """What the file says, if that is what is wrong."""
+    value: str | None = None
+    """What the file says, if that is what is wrong, as far as it is shown: many errors are kept."""
+    is_text: bool = True
+    """Whether it is text, which is shown in quotes."""
 
     @property
     def sentence(self) -> str:
@@ -60,16 +61,13 @@ class RowError:
     @property
     def text(self) -> str:
         """Return the message for people, with the value."""
-        return self.sentence if self.value is NOT_GIVEN else f"{self.field} {self.shown} {self.message}"
-
-    @property
-    def shown(self) -> str:
-        """Return the value as it can be printed in one line: text in quotes, all else as JSON."""
-        return quoted(self.value) if isinstance(self.value, str) else self._as_text()
-
-    def _as_text(self) -> str:
-        text = self.value if isinstance(self.value, str) else json.dumps(self.value, ensure_ascii=False, default=str)
-        return printable(text)
+        if self.value is None:
+            return self.sentence
+        return (
+            f'{self.field} "{self.value}" {self.message}'
+            if self.is_text
+            else f"{self.field} {self.value} {self.message}"
+        )
 
     def as_json(self) -> dict[str, int | str]:
         """Return it for a machine; `value` is left out if there is none."""
@@ -79,7 +77,14 @@ class RowError:
             "code": self.code,
             "message": self.sentence,
         }
-        return result if self.value is NOT_GIVEN else result | {"value": self._as_text()}
+        return result if self.value is None else result | {"value": self.value}
+
+
+def error_in(line: int, field: str, message: str, value: Any) -> RowError:
+    """Return the error of a value: text, or what JSON has."""
+    is_text = isinstance(value, str)
+    text = value if is_text else json.dumps(value, ensure_ascii=False, default=str)
+    return RowError(line, field, message, value=printable(text), is_text=is_text)
 
 
 def quoted(text: str) -> str:

@@ -6,8 +6,6 @@ from typing import Any, NamedTuple, TypeAlias
 
 from categories.models import Category
 from pets.columns import CATEGORY, CATEGORY_ID, COLUMNS, NAME, REFERENCE, STATUS, each
-from pets.importing.errors import printable
-from pets.importing.readers.rows import Damaged
 from pets.importing.rejects import Rejected
 from pets.importing.sql import stream
 
@@ -118,9 +116,9 @@ def _plan(row: Planned) -> Line:
 def _rejected(row: Rejected) -> Line:
     wrong = {CATEGORY.header if error.field == CATEGORY_ID else error.field for error in row.errors}
     shown: list[Shown] = []
-    if not isinstance(row.cells, Damaged):
-        cells = {CATEGORY.header: row.cells.get(CATEGORY_ID, "")} | row.cells
-        said = [(column.header, printable(str(cells.get(column.header, "")))) for column in COLUMNS_SHOWN]
+    if row.cells is not None:
+        cells = {CATEGORY.header: row.cells.get(CATEGORY_ID, ""), **row.cells}
+        said = [(column.header, cells.get(column.header, "")) for column in COLUMNS_SHOWN]
         shown = [Shown(header, "", text, header in wrong) for header, text in said]
     return Line(row.line, "rejected", shown, errors=[error.text for error in row.errors])
 

@@ -11,8 +11,9 @@ from decimal import Decimal
 from pathlib import Path
 from typing import NamedTuple, Self
 
+from pets.columns import HEADERS
 from pets.files import WholeFile
-from pets.importing.errors import ImportRejectedError, RowError
+from pets.importing.errors import ImportRejectedError, RowError, printable
 from pets.importing.new_file import IN_THE_WAY, absolute, reject_unusable, sentences
 from pets.importing.readers.header import REMARKS, plain
 from pets.importing.readers.rows import Cells, Damaged, Table
@@ -26,12 +27,17 @@ SHOWN = 100
 LARGEST_EXPONENT = 300
 
 
+MOST_WAITING = 8 * 1024 * 1024
+"""Characters of rows that wait to be written in the order of lines."""
+
+
 class Rejected(NamedTuple):
     """A rejected row: where it is, what is wrong, and what the file says."""
 
     line: int
     errors: Sequence[RowError]
-    cells: Cells | Damaged
+    cells: Mapping[str, str] | None
+    """As they can be printed in one line, by the header of the column; None if the row cannot be taken apart."""
 
 
 class Rejects:
@@ -54,7 +60,7 @@ class Rejects:
         """Prepare for rows of `table`; raises `ImportRejectedError` if no file can be written at `path`.
 
         A file that is still as an earlier dry run wrote it is replaced. `in_order`: the file has the rows in the order
-        of lines, though some errors are found last; for as few rows as are `shown`.
+        of lines, though some errors are found last, unless they are too large to wait.
         """
         self.count = 0
         self.rows: list[Rejected] = []
@@ -68,7 +74,8 @@ class Rejects:
         self._at_most = at_most
         self._shown = shown
         self._formula_safe = formula_safe
-        self._in_order = in_order
+        self._waiting: list[tuple[Sequence[RowError], Cells | Damaged]] | None = [] if in_order else None
+        self._waiting_size = 0
         self._file: _RejectsFile | None = None
         self.kept = False
         """Whether the published file stays."""
@@ -79,13 +86,13 @@ class Rejects:
     def add(self, errors: Sequence[RowError], cells: Cells | Damaged) -> None:
         """Count one rejected row; raises `ImportRejectedError` if there are more than are allowed."""
         self.count += 1
-        insort(self.rows, Rejected(errors[0].line, errors, cells), key=lambda row: row.line)
+        insort(self.rows, Rejected(errors[0].line, errors, _printable(cells)), key=lambda row: row.line)
         del self.rows[self._shown :]
         if self._file is None and self._wanted is not None:
             self._file = _RejectsFile(self._wanted, self._table, formula_safe=self._formula_safe)
             self.path = self._wanted
-        if self._file is not None and not self._in_order:
-            self._file.add(errors, cells)
+        if self._file is not None:
+            self._write(self._file, errors, cells)
         if self._at_most is not None and self.count > self._at_most:
             self.publish()
             self.keep()
@@ -95,11 +102,24 @@ class Rejects:
     def publish(self) -> None:
         """Give the file its name, complete and on the disk; raises `ImportRejectedError` if that cannot be done."""
         if self._file is not None:
-            if self._in_order:
-                self._in_order = False  # a transaction that starts again publishes again
-                for row in self.rows:
-                    self._file.add(row.errors, row.cells)
+            self._write_waiting(self._file)
             self.sha256 = self._file.publish()
+
+    def _write(self, file: "_RejectsFile", errors: Sequence[RowError], cells: Cells | Damaged) -> None:
+        if self._waiting is None:
+            file.add(errors, cells)
+            return
+        self._waiting.append((errors, cells))
+        self._waiting_size += sum(
+            len(str(cell)) for cell in (cells.cells if isinstance(cells, Damaged) else cells.values())
+        )
+        if self._waiting_size > MOST_WAITING:
+            self._write_waiting(file)
+
+    def _write_waiting(self, file: "_RejectsFile") -> None:
+        for errors, cells in sorted(self._waiting or (), key=lambda row: row[0][0].line):
+            file.add(errors, cells)
+        self._waiting = None
 
     @property
     def errors(self) -> list[RowError]:
@@ -174,6 +194,12 @@ class _RejectsFile:
             return [str(cell) for column, cell in zip(columns, cells.cells, strict=False) if _kept(column)]
         texts = [str(cells.get(column, "")) for column in header if _kept(column)]
         return [guarded(text) for text in texts] if self._formula_safe else texts
+
+
+def _printable(cells: Cells | Damaged) -> Mapping[str, str] | None:
+    if isinstance(cells, Damaged):
+        return None
+    return {header: printable(str(cells[header])) for header in HEADERS if header in cells}
 
 
 def _reject_what_is_in_the_way(path: Path) -> None:

@@ -21,8 +21,11 @@ from pets.importing.errors import FileError, quoted
 
 STANDARD_INPUT = "-"
 FORMATS = ("csv", "json", "jsonl", "xlsx")
-LONGEST_LINE = 10 * 1024 * 1024
-"""Characters that a line, or a quoted cell, may have, so that memory is bounded; also blank lines before one row."""
+LONGEST_LINE = 512 * 1024
+"""Characters that a line, or a row of several lines, may have: a row takes up to 100 times as many bytes of memory."""
+
+MOST_BLANK = 20 * LONGEST_LINE
+"""Characters of blank lines before a row: a spreadsheet can have a million of them."""
 
 MAX_UNPACKED = 20 * 1000**3
 """Bytes of a compressed file, or of a pipe, that are read."""
@@ -258,7 +261,7 @@ def _blank_at_the_end(lines: list[str], blank: int, before: int) -> int:
         blank = 0
     for number, line in enumerate(reversed(blanks), before + len(lines) - len(blanks) + 1):
         blank += len(line)
-        if blank > LONGEST_LINE:
+        if blank > MOST_BLANK:
             raise FileError(TOO_BLANK.format(number=number))
     return blank
 

@@ -12,7 +12,7 @@ from typing import Any
 from pets.importing.errors import FileError
 from pets.importing.readers.header import cells_of, columns_of, names_of_columns
 from pets.importing.readers.rows import AHEAD, Block, Damaged, FirstRows, Reading, Row, Table
-from pets.importing.source import EMPTY, LONGEST_LINE, PIECE, TOO_BLANK, Source
+from pets.importing.source import EMPTY, LONGEST_LINE, MOST_BLANK, PIECE, TOO_BLANK, Source
 
 DELIMITERS = {",": ",", ";": ";", "tab": "\t"}
 
@@ -182,7 +182,7 @@ def _first_with_cells(lines: Iterator[str]) -> str:
         size += len(line)
         if line.strip(BLANK):
             return line
-        if size > LONGEST_LINE:
+        if size > MOST_BLANK:
             break
     return ""
 
@@ -206,7 +206,7 @@ def _csv_rows(reader: Any, lines: _Lines, layout: _Layout) -> Iterator[Row | Blo
         if len(row) == width > len(columns) and not any(row[len(columns) :]):
             del row[len(columns) :]
         blank = 0 if any(row) else blank + lines.size
-        if blank > LONGEST_LINE:
+        if blank > MOST_BLANK:
             raise FileError(TOO_BLANK.format(number=line))
         if any(row):
             yield line, cells_of(columns, row, formula_safe=layout.formula_safe)

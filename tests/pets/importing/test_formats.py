@@ -244,14 +244,14 @@ def test_a_quoted_line_end_is_a_part_of_the_name_and_so_an_error(run_import: Imp
             b'[{"name": "' + b"x" * 200_000 + b'"}]',
             "Line 1, column 2: An animal has more than 65,536 characters.",
         ),
-        (b"x" * 11_000_000, "Line 1 is longer than 10,485,760 characters."),
+        (b"x" * 1_100_000, "Line 1 is longer than 524,288 characters."),
         (
-            b'name,category\n"' + b"x\n" * 6_000_000,
-            "The row that begins in line 2 is longer than 10,485,760 characters. Is a quote in it never closed?",
+            b'name,category\n"' + b"x\n" * 600_000,
+            "The row that begins in line 2 is longer than 524,288 characters. Is a quote in it never closed?",
         ),
         (
-            b'name,category\n"' + b'","\n' * 3_000_000,
-            "The row that begins in line 2 is longer than 10,485,760 characters. Is a quote in it never closed?",
+            b'name,category\n"' + b'","\n' * 300_000,
+            "The row that begins in line 2 is longer than 524,288 characters. Is a quote in it never closed?",
         ),
         (
             b"name" + b",x" * 20 + b"," * 20,
@@ -314,7 +314,7 @@ BLANK = "is one of too many blank lines without a row. Is the file complete?"
         ("name,category\nRex,Dogs\n" + COMMAS, f"Line 10,488 {BLANK}"),
         (SPACES + "name,category\nRex,Dogs\n", f"Line 10,486 {BLANK}"),
         ('{"name": "Rex", "category": "Dogs"}\n' + SPACES, f"Line 10,487 {BLANK}"),
-        (COMMAS + "name,category\n", "The row that begins in line 1 is longer than 10,485,760 characters."),
+        (COMMAS + "name,category\n", "The row that begins in line 1 is longer than 524,288 characters."),
     ],
     ids=["lines", "rows", "before", "json lines", "cells before"],
 )
