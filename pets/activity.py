@@ -114,19 +114,18 @@ def interrupted() -> QuerySet[Change]:
 def actors(reader: Any) -> list[tuple[str, str]]:
     """Return who changed something lately, each with their name as far as `reader` can see it, by name."""
     newest = Pet.history.order_by("-history_id").values("history_id")[:RECENT]
-    rows = Pet.history.filter(history_id__in=newest, change=None, import_run=None).order_by()
-    known = {*rows.values_list("actor", flat=True).distinct()}
-    known |= {*Change.objects.order_by("-pk").values_list("who", flat=True)[:RECENT]}
-    acts = {actor: Change(who=actor) for actor in known if actor}
+    rows = Pet.history.filter(history_id__in=newest, change=None, import_run=None).order_by().values_list("actor")
+    records = Change.objects.filter(pk__in=Change.objects.order_by("-pk").values("pk")[:RECENT]).order_by()
+    acts = {actor: Change(who=actor) for (actor,) in rows.union(records.values_list("who")) if actor}
     name_actors(acts.values(), reader)
     return sorted(((actor, act.who) for actor, act in acts.items()), key=lambda pair: pair[1].casefold())
 
 
 def animals_named(needle: str) -> set[int]:
     """Return the IDs of animals that had a name or a reference with this part, or were deleted with it, lately."""
-    first = Pet.history.order_by("-history_id").values_list("history_id", flat=True)[SEARCHED - 1 : SEARCHED].first()
+    first = Subquery(Pet.history.order_by("-history_id").values("history_id")[SEARCHED - 1 : SEARCHED])
     named = Q(name__matches=needle) | Q(external_reference__matches=needle)
-    found = Pet.history.filter(named, history_id__gte=first or 0).order_by().values_list("id", flat=True)
+    found = Pet.history.filter(named, history_id__gte=Coalesce(first, 0)).order_by().values_list("id", flat=True)
     return {*found[:SEARCHED]} if fold_needle(needle) else set()
 
 
@@ -170,15 +169,10 @@ def beside(found: Iterable[Any]) -> list[AnimalRow]:
 
 
 def formers(found: Iterable[Any]) -> dict[int, Any]:
-    """Return by row of history the row of the same animal before it."""
-    numbers = [row.history_id for row in found]
-    if not numbers:
-        return {}
-    earlier = Pet.history.filter(id=OuterRef("id"), history_id__lt=OuterRef("history_id")).order_by("-history_id")
-    pairs = Pet.history.filter(history_id__in=numbers).order_by()
-    of = dict(pairs.annotate(former=Subquery(earlier.values("history_id")[:1])).values_list("history_id", "former"))
-    read = _rows().in_bulk([number for number in of.values() if number])
-    return {number: read[former] for number, former in of.items() if former}
+    """Return by row of history, as `rows` has them, the row of the same animal before it."""
+    of = {row.history_id: row.former_id for row in found if row.former_id}
+    read = _rows().in_bulk([*of.values()])
+    return {number: read[former] for number, former in of.items()}
 
 
 def _is_as_set(row: Any, former: Any, now: Any) -> bool:
@@ -205,7 +199,9 @@ def _newest(found: Sequence[Any]) -> dict[int, Any]:
 
 
 def _rows() -> QuerySet[Any]:
+    earlier = Pet.history.filter(id=OuterRef("id"), history_id__lt=OuterRef("history_id")).order_by("-history_id")
     read: QuerySet[Any] = Pet.history.select_related("category", "change", "import_run__change")
+    read = read.annotate(former_id=Subquery(earlier.values("history_id")[:1]))
     return read.defer("change__left", "import_run__rejects", "import_run__change__left")
 
 

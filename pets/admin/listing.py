@@ -295,9 +295,9 @@ class PetChangeList(ChangeList):
         """Return at least the first `stop` keys in an order that is not that of the IDs; None for too many."""
         name, ascending = self.order
         if not (name == "sold" and self._stock):
-            found = list(self.queryset.order_by().values_list(ORDERS[name], "pk")[: LISTED + 1])
+            found = list(self.queryset.order_by().values_list("pk", ORDERS[name])[: LISTED + 1])
             if len(found) <= LISTED:
-                return [pk for _, pk in sorted(found, key=_by_value, reverse=not ascending)]
+                return [pk for pk, _ in sorted(found, key=_by_value, reverse=not ascending)]
             if name != "sold":
                 return None
         sign = "" if ascending else "-"
@@ -335,9 +335,9 @@ class PetChangeList(ChangeList):
         return [found[key] for key in keys if key in found]
 
 
-def _by_value(row: tuple[Any, int]) -> tuple[bool, Any, int]:
+def _by_value(row: tuple[int, Any]) -> tuple[bool, Any, int]:
     """Return what a value and a key sort by: no value before others, names as the search folds them."""
-    value, key = row
+    key, value = row
     return value is not None, fold(value) if isinstance(value, str) else value, key
 
 

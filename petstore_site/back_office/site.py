@@ -31,10 +31,12 @@ class BackOffice(AdminSite):
         return HttpResponseRedirect(reverse("mfa_index"))
 
     def get_urls(self) -> list[Any]:
-        """Add the search."""
-        from petstore_site.back_office.search import everything  # noqa: PLC0415 - it needs the models
+        """Add the search, and the pages of changes."""
+        from pets.admin import activity  # noqa: PLC0415 - it needs the models
+        from petstore_site.back_office.search import everything  # noqa: PLC0415 - as above
 
-        return [path("search/", self.admin_view(everything), name="search"), *super().get_urls()]
+        pages = [path("search/", self.admin_view(everything), name="search"), *activity.urls(self.admin_view)]
+        return [*pages, *super().get_urls()]
 
     def index(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> TemplateResponse:
         """Show the work, the figures and who did what."""

@@ -67,6 +67,20 @@ def steps_of_a_suppliers_sheet(page: Page, word: str) -> Iterator[str]:
     expect(page.get_by_text(f"Columns of “{word}” forgotten.")).to_be_visible()
 
 
+def pages_of_the_change(page: Page, word: str) -> Iterator[str]:
+    """Open the newest bulk change, what undoing it would do, and the activity of an animal; yield the name of each."""
+    page.goto("/admin/activity/?kind=bulk+change")
+    page.locator(".rows p a").first.click()
+    page.wait_for_url("**/activity/*/")
+    yield "a bulk change"
+    page.get_by_role("link", name="Undo…").click()
+    page.wait_for_url("**/undo/")
+    yield "what an undo would do"
+    page.goto(f"/admin/activity/?q={word}-1&day_from=2020-01-01")
+    expect(page.locator(".rows li").first).to_be_visible()
+    yield "the activity of an animal"
+
+
 def pages_behind_forms(page: Page, word: str) -> Iterator[str]:
     """Do what leads to pages without an address of their own, to all of which `word` is new; yield the name of each."""
     yield from steps_of_a_suppliers_sheet(page, word)
@@ -94,6 +108,7 @@ def pages_behind_forms(page: Page, word: str) -> Iterator[str]:
     expect(page.locator(".messagelist")).to_contain_text("4 animals were changed")
     yield "a list after a bulk change"
     undo_bulk_change = page.get_by_role("link", name="Undo", exact=True).get_attribute("href") or ""
+    yield from pages_of_the_change(page, word)
     page.goto(record)
     page.get_by_role("link", name="Undo…").click()
     page.wait_for_url("**/undo/")

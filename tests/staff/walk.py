@@ -241,7 +241,20 @@ def _profile(_user: User | None) -> int:
     return int(ColumnProfile.objects.create(name="Farm", header=["tier"], columns=["name"], saved_by="root").pk)
 
 
-PREPARED: dict[str, Callable[[User | None], int]] = {
+def _row(_user: User | None) -> str:
+    """Return the key of a change of one animal."""
+    pet = PetFactory(status="available")
+    pet.status = "sold"
+    pet.save()
+    return f"r{_seen(Pet).pk}"
+
+
+PREPARED: dict[str, Callable[[User | None], Any]] = {
+    "activity_change": _row,
+    "activity_csv": _row,
+    "activity_undo": _row,
+    "activity_stop": _running,
+    "activity_continue": _running,
     "pets_bulkchange_undo": _bulk_change_of,
     "pets_bulkchange_stop": _running,
     "pets_bulkchange_continue": _running,

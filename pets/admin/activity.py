@@ -1,0 +1,381 @@
+"""All changes to the animals: the list, one change with its animals, and the one page that asks before an undo."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import UTC
+from types import SimpleNamespace
+from typing import Any
+
+from django import forms
+from django.contrib import admin, messages
+from django.core.exceptions import PermissionDenied
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect, QueryDict, StreamingHttpResponse
+from django.template.response import TemplateResponse
+from django.urls import path, reverse
+from django.utils import timezone
+from django.utils.http import content_disposition_header, url_has_allowed_host_and_scheme
+from django.utils.text import capfirst
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from categories.models import Category
+from changes.acting import acting
+from changes.models import Change, Kind, State
+from changes.naming import name_actors, who
+from changes.numbers import row_number
+from pets import activity, undoing
+from pets.activity import AnimalRow
+from pets.admin.downloads import CONTENT_TYPES
+from pets.admin.permissions import may_see_animals
+from pets.admin.presets import span_in_words, spans
+from pets.admin.story import Changed
+from pets.admin.telling import animals, edits, now, sentence
+from pets.exporting import FileFormat
+from pets.exporting.rows import csv_lines
+from pets.preview import plan
+from pets.spreadsheets import guarded
+
+TABS = {
+    "": "All",
+    Kind.EDIT: "Edits",
+    Kind.BULK: "Bulk changes",
+    Kind.IMPORT: "Imports",
+    Kind.DELETION: "Deletions",
+    Kind.RESTORE: "Restores",
+    Kind.UNDO: "Undos",
+}
+PER_PAGE = 50
+LISTED = 25
+"""Animals on a page of a change."""
+
+PER_SECOND = 5_000
+"""Animals that are undone in a second, so that the page which asks can say how long it takes."""
+
+
+class FilterForm(forms.Form):
+    """What the list is asked for."""
+
+    q = forms.CharField(required=False, max_length=255)
+    who = forms.CharField(required=False, max_length=200)
+    kind = forms.ChoiceField(required=False, choices=TABS.items())
+    animal = forms.IntegerField(required=False, min_value=1, max_value=2**63 - 1)
+    day_from = forms.DateField(required=False, label="From", widget=forms.DateInput({"type": "date"}))
+    day_to = forms.DateField(required=False, label="To", widget=forms.DateInput({"type": "date"}))
+
+
+@require_safe
+def index(request: HttpRequest) -> HttpResponse:
+    """Show a page of the changes that the filters leave, newest first."""
+    _reject_strangers(request)
+    form = FilterForm(request.GET)
+    wanted = form.cleaned_data if form.is_valid() else {}
+    filters = activity.Filters(
+        kind=wanted.get("kind") or "",
+        who=wanted.get("who") or "",
+        day_from=wanted.get("day_from"),
+        day_to=wanted.get("day_to"),
+        animals=_animals(wanted),
+    )
+    page = activity.changes(filters, before=request.GET.get("before", ""), count=PER_PAGE)
+    tell(page.changes, request.user)
+    query = request.GET.copy()
+    context = {
+        "title": "Activity",
+        "form": form,
+        "changes": page.changes,
+        "older": _query(query, before=page.older) if page.older else "",
+        "is_first": "before" not in query,
+        "newest": _query(query),
+        "tabs": [(label, _query(query, kind=kind), kind == filters.kind) for kind, label in TABS.items()],
+        "actors": activity.actors(request.user),
+        "chips": _chips(query, wanted),
+        "presets": _presets(query, filters),
+        "is_filtered": any(request.GET.get(name) for name in form.fields),
+    }
+    return _page(request, "list.html", **context)
+
+
+@require_safe
+def one(request: Any, key: str) -> HttpResponse:
+    """Show a change: who, when, how, and each animal before, after and now."""
+    change = _change(request, key)
+    tell([change], request.user)
+    kinds = {"changed": change.changed, "added": change.added, "deleted": change.deleted}
+    given = request.GET.get("show", "")
+    shown = given if kinds.get(given) else "all"
+    page = activity.animals(change, show=shown, after=row_number(request.GET.get("after", "")) or 0, count=LISTED)
+    several = {name: count for name, count in kinds.items() if count}
+    context = {
+        "title": f"{capfirst(change.name)} {change.sentence}",
+        "change": change,
+        "rows": _shown(page.rows, request.user),
+        "next": _query(request.GET.copy(), after=str(page.older)) if page.older else "",
+        "is_first": "after" not in request.GET,
+        "shown": shown,
+        "tabs": [("all", change.animals), *several.items()] if len(several) > 1 else [],
+        "may_export": request.user.has_perm("pets.export_pet"),
+    }
+    if change.may_undo and not change.why_not:
+        context["plan"] = plan(change)
+    if change.kind == Kind.DELETION:
+        context["categories"] = Category.objects.all()
+    return _page(request, "change.html", **context)
+
+
+@require_safe
+def download(request: Any, key: str) -> StreamingHttpResponse:
+    """Send the animals of a change as CSV, while they are read: there is no limit."""
+    change = _change(request, key)
+    if not request.user.has_perm("pets.export_pet"):
+        raise PermissionDenied
+    name = content_disposition_header(as_attachment=True, filename=f"change-{change.key}.csv") or ""
+    return StreamingHttpResponse(
+        _lines(change, request.user),
+        content_type=CONTENT_TYPES[FileFormat.CSV],
+        headers={"Content-Disposition": name},
+    )
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def undo(request: HttpRequest, key: str) -> HttpResponse:
+    """Show what an undo would do, or do it."""
+    change = _change(request, key)
+    if not undoing.may_undo(request.user, change):
+        raise PermissionDenied
+    if request.method == "POST":
+        return _undo(request, change)
+    tell([change], request.user)
+    if change.why_not:
+        messages.error(request, f"Nothing changed. {change.why_not}")
+        return HttpResponseRedirect(address(change))
+    planned = plan(change)
+    name_actors([row.since for row in planned.left], request.user)
+    context = {
+        "change": change,
+        "plan": planned,
+        "seconds": -(-planned.count // PER_SECOND),
+        "categories": Category.objects.all() if _lost_category(change, planned) else (),
+    }
+    return _page(request, "undo.html", title=_question(change, planned), **context)
+
+
+@require_POST
+def stop(request: HttpRequest, key: str) -> HttpResponse:
+    """Stop a change that runs, also someone else's."""
+    change = _running(request, key)
+    undoing.stop(change.pk, f"Stopped by {who(acting().actor)}.")
+    return HttpResponseRedirect(address(change))
+
+
+@require_POST
+def go_on(request: HttpRequest, key: str) -> HttpResponse:
+    """Continue a change that was interrupted, also someone else's."""
+    change = _running(request, key)
+    if change.is_interrupted:
+        undoing.go_on(change.pk)
+    return HttpResponseRedirect(address(change))
+
+
+def urls(view: Any) -> list[Any]:
+    """Return the addresses of these pages; `view` makes each one of the back office's."""
+    return [
+        path("activity/", view(index), name="activity"),
+        path("activity/<slug:key>/", view(one), name="activity_change"),
+        path("activity/<slug:key>/csv/", view(download), name="activity_csv"),
+        path("activity/<slug:key>/undo/", view(undo), name="activity_undo"),
+        path("activity/<slug:key>/stop/", view(stop), name="activity_stop"),
+        path("activity/<slug:key>/continue/", view(go_on), name="activity_continue"),
+    ]
+
+
+def address(change: Change) -> str:
+    """Return the address of the page of a change."""
+    return reverse("admin:activity_change", args=[change.key])
+
+
+def offer(change: Change) -> str:
+    """Return the tags of a message about a change: with one animal a button that undoes it, else a link to the page."""
+    way = "undo" if change.animal is not None else "review"
+    return f"{way} {reverse('admin:activity_undo', args=[change.key])}"
+
+
+def tell(changes: Iterable[Any], reader: Any) -> None:
+    """Give each change what the templates show of it: `name` and `sentence`, and whether `reader` `may_undo` it."""
+    told = [*changes]
+    actors = {each.who for change in told for each in (change, change.undone) if each}
+    acts = [SimpleNamespace(actor=actor, who="") for actor in actors]
+    name_actors(acts, reader)
+    names = {act.actor: act.who for act in acts}
+    for change in told:
+        if change.state == State.RUNNING and change.run is None:
+            change.progress = undoing.progress(change)
+        change.name = names[change.who]
+        change.undoer = names[change.undone.who] if change.undone else ""
+        change.sentence = sentence(change)
+        change.day = change.made_at.astimezone(UTC).date()
+        change.has_page = change.pk is not None or change.row is not None
+        change.may_undo = change.has_page and undoing.may_undo(reader, change)
+        change.why_not = undoing.why_not(change) if change.may_undo else ""
+
+
+def _reject_strangers(request: HttpRequest) -> None:
+    if not may_see_animals(request):
+        raise PermissionDenied
+
+
+def _change(request: HttpRequest, key: str) -> Any:
+    _reject_strangers(request)
+    change = activity.find(key)
+    if change is None:
+        raise Http404
+    return change
+
+
+def _running(request: HttpRequest, key: str) -> Any:
+    change = _change(request, key)
+    if not undoing.may_undo(request.user, change):
+        raise PermissionDenied
+    if change.state != State.RUNNING:
+        raise Http404
+    return change
+
+
+def _undo(request: Any, change: Change) -> HttpResponse:
+    back = request.POST.get("back", "")
+    is_ours = url_has_allowed_host_and_scheme(back, allowed_hosts=None) and back.startswith(reverse("admin:index"))
+    back = back if is_ours else reverse("admin:activity")
+    ticked = [number for number in map(row_number, request.POST.getlist("animal")) if number]
+    if "ticked" in request.POST and not ticked:
+        messages.error(request, "Nothing changed. Tick at least one animal.")
+        return HttpResponseRedirect(address(change))
+    chosen = row_number(request.POST.get("category", ""))
+    try:
+        done = undoing.undo(change, user=request.user, animals=ticked or None, category=chosen)
+    except undoing.NotUndoneError as error:
+        messages.error(request, str(error))
+        return HttpResponseRedirect(back if change.animal else address(change))
+    if done.state == State.RUNNING:
+        return HttpResponseRedirect(address(done))
+    report(request, done)
+    return HttpResponseRedirect(back)
+
+
+def report(request: HttpRequest, change: Change) -> None:
+    """Say what a change did, with its Undo, and how many animals it left as they are."""
+    found = activity.find(change.key) or change
+    if found.animals:
+        messages.success(request, f"{capfirst(sentence(found))}.", extra_tags=offer(found))
+    if found.left_count:
+        first = "; ".join(f"{name}: {reason}" for _, name, reason in found.left[:3])
+        verb = "is left as it is" if found.left_count == 1 else "are left as they are"
+        text = f"{animals(found.left_count)} {verb}. {first}"
+        messages.warning(request, text, extra_tags=f"see {address(found)}#left")
+
+
+def _lost_category(change: Change, planned: Any) -> bool:
+    """Return whether an animal that can come back has no category any more."""
+    return change.kind == Kind.DELETION and any(row.row.category is None for row in (*planned.back, *planned.left))
+
+
+def _question(change: Any, plan: Any) -> str:
+    if plan.deletes:
+        return f"Undo, and delete {animals(plan.deletes)}?"
+    if plan.restores:
+        return f"Restore {animals(plan.restores)}?"
+    return f"Undo for {animals(plan.count)}?" if plan.count else f"Undo: {change.sentence}"
+
+
+@dataclass
+class Shown:
+    """An animal of a change: its row of history, what that changed, how it is otherwise now, and since when."""
+
+    row: Any
+    changes: list[Changed]
+    is_there: bool
+    otherwise: list[str]
+    since: Any
+
+
+def _shown(rows: Iterable[AnimalRow], reader: Any) -> list[Shown]:
+    rows = list(rows)
+    name_actors([row.since for row in rows], reader)
+    return [Shown(row.row, edits(row), row.now is not None, now(row), row.since) for row in rows]
+
+
+HEADER = [
+    *("id", "name", "what", "changed", "status", "category", "external_reference"),
+    *("now", "changed_since_by", "changed_since_at"),
+]
+WHAT = {"+": "added", "~": "changed", "-": "deleted"}
+
+
+def _lines(change: Change, reader: Any) -> Iterator[bytes]:
+    yield csv_lines([HEADER])
+    part: list[Any] = []
+    for row in activity.all_animals(change):
+        part.append(row)
+        if len(part) == 1_000:
+            yield _block(part, reader)
+            part = []
+    yield _block(part, reader)
+
+
+def _block(rows: list[Any], reader: Any) -> bytes:
+    return csv_lines([[guarded(text) for text in _line(row)] for row in _shown(rows, reader)])
+
+
+def _line(row: Shown) -> list[str]:
+    after, since = row.row, row.since
+    return [
+        str(after.id),
+        after.name,
+        WHAT[after.history_type],
+        "; ".join(f"{change.label}: {change.before} → {change.after}" for change in row.changes),
+        after.status,
+        after.category.name if after.category else "",
+        after.external_reference or "",
+        ", ".join(row.otherwise),
+        since.who if since else "",
+        f"{since.history_date.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}" if since else "",
+    ]
+
+
+def _animals(wanted: dict[str, Any]) -> list[int] | None:
+    """Return the IDs of the animals whose changes are wanted; None for those of all."""
+    chosen = [wanted["animal"]] if wanted.get("animal") else None
+    needle = (wanted.get("q") or "").strip()
+    if not needle:
+        return chosen
+    found = activity.animals_named(needle) | {number for number in [row_number(needle)] if number}
+    return [*found] if chosen is None else [number for number in chosen if number in found]
+
+
+def _chips(query: QueryDict, wanted: dict[str, Any]) -> list[tuple[str, str, str]]:
+    """Return the filters that no other control shows: a label, a value in words, and the query without it."""
+    chips = []
+    if days := span_in_words(wanted.get("day_from"), wanted.get("day_to")):
+        chips.append(("Days", days, _query(query, day_from="", day_to="")))
+    if wanted.get("animal"):
+        chips.append(("Animal", f"ID {wanted['animal']}", _query(query, animal="")))
+    return chips
+
+
+def _presets(query: QueryDict, filters: Any) -> list[tuple[str, str, bool]]:
+    here = filters.day_from, filters.day_to
+    days = spans(timezone.now().date()).items()
+    return [(label, _query(query, day_from=str(span[0]), day_to=str(span[1])), here == span) for label, span in days]
+
+
+def _query(query: QueryDict, **wanted: str) -> str:
+    """Return the query with what is wanted, on its first page."""
+    changed = query.copy()
+    for name in ("before", "after"):
+        changed.pop(name, None)
+    for name, value in wanted.items():
+        changed.pop(name, None)
+        if value:
+            changed[name] = value
+    return f"?{changed.urlencode()}"
+
+
+def _page(request: HttpRequest, template: str, **context: Any) -> HttpResponse:
+    return TemplateResponse(request, f"admin/changes/{template}", admin.site.each_context(request) | context)

@@ -1,0 +1,104 @@
+"""A change in words, "marked 24 animals sold": for the lists, the pages and the messages about it."""
+
+from typing import Any
+
+from changes.models import Kind, State
+from pets.admin.story import Changed, changes_between
+
+VERBS = {"+": "added", "-": "deleted"}
+MOST = 60
+"""Characters of a name within a sentence."""
+
+
+def sentence(change: Any) -> str:
+    """Return what a change did, without who did it: "moved 39 animals to Snakes"."""
+    if change.run is not None:
+        return _import(change)
+    if change.animal is not None:
+        return _single(change)
+    if change.kind == Kind.UNDO:
+        return f"undid “{sentence(change.undo_of)}”" if change.undo_of else "undid a change"
+    return _several(change)
+
+
+def animals(count: int) -> str:
+    """Return "1 animal" or "24 animals"."""
+    return f"{count:,} animal{'s' * (count != 1)}"
+
+
+def _import(change: Any) -> str:
+    if change.state == State.RUNNING:
+        return f"is importing {change.run.file_name}"
+    done = f"imported {change.run.file_name}"
+    counts = ((change.added, "added"), (change.changed, "changed"))
+    what = ", ".join(f"{count:,} {word}" for count, word in counts if count)
+    return f"{done}: {what}" if what else done
+
+
+def _several(change: Any) -> str:
+    if change.kind in {Kind.DELETION, Kind.RESTORE}:
+        return f"{'deleted' if change.kind == Kind.DELETION else 'restored'} {_reached(change)}"
+    if change.kind == Kind.MERGE:
+        return f"merged {change.what}"
+    if change.column == "status":
+        return f"marked {_reached(change)} {change.becomes}"
+    return f"moved {_reached(change)} to {_cut(change.becomes)}"
+
+
+def _reached(change: Any) -> str:
+    """Return how many animals; of a change that did not come to its end, of how many."""
+    if change.state == State.RUNNING:
+        return f"{change.progress.done:,} of {animals(change.progress.of)}"
+    if change.unreached:
+        return f"{change.animals:,} of {animals(change.animals + change.unreached)}"
+    return animals(change.animals)
+
+
+def _single(change: Any) -> str:
+    former, row = change.animal.former, change.animal.row
+    name = _cut(change.animal.name)
+    if change.kind == Kind.RESTORE:
+        return f"restored {name}"
+    if row.history_type != "~":
+        return f"{VERBS[row.history_type]} {name}"
+    if change.kind == Kind.UNDO:
+        return f"undid “{_edit(row, former, name)}”"
+    return _edit(former, row, name)
+
+
+def _edit(former: Any, row: Any, name: str) -> str:
+    found = changes_between(former, row) if former is not None else {}
+    if len(found) != 1:
+        return f"changed {name}"
+    [(column, change)] = found.items()
+    words = {
+        "status": f"marked {name} {change.after.lower()}",
+        "category": f"moved {name} to {_cut(change.after)}",
+        "name": f"renamed {_cut(change.before)} to {_cut(change.after)}",
+        "external_reference": f"changed the reference of {name} to {change.after}",
+    }
+    return words[column]
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= MOST else f"{text[: MOST - 1]}…"
+
+
+def now(row: Any) -> list[str]:
+    """Return what of an animal is otherwise now than the change left it; nothing if all is as it was set.
+
+    `row` is one of the rows of `pets.activity.animals`.
+    """
+    if row.now is None:
+        return [] if row.row.history_type == "-" else ["Deleted"]
+    if row.row.history_type == "-":
+        return ["In the catalogue"]
+    labels = {change.label for change in edits(row)}
+    since = changes_between(row.row, row.now).values()
+    return [change.after for change in since if not labels or change.label in labels]
+
+
+def edits(row: Any) -> list[Changed]:
+    """Return what a change gave an animal otherwise than before; nothing if it added or deleted it."""
+    is_edit = row.former is not None and row.row.history_type == "~"
+    return list(changes_between(row.former, row.row).values()) if is_edit else []

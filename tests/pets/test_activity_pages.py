@@ -1,0 +1,232 @@
+"""Activity in the back office: the list of all changes, one change, and the page that asks before an undo."""
+
+import csv
+import html
+import io
+import re
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from categories.models import Category
+from changes.models import Change, State
+from pets.admin import activity
+from pets.models import Pet
+from tests.factories import CategoryFactory, PetFactory
+from tests.pets.office import PETS, ask, click, confirm, form_of, member, text_of, told
+
+ACTIVITY = "/admin/activity/"
+
+
+@pytest.fixture
+def anna(db: None) -> Client:
+    """Someone who can edit animals, and nothing more."""
+    return member("anna", "view_pet", "change_pet")
+
+
+@pytest.fixture
+def bob(db: None) -> Client:
+    """Someone else who can edit them, delete and restore them."""
+    return member("bob", "view_pet", "change_pet", "delete_pet", "restore_pet", "export_pet")
+
+
+def listed(client: Client, query: str = "") -> list[str]:
+    """Return what each line of the list says before its time."""
+    page = client.get(f"{ACTIVITY}{query}").content.decode()
+    return [text_of(line) for line in re.findall(r"(?s)</span>\s*<div><p>(.*?)</p>", page)]
+
+
+def key_of(client: Client, sentence: str) -> str:
+    """Return the key of the newest change that the list says so."""
+    page = client.get(ACTIVITY).content.decode()
+    found = re.search(rf'href="{ACTIVITY}(\w+)/">{re.escape(html.escape(sentence))}</a>', page)
+    assert found is not None, listed(client)
+    return found[1]
+
+
+def undo(client: Client, key: str, **given: Any) -> Any:
+    return client.post(f"{ACTIVITY}{key}/undo/", given, follow=True)
+
+
+@pytest.fixture
+def rex(anna: Client) -> Pet:
+    return PetFactory(name="Rex", category=CategoryFactory(name="Dogs"), external_reference="R-1")
+
+
+def three(anna: Client) -> list[Pet]:
+    """Return three animals that one bulk change marked sold."""
+    dogs = Category.objects.filter(name="Dogs").first() or CategoryFactory(name="Dogs")
+    pets = [PetFactory(name=name, category=dogs) for name in ("Ann", "Ben", "Cid")]
+    confirm(anna, ask(anna, "become_sold", *pets))
+    return pets
+
+
+def test_each_change_is_a_line_that_says_what_was_done(anna: Client, bob: Client, rex: Pet) -> None:
+    anna.post(f"{PETS}{rex.pk}/change/", form_of(rex, name="Max"))
+    rex.refresh_from_db()
+    click(bob, rex, "pending")
+    three(anna)
+    bob.post(f"{PETS}{rex.pk}/delete/", {"post": "yes"})
+    script = "a command or script added"
+    assert listed(bob) == [
+        "bob deleted Max",
+        "anna marked 3 animals sold",
+        *(f"{script} {name}" for name in ("Cid", "Ben", "Ann")),
+        "bob marked Max pending",
+        "anna renamed Rex to Max",
+        f"{script} Rex",
+    ]
+
+
+def test_anyone_who_may_edit_undoes_what_someone_else_did_and_undoes_that(anna: Client, bob: Client, rex: Pet) -> None:
+    click(anna, rex, "sold")
+    undone = undo(bob, key_of(bob, "marked Rex sold"))
+    assert told(undone) == ["Undid “marked Rex sold”."]
+    assert Pet.objects.get().status == "available"
+    page = undone.content.decode()
+    assert "Undone by bob" in page
+    again = re.search(r'action="(/admin/activity/\w+/undo/)"', page)
+    assert again is not None
+    anna.post(again[1])
+    assert Pet.objects.get().status == "sold"
+
+
+def test_many_are_previewed_and_those_changed_since_stay(anna: Client, bob: Client) -> None:
+    ann, ben, cid = three(anna)
+    for pet in (ann, ben, cid):
+        pet.refresh_from_db()
+    click(bob, ben, "pending")
+    key = key_of(bob, "marked 3 animals sold")
+    one = text_of(bob.get(f"{ACTIVITY}{key}/").content.decode())
+    assert "Undo sets 2 animals back." in one
+    assert "1 stays as it is, because it was changed since." in one
+    asked = bob.get(f"{ACTIVITY}{key}/undo/").content.decode()
+    assert "<h1>Undo for 2 animals?</h1>" in asked
+    assert "Nothing is changed yet." in text_of(asked)
+    assert {pet.name: pet.status for pet in Pet.objects.all()} == {"Ann": "sold", "Ben": "pending", "Cid": "sold"}
+    answer = undo(bob, key)
+    assert told(answer)[0] == "Undid “marked 3 animals sold”."
+    assert {pet.name: pet.status for pet in Pet.objects.all()} == {
+        "Ann": "available", "Ben": "pending", "Cid": "available",
+    }  # fmt: skip
+
+
+def test_the_list_is_filtered_by_kind_person_day_and_animal(anna: Client, bob: Client, rex: Pet) -> None:
+    click(anna, rex, "sold")
+    pets = three(bob)
+    bob.post(f"{PETS}{pets[0].pk}/delete/", {"post": "yes"})
+    today = timezone.now().date()
+    assert listed(bob, "?kind=bulk+change")[0] == "bob marked 3 animals sold"
+    assert listed(bob, "?kind=deletion") == ["bob deleted Ann"]
+    assert listed(bob, "?who=staff+anna") == ["anna marked Rex sold"]
+    assert listed(bob, f"?who=staff+anna&day_from={today}&day_to={today}") == ["anna marked Rex sold"]
+    assert listed(bob, f"?day_to={today - timedelta(days=1)}") == []
+    assert listed(bob, "?q=ann") == [
+        "bob deleted Ann", "bob marked 3 animals sold", "a command or script added Ann",
+    ]  # fmt: skip
+    assert listed(bob, f"?animal={rex.pk}") == listed(bob, f"?q={rex.pk}&animal={rex.pk}")
+    assert listed(bob, f"?animal={rex.pk}")[0] == "anna marked Rex sold"
+    assert listed(bob, "?q=nothing+like+it") == []
+    page = bob.get(f"{ACTIVITY}?kind=deletion&day_from={today}&day_to={today}").content.decode()
+    assert 'href="?kind=deletion">Days: <b>today</b>' in page
+    assert "No change matches" in bob.get(f"{ACTIVITY}?q=nothing").content.decode()
+    assert bob.get(f"{ACTIVITY}?kind=none&day_from=soon&animal=x&who=%00&before=x").status_code == 200
+
+
+def test_a_page_leads_to_older_changes_without_a_gap(anna: Client, rex: Pet, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(activity, "PER_PAGE", 2)
+    for status in ("sold", "pending", "available"):
+        click(anna, rex, status)
+    found: list[str] = []
+    query: str | None = ""
+    while query is not None:
+        page = anna.get(f"{ACTIVITY}{query}").content.decode()
+        found += listed(anna, query)
+        older = re.search(r'rel="next" href="([^"]*)"', page)
+        query = html.unescape(older[1]) if older else None
+    assert found == [
+        "anna marked Rex available", "anna marked Rex pending", "anna marked Rex sold", "a command or script added Rex",
+    ]  # fmt: skip
+
+
+def test_a_change_shows_each_animal_before_after_and_now_and_as_a_file(anna: Client, bob: Client) -> None:
+    _ann, ben, _cid = three(anna)
+    ben.refresh_from_db()
+    click(bob, ben, "pending")
+    key = key_of(bob, "marked 3 animals sold")
+    page = bob.get(f"{ACTIVITY}{key}/").content.decode()
+    rows = [text_of(row) for row in re.findall(r"(?s)<tr>\s*<th scope=\"row\".*?</tr>", page)]
+    assert [re.sub("Dogs · no reference · [0-9]+ ", "", row) for row in rows] == [
+        "Ann Status Available becomes Sold As it was set",
+        "Ben Status Available becomes Sold Now Pending Bob, Just now",
+        "Cid Status Available becomes Sold As it was set",
+    ]
+    file = b"".join(bob.get(f"{ACTIVITY}{key}/csv/")).decode("utf-8-sig")
+    lines = [*csv.DictReader(io.StringIO(file))]
+    assert [(line["name"], line["what"], line["changed"], line["now"], line["changed_since_by"]) for line in lines] == [
+        ("Ann", "changed", "Status: Available → Sold", "", ""),
+        ("Ben", "changed", "Status: Available → Sold", "Pending", "bob"),
+        ("Cid", "changed", "Status: Available → Sold", "", ""),
+    ]
+
+
+def test_the_animals_of_a_change_are_paged(anna: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(activity, "LISTED", 2)
+    three(anna)
+    key = key_of(anna, "marked 3 animals sold")
+    first = anna.get(f"{ACTIVITY}{key}/").content.decode()
+    following = re.search(r'rel="next" href="([^"]*)"', first)
+    assert following is not None
+    second = anna.get(f"{ACTIVITY}{key}/{html.unescape(following[1])}").content.decode()
+    assert [page.count('<th scope="row"') for page in (first, second)] == [2, 1]
+
+
+@pytest.mark.parametrize("path", ["999/", "r999/", "0/", "x/", f"{'9' * 40}/", "999/undo/", "999/csv/"])
+def test_what_is_not_there_is_not_found(bob: Client, path: str) -> None:
+    assert bob.get(f"{ACTIVITY}{path}").status_code == 404
+
+
+def test_an_interrupted_change_is_continued_or_stopped_by_anyone_who_may_edit(anna: Client, bob: Client) -> None:
+    pets = three(anna)
+    change = Change.objects.get()
+    for path, state in (("continue", State.DONE), ("stop", State.STOPPED)):
+        long_ago = timezone.now() - timedelta(minutes=5)
+        Change.objects.update(state=State.RUNNING, made_at=long_ago, worked_at=long_ago, ended_at=None)
+        page = text_of(bob.get(f"{ACTIVITY}{change.pk}/").content.decode())
+        assert "Interrupted" in page
+        assert "Continue" in page
+        bob.post(f"{ACTIVITY}{change.pk}/{path}/")
+        assert Change.objects.get().state == state
+    assert len(pets) == 3
+
+
+def test_no_page_asks_more_of_the_database_than_twelve_statements(
+    anna: Client, bob: Client, rex: Pet, django_assert_max_num_queries: Any
+) -> None:
+    for status in ("sold", "pending", "available"):
+        click(anna, rex, status)
+    three(bob)
+    for name in ("Dan", "Eve"):
+        PetFactory(name=name, category=rex.category)
+    key = key_of(bob, "marked 3 animals sold")
+    undo(anna, key)
+    undo(bob, key_of(bob, "marked Rex available"))
+    for path in ("", "?q=rex", f"{key}/", f"{key_of(bob, 'undid “marked 3 animals sold”')}/undo/"):
+        with django_assert_max_num_queries(12):
+            assert bob.get(f"{ACTIVITY}{path}").status_code == 200
+
+
+def test_names_are_only_text(bob: Client) -> None:
+    name = '<img src=x onerror="alert(1)">'
+    pet = PetFactory(name=name, category=CategoryFactory(name=name))
+    click(bob, pet, "sold")
+    page = bob.get(ACTIVITY).content.decode()
+    key = re.search(rf'href="{ACTIVITY}(\w+)/">', page)
+    assert key is not None
+    for path in ("", f"{key[1]}/", f"{key[1]}/undo/"):
+        shown = bob.get(f"{ACTIVITY}{path}").content.decode()
+        assert "<img" not in shown
+        assert "&lt;img" in shown
