@@ -14,9 +14,8 @@ from django.urls import ResolverMatch, resolve
 
 from database import errors as database_errors
 from database.statements import from_standby
-from petstore_site.apikeys.admission import is_uncounted, keep
+from petstore_site.apikeys.admission import complete
 from petstore_site.public import errors
-from rest.limits import what_is_left
 from rest.request import Request, Route, request_of
 from rest.responses import Finish
 from rest.routes import is_api, route_of
@@ -61,8 +60,7 @@ class Preflight(CorsMiddleware):
 
 def finished(finish: Finish, request: Request, response: HttpResponse) -> HttpResponse:
     """Return Django's response with everything that one under /v1 has."""
-    if is_uncounted(request):
-        keep(request, what_is_left(request.key))
+    complete(request)
     status, headers, body = finish(request, response.status_code, dict(response.headers), response.content)
     response.status_code, response.content = status, body
     response.headers = ResponseHeaders(headers)  # in one order

@@ -4,7 +4,8 @@ Both adapters ask here: Django REST framework through `authentication.py`, `perm
 event loop directly.
 """
 
-from collections.abc import Container, Mapping
+import asyncio
+from collections.abc import Callable, Container, Mapping
 
 from django.conf import settings
 from django.utils import timezone
@@ -13,10 +14,10 @@ from rest_framework.exceptions import AuthenticationFailed, MethodNotAllowed, Pe
 from rest_framework.permissions import SAFE_METHODS
 
 from changes.acting import identify
-from petstore_site.apikeys.lookup import CachedKey
-from petstore_site.apikeys.lookup import digest_of as digest_of_text
+from petstore_site.apikeys import lookup
+from petstore_site.apikeys.lookup import CachedKey, Run
 from petstore_site.apikeys.models import Scope
-from rest.limits import Quota
+from rest.limits import Quota, count, waits_for_cache, what_is_left
 from rest.request import Request
 
 MISSING = "No API key was provided. Send it as Authorization: Bearer <key>."
@@ -27,6 +28,30 @@ REVOKED = "The API key was revoked. Ask the store for a new one."
 CHALLENGE = 'Bearer realm="petstore"'
 """The start of `WWW-Authenticate` (RFC 6750, section 3)."""
 READ_ONLY = "This operation needs a key with the scope write. The scope of this key is read."
+
+
+async def admit(request: Request, run: Run) -> None:
+    """Check the key (401), the method (405), the scope (403) and the limit (429), in this order.
+
+    Raises the first error. `run` runs the steps that look up a key. Django REST framework has the same order: its
+    authentication comes before its permissions, and those before its throttles.
+    """
+    digest = digest_of(request)
+    accept_key(request, await lookup.find_async(digest, run) if digest else None)
+    allow(request, request.route.operations)
+    allow_one_more(request, await _ask_cache(count, request.key))
+
+
+def complete(request: Request) -> None:
+    """Keep what is left of the limit of a good key whose request was rejected before it was counted."""
+    if _is_uncounted(request):
+        keep(request, what_is_left(request.key))
+
+
+async def complete_async(request: Request) -> None:
+    """Do the same in the event loop."""
+    if _is_uncounted(request):
+        keep(request, await _ask_cache(what_is_left, request.key))
 
 
 def accept_key(request: Request, key: CachedKey | None) -> None:
@@ -76,9 +101,13 @@ def allow_one_more(request: Request, quota: Quota) -> None:
         raise Throttled(quota.seconds)
 
 
-def is_uncounted(request: Request) -> bool:
-    """Return whether a request with a good key was rejected before it was counted: its response has the limit too."""
+def _is_uncounted(request: Request) -> bool:
     return request.key is not None and request.quota is None
+
+
+async def _ask_cache(ask: Callable[[CachedKey], Quota], key: CachedKey) -> Quota:
+    """Ask how much of its limit a key has left, in a thread if that is a question to another process."""
+    return await asyncio.to_thread(ask, key) if waits_for_cache(key) else ask(key)
 
 
 def keep(request: Request, quota: Quota) -> None:
@@ -107,7 +136,7 @@ def challenge(request: Request) -> str:
 def digest_of(request: Request) -> str | None:
     """Return the digest of the key that the request has, or None if it has no well-formed one."""
     token = _bearer_token(request)
-    return digest_of_text(token) if token else None
+    return lookup.digest_of(token) if token else None
 
 
 def _bearer_token(request: Request) -> str:

@@ -27,8 +27,8 @@ LIFETIME = 1.0
 CAPACITY = 10_000
 """Digests; unknown ones are remembered too, so that guessing costs no more queries than knowing."""
 
-
 Run = Callable[[Steps[list[Row]]], Awaitable[list[Row]]]
+"""Runs the steps that look up a key."""
 
 
 class CachedKey(NamedTuple):
@@ -74,9 +74,7 @@ class KeyCache:
                 entry.answer.set_result(self._load(digest))
         return entry.answer.result()
 
-    async def find_async(
-        self, digest: str, run: Callable[[Steps[list[Row]]], Awaitable[list[Row]]]
-    ) -> CachedKey | None:
+    async def find_async(self, digest: str, run: Run) -> CachedKey | None:
         """Return the same with the statement that `run` runs."""
         entry, is_new = self._entry(digest)
         if is_new:

@@ -3,7 +3,6 @@
 What is unusual goes on to Django, whose viewsets have the same operations (docs/decisions/0040).
 """
 
-import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Protocol, TypeVar
 
@@ -15,14 +14,11 @@ from rest_framework.exceptions import APIException
 from changes.acting import begin_request, end_request
 from database.errors import BROKEN, RETRYABLE, described, failure_of, outcome_is_unknown, reset_commit_state, sqlstate
 from database.statements import Row, Steps
-from petstore_site.apikeys import lookup
-from petstore_site.apikeys.admission import accept_key, allow, allow_one_more, digest_of, is_uncounted, keep
-from petstore_site.apikeys.lookup import CachedKey
+from petstore_site.apikeys.admission import admit, complete_async
 from petstore_site.public.errors import UnknownOutcomeError
 from petstore_site.requests import metrics
 from petstore_site.requests.access import Batch, record_of
 from rest.errors import error_result
-from rest.limits import Quota, count, waits_for_cache, what_is_left
 from rest.media_type import render_json
 from rest.request import Request, Result
 from rest.responses import Finish, Response
@@ -88,8 +84,7 @@ class Adapter:
             result = await self._result(request, read_body)
         except APIException as error:
             result = error_result(error)
-            if is_uncounted(request):
-                keep(request, await _ask_cache(what_is_left, request.key))
+            await complete_async(request)
         if outcome_is_unknown():
             raise UnknownOutcomeError(UNCONFIRMED)
         response = self._finish(request, result.status, result.headers, render_json(result.data))
@@ -99,10 +94,7 @@ class Adapter:
 
     async def _result(self, request: Request, read_body: Callable[[], Awaitable[object]]) -> Result:
         self._driver.admit(reads=request.reads)
-        digest = digest_of(request)
-        accept_key(request, await lookup.find_async(digest, self._driver.run_for_key) if digest else None)
-        allow(request, request.route.operations)
-        allow_one_more(request, await _ask_cache(count, request.key))
+        await admit(request, self._driver.run_for_key)
         if not request.reads:
             await read_body()
         operation = request.route.operations[request.method]
@@ -127,8 +119,3 @@ def _decline(route: str, reason: str) -> Response | None:
     """Leave a request to Django, and count why."""
     metrics.count_declined(route, reason)
     return None
-
-
-async def _ask_cache(ask: Callable[[CachedKey], Quota], key: CachedKey) -> Quota:
-    """Ask how much of its limit a key has left, in a thread if that is a question to another process."""
-    return await asyncio.to_thread(ask, key) if waits_for_cache(key) else ask(key)
