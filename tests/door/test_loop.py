@@ -5,16 +5,19 @@ import json
 import logging
 import time
 from collections.abc import Sequence
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from database.errors import SYNCHRONOUS_WAIT_CANCELED, _notice
 from petstore_site.apikeys.keys import generate
-from petstore_site.door.adapter import DEADLINE, Adapter, Driver
+from petstore_site.door.adapter import DEADLINE, UNCONFIRMED, Adapter, Driver
 from petstore_site.door.door import Door
 from petstore_site.public.errors import BusyError
 from petstore_site.request_desk import records
 from petstore_site.request_desk.models import RequestRecord
+from rest.request import Result
 from tests.conftest import error
 from tests.door.calling import BreaksInCommit, Got, ask, scope
 from tests.door.proxy import silent
@@ -71,6 +74,22 @@ def test_a_request_that_may_be_done_is_for_no_thread(caplog: pytest.LogCaptureFi
     assert (record.route, record.status, record.key) == ("pet-list", 503, key)
 
 
+class Unconfirmed(BreaksInCommit):
+    """A driver that adds an animal, whose COMMIT no standby confirms: PostgreSQL only warns."""
+
+    async def run(self, _steps: Any, _latest: float) -> Any:
+        """Warn, and return what was added."""
+        _notice(SimpleNamespace(message_primary=f"{SYNCHRONOUS_WAIT_CANCELED} due to user request"))  # type: ignore[arg-type]
+        return Result({"id": 1}, 201)
+
+
+def test_an_addition_that_no_standby_confirmed_may_be_done(caplog: pytest.LogCaptureFixture) -> None:
+    got = added(Unconfirmed())
+    assert (got.status, json_of(got)) == (503, UNAVAILABLE)
+    assert (got.headers["Retry-After"], got.headers["Request-Outcome"]) == ("2", "unknown")
+    assert f"Database error in a request that may be done: {UNCONFIRMED}" in caplog.messages
+
+
 @pytest.mark.parametrize(
     ("parts", "wanted"),
     [
@@ -100,7 +119,7 @@ def test_a_body_that_is_not_whole_adds_no_animal(parts: list[bytes | None], want
 )
 @pytest.mark.parametrize(("length", "connection"), [(70_000, "close"), (40, None)], ids=["long", "short"])
 def test_what_is_rejected_does_not_wait_for_its_body(
-    settings: Any, code: str, asked: dict[str, Any], scope: str, length: int, connection: str | None
+    settings: Any, code: str, asked: dict[str, Any], scope: str, *, length: int, connection: str | None
 ) -> None:
     """A short one the server drops when it comes, and keeps the connection."""
     settings.RATE_LIMIT = "1/day"
