@@ -1,7 +1,6 @@
 """Rules for names in the catalogue, shared by the API, the admin and the import."""
 
 import re
-from collections.abc import Sequence
 from typing import Any
 
 from django.core.exceptions import ValidationError
@@ -37,15 +36,6 @@ def validate_text(text: str, *, longest: int) -> None:
     else:
         return
     raise ValidationError(message, code="invalid_name")
-
-
-def all_valid(texts: Sequence[str], *, longest: int) -> bool:
-    """Return whether `validate_text` accepts each of these texts, of which there is at least one; this is faster."""
-    return (
-        max(map(len, texts)) <= longest
-        and not NOT_ALLOWED.search("".join(texts))
-        and all(map(VISIBLE.search, texts))  # which an empty text does not have
-    )
 
 
 def validate_name(name: str) -> None:

@@ -26,8 +26,6 @@ class Column:
     """The field that is exported, seen from `Pet`."""
     rule: Callable[[Any], Any] | None
     """Returns what is stored for a value in a file, or raises `ValidationError`; None for the category."""
-    accepts_all: Callable[[Sequence[str]], bool] | None
-    """Whether `rule` accepts each of these texts, and stores it as it is; None for the category."""
     sql_type: str = "text"
     required: bool = False
     """Whether a new animal must have it."""
@@ -42,7 +40,6 @@ REFERENCE = Column(
     header="external_reference",
     path="external_reference",
     rule=rules.reference,
-    accepts_all=rules.references_are_valid,
     width=24,
 )
 NAME = Column(
@@ -51,7 +48,6 @@ NAME = Column(
     header="name",
     path="name",
     rule=rules.name,
-    accepts_all=rules.names_are_valid,
     required=True,
     width=40,
 )
@@ -61,7 +57,6 @@ CATEGORY = Column(
     header="category",
     path="category__name",
     rule=None,
-    accepts_all=None,
     sql_type="bigint",
     required=True,
     width=24,
@@ -72,7 +67,6 @@ STATUS = Column(
     header="status",
     path="status",
     rule=rules.status,
-    accepts_all=rules.statuses_are_valid,
     default=PetStatus.AVAILABLE.value,
     width=12,
 )

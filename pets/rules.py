@@ -4,13 +4,12 @@ Each function takes a value as JSON's reader gives it, a number with a point or 
 returns what is stored. They raise `ValidationError` with a sentence that follows the field's name.
 """
 
-from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any
 
 from django.core.exceptions import ValidationError
 
-from categories.names import NAME_LENGTH, all_valid, validate_text
+from categories.names import NAME_LENGTH, validate_text
 from pets.models import REFERENCE_LENGTH, PetStatus
 
 INT64_MIN, INT64_MAX = -(2**63), 2**63 - 1
@@ -38,21 +37,6 @@ def _text(value: Any, *, longest: int) -> str:
         raise ValidationError(NOT_A_STRING)
     validate_text(value, longest=longest)
     return value
-
-
-def names_are_valid(values: Sequence[str]) -> bool:
-    """Return whether `name` accepts all of them."""
-    return all_valid(values, longest=NAME_LENGTH)
-
-
-def references_are_valid(values: Sequence[str]) -> bool:
-    """Return whether `reference` accepts all of them."""
-    return all_valid(values, longest=REFERENCE_LENGTH)
-
-
-def statuses_are_valid(values: Sequence[str]) -> bool:
-    """Return whether `status` accepts all of them."""
-    return STATUSES.issuperset(values)
 
 
 def identifier(value: Any) -> int:

@@ -180,12 +180,14 @@ class Check:
 
     def _column(self, column: Column, cells: Sequence[str]) -> Sequence[Any] | None:
         """Return what is stored for the cells of a column; None if that needs a look at each of them."""
-        if column.accepts_all is None:
+        if column.rule is None:
             return self._categories.numbers(cells)
-        if column is not REFERENCE or "" not in cells:
-            return cells if column.accepts_all(cells) else None
-        given = [cell for cell in cells if cell]
-        return [cell or None for cell in cells] if not given or column.accepts_all(given) else None
+        blank = {""} if column is REFERENCE else set()
+        try:
+            stored = {cell: column.rule(cell) for cell in {*cells} - blank}
+        except ValidationError:
+            return None
+        return [stored.get(cell) for cell in cells]
 
     def _any(self, line: int, cells: Cells) -> Checked | list[RowError]:
         values: dict[str, Any] = {}

@@ -7,13 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from django.core.exceptions import ValidationError
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from categories.models import Category
-from pets import columns
-from pets.columns import Checked, Column
+from pets.columns import Checked
 from pets.importing.checking import Categories, Check
 from pets.models import ImportRun, Pet
 from tests.conftest import ApiClient
@@ -337,40 +335,3 @@ def test_one_mistake_among_thousands_of_rows_is_found_and_all_others_are_importe
     expected = [(f"Rex {number}", "Dogs", "sold", f"A-{number}") for number in good]
     assert catalogue() == expected
     assert [name for _, name, *_ in history()] == [name for name, *_ in expected]
-
-
-ODD = [
-    "",
-    " ",
-    "Rex",
-    " Rex",
-    "Rex ",
-    "sold",
-    "Sold",
-    "x" * 255,
-    "x" * 256,
-    "é" * 255,
-    "a\tb",
-    "a\x00",
-    "\u00a0",
-    "\ufeff",
-]
-ODD += ["\u200b", "\u0301", "\ud800", "\x85", "1e5", "NULL", "\\N"]
-
-
-@pytest.mark.parametrize(
-    "column", [column for column in columns.COLUMNS if column.accepts_all], ids=lambda column: column.name
-)
-def test_a_column_accepts_many_texts_at_once_as_it_does_each(column: Column) -> None:
-    def accepted(text: str) -> bool:
-        assert column.rule is not None
-        try:
-            return bool(column.rule(text) == text)
-        except ValidationError:
-            return False
-
-    assert column.accepts_all is not None
-    good = [text for text in ODD if accepted(text)]
-    assert good
-    assert column.accepts_all(good)
-    assert [text for text in ODD if column.accepts_all([*good, text])] == good
