@@ -223,6 +223,22 @@ def test_axe_finds_nothing(page: Page, width: int, colours: Any) -> None:
     assert "\n".join(found) == ""
 
 
+def test_a_window_of_320_pixels_is_wide_enough(page: Page) -> None:
+    """As 1,280 pixels at 400 % are (WCAG 2.2, 1.4.10)."""
+    page.set_viewport_size({"width": 320, "height": 640})
+    wide = {}
+    for path in PAGES:
+        page.goto(path)
+        wide[path] = page.evaluate("document.documentElement.scrollWidth")
+    assert wide == dict.fromkeys(PAGES, 320)
+    page.goto("/docs/#getCategory")
+    operation = page.locator("#getCategory")
+    operation.get_by_text("Try it").click()
+    box = operation.locator(".try-url").bounding_box()
+    assert box is not None
+    assert box["width"] > 200
+
+
 @pytest.mark.parametrize("path", ["/docs/guide/", "/docs/", "/docs/errors/rate_limited"])
 def test_a_page_is_copied_as_markdown(page: Page, server: Gunicorn, path: str) -> None:
     page.context.grant_permissions(["clipboard-read", "clipboard-write"], origin=server.url)
