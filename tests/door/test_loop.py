@@ -136,6 +136,24 @@ def test_what_is_rejected_does_not_wait_for_its_body(
     assert (json_of(got)["code"], got.headers.get("Connection")) == (code, connection)
 
 
+@pytest.mark.parametrize(
+    ("asked", "scope", "limit"),
+    [
+        ({"method": "PUT"}, "write", '"default";r=5;t=86400'),
+        ({}, "read", '"default";r=5;t=86400'),
+        ({"content_type": "text/plain"}, "write", '"default";r=4;t=86400'),
+        ({"authorization": "Bearer x"}, "write", None),
+    ],
+    ids=["405", "403", "415", "401"],
+)
+def test_what_is_rejected_says_what_is_left_of_the_limit(
+    settings: Any, asked: dict[str, Any], scope: str, limit: str | None
+) -> None:
+    settings.RATE_LIMIT = "5/day"
+    got = asyncio.run(ask(door_with(BreaksInCommit(scope=scope)), authorized(**asked), [b"{}"]))
+    assert got.headers.get("RateLimit") == limit
+
+
 def test_the_loop_does_not_wait_for_the_cache(settings: Any) -> None:
     settings.RATE_LIMIT = "5/day"
 
