@@ -186,8 +186,13 @@ class TestThreads:
             asyncio.run(ask(Door(application, 1), scope("/docs/fails")))
 
     def test_a_late_response_is_given_up(
-        self, application: Application, monkeypatch: pytest.MonkeyPatch, counted: Metrics
+        self,
+        application: Application,
+        monkeypatch: pytest.MonkeyPatch,
+        counted: Metrics,
+        caplog: pytest.LogCaptureFixture,
     ) -> None:
+        caplog.set_level("INFO", "petstore.requests")
         monkeypatch.setattr(threads, "DEADLINE", 0.1)
         monkeypatch.setattr(application, "go", threading.Event())
 
@@ -202,6 +207,7 @@ class TestThreads:
         assert (late.headers["Retry-After"], late.headers["Request-Outcome"]) == ("2", "unknown")
         assert after.status == 200
         assert given_up(counted) == {"deadline": 1, "no_thread": 0}
+        assert [each.name for each in caplog.records] == ["petstore_site.public.errors"], "the thread logs the request"
 
     def test_a_client_that_sends_slowly_has_all_the_time_after_it(
         self, application: Application, monkeypatch: pytest.MonkeyPatch
@@ -423,8 +429,9 @@ def _request(started: float) -> Request:
 
 def test_livez_needs_no_thread(application: Application, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(threads, "MOST_WAITING", 0)
-    got = asyncio.run(ask(Door(application, 1), scope("/livez")))
+    got, head = (asyncio.run(ask(Door(application, 1), scope("/livez", method))) for method in ("GET", "HEAD"))
     assert (got.status, got.body, got.headers["Content-Length"]) == (200, b'{"status": "alive"}', "19")
+    assert (head.status, head.body, head.headers["Content-Length"]) == (200, b"", "19")
 
 
 @pytest.mark.django_db(transaction=True)

@@ -7,6 +7,7 @@ import time
 from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import Any
+from unittest import mock
 
 import pytest
 
@@ -152,6 +153,15 @@ def test_what_is_rejected_says_what_is_left_of_the_limit(
     settings.RATE_LIMIT = "5/day"
     got = asyncio.run(ask(door_with(BreaksInCommit(scope=scope)), authorized(**asked), [b"{}"]))
     assert got.headers.get("RateLimit") == limit
+
+
+def test_a_bug_in_what_counts_is_an_error_too(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The response to a rejected request says what is left of its limit, but not if that is what failed."""
+    settings.RATE_LIMIT = "5/day"
+    monkeypatch.setattr("rest.limits.limiter", mock.Mock(side_effect=RuntimeError))
+    got = asyncio.run(ask(door_with(BreaksInCommit()), authorized("GET", 0)))
+    failed = error("internal_error", "Something went wrong on our side.", 500)
+    assert (got.status, json_of(got), got.headers.get("RateLimit")) == (500, failed, None)
 
 
 def test_the_loop_does_not_wait_for_the_cache(settings: Any) -> None:
