@@ -478,6 +478,12 @@ def test_repeated_headers(application: Application) -> None:
     assert environ["HTTP_IDEMPOTENCY_KEY"] == "sent twice"
 
 
+@pytest.mark.parametrize("path", ["/v1/pets/a%2Fb", "/v1/pets/a%2fb"])
+def test_an_encoded_slash_separates_nothing(path: str) -> None:
+    request = Request(scope(path))
+    assert (request.path, request.environ()["PATH_INFO"]) == ("/v1/pets/a%2Fb", "/v1/pets/a%2Fb")
+
+
 def test_sqlite_knows_in_its_threads_who_acts() -> None:
     def who() -> Steps[Acting]:
         return acting()

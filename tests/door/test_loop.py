@@ -118,16 +118,27 @@ def test_a_body_that_is_not_whole_adds_no_animal(parts: list[bytes | None], want
         ("rate_limited", {}, "write"),
     ],
 )
-@pytest.mark.parametrize(("length", "connection"), [(70_000, "close"), (40, None)], ids=["long", "short"])
+@pytest.mark.parametrize(
+    ("length", "more", "connection"),
+    [(70_000, {}, "close"), (40, {}, None), (40, {"expect": "100-continue"}, "close")],
+    ids=["long", "short", "not sent before 100"],
+)
 def test_what_is_rejected_does_not_wait_for_its_body(
-    settings: Any, code: str, asked: dict[str, Any], scope: str, *, length: int, connection: str | None
+    settings: Any,
+    code: str,
+    asked: dict[str, Any],
+    scope: str,
+    *,
+    length: int,
+    more: dict[str, str],
+    connection: str | None,
 ) -> None:
     """A short one the server drops when it comes, and keeps the connection."""
     settings.RATE_LIMIT = "1/day"
 
     async def two() -> list[Got]:
         door = door_with(BreaksInCommit(scope=scope))
-        sent = authorized(**asked, length=length)
+        sent = authorized(**asked, length=length, **more)
         if not asked.get("authorization", "x"):
             sent["headers"] = [pair for pair in sent["headers"] if pair[0] != b"authorization"]
         first = await ask(door, authorized("GET", 0))
