@@ -147,7 +147,6 @@ class Request:
             "SERVER_NAME": server[0],
             "SERVER_PORT": str(server[1]),
             "REMOTE_ADDR": client[0],
-            "HTTP_X_REQUEST_ID": self.id,
             "wsgi.version": (1, 0),
             "wsgi.url_scheme": self.scheme,
             "wsgi.input": self.input or BytesIO(),

@@ -33,6 +33,22 @@ def test_a_port_has_16_bits(settings: Any, host: str, *, accepted: bool) -> None
     assert (Request(scope("/", host=host)).host == host) is accepted
 
 
+@pytest.mark.parametrize(
+    ("sent", "path"),
+    [
+        ("/shop/animals/v1/pets", "/v1/pets"),
+        ("/animals/v1/pets", "/v1/pets"),
+        ("/v1/pets", "/v1/pets"),
+        ("/shop/animals", "/"),
+        ("/shop/animalsv1", "/shop/animalsv1"),
+    ],
+)
+def test_a_proxy_may_remove_the_path_of_the_service_or_a_part_of_it(settings: Any, sent: str, path: str) -> None:
+    settings.BASE_PATH = "/shop/animals"
+    request = Request(scope(sent))
+    assert (request.path, request.url) == (path, f"http://localhost/shop/animals{path}")
+
+
 def test_a_query_can_be_escaped(api: ApiClient, category: Category) -> None:
     for status in ("sold", "pending"):
         PetFactory(category=category, status=status)
