@@ -1,6 +1,7 @@
 """What an import did, for people and for machines."""
 
-from collections.abc import Sequence
+import shlex
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -43,8 +44,37 @@ def report(outcome: Outcome) -> str:
     if outcome.changes is not None and outcome.changes.path:
         lines.append(f"All changes are in {outcome.changes.path}.")
     if run.rejects:
-        lines.append(f"The rejected rows are in {run.rejects}. Fix them and import that file.")
+        lines.append(f"The rejected rows are in {run.rejects}.")
+        lines.append(f"Fix them, then run: manage.py import_pets {shlex.join([run.rejects, *_needed(run.options)])}")
     return "\n".join(lines)
+
+
+SWITCHES = {
+    "ignore_ids": "--ignore-ids",
+    "accept_references": "--accept-references",
+    "create_categories": "--create-categories",
+    "force_categories": "--create-categories=force",
+}
+
+
+def _needed(options: dict[str, Any]) -> Iterator[str]:
+    """Yield the options of an import that its file of rejects needs too."""
+    reading = options["reading"]
+    for name in ("format", "delimiter"):
+        if reading[name] and reading[name] != "xlsx":  # its rejects are CSV
+            yield f"--{name}={reading[name]}"
+    for title, column in reading["mapping"].items():
+        yield f"--map={title}={column}"
+    for column, value in reading["defaults"].items():
+        yield f"--default-{column}={value}"
+    if reading["formula_safe"]:
+        yield "--formula-safe"
+    if not options["keep_blanks"]:
+        yield "--blank=clear"
+    switches = {name: switch for name, switch in SWITCHES.items() if options[name]}
+    if "force_categories" in switches:
+        del switches["create_categories"]
+    yield from switches.values()
 
 
 def _missing(missing: Missing) -> list[str]:

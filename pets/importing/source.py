@@ -18,6 +18,7 @@ from typing import IO, cast
 
 from pets.importing.encodings import readings
 from pets.importing.errors import FileError, quoted
+from pets.importing.no_table import reject_other_bytes, reject_other_text
 
 STANDARD_INPUT = "-"
 FORMATS = ("csv", "json", "jsonl", "xlsx")
@@ -51,7 +52,6 @@ FIRST_PIECE = 4096
 """Characters for the header: what is wrong further on is found, and recorded, when the import has begun."""
 
 GZIP = b"\x1f\x8b"
-OLE = bytes.fromhex("d0cf11e0a1b11ae1")
 EMPTY = "The file is empty."
 TOO_MUCH = "The file has more than {most:,} bytes when it is unpacked. To read more, use --max-unpacked."
 TOO_BLANK = "Line {number:,} is one of too many blank lines without a row. Is the file complete?"
@@ -122,14 +122,13 @@ class Source:
         return start
 
     def format(self, encoding: str | None = None) -> str:
-        """Return the format that the beginning shows, one of `FORMATS`; raises `FileError` for an old workbook."""
+        """Return the format that the beginning shows, one of `FORMATS`; raises `FileError` for what is no table."""
         start = self.beginning()
         if start.startswith(b"PK\x03\x04"):
             return "xlsx"
-        if start.startswith(OLE):
-            message = "This is an old workbook (.xls), or one with a password. Save it as .xlsx without one, or as CSV."
-            raise FileError(message)
+        reject_other_bytes(start)
         text = start.decode(self.encoding(encoding), errors="ignore").lstrip()
+        reject_other_text(text)
         return {"[": "json", "{": "jsonl"}.get(text[:1], "csv")
 
     def encoding(self, given: str | None = None) -> str:

@@ -42,7 +42,12 @@ class Package:
         At most `most` bytes are unpacked, all parts together.
         """
         self._archive = zipfile.ZipFile(cast("IO[bytes]", _Sparing(file)))
+        self._entries = {_plain(entry.filename): entry for entry in self._archive.infolist()}
         self._left = most
+
+    def has(self, name: str) -> bool:
+        """Return whether there is a part of this name."""
+        return _plain(name) in self._entries
 
     def parse(self, name: str, part: Part) -> Iterator[None]:
         """Read a part and yield after each block; raises `FileError`, `KeyError`, `ExpatError`, as `zipfile` does."""
@@ -69,7 +74,7 @@ class Package:
             pass
 
     def _blocks(self, name: str) -> Iterator[bytes]:
-        entry = self._archive.getinfo(name)
+        entry = self._entries[_plain(name)]
         if entry.compress_type not in {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}:
             raise zipfile.BadZipFile  # the others unpack a few bytes to many megabytes at once
         with self._archive.open(entry) as stream:
@@ -78,6 +83,11 @@ class Package:
                 if self._left < 0:
                     raise FileError(TOO_LARGE)
                 yield block
+
+
+def _plain(name: str) -> str:
+    r"""Return what a part is found by: some programs write `\` and another case (ECMA-376 part 2, section 6.3.5)."""
+    return name.replace("\\", "/").lstrip("/").lower()
 
 
 class _Elements:

@@ -14,9 +14,9 @@ from pets.importing.readers.header import cells_of, columns_of, names_of_columns
 from pets.importing.readers.rows import AHEAD, Block, Damaged, FirstRows, Reading, Row, Table
 from pets.importing.source import EMPTY, LONGEST_LINE, MOST_BLANK, PIECE, TOO_BLANK, Source
 
-DELIMITERS = {",": ",", ";": ";", "tab": "\t"}
+DELIMITERS = {",": ",", ";": ";", "tab": "\t", "|": "|"}
 
-SEPARATOR = re.compile("sep=([,;\t]?)", re.IGNORECASE)
+SEPARATOR = re.compile("sep=([,;|\t]?)", re.IGNORECASE)
 """A first line for Excel, which names the delimiter; the delimiter itself may be gone from it."""
 
 BLANK = '"\r\n ' + "".join(DELIMITERS.values())

@@ -12,6 +12,7 @@ from xml.parsers.expat import ExpatError
 
 from pets.columns import HEADERS
 from pets.importing.errors import FileError, printable, quoted
+from pets.importing.no_table import reject_other_archive
 from pets.importing.readers.header import cells_of, columns_of, named
 from pets.importing.readers.number_formats import UnknownTextError
 from pets.importing.readers.package import TOO_LARGE, Package, numeral, whole
@@ -67,6 +68,7 @@ def _seen_rows(source: Source, how: Reading, sheet: Rows) -> Iterator[_Seen]:
     """Yield the rows that are not blank; raises `FileError`."""
     with _readable_workbook(), source.unpacked(how.largest_workbook) as file, tempfile.TemporaryFile() as strings_file:
         package = Package(file, how.largest_workbook)
+        reject_other_archive(package.has)
         book = Book(package)
         part = book.part(_chosen(book, how.sheet))
         strings, styles = Strings(strings_file), Styles(from_1904=book.from_1904)
@@ -109,6 +111,9 @@ def _chosen(book: Book, sheet: str | None) -> str:
         return names[0]
     if sheet in book.hidden:
         return sheet
+    if not names:
+        message = "The workbook has no sheet."
+        raise FileError(message)
     if sheet is not None:
         message = f"The workbook has no sheet {named([sheet])}."
     else:

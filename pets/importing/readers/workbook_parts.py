@@ -54,7 +54,11 @@ class Relations(_Attributed):
         return next((name for each, name in self.targets.values() if each == kind), None)
 
     def _relationship(self, attributes: Attributes) -> None:
-        target = posixpath.normpath(posixpath.join("/", self._folder, attributes["Target"])).lstrip("/")
+        if attributes.get("TargetMode") == "External":
+            return
+        target = posixpath.normpath(posixpath.join("/", self._folder, attributes["Target"].replace("\\", "/"))).lstrip(
+            "/"
+        )
         _keep(self.targets, attributes["Id"], (attributes["Type"].rpartition("/")[2], target), size=len(target))
 
 
@@ -266,7 +270,7 @@ class Rows:
         self._length += len(text)
         if not before < column < MOST_COLUMNS or self._length > LONGEST_ROW:
             raise ValueError
-        kind, style = self._cell.get("t", "n"), whole(self._cell.get("s", "0"))
+        kind, style = self._cell.get("t", "n"), whole(self._cell.get("s") or "0")
         cells.append(Cell(column, kind, style, text, self._has_value, self._computed))
 
     def _end_row(self) -> None:

@@ -52,8 +52,8 @@ class Command(StoreCommand):
         reading.add_argument(
             "--delimiter",
             choices=DELIMITERS,
-            metavar=", | ; | tab",
-            help="The character between the cells of a CSV file.",
+            metavar="CHARACTER",
+            help="The character between the cells of a CSV file: , ; | or tab.",
         )
         reading.add_argument("--sheet", metavar="NAME", help="Read this sheet of a workbook, not the first one.")
         reading.add_argument(

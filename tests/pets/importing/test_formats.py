@@ -257,10 +257,6 @@ def test_a_quoted_line_end_is_a_part_of_the_name_and_so_an_error(run_import: Imp
             b"name" + b",x" * 20 + b"," * 20,
             'The header cannot be used. Unknown columns: "x", "x", "x", "x", "x" and 15 more. category',
         ),
-        (
-            b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(600),
-            "This is an old workbook (.xls), or one with a password.",
-        ),
     ],
     ids=lambda value: "" if isinstance(value, bytes) else value[:30],
 )
@@ -271,6 +267,53 @@ def test_a_file_that_cannot_be_used_is_rejected_with_the_reason(
     assert result.status == 3
     assert result.error.startswith(sentence)
     assert catalogue() == []
+
+
+def zipped(*parts: str) -> bytes:
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as archive:
+        for part in parts:
+            archive.writestr(part, "<x/>")
+    return file.getvalue()
+
+
+SAVE = "Open it in a spreadsheet program and save it as .xlsx, or as CSV."
+NO_TABLES = {
+    b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(600): (
+        f"an old workbook (.xls), or one with a password. {SAVE[:-1]}, without a password."
+    ),
+    b"%PDF-1.7\n%\xe2\xe3": "a PDF. Ask its sender for the table as .xlsx or CSV.",
+    b"\x89PNG\r\n\x1a\n" + bytes(50): "a picture. Import the table as .xlsx or CSV.",
+    b"Rar!\x1a\x07\x01\x00": "an archive (RAR). Unpack it and import a file from it.",
+    b"{\\rtf1\\ansi name}": "a text document (RTF). Import the table as .xlsx or CSV.",
+    b"SQLite format 3\x00": "an SQLite database. Export the table as CSV.",
+    b"\xef\xbb\xbf\r\n <HTML><body><table><tr><td>name": f"a web page (HTML). {SAVE}",
+    '<!DOCTYPE html PUBLIC "-//W3C//DTD">'.encode("utf-16"): f"a web page (HTML). {SAVE}",
+    b'<?xml version="1.0"?><Workbook xmlns="urn:schemas-microsoft-com:office:spreadsheet">': f"XML. {SAVE}",
+    b"--\n-- PostgreSQL database dump\n--\n": "a dump of a database (SQL). Export the table as CSV.",
+    b"INSERT INTO `pets` (name) VALUES ('Rex');": "a dump of a database (SQL). Export the table as CSV.",
+    zipped("mimetype", "content.xml", "META-INF/manifest.xml"): f"an OpenDocument file (.ods). {SAVE}",
+    zipped("_rels/.rels", "xl/workbook.bin"): f"a binary workbook (.xlsb). {SAVE}",
+    zipped("_rels/.rels", "word/document.xml"): "a text document (.docx). Import the table as .xlsx or CSV.",
+    zipped("Index/Document.iwa"): "a Numbers file. Export it as Excel or CSV.",
+    zipped("animals.csv"): "a zip file without a workbook. Unpack it and import a file from it.",
+}
+
+
+@pytest.mark.parametrize(
+    ("content", "what"), NO_TABLES.items(), ids=lambda each: "" if isinstance(each, bytes) else each[:20]
+)
+@pytest.mark.parametrize("name", ["animals.csv", "animals.xlsx"])
+def test_what_is_no_table_is_called_by_its_name(run_import: Import, content: bytes, what: str, name: str) -> None:
+    result = run_import(content, name=name)
+    assert (result.status, result.error) == (3, f"This is {what}")
+    assert not ImportRun.objects.exists()
+
+
+def test_bars_can_stand_between_cells(run_import: Import, dogs: Category) -> None:
+    assert run_import("name|category|status\nRex, the first|Dogs|sold\n").status == 0
+    assert run_import("sep=|\nname|category|external_reference\nMia|Dogs|A;1\n").status == 0
+    assert catalogue() == [("Rex, the first", "Dogs", "sold", None), ("Mia", "Dogs", "available", "A;1")]
 
 
 @pytest.mark.parametrize("content", [bytes(range(256)) * 40, b"\x89PNG\r\n\x1a\n" + bytes(5000)], ids=["bytes", "png"])

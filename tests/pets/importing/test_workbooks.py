@@ -311,6 +311,24 @@ def test_the_first_sheet_is_read_or_the_one_of_a_name(sheets: str, chosen: str |
         ] == names
 
 
+def test_names_of_parts_are_found_whatever_their_case_and_slashes() -> None:
+    contents = {name.upper().replace("/", "\\"): content for name, content in parts(f"<row r='2'>{DOGS}</row>").items()}
+    relations = next(name for name in contents if name.endswith("WORKBOOK.XML.RELS"))
+    contents[relations] = str(contents[relations]).replace('"worksheets/', '".\\Worksheets\\')
+    assert rows_of(packed(contents)) == rows_of(packed(parts(f"<row r='2'>{DOGS}</row>")))
+
+
+def test_a_workbook_without_a_sheet() -> None:
+    book = re.sub("<sheet [^>]*>", "", str(parts()["xl/workbook.xml"]))
+    with pytest.raises(FileError, match=r"^The workbook has no sheet\.$"):
+        rows_of(packed(parts() | {"xl/workbook.xml": book}))
+
+
+def test_a_blank_style_is_none() -> None:
+    row = "<row r='2'><c s='' t='inlineStr'><is><t>Rex</t></is></c><c t='inlineStr'><is><t>Dogs</t></is></c></row>"
+    assert rows_of(packed(parts(row))) == [(2, {"name": "Rex", "category": "Dogs"})]
+
+
 DAMAGED = "The workbook cannot be read. Save it again as .xlsx, or as CSV."
 
 
@@ -327,8 +345,7 @@ def without_part(name: str) -> bytes:
 @pytest.mark.parametrize(
     ("content", "sentence"),
     [
-        *((without_part(name), DAMAGED) for name in parts() if name != "xl/worksheets/sheet2.xml"),
-        (packed({"x": ""}), DAMAGED),
+        *((without_part(name), DAMAGED) for name in parts() if name not in {"_rels/.rels", "xl/worksheets/sheet2.xml"}),
         (packed(parts(), zipfile.ZIP_BZIP2), DAMAGED),
         (packed(parts(), zipfile.ZIP_LZMA), DAMAGED),
         (packed(parts("<row r='2'><c r='A2'/><c r='A2'/></row>")), DAMAGED),

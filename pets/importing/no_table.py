@@ -1,0 +1,60 @@
+"""Says of a file that holds no table what it is, by its content: the ending of its name can be wrong."""
+
+from collections.abc import Callable
+
+from pets.importing.errors import FileError
+
+SAVE = "Open it in a spreadsheet program and save it as .xlsx, or as CSV."
+STARTS = {
+    bytes.fromhex(
+        "d0cf11e0a1b11ae1"
+    ): f"an old workbook (.xls), or one with a password. {SAVE[:-1]}, without a password.",
+    b"%PDF": "a PDF. Ask its sender for the table as .xlsx or CSV.",
+    b"\x89PNG": "a picture. Import the table as .xlsx or CSV.",
+    b"\xff\xd8\xff": "a picture. Import the table as .xlsx or CSV.",
+    b"GIF8": "a picture. Import the table as .xlsx or CSV.",
+    b"Rar!\x1a": "an archive (RAR). Unpack it and import a file from it.",
+    b"7z\xbc\xaf": "an archive (7z). Unpack it and import a file from it.",
+    b"BZh": "compressed with bzip2. Unpack it, or compress it with gzip.",
+    b"\xfd7zXZ": "compressed with xz. Unpack it, or compress it with gzip.",
+    b"(\xb5/\xfd": "compressed with zstd. Unpack it, or compress it with gzip.",
+    b"SQLite format 3": "an SQLite database. Export the table as CSV.",
+    b"{\\rtf": "a text document (RTF). Import the table as .xlsx or CSV.",
+}
+TEXTS = {
+    ("<!doctype html", "<html", "<head", "<meta", "<table", "<style"): f"a web page (HTML). {SAVE}",
+    ("<?xml", "<workbook"): f"XML. {SAVE}",
+    ("-- postgresql", "--\n-- postgresql", "-- mysql", "-- mariadb", "-- sqlite", "create table", "insert into"): (
+        "a dump of a database (SQL). Export the table as CSV."
+    ),
+}
+PARTS = {
+    "content.xml": f"an OpenDocument file (.ods). {SAVE}",
+    "xl/workbook.bin": f"a binary workbook (.xlsb). {SAVE}",
+    "index/document.iwa": "a Numbers file. Export it as Excel or CSV.",
+    "word/document.xml": "a text document (.docx). Import the table as .xlsx or CSV.",
+}
+
+
+def reject_other_bytes(start: bytes) -> None:
+    """Raise `FileError` for a file that begins like something else than a table."""
+    _reject(next((what for mark, what in STARTS.items() if start.startswith(mark)), None))
+
+
+def reject_other_text(text: str) -> None:
+    """Raise `FileError` for text that begins like something else than a table."""
+    begins = text.lstrip().lower().replace("\r", "")
+    _reject(next((what for marks, what in TEXTS.items() if begins.startswith(marks)), None))
+
+
+def reject_other_archive(has_part: Callable[[str], bool]) -> None:
+    """Raise `FileError` for a zip file that is no workbook."""
+    _reject(next((what for part, what in PARTS.items() if has_part(part)), None))
+    if not has_part("_rels/.rels"):
+        _reject("a zip file without a workbook. Unpack it and import a file from it.")
+
+
+def _reject(what: str | None) -> None:
+    if what is not None:
+        message = f"This is {what}"
+        raise FileError(message)
