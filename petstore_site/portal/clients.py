@@ -1,5 +1,7 @@
-"""The page of the clients: their READMEs, and the packages that were built for the release, with hashes."""
+"""The page of the clients: the packages that were built for the release, with hashes, and the READMEs in them."""
 
+import tarfile
+import zipfile
 from base64 import b64encode
 from collections.abc import Iterator
 from hashlib import sha256, sha512
@@ -13,8 +15,7 @@ from petstore_site.portal import documents
 from petstore_site.portal.code import SERVED_ORIGIN, Example, block
 from petstore_site.portal.documents import Section
 
-HERE = settings.BASE_DIR / "clients"
-RELEASED = HERE / "released"
+RELEASED = settings.BASE_DIR / "clients" / "released"
 """What `make clients` built for the release, copied from `clients/dist`."""
 
 MEDIA_TYPES = {".whl": "application/zip", ".tgz": "application/gzip"}
@@ -35,11 +36,12 @@ class Package(NamedTuple):
 
 
 class Language(NamedTuple):
-    """A client: its package, and its README in sections."""
+    """A client: its package, and its README, also in sections."""
 
     id: str
     title: str
     package: Package
+    readme: str
     introduction: Section
     sections: list[Section]
 
@@ -55,10 +57,21 @@ def context() -> dict[str, Any]:
 
 
 def _language(name: str, title: str, suffix: str) -> Language:
-    text = (HERE / name / "README.md").read_text(encoding="utf-8")
-    introduction = documents.introduction(text)
     file = next(path for path in packages().values() if path.suffix == suffix)
-    return Language(name, title, _package(file), introduction, list(_sections(name, text)))
+    text = readme(file)
+    introduction = documents.introduction(text)
+    return Language(name, title, _package(file), text, introduction, list(_sections(name, text)))
+
+
+def readme(file: Path) -> str:
+    """Return the README in a package. The one of the checkout can be about what this package does not have yet."""
+    if file.suffix == ".whl":
+        with zipfile.ZipFile(file) as wheel:
+            name = next(name for name in wheel.namelist() if name.endswith(".dist-info/METADATA"))
+            return wheel.read(name).decode().partition("\n\n")[2]
+    with tarfile.open(file) as tarball:
+        packed = tarball.extractfile("package/README.md")
+        return packed.read().decode() if packed else ""
 
 
 def _sections(name: str, text: str) -> Iterator[Section]:

@@ -61,9 +61,8 @@ def _clients() -> str:
 
 
 def _client(language: clients.Language) -> str:
-    text = (clients.HERE / language.id / "README.md").read_text(encoding="utf-8")
     package = f"```sh\n{language.package.line}\n```\n\n{language.package.hash_name}: `{language.package.hash}`\n"
-    return text.replace(part(text, "## Install"), package)
+    return language.readme.replace(part(language.readme, "## Install"), package)
 
 
 def _changelog() -> str:
