@@ -18,7 +18,7 @@ import pytest
 from petstore_site.apikeys import keys
 from petstore_site.apikeys.models import APIKey
 from petstore_site.requests import logs
-from petstore_site.requests.access import AFTER_SECONDS, AccessRecord, Batch, observe
+from petstore_site.requests.access import AFTER_SECONDS, MOST_TOGETHER, AccessRecord, Batch, observe
 from rest.request import Request
 from tests.conftest import ApiClient
 from tests.door.calling import scope
@@ -110,6 +110,23 @@ def test_the_event_loop_logs_several_requests_later_each_with_its_id(caplog: pyt
     asyncio.run(observe_three())
     lines = [json.loads(line) for line in caplog.text.splitlines()]
     assert [line["request_id"] for line in lines if line["logger"] == "petstore.requests"] == ["a", "b", "c", "d"]
+
+
+def test_many_requests_are_logged_at_once(caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) -> None:
+    caplog.handler.setFormatter(logs.JSONFormatter())
+    caplog.set_level(logging.INFO)
+    monkeypatch.setattr("petstore_site.requests.access.AFTER_SECONDS", 60)
+    names = [f"{number}" for number in range(MOST_TOGETHER + 4)]
+
+    async def observe_many() -> None:
+        batch = Batch()
+        for name in names:
+            batch.observe(AccessRecord(asked(name), 200, 0.001))
+        await asyncio.sleep(0)
+
+    asyncio.run(observe_many())
+    lines = [json.loads(line) for line in caplog.text.splitlines()]
+    assert [line["request_id"] for line in lines if line["logger"] == "petstore.requests"] == names
 
 
 class Writes(io.StringIO):
