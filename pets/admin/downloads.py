@@ -48,7 +48,7 @@ def _file(pets: QuerySet[Pet], file_format: FileFormat) -> BinaryIO:
             )
             raise TooManyError(message)
         file = cast("BinaryIO", tempfile.SpooledTemporaryFile(MEMORY))  # noqa: SIM115 - the response closes it
-        write_pets(pets, file, form=Form(file_format=file_format, formula_safe=True))
+        write_pets(pets, file, form=Form(file_format=file_format, formula_safe=True, marked=True))
     file.seek(0)
     return file
 
@@ -56,7 +56,7 @@ def _file(pets: QuerySet[Pet], file_format: FileFormat) -> BinaryIO:
 def template(file_format: FileFormat) -> HttpResponse:
     """Return a file with the header alone, for new animals."""
     file = BytesIO()
-    write_pets(Pet.objects.filter(pk__lt=0), file, form=Form(file_format=file_format, ids=False))
+    write_pets(Pet.objects.filter(pk__lt=0), file, form=Form(file_format=file_format, ids=False, marked=True))
     name = content_disposition_header(as_attachment=True, filename=f"new-animals.{file_format}") or ""
     return HttpResponse(file.getvalue(), content_type=CONTENT_TYPES[file_format], headers={"Content-Disposition": name})
 

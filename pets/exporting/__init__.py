@@ -1,6 +1,7 @@
 """The catalogue as a file that `import_pets` reads back."""
 
 import zlib
+from codecs import BOM_UTF8
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -42,6 +43,8 @@ class Form:
     """With the id of each animal, by which an import finds it again."""
     formula_safe: bool = False
     """With a `'` before what a spreadsheet may take for a formula, CSV and XLSX only."""
+    marked: bool = False
+    """CSV begins with the byte order mark by which spreadsheet programs know UTF-8."""
 
     def __post_init__(self) -> None:
         """Raise `ValueError` with a sentence if the parts do not go together."""
@@ -49,7 +52,7 @@ class Form:
             message = "XLSX is compressed by itself. Leave out gzip."
             raise ValueError(message)
         if self.formula_safe and self.file_format is FileFormat.JSONL:
-            message = "No program takes JSON lines for formulas. Leave out --formula-safe."
+            message = "JSON lines are not for spreadsheet programs. Leave out --formula-safe and --for-spreadsheets."
             raise ValueError(message)
 
     def __str__(self) -> str:
@@ -77,11 +80,12 @@ def write_pets(pets: QuerySet[Pet], out: BinaryIO, *, form: Form, progress: Prog
     """
     write, names = WRITERS[form.file_format], headers(ids=form.ids)
     chosen = rows(pets, ids=form.ids, formula_safe=form.formula_safe)
-    if not form.compressed:
-        return write(chosen, names, out, progress)
-    compressed = _Gzip(out)
-    written = write(chosen, names, compressed, progress)
-    compressed.finish()
+    target = _Gzip(out) if form.compressed else out
+    if form.marked and form.file_format is FileFormat.CSV:
+        target.write(BOM_UTF8)
+    written = write(chosen, names, target, progress)
+    if isinstance(target, _Gzip):
+        target.finish()
     return written
 
 

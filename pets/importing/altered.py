@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from decimal import Decimal, InvalidOperation
 from typing import NamedTuple
 
+from pets.importing.encodings import was_misread
 from pets.spreadsheets import FORMULA_STARTS
 
 NUMBER = re.compile(r"[+-]?[$€£¥]? ?[0-9][0-9,.' ]*(?:[Ee][+-]?[0-9]+)? ?%?|[+-]?\.[0-9]+(?:[Ee][+-]?[0-9]+)?")
@@ -43,10 +44,15 @@ def looks_altered(before: str, after: str) -> bool:
 
 
 def looks_converted(before: str, after: str) -> bool:
-    """Like `looks_altered`, but only for what was taken for a number, a date or a formula: blanks can be trimmed."""
+    """Like `looks_altered`, but for all texts: what was taken for a number, a date or a formula, or misread.
+
+    Blanks can be trimmed.
+    """
     before, after = before.strip(), after.strip()
     if before == after:
         return False
+    if was_misread(before, after):
+        return True
     if before.startswith(FORMULA_STARTS) and (ERROR.fullmatch(after) or _became_result(before, after)):
         return True
     if before.upper() == after in {"TRUE", "FALSE"}:
@@ -72,6 +78,8 @@ def plain_value(text: str) -> str:
     """Return a number or a time as each program would write it; other text as it is."""
     if (seconds := _seconds(text)) is not None:
         return f"{seconds // 3600}:{seconds // 60 % 60:02}:{seconds % 60:02}"
+    if text.upper() in {"TRUE", "FALSE"}:
+        return text.upper()
     value = _number(text)
     if value is None or abs(value.adjusted()) > LONGEST or text != text.strip():
         return text

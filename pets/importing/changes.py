@@ -7,9 +7,11 @@ from typing import NamedTuple
 
 from pets.columns import COLUMNS, NAME, REFERENCE, each
 from pets.importing.altered import looks_altered, looks_converted
+from pets.importing.encodings import may_be_misread, misread
 from pets.importing.preview import Planned, cells_of, names_of_categories, planned
-from pets.importing.sql import stream
+from pets.importing.sql import BATCH, is_not_ascii, stream
 
+MOST_MISREAD = 5_000
 ANIMALS, EXAMPLES = 20, 3
 """How many animals, and how many changes of a reference, are shown."""
 
@@ -38,6 +40,15 @@ def changes_of(row: Planned, pet_id: int | None) -> Iterator[Change]:
             yield Change(pet_id, known_by or None, row.line, header, cell.before or None, cell.after)
 
 
+class Misread(NamedTuple):
+    """The name of a new animal that is likely UTF-8 read in another encoding."""
+
+    line: int
+    reference: str | None
+    name: str
+    likely: str
+
+
 @dataclass
 class Changes:
     """What an import changes of animals that are there; `first` also has animals that it adds."""
@@ -51,6 +62,9 @@ class Changes:
     altered_count: int = 0
     altered: list[Change] = field(default_factory=list)
     """How many references and names look like the work of a spreadsheet program, and the first `EXAMPLES` of them."""
+    misread_count: int = 0
+    misread: list[Misread] = field(default_factory=list)
+    """How many names of new animals look wrongly decoded, and the first `MOST_MISREAD` of them."""
     first: list[Planned] = field(default_factory=list)
     """The first `ANIMALS` that are changed or added, if they were asked for."""
     path: str = ""
@@ -71,7 +85,12 @@ TEXTS = """
 """
 # All but a few names can never be taken for a number, a date or a formula.
 CONVERTIBLE = f"""
-    AND (length(p.name) <= 8 OR substr(p.name, 1, 1) IN ({", ".join(f"'{start}'" for start in "0123456789+-.=@$€£¥")}))
+    AND (length(p.name) <= 8 OR substr(p.name, 1, 1) IN ({", ".join(f"'{start}'" for start in "0123456789+-.=@$€£¥")})
+    OR {{not_ascii}})
+"""
+NEW_NAMES = """
+    SELECT r.line, r.external_reference, r.name FROM import_rows r
+    WHERE {not_ascii} AND NOT EXISTS (SELECT 1 FROM import_known k WHERE k.line = r.line) ORDER BY r.line
 """
 
 
@@ -82,9 +101,23 @@ def look(*, first: bool) -> Changes:
     if counts[REFERENCE.header]:
         _look_at_references(changes)
     if counts[NAME.header]:
-        names = _texts(NAME.name, CONVERTIBLE)
+        names = _texts(NAME.name, CONVERTIBLE.format(not_ascii=is_not_ascii("p.name")))
         _note_altered(changes, (name for name in names if looks_converted(name.before or "", name.after)))
+    for name in _misread_names():
+        changes.misread_count += 1
+        if len(changes.misread) < MOST_MISREAD:
+            changes.misread.append(name)
     return changes
+
+
+def _misread_names() -> Iterator[Misread]:
+    """Yield the names of new animals that read like UTF-8 in another encoding."""
+    names = stream(NEW_NAMES.format(not_ascii=is_not_ascii("r.name")))
+    while batch := list(islice(names, BATCH)):
+        if may_be_misread("\n".join(name for _, _, name in batch)):
+            for line, reference, name in batch:
+                if (likely := misread(name)) is not None:
+                    yield Misread(line, reference, name, likely)
 
 
 def _look_at_references(changes: Changes) -> None:

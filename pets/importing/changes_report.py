@@ -4,14 +4,12 @@ from collections.abc import Iterable
 from typing import Any
 
 from pets.columns import COLUMNS
-from pets.importing.changes import Change, Changes, changes_of
+from pets.importing.changes import EXAMPLES, Change, Changes, changes_of
 from pets.importing.errors import printable, quoted
 from pets.importing.preview import Planned
 
-ALTERED = (
-    "{count} by a spreadsheet program: {examples}. Take the values from the file as it was before. "
-    "If they are right, use --accept-references."
-)
+LOOK_ALTERED = "{count} by a spreadsheet program or a wrong encoding: {examples}"
+ALTERED = f"{LOOK_ALTERED}. Take the values from the file as it was before. If they are right, use --accept-references."
 
 
 def altered(changes: Changes) -> str:
@@ -45,9 +43,19 @@ def summary(changes: Changes, *, would: bool) -> list[str]:
         more = ", …" if count > len(changes.references) else ""
         lines.append(f"References: {counts}: {examples(changes.references)}{more}.")
     if changes.altered_count and would:
-        lines.append(f"Warning: {altered_count(changes)} by a spreadsheet program: {examples(changes.altered)}.")
+        look = LOOK_ALTERED.format(count=altered_count(changes), examples=examples(changes.altered))
+        lines.append(f"Warning: {look}.")
         lines.append("The import will stop there. If they are right, use --accept-references.")
+    if changes.misread_count:
+        lines.append(f"Warning: {misread(changes)}.")
     return lines
+
+
+def misread(changes: Changes) -> str:
+    """Return how many names of new animals look wrongly decoded, and the first of them."""
+    count = changes.misread_count
+    first = ", ".join(f"{quoted(each.name)} is probably {quoted(each.likely)}" for each in changes.misread[:EXAMPLES])
+    return f"{count:,} {'name looks' if count == 1 else 'names look'} wrongly decoded: {first}"
 
 
 def animals(changes: Changes, total: int, place: str) -> list[str]:
@@ -79,6 +87,10 @@ def changes_as_json(changes: Changes) -> dict[str, Any]:
             "first": [change._asdict() for change in changes.references],
         },
         "altered": {"count": changes.altered_count, "first": [change._asdict() for change in changes.altered]},
+        "misread": {
+            "count": changes.misread_count,
+            "first": [each._asdict() for each in changes.misread[:EXAMPLES]],
+        },
         "first": [change._asdict() for row in changes.first for change in changes_of(row, row.pet_id)],
         "path": changes.path or None,
     }

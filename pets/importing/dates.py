@@ -1,17 +1,24 @@
 """Compares references that a spreadsheet program takes for a date: `1/2`, `MAR1` and `2026-01-02`, before and after."""
 
+import datetime as dt
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from itertools import product
 from typing import NamedTuple
+
+from django.utils import timezone
 
 from pets.importing.altered import MONTH
 
 YEAR = "([0-9]{4}|[0-9]{2})"
+DAY_ZERO = dt.date(1899, 12, 30)
+"""The day 0 of spreadsheet programs."""
+
 NUMBERS = re.compile(rf"([0-9]{{1,2}}) ?([-/. ]) ?([0-9]{{1,2}})(?: ?\2 ?{YEAR})?")
 YEAR_FIRST = re.compile(r"([0-9]{4})([-/.])([0-9]{1,2})\2([0-9]{1,2})")
 DAY_AND_MONTH = re.compile(rf"([0-9]{{1,2}})[-/. ]?({MONTH})(?:[-/. ]?{YEAR})?", re.IGNORECASE)
-MONTH_AND_DAY = re.compile(rf"({MONTH})[-/. ]?([0-9]{{1,2}})", re.IGNORECASE)
+MONTH_AND_DAY = re.compile(rf"({MONTH})[-/. ]?([0-9]{{4}}|[0-9]{{1,2}})", re.IGNORECASE)
 MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 
 
@@ -32,7 +39,23 @@ def date_keys(reference: str, *, of_file: bool) -> set[str]:
 
     Which part of two dates must be equal depends on how both are written, so each has a key for all the others can be.
     """
-    return set(_keys(date, of_file=of_file)) if (date := _date(reference.strip())) else set()
+    if (date := _date(reference.strip())) is None:
+        return set()
+    return set(_keys(date, of_file=of_file)) | (set() if of_file else _serials(date))
+
+
+def _serials(date: Written) -> set[str]:
+    """Return the numbers of the days that a date can mean: of this year, or the one before, if it says none.
+
+    A date becomes that number when its cell is formatted as text or a number.
+    """
+    this_year = timezone.now().year
+    years = [this_year, this_year - 1] if date.year is None else [date.year]
+    serials = set()
+    for year, (month, day) in product(years, date.days):
+        with suppress(ValueError):  # 29 February
+            serials.add(str((dt.date(year, month, day) - DAY_ZERO).days))
+    return serials
 
 
 def _keys(date: Written, *, of_file: bool) -> Iterator[str]:
@@ -61,7 +84,8 @@ def _date(text: str) -> Written | None:
     elif found := DAY_AND_MONTH.fullmatch(text):
         written = Written([(_month(found[2]), int(found[1]))], _year(found[3]))
     elif found := MONTH_AND_DAY.fullmatch(text):
-        written = Written([(_month(found[1]), int(found[2]))])
+        is_day = _is_day(1, int(found[2]))  # OCT50 is October 1950
+        written = Written([(_month(found[1]), int(found[2]) if is_day else 1)], None if is_day else _year(found[2]))
     else:
         return None
     return written if _is_day(*written.days[0]) else None

@@ -1,6 +1,7 @@
-"""The encodings of text: those that a file can have, and how its letters would read in the likely ones."""
+"""The encodings that a file can have, how it would read in the likely ones, and UTF-8 that was misread."""
 
 import codecs
+import re
 import unicodedata
 from collections.abc import Iterable
 from contextlib import suppress
@@ -76,3 +77,61 @@ def _go_together(before: str, here: str) -> bool:
 def _script(letter: str) -> str:
     script = unicodedata.name(letter, "?").split()[0]
     return "CJK" if script in ONE_SCRIPT else script
+
+
+LOST = "?\N{REPLACEMENT CHARACTER}"
+"""What a letter becomes that an encoding does not have."""
+
+
+def _byte_of(encoding: str) -> dict[str, int]:
+    """Return the byte of each character; a byte without one is read as a control character, as Windows does."""
+    return {bytes([byte]).decode(encoding, "ignore") or chr(byte): byte for byte in range(256)}
+
+
+MISREAD_IN = [_byte_of(encoding) for encoding in ("cp1252", "cp1250", "cp1251")]
+"""The encodings in which spreadsheet programs read UTF-8 that has no byte order mark."""
+
+_LEADS, _NEXTS = (
+    re.escape("".join(sorted({character for of in MISREAD_IN for character, byte in of.items() if byte in some})))
+    for some in (range(0xC2, 0xF5), range(0x80, 0xC0))
+)
+_SUSPECT = re.compile(f"[{_LEADS}][{_NEXTS}]")
+
+
+def may_be_misread(text: str) -> bool:
+    """Return whether there can be a text in this one that `misread` knows."""
+    return _SUSPECT.search(text) is not None
+
+
+def misread(text: str) -> str | None:
+    """Return what a text says that is UTF-8 read in another encoding: Геша for Ð“ÐµÑˆÐ°; None for any other."""
+    if may_be_misread(text):
+        for byte_of in MISREAD_IN:
+            with suppress(KeyError, UnicodeDecodeError):
+                return bytes(byte_of[character] for character in text).decode()
+    return None
+
+
+def was_misread(before: str, after: str) -> bool:
+    """Return whether `after` is what an encoding made of `before`: UTF-8 that was misread, or with lost letters."""
+    if before.isascii() or before == after or _plain_part(before) != _plain_part(after):
+        return False
+    patterns = (_as_bytes(after, byte_of) for byte_of in MISREAD_IN)
+    return any(pattern and re.fullmatch(pattern, before.encode(), re.DOTALL) for pattern in patterns)
+
+
+def _plain_part(text: str) -> list[str]:
+    return [character for character in text if character.isascii() and character not in LOST]
+
+
+def _as_bytes(text: str, byte_of: dict[str, int]) -> bytes | None:
+    """Return a pattern of the bytes that a text was; None if the encoding does not have all of its letters."""
+    pieces = []
+    for piece in re.split(f"([{LOST}]+)", text):
+        if piece[:1] and piece[0] in LOST:
+            pieces.append(b"[\x80-\xff?]{%d,}" % len(piece))
+        elif all(character in byte_of for character in piece):
+            pieces.append(re.escape(bytes(byte_of[character] for character in piece)))
+        else:
+            return None
+    return b"".join(pieces)

@@ -10,14 +10,16 @@ from itertools import islice
 
 from django.db import connection
 
-from pets.importing.altered import SHOWN_WHOLE, as_shortened, plain_value, shortened_to
+from pets.importing.altered import ERROR, SHOWN_WHOLE, as_shortened, plain_value, shortened_to
+from pets.importing.altered import NUMBER as NUMERAL
 from pets.importing.dates import MONTHS, date_keys
-from pets.importing.sql import BATCH, execute, stream
+from pets.importing.encodings import misread
+from pets.importing.sql import BATCH, execute, is_not_ascii, stream
 
 INVISIBLE = "\u00ad\u200b\u200c\u200d\u2060\ufeff"
 """What takes no place: soft hyphen, zero-width characters, and the byte order mark."""
 
-AS_VALUE = "how a spreadsheet program writes numbers, dates and times"
+AS_VALUE = "how a spreadsheet program writes numbers, dates, times and formulas"
 
 PLAIN: dict[str, Callable[[str], str]] = {
     "an invisible character": lambda text: text.translate(dict.fromkeys(map(ord, INVISIBLE))),
@@ -26,8 +28,6 @@ PLAIN: dict[str, Callable[[str], str]] = {
     AS_VALUE: plain_value,
 }
 """What a reference can differ by and still look the same to a person or a spreadsheet program, and what removes it."""
-
-BYTES = {"postgresql": "octet_length({})", "sqlite": "length(CAST({} AS BLOB))"}
 
 
 def plain(reference: str) -> str:
@@ -38,7 +38,7 @@ def plain(reference: str) -> str:
 def differences(one: str, other: str) -> str:
     """Return in words by what two references differ that look alike."""
     if plain(one) != plain(other):
-        return AS_VALUE
+        return AS_VALUE if misread(one) is None else "the encoding in which it was read"
     others = {what: PLAIN.keys() - {what} for what in PLAIN}
     return " and ".join(what for what, rest in others.items() if _without(rest, one) != _without(rest, other))
 
@@ -61,7 +61,14 @@ TIME_OR_DATE = f"""
 """
 """Without what only begins like one, such as `26-000123`: a catalogue may have a million of these."""
 
-VALUE = f"({NUMBER} OR {TIME_OR_DATE})"
+FORMULA = "#"
+"""The key of all references that are taken for formulas, and of the errors that they become."""
+
+OTHER = """
+    (lower(external_reference) IN ('true', 'false') OR external_reference LIKE 'Err:%'
+    OR substr(external_reference, 1, 1) IN ('=', '+', '-', '@', '#'))
+"""
+VALUE = f"({NUMBER} OR {TIME_OR_DATE} OR {OTHER})"
 PADDED = f"external_reference LIKE '0_%' AND {DIGITS}"
 UNPADDED = "COALESCE(NULLIF(ltrim(external_reference, '0'), ''), '0')"
 NEW = "NOT EXISTS (SELECT 1 FROM pets_pet k WHERE k.external_reference = r.external_reference)"
@@ -77,8 +84,7 @@ def note_odd_references() -> bool:
     execute("CREATE TEMPORARY TABLE import_odd_rows (line bigint, plain text)")
     execute("CREATE TEMPORARY TABLE import_odd_pets (id bigint, plain text)")
     shortened: set[int] = set()
-    size = BYTES[connection.vendor].format("external_reference")
-    odd = f"(external_reference <> trim(external_reference) OR {size} <> length(external_reference))"
+    odd = f"(external_reference <> trim(external_reference) OR {is_not_ascii('external_reference')})"
     filled = 0
     if all(list(stream(f"{VALUES} {limited} LIMIT 1")) for limited in ("", f"AND {NEW}")):  # the first costs less
         odd += f" OR ({VALUE} AND NOT {DIGITS})"
@@ -87,7 +93,9 @@ def note_odd_references() -> bool:
     rows = f"SELECT line, external_reference FROM import_rows WHERE {odd}"
     pets = f"SELECT id, external_reference FROM pets_pet WHERE {odd}"
     filled += _fill("import_odd_rows", rows, lambda text: _of_file(text, shortened))
-    filled += _fill("import_odd_pets", pets, lambda text: {plain(text)} | date_keys(text, of_file=False))
+    filled += _fill(
+        "import_odd_pets", pets, lambda text: {plain(text), *_formula(text)} | date_keys(text, of_file=False)
+    )
     if shortened:
         long = f"{NUMBER} AND length(external_reference) > {SHOWN_WHOLE}"
         numbers = f"SELECT id, external_reference FROM pets_pet WHERE {long}"
@@ -97,11 +105,18 @@ def note_odd_references() -> bool:
 
 def _of_file(reference: str, shortened: set[int]) -> set[str]:
     """Return what a reference of the file may mean; add to `shortened` how many digits it was cut to."""
-    keys = {plain(reference)} | date_keys(reference, of_file=True)
+    keys = {plain(reference), misread(reference) or reference} | date_keys(reference, of_file=True)
+    if ERROR.fullmatch(reference):
+        keys.add(FORMULA)
     if (cut := shortened_to(reference)) is not None:
         shortened.add(cut.digits)
         keys.add(cut.key)
     return keys
+
+
+def _formula(reference: str) -> set[str]:
+    """Return the key of a reference of the catalogue that a program takes for a formula, and shows as an error."""
+    return {FORMULA} if reference[0] in "=+-@" and not NUMERAL.fullmatch(reference) else set()
 
 
 def _fill(table: str, references: str, keys: Callable[[str], set[str]]) -> int:

@@ -9,6 +9,14 @@ BATCH = 10_000
 """Rows that are held at a time."""
 
 
+BYTES = {"postgresql": "octet_length({})", "sqlite": "length(CAST({} AS BLOB))"}
+
+
+def is_not_ascii(text: str) -> str:
+    """Return the condition that a text has characters of several bytes."""
+    return f"{BYTES[connection.vendor].format(text)} <> length({text})"
+
+
 def execute(statement: str, parameters: Any = None) -> int:
     """Run a statement that gives no rows, and return how many it wrote."""
     with connection.cursor() as cursor:

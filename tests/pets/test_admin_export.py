@@ -62,7 +62,7 @@ def test_what_the_list_shows_is_exported(staff: Client, animals: list[Pet], quer
     assert "no-store" in answer["Cache-Control"]
     assert re.fullmatch(r'attachment; filename="animals-[0-9-]+\.csv"', answer["Content-Disposition"])
     header, *exported = content(answer).decode().splitlines()
-    assert header == f"id,{CSV_HEADER}"
+    assert header == f"\ufeffid,{CSV_HEADER}"
     ids = {f"{pet.name.lstrip('=')}": pet.pk for pet in animals}
     assert exported == [
         f"{ids[re.split(',', line)[1].lstrip(chr(39) + '=')]},{whole}"

@@ -753,7 +753,7 @@ def test_who_sent_it_is_called_by_name_alone(staff: Client, dogs: Category, wher
     assert "staff keeper" not in content
 
 
-@pytest.mark.parametrize(("file_format", "starts"), [("csv", f"{CSV_HEADER}\n".encode()), ("xlsx", b"PK")])
+@pytest.mark.parametrize(("file_format", "starts"), [("csv", f"{CSV_HEADER}\n".encode("utf-8-sig")), ("xlsx", b"PK")])
 def test_a_template_can_be_downloaded(staff: Client, file_format: str, starts: bytes) -> None:
     assert f'href="?template={file_format}"' in staff.get(ADD).content.decode()
     file = staff.get(f"{ADD}?template={file_format}")
@@ -795,9 +795,11 @@ def test_what_a_spreadsheet_altered_must_be_confirmed(staff: Client, dogs: Categ
     shown = send(staff, f"id,external_reference,name,category\n{pet.pk},42,Max,Dogs\n")
     page = shown.content.decode()
     assert "References change: 1 changed, 0 new." in page
-    assert "1 reference or name looks altered by a spreadsheet program." in page
+    assert "1 reference or name looks altered by a spreadsheet program or a wrong encoding." in page
     refused = confirm(staff, shown)
-    assert messages(refused)[0].startswith("1 reference or name looks altered by a spreadsheet program: ")
+    assert messages(refused)[0].startswith(
+        "1 reference or name looks altered by a spreadsheet program or a wrong encoding: "
+    )
     assert Pet.objects.get().external_reference == "00042"
     assert messages(confirm(staff, refused, accept_references="on")) == []
     assert Pet.objects.get().external_reference == "42"
@@ -843,7 +845,7 @@ def test_a_file_without_its_zeros_asks_before_it_adds_anything(staff: Client, do
     assert [row[1] for row in cells(shown, "plan")[::2]] == ["Error"] * 20
     assert (
         f"external_reference &quot;20&quot; looks like &quot;00020&quot; of animal {known[-1].pk}. "
-        "They differ by how a spreadsheet program writes numbers, dates and times.</span>"
+        "They differ by how a spreadsheet program writes numbers, dates, times and formulas.</span>"
     ) in page
     assert 'class="btn btn-primary"' not in page
     (address,) = re.findall(r'action="([^"]*)" id="accept-near"', page)

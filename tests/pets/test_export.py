@@ -1,5 +1,6 @@
 """`export_pets`: what it writes, which animals, and what it leaves behind when it fails."""
 
+import codecs
 import errno
 import gzip
 import json
@@ -225,6 +226,18 @@ class TestForms:
         assert written == as_csv(expected) if name.endswith(".csv") else read_sheet(written) == expected
         assert [tuple(text and text.removeprefix("'") for text in row) for row in expected] == animals
 
+    @pytest.mark.parametrize("name", ["pets.csv", "pets.csv.gz", "pets.xlsx"])
+    @pytest.mark.usefixtures("animals")
+    def test_for_spreadsheets(self, tmp_path: Path, name: str) -> None:
+        """Excel knows UTF-8 by the mark; a program that reads a pipe would take it for a part of the first title."""
+        written = export(tmp_path / name, "--for-spreadsheets")
+        safe = export(tmp_path / f"safe-{name}", "--formula-safe")
+        if name == "pets.xlsx":
+            assert read_sheet(written) == read_sheet(safe)
+        else:
+            plain = gzip.decompress if name.endswith(".gz") else bytes
+            assert plain(written) == codecs.BOM_UTF8 + plain(safe)
+
     @pytest.mark.parametrize(
         ("arguments", "form"),
         [
@@ -415,7 +428,7 @@ class TestRejections:
             (["x.csv", "--gzip"], 2, "--gzip is for standard output. A file is compressed if its name ends in .gz."),
             (["x.xlsx.gz"], 2, "XLSX is compressed by itself. Leave out gzip."),
             (["-", "--format", "xlsx", "--gzip"], 2, "XLSX is compressed by itself. Leave out gzip."),
-            (["x.jsonl", "--formula-safe"], 2, "No program takes JSON lines for formulas. Leave out --formula-safe."),
+            (["x.jsonl", "--formula-safe"], 2, "JSON lines are not for spreadsheet programs. Leave out --formula-safe and --for-spreadsheets."),
             (["-", "--json"], 2, "--json is for a file: standard output holds the animals."),
             (["nowhere/x.csv"], 1, "nowhere/x.csv cannot be written: its folder does not exist."),
             (["file/x.csv"], 1, "file/x.csv cannot be written: Not a directory."),

@@ -60,6 +60,11 @@ class Command(StoreCommand):
             " for a formula. import_pets --formula-safe removes it again. For CSV and XLSX.",
         )
         parser.add_argument(
+            "--for-spreadsheets",
+            action="store_true",
+            help="Like --formula-safe, and begin CSV with a byte order mark: without it, Excel garbles letters.",
+        )
+        parser.add_argument(
             "--no-ids",
             action="store_false",
             dest="ids",
@@ -220,7 +225,8 @@ def _form(options: dict[str, Any]) -> Form:
             file_format=named or FileFormat(wanted),
             compressed=compressed,
             ids=options["ids"] and not options["template"],
-            formula_safe=options["formula_safe"],
+            formula_safe=options["formula_safe"] or options["for_spreadsheets"],
+            marked=options["for_spreadsheets"],
         )
     except ValueError as error:
         _end(str(error))

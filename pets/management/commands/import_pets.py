@@ -156,8 +156,8 @@ class Command(StoreCommand):
         rows.add_argument(
             "--accept-references",
             action="store_true",
-            help="Import also references and names that look altered by a spreadsheet program, and references that "
-            "look like that of another animal.",
+            help="Import also references and names that look altered by a spreadsheet program or a wrong "
+            "encoding, and references that look like that of another animal.",
         )
         parser.add_argument(
             "--changes",

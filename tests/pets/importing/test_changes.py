@@ -93,6 +93,7 @@ def test_a_machine_is_told_the_same(run_import: Import, rex: Pet, tom: Pet, tmp_
         "fields": changed(external_reference=2, name=1, category=1, status=1),
         "references": {"changed": 1, "new": 1, "first": [all_of_them[0], all_of_them[4]]},
         "altered": {"count": 0, "first": []},
+        "misread": {"count": 0, "first": []},
         "first": all_of_them,
         "path": str(path),
     }
@@ -186,13 +187,14 @@ def test_a_reference_that_a_spreadsheet_altered_stops_the_import(
     run = run_import(file)
     assert (run.status, Pet.objects.get().external_reference) == (3, before)
     assert run.error == (
-        f"1 reference or name looks altered by a spreadsheet program: {example}. Take the values from the file as it "
+        f"1 reference or name looks altered by a spreadsheet program or a wrong encoding: {example}. Take the values from the file as it "
         f"was before. If they are right, use --accept-references. Nothing changed. ({ImportRun.objects.latest('pk')})"
     )
     warned = run_import(file, "--dry-run")
     assert (
         warned.status,
-        f"Warning: 1 reference or name looks altered by a spreadsheet program: {example}." in warned.out,
+        f"Warning: 1 reference or name looks altered by a spreadsheet program or a wrong encoding: {example}."
+        in warned.out,
     ) == (
         0,
         True,
@@ -238,11 +240,11 @@ def test_three_examples_are_shown_of_many(run_import: Import, dogs: Category) ->
     assert (told["count"], [change["before"] for change in told["first"]]) == (5, ["001", "002", "003"])
     error = run_import(HEADER + rows).error
     assert error.startswith(
-        f'5 references or names look altered by a spreadsheet program: "001" → "1" (animal {pets[0].pk}), '
+        f'5 references or names look altered by a spreadsheet program or a wrong encoding: "001" → "1" (animal {pets[0].pk}), '
     )
 
 
-AS_VALUE = "how a spreadsheet program writes numbers, dates and times"
+AS_VALUE = "how a spreadsheet program writes numbers, dates, times and formulas"
 NEAR = [
     ("R1", "R1 ", "a blank at an end"),
     ("R1", " R1", "a blank at an end"),
@@ -285,6 +287,16 @@ NEAR = [
     ("5901234123457", "5.90123E+12", AS_VALUE),
     ("005901234123457", "5.9012341E+12", AS_VALUE),
     ("12345678901234567890", "1.23456789012346E+19", AS_VALUE),
+    ("true", "TRUE", AS_VALUE),
+    ("15/3/2023", "45000", AS_VALUE),
+    ("2023-03-15", "45000", AS_VALUE),
+    ("OCT50", "Oct-50", AS_VALUE),
+    ("OCT50", "1950-10-01", AS_VALUE),
+    ("OCT 1950", "18537", AS_VALUE),
+    ("=A1", "#NAME?", AS_VALUE),
+    ("-abc", "Err:508", AS_VALUE),
+    ("@x", "#REF!", AS_VALUE),
+    ("Геша 1", "Ð“ÐµÑˆÐ° 1", "the encoding in which it was read"),
 ]
 UNLIKE = [
     ("00042", "420"),
@@ -308,6 +320,11 @@ UNLIKE = [
     ("13-40", "2026-01-13"),
     ("MAR40", "3/4/2026"),
     ("DEC-1", "1-Nov"),
+    ("15/3/2023", "45001"),
+    ("OCT50", "Oct-51"),
+    ("-5", "#NAME?"),
+    ("=A1", "#12"),
+    ("Геша 1", "Геша 2"),
 ]
 
 
@@ -447,3 +464,62 @@ def test_a_failed_import_is_shown_with_its_reason(run_import: Import, dogs: Cate
     assert command("list_imports").out.splitlines()[-1] == "        1 of 1 row has an error."
     missing = command("show_import", "999999")
     assert (missing.status, missing.error) == (3, "There is no import 999999. list_imports shows them.")
+
+
+MISREAD = [
+    ("Геша", "Ð“ÐµÑˆÐ°"),  # in cp1252
+    ("Żółwik", "Żółwik".encode().decode("cp1250")),
+    ("Геша", "Геша".encode().decode("cp1251")),
+    ("Ё", "Ð\N{REPLACEMENT CHARACTER}"),
+    ("小白", "??"),
+    ("Zoë", "Zo\N{REPLACEMENT CHARACTER}"),
+    ("Żółwik, what?", "???wik, what?"),
+]
+
+
+@pytest.mark.parametrize(("before", "after"), MISREAD)
+def test_a_name_that_was_misread_stops_the_import(run_import: Import, dogs: Category, before: str, after: str) -> None:
+    pet = PetFactory(name=before, category=dogs, external_reference="A-1")
+    file = f'external_reference,name,category\nA-1,"{after}",Dogs\n'
+    result = run_import(file)
+    looks = "1 reference or name looks altered by a spreadsheet program or a wrong encoding:"
+    assert (result.status, result.error.startswith(f'{looks} "{before}" → "{after}" (animal {pet.pk}).')) == (3, True)
+    assert run_import(file, "--accept-references").status == 0
+    assert Pet.objects.get().name == after
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [("Ð“ÐµÑˆÐ°", "Геша"), ("Zoë", "Zoé"), ("Zoë", "Zoe"), ("Zoe", "Zo?"), ("Żółwik", "Żółw?x"), ("Геша", "Мурка")],
+)
+def test_a_name_that_was_corrected_is_imported(run_import: Import, dogs: Category, before: str, after: str) -> None:
+    PetFactory(name=before, category=dogs, external_reference="A-1")
+    assert run_import(f"external_reference,name,category\nA-1,{after},Dogs\n").status == 0
+    assert Pet.objects.get().name == after
+
+
+@pytest.mark.parametrize("option", [(), ("--dry-run",)])
+def test_a_misread_name_of_a_new_animal_is_a_warning(
+    run_import: Import, dogs: Category, option: tuple[str, ...]
+) -> None:
+    PetFactory(name="Ð“ÐµÑˆÐ°", category=dogs, external_reference="A-1")  # it is known as that
+    file = "external_reference,name,category\nA-1,Ð“ÐµÑˆÐ°,Dogs\nA-2,ZoÃ«,Dogs\nA-3,Żółwik,Dogs\nA-4,Zoë,Dogs\n"
+    result = run_import(file, *option)
+    assert result.status == 0
+    assert 'Warning: 1 name looks wrongly decoded: "ZoÃ«" is probably "Zoë".' in result.out.splitlines()
+    told = run_import(f"{file}A-5,ZoÃ«,Dogs\n", "--dry-run", "--json").json["changes"]["misread"]
+    expected = {"line": 6, "reference": "A-5", "name": "ZoÃ«", "likely": "Zoë"}
+    assert (told["count"], told["first"][-1]) == (1 + bool(option), expected)
+
+
+def test_an_export_in_a_wrong_encoding_stops_with_its_pairs(run_import: Import, dogs: Category, tmp_path: Path) -> None:
+    """An export was opened in a program that took it for cp1252, and saved as UTF-8."""
+    names = ["Геша", "Żółwik", "Rex", "Zoë", "小白"]
+    for name in names:
+        PetFactory(name=name, category=dogs)
+    export = tmp_path / "export.csv"
+    command("export_pets", str(export), "-v0")
+    wrong = "".join(bytes([byte]).decode("cp1252", "ignore") or "\ufffd" for byte in export.read_bytes())
+    result = run_import(wrong)
+    assert (result.status, sorted(Pet.objects.values_list("name", flat=True))) == (3, sorted(names))
+    assert result.error.startswith("4 references or names look altered by a spreadsheet program or a wrong encoding: ")

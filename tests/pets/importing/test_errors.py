@@ -423,6 +423,7 @@ def test_a_machine_is_told_all_that_is_recorded(run_import: Import, dogs: Catego
         "fields": changed(),
         "references": {"changed": 0, "new": 0, "first": []},
         "altered": {"count": 0, "first": []},
+        "misread": {"count": 0, "first": []},
         "first": [],
         "path": None,
     }

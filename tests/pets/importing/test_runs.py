@@ -52,9 +52,11 @@ def test_the_record_says_everything(run_import: Import, dogs: Category) -> None:
         "keep_blanks": False,
         "max_errors": None,
         "most_rows": None,
+        "profile": None,
         "reading": asdict(Reading()),
         "rejects": None,
         "report_missing": False,
+        "save_profile": None,
         "skip_errors": False,
     }
 
