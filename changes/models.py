@@ -113,15 +113,21 @@ class Change(models.Model):
         return self.noted
 
     @property
+    def _standing(self) -> list[Any]:
+        return [undo for undo in self.undos if undo.state != State.RUNNING and not undo.is_redone]
+
+    @property
     def undone(self) -> "Change | None":
         """Return the last undo of it that has ended and is not undone itself."""
-        return next((undo for undo in reversed(self.undos) if undo.state != State.RUNNING and not undo.is_redone), None)
+        return next(reversed(self._standing), None)
 
     @property
     def is_undone(self) -> bool:
-        """Return whether undos leave nothing to undo."""
-        standing = [undo for undo in self.undos if undo.state != State.RUNNING and not undo.is_redone]
-        return bool(standing) and sum(undo.passed - undo.left_count for undo in standing) >= self.animals
+        """Return whether one undo left nothing, or several were about some of its animals each and left none."""
+        ended = [undo for undo in self._standing if undo.state == State.DONE]
+        parts = [undo.passed - undo.left_count for undo in ended if undo.passed < self.animals]
+        is_whole = any(undo.passed >= self.animals and not undo.left_count for undo in ended)
+        return is_whole or bool(parts and sum(parts) >= self.animals)
 
     @property
     def is_partly_undone(self) -> bool:

@@ -17,6 +17,7 @@ from changes.models import SILENT, Change, Kind, State, undos_of
 from changes.naming import name_actors
 from changes.numbers import row_number
 from database.search import fold_needle
+from pets.adopting import adopt_imports
 from pets.columns import NAMES
 from pets.deletion import SEARCHED
 from pets.models import ImportRun, ImportState, Pet
@@ -77,12 +78,13 @@ class AnimalPage(NamedTuple):
 
 def changes(filters: Filters, *, before: str = "", count: int = 50) -> Page:
     """Return a page of the changes; `before` is the `older` of the page before it."""
+    adopt_imports()
     place = _place(before)
     found = [*_records(filters, place, count + 1), *map(change_of, _singles(filters, place, count + 1))]
     found.sort(key=_order, reverse=True)
     shown = found[:count]
     older = "" if len(found) <= count else "~".join(map(str, (shown[-1].made_at.isoformat(), *_order(shown[-1])[1:])))
-    _note(shown)
+    note(shown)
     running = _running_import(filters) if place is None else []
     return Page([*running, *shown], older)
 
@@ -99,7 +101,7 @@ def find(key: str) -> Change | None:
         if record is None:
             return None
         found = record
-    _note([found])
+    note([found])
     return found
 
 
@@ -289,7 +291,7 @@ def _running_import(filters: Filters) -> list[Change]:
     return found
 
 
-def _note(found: Sequence[Change]) -> None:
+def note(found: Sequence[Change]) -> None:
     """Read for all of them at once what undid each, and the one animal of those that are about one."""
     undos: dict[tuple[bool, int | None], list[Any]] = {}
     for undo in undos_of(found):

@@ -13,6 +13,7 @@ from django.db.models import Exists, OuterRef
 from django.utils import timezone
 
 from categories.models import Category
+from changes.accounts import account
 from changes.acting import acting
 from changes.conflicts import MEANWHILE
 from changes.models import Change, Kind, State
@@ -73,7 +74,7 @@ def why_not(change: Change) -> str:
     return ""
 
 
-def begin(change: Change, *, user: AbstractBaseUser | None = None, actor: str = "") -> Change:
+def begin(change: Change, *, user: AbstractBaseUser | None = None) -> Change:
     """Create the undo of a change, which nothing has done anything of yet. Raises `NotUndoneError`."""
     with transaction.atomic():
         change = _locked(change)
@@ -82,7 +83,7 @@ def begin(change: Change, *, user: AbstractBaseUser | None = None, actor: str = 
         undo = Change.objects.create(
             kind=_kind(change),
             user_id=user.pk if user else None,
-            who=actor or acting().actor,
+            who=acting().actor or account(),
             what=change.what,
             column=change.column,
             undo_of_id=change.pk,
@@ -108,7 +109,7 @@ def undo(
     to undo: then nothing is kept.
     """
     if animals is not None or change.animals <= BLOCK:
-        return _at_once(change, user=user, animals=animals, category=category)
+        return undo_small(change, user=user, animals=animals, category=category)
     made = begin(change, user=user)
     working.work(made.pk, advance)
     made = Change.objects.get(pk=made.pk)
@@ -149,46 +150,55 @@ def progress(change: Change) -> blocks.Progress:
 TRIES = 3
 
 
-def _at_once(
+def undo_small(
     change: Change,
     *,
     user: AbstractBaseUser | None = None,
     animals: Sequence[int] | None = None,
     category: int | None = None,
+    watch: Watch | None = None,
 ) -> Change:
-    """Undo it in one transaction; again if someone took what it needs at the same moment."""
+    """Undo it in one transaction; again if someone took what it needs at the same moment.
+
+    `watch` sees what was done with its animals. Without it, `NotUndoneError` says what was left if nothing was done.
+    """
     for attempt in range(TRIES):
+        plan: list[Planned] = []
         try:
             with transaction.atomic():
                 undo = begin(change, user=user)
                 change.noted = None  # as it is now
-                while _do_block(undo, change, animals=animals, category=category):
-                    pass
+                while block := _do_block(undo, change, animals=animals, category=category):
+                    plan += block
                 _delete_categories(change, undo)
                 _end(undo, State.DONE)
-                if not undo.animals:
+                if not undo.animals and not (watch and undo.left_count):
                     raise NotUndoneError(_nothing(undo), undo.left)
         except IntegrityError as error:
             if attempt == TRIES - 1:
                 raise NotUndoneError(NOTHING.format(f"{MEANWHILE} Try again.")) from error
         else:
             break
+    if watch is not None:
+        watch(plan)
     return undo
 
 
-def advance(number: int, *, watch: Watch | None = None) -> bool:
+def advance(number: int, *, watch: Watch = lambda _plan: None) -> bool:
     """Do the next block of an undo, and return whether it still runs; raises what the database raises.
 
-    `watch` sees what is planned for the animals of the block, in its transaction.
+    `watch` sees what was done with the animals of the block.
     """
     with transaction.atomic():
         undo = Change.objects.select_for_update().get(pk=number)
         if undo.state != State.RUNNING:
             return False
         change = undone_by(undo)
-        if not _do_block(undo, change, watch=watch):
+        block = _do_block(undo, change)
+        if not block:
             _delete_categories(change, undo)
             _end(undo, State.DONE)
+    watch(block)
     return undo.state == State.RUNNING
 
 
@@ -230,15 +240,12 @@ def _do_block(
     *,
     animals: Sequence[int] | None = None,
     category: int | None = None,
-    watch: Watch | None = None,
-) -> bool:
-    """Undo the next rows of the change, and return whether there were some."""
+) -> list[Planned]:
+    """Undo the next rows of the change, and return what was done with their animals; nothing if there are none."""
     rows = rows_before(change, undo.reached, animals)
     if not rows:
-        return False
+        return []
     plan = decide(change, rows, category=category)
-    if watch is not None:
-        watch(plan)
     _write(plan, undo)
     left = [each.left for each in plan if each.reason]
     undo.left = [*undo.left, *left][:LEFT_LISTED]
@@ -246,7 +253,7 @@ def _do_block(
     undo.passed += len(plan)
     undo.reached, undo.worked_at = rows[-1], timezone.now()
     undo.save()
-    return True
+    return plan
 
 
 def decide(change: Change, rows: Sequence[int], *, category: int | None = None) -> list[Planned]:

@@ -264,15 +264,15 @@ class ImportRunAdmin(RecordAdmin):
             return self._page(request, "undo.html", **shown)
         try:
             if request.method == "POST":
-                undone = undo_import(run.pk, Progress(None, shown=False), dry_run=False, sender=_sender())
+                undone = undo_import(run.pk, Progress(None, shown=False))
                 return self._say_undone(request, undone)
             check_connection()
             plan = undoable(run.pk)
         except ImportRejectedError as error:
             self.message_user(request, str(error), messages.ERROR)
             return self._record(run)
-        shown |= {"plan": plan, "count": plan.count, "left": plan.animals, "left_count": plan.left_count}
-        return self._page(request, "undo.html", **shown, more_left=plan.left_count - len(plan.animals))
+        shown |= {"plan": plan, "count": plan.count, "left": plan.left, "left_count": plan.left_count}
+        return self._page(request, "undo.html", **shown, more_left=plan.left_count - len(plan.left))
 
     def _say_undone(self, request: HttpRequest, undone: Undone) -> HttpResponse:
         """Say what was done, and go to the record, or to the page that lists what was left."""

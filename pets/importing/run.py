@@ -9,7 +9,9 @@ from django.utils import timezone
 
 from categories.models import Category
 from changes.accounts import account
+from changes.acting import acting
 from changes.naming import who
+from pets.adopting import record
 from pets.columns import Checked, CheckedColumns
 from pets.importing import staging
 from pets.importing.changes import Changes, look, staged
@@ -251,7 +253,7 @@ class _Import:
         if not self.rejects.kept:
             self.run.rejects = self.run.rejects_sha256 = ""
         self.run.created = self.run.updated = self.run.unchanged = self.run.matched_by_id = 0
-        self.run.new_categories = []
+        self.run.new_categories, self.run.change = [], None
         self.run.state = ImportState.ALREADY if isinstance(error, AlreadyImportedError) else ImportState.REJECTED
         self.run.outcome, self.run.finished_at = str(error), timezone.now()
         self.run.save()
@@ -322,6 +324,8 @@ class _Import:
             self.files.changes.publish()
         self._count_rows()
         self.run.reading_share = self.progress.reading_share()
+        if written.created + written.updated and not self.options.dry_run:
+            self.run.change = record(self.run, who=acting().actor, request_id=acting().request_id)
         self.run.save()
         self.saving = not self.options.dry_run
 

@@ -603,7 +603,7 @@ def test_undoing_shows_what_it_would_do_and_does_nothing(staff: Client, dogs: Ca
     assert "2 animals Set back They get their former values again. 2 animals Left They stay as they are." in page
     left = {row["name"]: row["id"] for row in Pet.history.filter(import_run=run).values("name", "id")}
     tom, tim = left["Tom"], left["New 2"]
-    assert f"2 will be left as they are: <b>Tim</b> ({tim}): changed since Tom ({tom}): deleted since Animals" in page
+    assert f"2 will be left as they are: Tom ({tom}): deleted since <b>Tim</b> ({tim}): changed since Animals" in page
     assert f'<a href="/admin/pets/pet/{tim}/change/">&lt;b&gt;Tim&lt;/b&gt;</a>' in asked.content.decode()
     assert button_of(asked) == ["Undo: delete 2 animals, set 2 back"]
     run.refresh_from_db()
@@ -703,7 +703,7 @@ def test_an_import_is_undone(staff: Client, dogs: Category) -> None:
     record = text_of(staff.get(f"/admin/pets/importrun/{run.pk}/change/").content.decode())
     assert "Show what was left 2 animals New Show those that are left" in record
     told = Pet.history.get(name="Rex", history_type="-")
-    assert (told.actor, told.request_id) == (f"undo of {run} by staff keeper", "undo-1")
+    assert (told.actor, told.request_id) == ("staff keeper", "undo-1")
     assert ImportRun.objects.get(pk=run.pk).outcome == "It was undone by keeper. 1 animal was left as it is."
     Pet.objects.update(status="available")
     staff.post(address)

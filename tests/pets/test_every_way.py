@@ -96,8 +96,8 @@ WAYS: dict[str, tuple[Callable[[Shop], object], str, str]] = {
     "restoring": (restore, "+", KEEPER),
     "import: add": (lambda shop: import_file(shop, "B-1,Mia,Dogs,sold"), "+", "import {run}"),
     "import: change": (lambda shop: import_file(shop, "A-1,Rexy,Dogs,sold"), "~", "import {run}"),
-    "undo of an import: delete": (undo_of_creation, "-", f"undo of import {{run}} by {account()}"),
-    "undo of an import: former values": (undo_of_update, "~", f"undo of import {{run}} by {account()}"),
+    "undo of an import: delete": (undo_of_creation, "-", account()),
+    "undo of an import: former values": (undo_of_update, "~", account()),
     "demonstration": (demonstration, "+", "command load_demo_data"),
 }  # fmt: skip
 
@@ -147,10 +147,11 @@ KNOWN = {
     "pets/blocks.py": 2,  # what is selected, and when a block was done
     "pets/bulk.py": 2,  # above as "bulk change" and its undo; the day of a sale
     "pets/restoring.py": 2,  # `created_at`, which history does not hold; the day of a sale
+    "pets/adopting.py": 1,  # the time of a change
     "pets/importing/lock.py": 1,  # the record of an import
     "pets/importing/run.py": 1,  # the record of an import
-    "pets/importing/staging.py": 2,  # above as "import"
-    "pets/importing/undo.py": 2,  # above as "undo of an import"
+    "pets/importing/staging.py": 3,  # above as "import"
+    "pets/writing.py": 3,  # above as what deletes, changes and undoes many
     "pets/statements.py": 1,  # above as an addition by the API
 }
 ELSEWHERE = ("petstore_site/apikeys/", "petstore_site/request_desk/", "idempotency/")

@@ -74,7 +74,7 @@ def importing(folder: Path, *rows: str) -> Callable[[], ImportRun]:
 
 
 def undoing(run: ImportRun) -> Callable[[], Any]:
-    return lambda: undo_import(run.pk, QUIET, dry_run=False)
+    return lambda: undo_import(run.pk, QUIET)
 
 
 def rejected(answer: Any) -> bool:

@@ -158,7 +158,7 @@ def test_an_import_and_its_undoing_count(tmp_path: Path, today: date) -> None:
     run = import_file(str(file), Options(create_categories=True), QUIET).run
     assert (Pet.objects.count(), stock.added_and_sold_since(EPOCH)[1]) == (3, {today: 1})
     assert_right()
-    undo_import(run.pk, QUIET, dry_run=False)
+    undo_import(run.pk, QUIET)
     assert (Pet.objects.count(), stock.added_and_sold_since(EPOCH)[1]) == (1, {})
     assert_right()
 

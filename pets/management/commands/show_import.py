@@ -16,7 +16,7 @@ from pets.importing.lock import mark_killed
 from pets.importing.new_file import absolute
 from pets.importing.options import Options
 from pets.importing.report import counts, run_as_json, seconds, state
-from pets.importing.undo import Undoable, undoable
+from pets.importing.undo import Undone, undoable
 from pets.management.arguments import import_number, new_file
 from pets.models import IMPORTED, STANDING, ImportRun
 
@@ -83,7 +83,7 @@ def _write(run: ImportRun, changes: Changes | None, path: Path) -> Changes:
     return changes
 
 
-def _lines(run: ImportRun, changes: Changes | None, undo: Undoable | None) -> list[str]:
+def _lines(run: ImportRun, changes: Changes | None, undo: Undone | None) -> list[str]:
     facts = [
         ("Started", f"{run.started_at:%Y-%m-%d %H:%M} UTC by {who(run.who)}, took {seconds(run):.1f} s"),
         ("File", f"{run.file_name}, SHA-256 {run.sha256}"),
@@ -115,7 +115,7 @@ def _option(name: str, value: Any) -> str:
     return option if value is True else f"{option} {value}"
 
 
-def _undo(run: ImportRun, undo: Undoable | None) -> str:
+def _undo(run: ImportRun, undo: Undone | None) -> str:
     if undo is None:
         return "Nothing can be undone: it wrote nothing." if run.state not in IMPORTED else "It is undone."
     if undo.count:
@@ -123,8 +123,8 @@ def _undo(run: ImportRun, undo: Undoable | None) -> str:
     return f"{undo.sentence}. There is nothing to undo." if not undo.left else f"{undo.sentence}."
 
 
-def _json(run: ImportRun, changes: Changes | None, undo: Undoable | None) -> dict[str, Any]:
+def _json(run: ImportRun, changes: Changes | None, undo: Undone | None) -> dict[str, Any]:
     return run_as_json(run) | {
         "changes": None if changes is None else changes_as_json(changes),
-        "undo": None if undo is None else {"deleted": undo.deleted, "restored": undo.restored, "left": undo.left},
+        "undo": None if undo is None else {"deleted": undo.deleted, "restored": undo.restored, "left": undo.reasons},
     }

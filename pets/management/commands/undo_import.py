@@ -49,12 +49,13 @@ class Command(StoreCommand):
         with ending(), tempfile.TemporaryFile("w+") as left:
 
             def see_left(animals: Iterator[Left]) -> None:
-                left.seek(0)
-                left.truncate()
                 if options["json"]:
-                    left.writelines(_lines(animals))
+                    left.writelines(_lines(animals, is_first=not left.tell()))
 
-            undone = undo_import(options["run"], progress, dry_run=dry_run, see_left=see_left)
+            if dry_run:
+                undone = undoable(options["run"], see_left)
+            else:
+                undone = undo_import(options["run"], progress, see_left=see_left)
             if options["json"]:
                 self.report_in_parts(_json(undone, left, dry_run=dry_run))
             else:
@@ -70,9 +71,9 @@ class Command(StoreCommand):
             self.confirm(f"{question}?", yes=False)
 
 
-def _lines(animals: Iterable[Left]) -> Iterator[str]:
+def _lines(animals: Iterable[Left], *, is_first: bool) -> Iterator[str]:
     for number, animal in enumerate(animals):
-        comma = "," if number else ""
+        comma = "" if is_first and not number else ","
         yield f"{comma}{to_json({'id': animal.pet_id, 'reason': animal.reason})}\n"
 
 
@@ -103,7 +104,7 @@ def _text(undone: Undone, *, dry_run: bool) -> str:
         f"{undone.restored:,} given their former values, "
         f"{undone.categories:,} categories deleted, {left}."
     ]
-    lines += [f"  animal {left.pet_id}: {left.reason}" for left in undone.left[:SHOWN]]
+    lines += [f"  animal {left.pet_id}: {left.reason}" for left in sorted(undone.left)[:SHOWN]]
     if undone.left_count > SHOWN:
         lines.append(f"  … and {undone.left_count - SHOWN:,} more; --json lists all.")
     if dry_run:

@@ -19,6 +19,7 @@ import pytest
 from django.db import DEFAULT_DB_ALIAS, connection, connections
 
 from categories.models import Category
+from pets import undoing
 from pets.importing import sql, staging, transactions
 from pets.importing.lock import ADVISORY_LOCK, only_import
 from pets.importing.readers.rows import Reading
@@ -318,7 +319,13 @@ def test_an_undo_that_is_stopped_after_the_commit_is_done(
     run_import: Import, dogs: Category, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run_import(CONTENT)
-    monkeypatch.setattr("pets.importing.undo.write_at_once", write_and_be_stopped)
+    undo = undoing.undo_small
+
+    def undo_and_be_stopped(*given: Any, **options: Any) -> None:
+        undo(*given, **options)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(undoing, "undo_small", undo_and_be_stopped)
     result = command("undo_import", str(ImportRun.objects.get().pk), "-v0")
     assert (result.status, result.out.partition(",")[0]) == (0, "Undone")
     assert catalogue() == []
