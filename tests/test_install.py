@@ -26,7 +26,7 @@ def test_a_package_for_another_system_is_neither_counted_nor_named(tmp_path: Pat
         f"ida==1.0 ; python_version < '3' --hash=sha256:{'0' * 64}\n"
         f"rex @ {package.as_uri()} --hash=sha256:{sha256(package.read_bytes()).hexdigest()}\n"
     )
-    command = [sys.executable, ROOT / "requirements" / "install.py", folder, lock]
+    command: list[str | Path] = [sys.executable, ROOT / "requirements" / "install.py", folder, lock]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
     assert (done.returncode, done.stdout.splitlines()) == (
         0,
