@@ -226,7 +226,7 @@ class ImportRunAdmin(RecordAdmin):
             self.message_user(request, f"This was imported already: {upload.run}.", messages.WARNING)
             return self._record(upload.run)
         try:
-            chosen = {name: name in request.POST for name in ("again", "accept_references")}
+            chosen = {name: name in request.POST for name in ("again", "accept_references", "accept_names")}
             run = confirm(upload, request.POST.get("digest", ""), _sender(), **chosen)
         except BusyError as error:
             kept = {"upload": upload, "run": upload.run, "why": str(error), "title": f"Check {upload}"}

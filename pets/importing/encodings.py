@@ -58,20 +58,21 @@ def readings(texts: Iterable[bytes]) -> dict[str, list[str]]:
 
 
 def _odd(text: str) -> int:
-    """Return how many characters look out of place, as letters do that are read in a wrong encoding."""
+    """Return how much a text looks as if it was read in a wrong encoding."""
     pairs = [pair for pair in pairwise(f" {text}") if not "".join(pair).isascii()]
     return sum(
-        (not here.isascii() and not here.isalpha())
-        or (before.islower() and here.isupper())
-        or (before.isalpha() and here.isalpha() and not _go_together(before, here))
+        2 * (not here.isascii() and not here.isalpha())
+        + 2 * (before.islower() and here.isupper())
+        + (before.isalpha() and here.isalpha() and _oddity(before, here))
         for before, here in pairs
     )
 
 
-def _go_together(before: str, here: str) -> bool:
-    """Return whether two letters are of one script, and not both Latin with a mark, which few names have."""
-    marked = not before.isascii() and not here.isascii()
-    return _script(before) == _script(here) and not (marked and _script(here) == "LATIN")
+def _oddity(before: str, here: str) -> int:
+    """Return 3 for letters of two scripts, 1 for two Latin letters with marks, which few names have, and else 0."""
+    if _script(before) != _script(here):
+        return 3
+    return not before.isascii() and not here.isascii() and _script(here) == "LATIN"
 
 
 def _script(letter: str) -> str:
@@ -84,8 +85,13 @@ LOST = "?\N{REPLACEMENT CHARACTER}"
 
 
 def _byte_of(encoding: str) -> dict[str, int]:
-    """Return the byte of each character; a byte without one is read as a control character, as Windows does."""
-    return {bytes([byte]).decode(encoding, "ignore") or chr(byte): byte for byte in range(256)}
+    """Return the byte of each character; of a byte without one, what Windows and LibreOffice read it as."""
+    characters = [bytes([byte]).decode(encoding, "ignore") for byte in range(256)]
+    return {
+        character: byte
+        for byte, known in enumerate(characters)
+        for character in ([known] if known else [chr(byte), chr(0xF100 + byte)])
+    }
 
 
 MISREAD_IN = [_byte_of(encoding) for encoding in ("cp1252", "cp1250", "cp1251")]

@@ -37,6 +37,8 @@ class Options:
     """Write every change of a field to this file."""
     accept_references: bool = False
     """Also references and names that look like the work of a spreadsheet, or like another animal's reference."""
+    accept_names: bool = True
+    """Also names of new animals that look wrongly decoded."""
     dry_run: bool = False
     report_missing: bool = False
     """List the animals of the catalogue that are not in the file."""

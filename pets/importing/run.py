@@ -16,7 +16,7 @@ from pets.columns import Checked, CheckedColumns
 from pets.importing import staging
 from pets.importing.changes import Changes, look, staged
 from pets.importing.changes_file import ChangesFile, changes_file
-from pets.importing.changes_report import altered
+from pets.importing.changes_report import altered, misread
 from pets.importing.checking import Categories, Check
 from pets.importing.conflicts import Conflicts
 from pets.importing.errors import AlreadyImportedError, FileError, ImportRejectedError, OutcomeUnknownError
@@ -348,6 +348,9 @@ class _Import:
         self.changes = look(first=dry_run)
         if self.changes.altered and not (self.options.accept_references or dry_run):
             raise ImportRejectedError(altered(self.changes))
+        if self.changes.misread_count and not (self.options.accept_names or dry_run):
+            message = f"{misread(self.changes)}. Nothing changed. Import them as they are, or send the file again."
+            raise ImportRejectedError(message)
         if (file := self.files.changes) is not None:
             file.write(staged(None if dry_run else staging.id_before(self.run)))
             self.changes.path = str(file.path)

@@ -175,12 +175,11 @@ def preview(upload: ImportUpload, sender: Sender) -> Preview:
     return Preview(outcome, earlier if twice else None)
 
 
-def confirm(
-    upload: ImportUpload, seen: str, sender: Sender, *, again: bool, accept_references: bool = False
-) -> ImportRun:
+def confirm(upload: ImportUpload, seen: str, sender: Sender, **confirmed: bool) -> ImportRun:
     """Import the file, but for the rows with errors, if it still does what was `seen`, the digest of a preview.
 
-    Raises `ImportRejectedError` if it does not, and as an import does.
+    `confirmed`: which of the options `again`, `accept_references` and `accept_names` were. Raises
+    `ImportRejectedError` if it does not, and as an import does.
     """
 
     def compare(rows: Sequence[Planned]) -> None:
@@ -191,7 +190,9 @@ def confirm(
         raise ImportRejectedError(CHANGED_SINCE)
     with _source(upload) as source:
         options = _options(upload)
-        options = replace(options, again=again, accept_references=accept_references or options.accept_references)
+        accepted: dict[str, Any] = {"accept_names": False, **confirmed}
+        accepted["accept_references"] = confirmed.get("accept_references", False) or options.accept_references
+        options = replace(options, **accepted)
         return _done(import_source(source, options, replace(sender, watch=compare, record=upload.run))).run
 
 

@@ -870,3 +870,19 @@ def test_a_preview_is_kept_while_another_import_runs(staff: Client, dogs: Catego
     assert catalogue() == []
     staff.post(f"{ADD}{shown.context['upload'].pk}/confirm/", sent)
     assert catalogue() == [("Rex", "Dogs", "available", None)]
+
+
+def test_names_that_look_wrongly_decoded_must_be_confirmed(staff: Client, dogs: Category) -> None:
+    shown = send(staff, f"{HEADER}ZoÃ«,Dogs,,\nÐ“ÐµÑˆÐ°,Dogs,,\nZoë,Dogs,,\n")
+    page = shown.content.decode()
+    assert '<h2 id="misread">2 names look wrongly decoded</h2>' in page
+    assert "<bdi>Ð“ÐµÑˆÐ°</bdi></span>is probably<strong><bdi>Геша</bdi></strong>" in page
+    assert 'id="id_accept_names" required' in page
+    stopped = confirm(staff, shown)
+    assert messages(stopped) == [
+        '2 names look wrongly decoded: "ZoÃ«" is probably "Zoë", "Ð“ÐµÑˆÐ°" is probably "Геша". Nothing changed. '
+        "Import them as they are, or send the file again."
+    ]
+    assert not Pet.objects.exists()
+    confirm(staff, stopped, accept_names="on")
+    assert [name for name, *_ in catalogue()] == ["ZoÃ«", "Ð“ÐµÑˆÐ°", "Zoë"]

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from difflib import get_close_matches
 
 from pets.columns import CATEGORY, CATEGORY_ID, HEADERS, ID, NAME, REFERENCE
+from pets.importing.encodings import misread
 from pets.importing.errors import HeaderError, quoted
 from pets.importing.readers.numbers import number
 from pets.importing.readers.rows import Cells, Damaged, Reading
@@ -51,8 +52,11 @@ def names_of_columns(how: Reading) -> dict[str, str]:
 
 
 def plain(title: str) -> str:
-    """Return what columns are found by: neither case matters nor how blanks and line ends part its words."""
-    return " ".join(title.split()).lower()
+    """Return what columns are found by: neither case matters nor how blanks and line ends part its words.
+
+    A program that reads the byte order mark as letters saves it as a part of the first title.
+    """
+    return " ".join((misread(title) or title).lstrip("\ufeff").split()).lower()
 
 
 def _absent(title: str, titles: Sequence[str]) -> bool:

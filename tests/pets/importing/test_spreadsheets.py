@@ -32,11 +32,11 @@ def animals(dogs: Category) -> list[Pet]:
     return [PetFactory(name=f" {text} ", category=dogs, external_reference=text) for text in REFERENCES]
 
 
-def opened_and_saved(file: Path, form: str) -> Path:
-    """Return what LibreOffice saves of a file that it opens."""
+def opened_and_saved(file: Path, form: str, *, charset: int = 76) -> Path:
+    """Return what LibreOffice saves of a file that it opens; `charset`: its number of the encoding, 76 is UTF-8."""
     folder = file.parent / "saved"
     profile = f"-env:UserInstallation=file://{file.parent}/profile"
-    arguments = ["--headless", "--infilter=CSV:44,34,76,1"] if file.suffix == ".csv" else ["--headless"]
+    arguments = ["--headless", f"--infilter=CSV:44,34,{charset},1"] if file.suffix == ".csv" else ["--headless"]
     subprocess.run(
         ["soffice", profile, *arguments, "--convert-to", form, "--outdir", str(folder), str(file)],
         check=True,
@@ -73,6 +73,22 @@ def test_a_csv_file_does_not_and_the_import_stops(tmp_path: Path, animals: list[
     told = command("import_pets", str(saved), "-v0", "--json", "--dry-run").json["changes"]
     trimmed = [each for each in told["first"] if each["field"] == "name" and each["before"].strip() == each["after"]]
     assert told["altered"]["count"] == told["fields"]["external_reference"] + told["fields"]["name"] - len(trimmed)
+
+
+@NEEDS_LIBREOFFICE
+@pytest.mark.parametrize("options", [[], ["--for-spreadsheets"]], ids=["", "mark"])
+@pytest.mark.parametrize("charset", [1, 33, 34], ids=["cp1252", "cp1250", "cp1251"])
+def test_a_csv_file_that_is_read_in_a_wrong_encoding_stops(
+    tmp_path: Path, dogs: Category, charset: int, options: list[str]
+) -> None:
+    names = ["Żółwik", "Ćwirek", "Śnieżka", "Łatka", "Геша", "小白", "Zoë", "Rex"]  # some bytes are no letters in each
+    for name in names:
+        PetFactory(name=name, category=dogs)
+    command("export_pets", str(tmp_path / "a.csv"), "-v0", *options)
+    saved = opened_and_saved(tmp_path / "a.csv", CSV, charset=charset)
+    result = command("import_pets", str(saved), "-v0", "--formula-safe")
+    assert (result.status, [name for name, *_ in catalogue()]) == (3, names)
+    assert result.error.startswith("7 references or names look altered by a spreadsheet program or a wrong encoding: ")
 
 
 DATES = [("d", datetime(2026, 11, 21)), ("b", True), ("n", 1)]  # noqa: DTZ001 - a cell has no time zone
