@@ -390,3 +390,12 @@ def _parameters() -> dict[str, Any]:
     from petstore_site.door.postgresql import _parameters as parameters  # noqa: PLC0415
 
     return parameters()
+
+
+def test_a_long_queue_of_additions_rejects_no_read() -> None:
+    driver = OnPostgreSQL(2)
+    driver._to_write.queue.learn(1000)
+    with driver._to_write.queue:
+        driver.admit(reads=True)
+        with pytest.raises(BusyError):
+            driver.admit(reads=False)
