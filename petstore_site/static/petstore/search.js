@@ -56,16 +56,15 @@ function weight(entry, typed) {
   return fit * { 1: 2, 2: 1.5, 3: 1 }[entry.level] * (entry.page === "Clients" ? 0.5 : 1);
 }
 
-/** Find every word as it is written, else with typos, else some of the words. */
+/** Find every word as it is written, else with typos, and after that some of the words. */
 function find(text) {
   const typed = plain(text);
   const options = { prefix: true, boost: { title: 3, also: 2 }, boostDocument: (_id, _term, entry) => weight(entry, typed) };
   const fuzzy = (word) => (word.length > 7 ? 2 : word.length > 3 ? 1 : 0);
-  for (const more of [{ combineWith: "AND" }, { combineWith: "AND", fuzzy }, { fuzzy }]) {
-    const found = index.search(text, { ...options, ...more });
-    if (found.length) return found.slice(0, MOST);
-  }
-  return [];
+  const search = (more) => index.search(text, { ...options, ...more });
+  const first = (...ways) => ways.map(search).find((found) => found.length) ?? [];
+  const all = [...first({ combineWith: "AND" }, { combineWith: "AND", fuzzy }), ...first({}, { fuzzy })];
+  return all.filter((hit, at) => all.findIndex(({ id }) => id === hit.id) === at).slice(0, MOST);
 }
 
 /** Return the text around the first word that was found, with the words marked. */
