@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 from pets.columns import COLUMNS, NAME, REFERENCE, each
 from pets.importing.altered import looks_altered, looks_converted
-from pets.importing.encodings import may_be_misread, misread
+from pets.importing.encodings import LOSSY, SUSPECT, misread
 from pets.importing.preview import Planned, cells_of, names_of_categories, planned
-from pets.importing.sql import BATCH, is_not_ascii, stream
+from pets.importing.sql import is_not_ascii, matches, stream
 
 MOST_MISREAD = 5_000
 ANIMALS, EXAMPLES = 20, 3
@@ -86,11 +86,11 @@ TEXTS = """
 # All but a few names can never be taken for a number, a date or a formula.
 CONVERTIBLE = f"""
     AND (length(p.name) <= 8 OR substr(p.name, 1, 1) IN ({", ".join(f"'{start}'" for start in "0123456789+-.=@$€£¥")})
-    OR {{not_ascii}})
+    OR ({{not_ascii}} AND {{lossy}}))
 """
 NEW_NAMES = """
     SELECT r.line, r.external_reference, r.name FROM import_rows r
-    WHERE {not_ascii} AND NOT EXISTS (SELECT 1 FROM import_known k WHERE k.line = r.line) ORDER BY r.line
+    WHERE {not_ascii} AND {suspect} AND NOT EXISTS (SELECT 1 FROM import_known k WHERE k.line = r.line) ORDER BY r.line
 """
 
 
@@ -101,7 +101,8 @@ def look(*, first: bool) -> Changes:
     if counts[REFERENCE.header]:
         _look_at_references(changes)
     if counts[NAME.header]:
-        names = _texts(NAME.name, CONVERTIBLE.format(not_ascii=is_not_ascii("p.name")))
+        condition = CONVERTIBLE.format(not_ascii=is_not_ascii("p.name"), lossy=matches("r.name", LOSSY))
+        names = _texts(NAME.name, condition)
         _note_altered(changes, (name for name in names if looks_converted(name.before or "", name.after)))
     for name in _misread_names():
         changes.misread_count += 1
@@ -112,12 +113,10 @@ def look(*, first: bool) -> Changes:
 
 def _misread_names() -> Iterator[Misread]:
     """Yield the names of new animals that read like UTF-8 in another encoding."""
-    names = stream(NEW_NAMES.format(not_ascii=is_not_ascii("r.name")))
-    while batch := list(islice(names, BATCH)):
-        if may_be_misread("\n".join(name for _, _, name in batch)):
-            for line, reference, name in batch:
-                if (likely := misread(name)) is not None:
-                    yield Misread(line, reference, name, likely)
+    names = NEW_NAMES.format(not_ascii=is_not_ascii("r.name"), suspect=matches("r.name", SUSPECT))
+    for line, reference, name in stream(names):
+        if (likely := misread(name)) is not None:
+            yield Misread(line, reference, name, likely)
 
 
 def _look_at_references(changes: Changes) -> None:

@@ -101,17 +101,16 @@ _LEADS, _NEXTS = (
     re.escape("".join(sorted({character for of in MISREAD_IN for character, byte in of.items() if byte in some})))
     for some in (range(0xC2, 0xF5), range(0x80, 0xC0))
 )
-_SUSPECT = re.compile(f"[{_LEADS}][{_NEXTS}]")
+SUSPECT = f"[{_LEADS}][{_NEXTS}]"
+"""Matches what `misread` knows, and little else, for Python and for both databases."""
 
-
-def may_be_misread(text: str) -> bool:
-    """Return whether there can be a text in this one that `misread` knows."""
-    return _SUSPECT.search(text) is not None
+LOSSY = f"{SUSPECT}|[{LOST}]"
+"""Matches what `was_misread` knows."""
 
 
 def misread(text: str) -> str | None:
     """Return what a text says that is UTF-8 read in another encoding: Геша for Ð“ÐµÑˆÐ°; None for any other."""
-    if may_be_misread(text):
+    if re.search(SUSPECT, text):
         for byte_of in MISREAD_IN:
             with suppress(KeyError, UnicodeDecodeError):
                 return bytes(byte_of[character] for character in text).decode()

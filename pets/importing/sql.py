@@ -17,6 +17,14 @@ def is_not_ascii(text: str) -> str:
     return f"{BYTES[connection.vendor].format(text)} <> length({text})"
 
 
+MATCHES = {"postgresql": "~", "sqlite": "REGEXP"}
+
+
+def matches(text: str, pattern: str) -> str:
+    """Return the condition that a text has a match; the pattern has no quote."""
+    return f"{text} {MATCHES[connection.vendor]} '{pattern}'"
+
+
 def execute(statement: str, parameters: Any = None) -> int:
     """Run a statement that gives no rows, and return how many it wrote."""
     with connection.cursor() as cursor:
