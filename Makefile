@@ -184,7 +184,7 @@ for report in Path(sys.argv[1]).glob("*.xml"):
         name, skip = (case.get("classname"), case.get("name")), case.find("skipped")
         if skip is None:
             ran.add(name)
-        else:
+        elif report.stem != "django61":  # `make test` runs on PostgreSQL what it skips
             skipped[name] = skip.get("message").removeprefix("Skipped: ")
 reasons = Counter(reason for name, reason in skipped.items() if name not in ran)
 lines = [line for note in sorted(Path(sys.argv[1]).glob("*.txt")) for line in note.read_text().splitlines()]
