@@ -8,17 +8,20 @@ from typing import IO, Any
 
 from django.core.management.base import CommandParser
 
+from changes.models import Change, State
 from changes.naming import who
 from commands.arguments import add_safety_options
 from commands.base import StoreCommand
-from commands.exits import Exit
+from commands.exits import Exit, ExitError
 from commands.output import to_json
 from pets.importing.progress import Progress
-from pets.importing.undo import Left, Undone, undo_import, undoable
+from pets.importing.undo import Left, SeeLeft, Undone, undo_import, undoable
 from pets.management.arguments import import_number
 from pets.management.ending import ending
 
 SHOWN = 20
+STOPPED = "Stopped. A part is undone. To go on: manage.py undo_import {}"
+
 BLOCK = 10_000
 """Animals that were left, of those printed at once."""
 
@@ -52,16 +55,21 @@ class Command(StoreCommand):
                 if options["json"]:
                     left.writelines(_lines(animals, is_first=not left.tell()))
 
-            if dry_run:
-                undone = undoable(options["run"], see_left)
-            else:
-                undone = undo_import(options["run"], progress, see_left=see_left)
+            undone = undoable(options["run"], see_left) if dry_run else self._undo(options["run"], progress, see_left)
             if options["json"]:
                 self.report_in_parts(_json(undone, left, dry_run=dry_run))
             else:
                 self.report(_text(undone, dry_run=dry_run), None)
         if undone.left_count:
             raise SystemExit(Exit.DONE_WITH_REJECTED_ROWS)
+
+    def _undo(self, number: int, progress: Progress, see_left: SeeLeft) -> Undone:
+        try:
+            return undo_import(number, progress, see_left=see_left)
+        except KeyboardInterrupt:
+            if Change.objects.filter(undo_of__imported=number, state=State.RUNNING).exists():
+                raise ExitError(STOPPED.format(number), status=Exit.STOPPED) from None
+            raise
 
     def _ask(self, options: dict[str, Any]) -> None:
         """Ask with what would be done, which takes as long as planning it."""

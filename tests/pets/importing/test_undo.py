@@ -9,7 +9,8 @@ from django.db import connection
 
 from categories.models import Category
 from changes.accounts import account
-from pets import stock
+from changes.models import Change
+from pets import stock, undoing
 from pets.models import ImportRun, Pet, Sale
 from pets.restoring import restore
 from tests.factories import PetFactory
@@ -277,3 +278,28 @@ def test_an_animal_that_someone_changes_meanwhile_makes_it_begin_again(
     assert len(calls) == 2
     assert catalogue()[0] == ("Rexy", "Dogs", "sold", "A-1")
     assert [(row[0], row[1], row[2]) for row in history()[-2:]] == [("~", "Rex", "sold"), ("~", "Rexy", "sold")]
+
+
+def test_a_large_undo_that_is_stopped_goes_on(
+    run_import: Import, dogs: Category, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run_import("name,category\n" + "Rex,Dogs\n" * 5)
+    for module in ("pets.plan", "pets.importing.undo"):
+        monkeypatch.setattr(f"{module}.BLOCK", 2)
+    run, advance = ImportRun.objects.get(), undoing.advance
+
+    def advance_and_be_stopped(*given: Any, **options: Any) -> None:
+        advance(*given, **options)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(undoing, "advance", advance_and_be_stopped)
+        stopped = command("undo_import", str(run.pk), "-v0")
+    assert (stopped.status, stopped.error) == (
+        130,
+        f"Stopped. A part is undone. To go on: manage.py undo_import {run.pk}",
+    )
+    assert (len(catalogue()), counts()[0]) == (3, "done")
+    assert undo(run)["deleted"] == 5
+    assert (catalogue(), counts()[0]) == ([], "undone")
+    assert Change.objects.filter(undo_of=run.change_id).count() == 1
