@@ -1,13 +1,12 @@
 """Changes of several animals at once: what one would do, doing it, and undoing it. `pets.blocks` has those of many."""
 
-import json
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from django.contrib.auth.base_user import AbstractBaseUser
-from django.db import connection, transaction
+from django.db import transaction
 from django.db.models import Max, OuterRef, Subquery
 from django.utils import timezone
 
@@ -15,36 +14,15 @@ from categories.models import Category
 from changes.acting import acting
 from changes.models import Change, State
 from changes.naming import who
-from pets.columns import each
-from pets.importing.sql import execute
+from pets.columns import NAMES
 from pets.models import BulkChange, EndedSale, Pet, PetStatus, Sale
+from pets.plan import CATEGORY_GONE, CHANGED, GONE, LEFT_LISTED
+from pets.writing import change_animals
 
 WHAT_LENGTH = 400
-LEFT_LISTED = 1_000
-"""Animals that were left and are listed in the record; the others are counted."""
-
-CHANGED, GONE, CATEGORY_GONE = "changed since", "deleted since", "its former category was deleted"
-
 Value = str | int
 Seen = Mapping[int, int | None]
 """The animals by their ids, each with the row of history that was its latest when someone looked."""
-
-# One statement for all animals of a block: a row as an object of Python takes longer than its change.
-BECOMES = {
-    "postgresql": "jsonb_to_recordset(%s::jsonb) AS becomes(id bigint, value {type})",
-    "sqlite": "(SELECT value ->> 'id' AS id, value ->> 'value' AS value FROM json_each(%s)) AS becomes",
-}
-AMONG = {"postgresql": "= ANY(%s)", "sqlite": "IN (SELECT value FROM json_each(%s))"}
-TYPES = {"status": "text", "category_id": "bigint"}
-UPDATE = "UPDATE pets_pet SET {column} = becomes.value, updated_at = %s FROM {becomes} WHERE pets_pet.id = becomes.id"
-HISTORY = {
-    vendor: f"""
-    INSERT INTO pets_petchange (id, {each("{c}")},
-        history_type, history_date, history_user_id, actor, request_id, bulk_change_id)
-    SELECT id, {each("{c}")}, '~', %s, %s, %s, %s, %s FROM pets_pet WHERE id {among} ORDER BY id
-    """
-    for vendor, among in AMONG.items()
-}
 
 
 class UndoRejectedError(Exception):
@@ -158,12 +136,12 @@ def write(bulk: BulkChange, made: Plan) -> None:
     bulk.save(update_fields=["changed", "left_count", "left", "passed"])
     if not made.count:
         return
-    becomes = [{"id": pet.pk, "value": value} for value, pets in made.changes.items() for pet in pets]
-    now = connection.ops.adapt_datetimefield_value(timezone.now())
-    table = BECOMES[connection.vendor].format(type=TYPES[made.column])
-    execute(UPDATE.format(column=made.column, becomes=table), [now, json.dumps(becomes)])
-    by = [bulk.user_id, bulk.who, acting().request_id, bulk.pk]
-    execute(HISTORY[connection.vendor], [now, *by, _array([pet.pk for pets in made.changes.values() for pet in pets])])
+    values = {
+        pet.pk: {name: getattr(pet, name) for name in NAMES} | {made.column: value}
+        for value, pets in made.changes.items()
+        for pet in pets
+    }
+    change_animals(values, timezone.now(), bulk)
 
 
 def restore_sales(rows: Iterable[int], pets: Iterable[Pet]) -> None:
@@ -195,7 +173,3 @@ def _rows(numbers: Iterable[int], column: str) -> Any:
     former = Subquery(earlier.values(column)[:1])
     rows = Pet.history.filter(history_id__in=[*numbers]).annotate(former=former).order_by("history_id")
     return rows.values("id", "name", column, "former")
-
-
-def _array(numbers: list[int]) -> list[int] | str:
-    return numbers if connection.vendor == "postgresql" else json.dumps(numbers)

@@ -19,6 +19,9 @@ from pets.models import PetStatus
 BLOCK = 1_000
 """Animals that are locked and written in one transaction."""
 
+LEFT_LISTED = 1_000
+"""Animals that were left and are listed in the record; the others are counted."""
+
 CHANGED, GONE = "changed since", "deleted since"
 CATEGORY_GONE = "its former category was deleted"
 REFERENCE_TAKEN = "its former reference belongs to another animal now"

@@ -21,11 +21,8 @@ from changes.naming import who
 from changes.recording import recording
 from pets import blocks, working
 from pets.models import ImportState, Pet
-from pets.plan import BLOCK, Planned, planned, rows_before
+from pets.plan import BLOCK, LEFT_LISTED, Planned, planned, rows_before
 from pets.writing import add_again, change_animals, delete_animals, lock, restore_sales
-
-LEFT_LISTED = 1_000
-"""Animals that were left and are listed in the record; the others are counted."""
 
 NOTHING = "Nothing changed. {}"
 

@@ -145,7 +145,7 @@ SILENT = re.compile(
 
 KNOWN = {
     "pets/blocks.py": 2,  # what is selected, and when a block was done
-    "pets/bulk.py": 2,  # above as "bulk change" and its undo; the day of a sale
+    "pets/bulk.py": 1,  # the day of a sale
     "pets/restoring.py": 2,  # `created_at`, which history does not hold; the day of a sale
     "pets/adopting.py": 1,  # the time of a change
     "pets/importing/lock.py": 1,  # the record of an import
