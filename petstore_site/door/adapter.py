@@ -11,7 +11,7 @@ from django.core.exceptions import SuspiciousOperation
 from django.db import DatabaseError, InterfaceError
 from rest_framework.exceptions import APIException
 
-from changes.acting import begin_request
+from changes.acting import begin_request, end_request
 from database.errors import BROKEN, RETRYABLE, described, failure_of, outcome_is_unknown, reset_commit_state, sqlstate
 from database.statements import Row, Steps
 from petstore_site.apikeys.admission import admit, complete_async
@@ -89,6 +89,7 @@ class Adapter:
             raise UnknownOutcomeError(UNCONFIRMED)
         response = self._finish(request, result.status, result.headers, render_json(result.data))
         self._observe(record_of(request, response.status, result.code, result.message))
+        end_request()
         return response
 
     async def _result(self, request: Request, read_body: Callable[[], Awaitable[object]]) -> Result:
