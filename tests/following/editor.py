@@ -22,10 +22,10 @@ from django.contrib.auth.models import User
 from django.db import DatabaseError, connection, transaction
 
 from changes.acting import identify
-from pets import blocks
-from pets.bulk import Target, UndoRejectedError
+from pets import blocks, undoing
+from pets.bulk import Target
+from pets.deletion import deleted_animals
 from pets.models import Pet, PetStatus
-from pets.restoring import RestoreRejectedError, deleted_animals, restore
 
 
 class Editor:
@@ -87,7 +87,7 @@ class Editor:
         """Restore one that was deleted."""
         gone = deleted_animals()[:5]
         if gone:
-            restore(self.random.choice(gone).id)
+            undoing.undo(undoing.change_of(self.random.choice(gone)), user=self.user)
 
     def change_in_bulk(self) -> None:
         """Change animals in blocks, and undo that at times."""
@@ -99,8 +99,8 @@ class Editor:
             pass
         if self.random.random() < 0.5:
             bulk.refresh_from_db()
-            undo = blocks.begin_undo(bulk, user=self.user)
-            while blocks.advance(undo.pk):
+            undo = undoing.begin(bulk, user=self.user)
+            while undoing.advance(undo.pk):
                 pass
 
     def work(self, seconds: float) -> Counter[str]:
@@ -112,7 +112,7 @@ class Editor:
             try:
                 way()
                 done[way.__name__] += 1
-            except (DatabaseError, Pet.DoesNotExist, RestoreRejectedError, UndoRejectedError):
+            except (DatabaseError, Pet.DoesNotExist, undoing.NotUndoneError):
                 done["not done"] += 1
             time.sleep(self.random.random() * 0.05)
         return done
