@@ -81,5 +81,6 @@ class ColumnsForm(forms.Form):
         """Return how the file is read, as it was chosen."""
         cleaned = self.cleaned_data
         columns = [cleaned[f"column-{at}"] for at in range(len(self.match.columns))]
+        columns += (self.match.how.columns or [])[len(columns) :]
         defaults = {name: cleaned[name] for name in (CATEGORY.header, STATUS.header) if cleaned[name]}
         return replace(self.match.how, columns=columns, defaults=defaults)

@@ -24,6 +24,9 @@ CALLED = {
 """What suppliers call our columns."""
 
 EXAMPLES = 3
+MOST_COLUMNS = 200
+"""Of a sheet that a person is asked about: a form can have 1,000 fields. Others are what they seem to be."""
+
 MOST_READ = 200
 """Cells by which an encoding is suggested."""
 
@@ -43,6 +46,7 @@ class Match:
     how: Reading
     first: FirstRows
     columns: Sequence[SheetColumn]
+    """The first `MOST_COLUMNS` of them."""
     encodings: Mapping[str, Sequence[str]]
     """How the first names would read in each encoding that the file fits; none for a workbook or UTF-8."""
 
@@ -78,7 +82,7 @@ def match(source: Source, how: Reading, *, encoding: str | None, header_row: int
     columns = _columns(titles, below)
     line = first.rows[at][0] if first.rows else 1
     how = replace(how, header_row=line, columns=[column.meaning for column in columns], delimiter=first.delimiter)
-    return Match(how, first, columns, found)
+    return Match(how, first, columns[:MOST_COLUMNS], found)
 
 
 def remember(name: str, source: Source, how: Reading, *, who: str) -> None:

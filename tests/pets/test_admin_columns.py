@@ -168,6 +168,13 @@ def test_what_cannot_be_is_said_on_the_page(
     assert not ColumnProfile.objects.filter(pk__gt=0).exists() or sentence is None
 
 
+def test_a_sheet_of_many_columns_is_asked_about_the_first(staff: Client, dogs: Category) -> None:
+    more = 1_500
+    text = f"Pet name;Kind{''.join(f';Note {number}' for number in range(more))};status\nRex;Dogs{';x' * more};sold\n"
+    confirm(staff, answer(staff, asked(staff, text)))
+    assert catalogue() == [("Rex", "Dogs", "sold", None)]
+
+
 def test_a_name_is_of_one_header(staff: Client, dogs: Category) -> None:
     answer(staff, asked(staff, DELIVERY))
     other = answer(staff, asked(staff, ROWS.replace("Price", "Cost")), called="Lime Tree Farm")
