@@ -181,7 +181,7 @@ RATE_LIMIT = env["RATE_LIMIT"]
 API_BODY_LIMIT = 64 * 1024
 """Bytes a request body under /v1 may have."""
 
-LARGEST_UPLOAD = 5 * 1024 * 1024
+LARGEST_UPLOAD = 25 * 1024 * 1024
 """Bytes that a file may have which is imported in the back office."""
 
 API_IN_EVENT_LOOP = next((given for given in (env["API_IN_EVENT_LOOP"], env["PLAIN_READS"]) if given is not None), True)

@@ -25,6 +25,7 @@ from pets.admin.downloads import CONTENT_TYPES, template
 from pets.admin.permissions import may_see_animals
 from pets.admin.upload_form import UploadForm
 from pets.exporting import FileFormat
+from pets.importing import large
 from pets.importing.errors import BusyError, ImportRejectedError
 from pets.importing.lock import check_connection, mark_killed
 from pets.importing.options import Sender
@@ -32,7 +33,17 @@ from pets.importing.progress import Progress
 from pets.importing.report import seconds
 from pets.importing.source import STANDARD_INPUT
 from pets.importing.undo import Undone, undo_import, undoable
-from pets.importing.uploads import MOST_ROWS, accept_near, choose, confirm, keep, match_of, preview, understand
+from pets.importing.uploads import (
+    MOST_ROWS,
+    accept_near,
+    choose,
+    confirm,
+    is_large,
+    keep,
+    match_of,
+    preview,
+    understand,
+)
 from pets.models import IMPORTED, STANDING, ColumnProfile, ImportRun, ImportState, ImportUpload
 
 OPTIONS = {
@@ -96,6 +107,8 @@ class ImportRunAdmin(RecordAdmin):
             path("add/<int:upload_id>/columns/", view(self.columns_view), name="pets_importrun_columns"),
             path("add/forget/<int:profile_id>/", view(self.forget_view), name="pets_importrun_forget"),
             path("add/<int:upload_id>/preview/", view(self.preview_view), name="pets_importrun_preview"),
+            path("add/<int:upload_id>/", view(self.work_view), name="pets_importrun_work"),
+            path("add/<int:upload_id>/stop/", view(self.stop_view), name="pets_importrun_stop"),
             path("add/<int:upload_id>/confirm/", view(self.confirm_view), name="pets_importrun_confirm"),
             path("add/<int:upload_id>/rejects/", view(self.rejects_view), name="pets_importrun_rejects"),
             path("<int:run_id>/undo/", view(self.undo_view), name="pets_importrun_undo"),
@@ -225,8 +238,12 @@ class ImportRunAdmin(RecordAdmin):
         if upload.run is not None and upload.run.state in IMPORTED:
             self.message_user(request, f"This was imported already: {upload.run}.", messages.WARNING)
             return self._record(upload.run)
+        chosen = {name: name in request.POST for name in ("again", "accept_references", "accept_names")}
+        if upload.work is not None:
+            if not large.is_running(upload):
+                large.start(upload, _sender(), large.Confirmed(tally=request.POST.get("digest", ""), options=chosen))
+            return self._work_page(upload)
         try:
-            chosen = {name: name in request.POST for name in ("again", "accept_references", "accept_names")}
             run = confirm(upload, request.POST.get("digest", ""), _sender(), **chosen)
         except BusyError as error:
             kept = {"upload": upload, "run": upload.run, "why": str(error), "title": f"Check {upload}"}
@@ -238,6 +255,29 @@ class ImportRunAdmin(RecordAdmin):
             except ImportRejectedError:
                 return HttpResponseRedirect(reverse("admin:pets_importrun_add"))
         return self._record(run)
+
+    @method_decorator(require_GET)
+    def work_view(self, request: HttpRequest, upload_id: int) -> HttpResponse:
+        """Show how far a thread came with a large file, or what it found."""
+        upload = self._upload(request, upload_id)
+        if upload.work is None:
+            raise Http404
+        title = f"Check {upload}"
+        if large.is_running(upload):
+            return self._page(request, "work.html", title=upload.file_name, upload=upload, work=upload.work)
+        if upload.work["state"] == "imported" and upload.run is not None:
+            return self._record(upload.run)
+        if upload.work["state"] == "checked" and upload.run is not None:
+            seen = large.Check(upload.run, upload.work)
+            return self._page(request, "preview.html", title=title, upload=upload, preview=seen, run=upload.run)
+        return self._page(request, "work.html", title=title, upload=upload, work=upload.work)
+
+    @method_decorator(require_POST)
+    def stop_view(self, request: HttpRequest, upload_id: int) -> HttpResponse:
+        """Ask the thread that works on a file to stop."""
+        upload = self._upload(request, upload_id)
+        large.stop(upload)
+        return self._work_page(upload)
 
     @method_decorator(require_GET)
     def rejects_view(self, request: HttpRequest, upload_id: int) -> HttpResponse:
@@ -305,10 +345,17 @@ class ImportRunAdmin(RecordAdmin):
         return upload
 
     def _show_preview(self, request: HttpRequest, upload: ImportUpload) -> HttpResponse:
+        if upload.work is not None or is_large(upload):
+            if not large.is_running(upload):
+                large.start(upload, _sender())
+            return self._work_page(upload)
         seen = preview(upload, _sender())
         return self._page(
             request, "preview.html", title=f"Check {upload}", upload=upload, preview=seen, run=seen.outcome.run
         )
+
+    def _work_page(self, upload: ImportUpload) -> HttpResponse:
+        return HttpResponseRedirect(reverse("admin:pets_importrun_work", args=[upload.pk]))
 
     def _record(self, run: ImportRun) -> HttpResponse:
         return HttpResponseRedirect(reverse("admin:pets_importrun_change", args=[run.pk]))

@@ -1,6 +1,6 @@
 """What the caller of an import decides, who that is, and the import's result."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -48,6 +48,8 @@ class Options:
     """The same file may be imported a second time."""
     most_rows: int | None = None
     """A file with more is rejected."""
+    keep_rows: bool = False
+    """Keep what each row does, for a page."""
 
     def as_json(self) -> dict[str, Any]:
         """Return them as the record keeps them."""
@@ -57,14 +59,16 @@ class Options:
 
 @dataclass(frozen=True, kw_only=True)
 class Sender:
-    """Who imports or undoes; `watch` sees first what an import of at most `Options.most_rows` will write.
+    """Who imports or undoes; `watch` sees first what an import will write, if `Options.keep_rows`.
 
+    `started` gets the record as soon as it is there.
     `record` is the one that an earlier preview of the same file made: it goes on in it.
     """
 
     who: str
     watch: Watch | None = None
     record: ImportRun | None = None
+    started: Callable[[ImportRun], None] | None = None
 
 
 @dataclass
@@ -73,7 +77,7 @@ class Outcome:
 
     run: ImportRun
     errors: list[RowError]
-    """The first of them: 100, or `Options.most_rows` if that is given. A file of rejects holds all."""
+    """The first 100 of them, or all if `Options.keep_rows`. A file of rejects holds all."""
     place: str
     """What their lines count: "line", or "animal" in a JSON array."""
     hidden: Hidden
@@ -85,7 +89,7 @@ class Outcome:
     changes: Changes | None = None
     """What it changed, or would change; None if that was not found out."""
     planned: Sequence[Planned] = ()
-    """What it wrote, or would write, row by row, if `Options.most_rows` keeps them few."""
+    """What it wrote, or would write, row by row, if `Options.keep_rows`."""
     rejected: Sequence[Rejected] = ()
     """The rows with these errors."""
     near: int = 0

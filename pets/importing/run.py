@@ -26,11 +26,11 @@ from pets.importing.options import Options, Outcome, Sender
 from pets.importing.preview import Planned, planned
 from pets.importing.progress import Progress
 from pets.importing.readers import read
-from pets.importing.readers.rows import Block, Cells, Damaged, Row, Table
+from pets.importing.readers.rows import Block, Cells, Damaged, Table, count_of
 from pets.importing.rejects import SHOWN, Rejects
 from pets.importing.source import Source, open_source
 from pets.importing.staging import Kind
-from pets.importing.stopping import too_late
+from pets.importing.stopping import stop_if_asked, too_late
 from pets.importing.transactions import clear_rejections, disconnect, long_statements, write_at_once
 from pets.models import IMPORTED, ImportRun, ImportState
 
@@ -118,8 +118,8 @@ def _rejects(table: Table, source: Source, options: Options) -> Rejects:
         options.rejects,
         source,
         at_most=options.max_errors if options.skip_errors else None,
-        shown=options.most_rows or SHOWN,
-        in_order=options.most_rows is not None,
+        shown=options.most_rows if options.keep_rows and options.most_rows else SHOWN,
+        in_order=options.keep_rows,
         formula_safe=options.reading.formula_safe,
     )
 
@@ -136,14 +136,6 @@ def _ending(error: BaseException) -> tuple[ImportState, str]:
     if isinstance(error, ImportRejectedError):
         return ImportState.REJECTED, str(error)
     return ImportState.FAILED, f"It failed with {type(error).__name__}. Nothing changed."
-
-
-def _at_most(rows: Iterator[Row], most: int) -> Iterator[Row]:
-    for number, row in enumerate(rows, 1):
-        if number > most:
-            message = f"The file has more than {most:,} rows."
-            raise FileError(message)
-        yield row
 
 
 class _Import:
@@ -189,6 +181,8 @@ class _Import:
     def do(self) -> Outcome:
         """Read, check, write; a rejection is recorded and returned."""
         self.run.save()
+        if self.sender.started is not None:
+            self.sender.started(self.run)
         self.progress.usual_share = ImportRun.objects.usual_reading_share() or self.progress.usual_share
         with long_statements():
             try:
@@ -285,7 +279,11 @@ class _Import:
     def _rows(self, rejects: Rejects) -> Iterator[Checked | CheckedColumns]:
         """Yield what will be staged, in blocks of rows where they allow it."""
         most = self.options.most_rows
-        for part in self.table.parts if most is None else _at_most(self.table.rows, most):
+        for part in self.table.parts:
+            stop_if_asked()
+            if most is not None and self.progress.rows + count_of(part) > most:
+                message = f"The file has more than {most:,} rows."
+                raise FileError(message)
             if not isinstance(part, Block):
                 yield from self._row(*part, rejects)
             elif (columns := self.check.block(part)) is not None:
@@ -338,10 +336,10 @@ class _Import:
         if self.options.report_missing:
             self.missing = staging.missing()
         self._look_at_changes()
-        if self.options.most_rows is not None:
+        if self.options.keep_rows:
             self.planned = list(planned(unchanged=True))
-            if self.sender.watch is not None:
-                self.sender.watch(self.planned)
+        if self.sender.watch is not None:
+            self.sender.watch(self.planned)
 
     def _look_at_changes(self) -> None:
         dry_run = self.options.dry_run

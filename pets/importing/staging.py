@@ -247,6 +247,12 @@ def write(run: ImportRun, now: datetime, *, watch: Callable[[], None], defaults:
     return Written(created, changed, known - changed, matched_by_id)
 
 
+def tally() -> str:
+    """Return by how many rows of each kind two plans for a file can be compared; call it in `watch`."""
+    rows = _count("SELECT count(*) FROM import_rows")
+    return "-".join(str(count) for count in (rows, *next(stream(KNOWN))))
+
+
 def id_before(run: ImportRun) -> int:
     """Return the number that, plus its line, is the id of an animal that `run` adds."""
     return run.first_id - 1 if run.first_id else _count(LAST_ID_OF_SQLITE)

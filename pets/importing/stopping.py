@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM (a service manager sends it) stop an import until it is saved, and never after that."""
+"""Ctrl-C, SIGTERM (a service manager sends it) and a button stop an import until it is saved, and never after that."""
 
 import signal
 from collections.abc import Iterator
@@ -8,20 +8,22 @@ from contextvars import ContextVar
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
-class _Stop:
-    """A signal handler that raises KeyboardInterrupt once at most."""
+class Stop:
+    """A signal handler that raises KeyboardInterrupt once at most; or what another thread asks to stop by."""
 
     def __init__(self) -> None:
+        """Begin without a wish to stop."""
         self.too_late = False
         self.raised = False
 
     def __call__(self, *_signal: object) -> None:
+        """Raise KeyboardInterrupt, unless that is too late."""
         if not self.too_late:
             self.too_late = self.raised = True
             raise KeyboardInterrupt
 
 
-_stop: ContextVar[_Stop | None] = ContextVar("_stop", default=None)
+_stop: ContextVar[Stop | None] = ContextVar("_stop", default=None)
 
 
 @contextmanager
@@ -30,7 +32,7 @@ def stoppable() -> Iterator[None]:
 
     Must be entered by the main thread.
     """
-    stop = _Stop()
+    stop = Stop()
     before = {number: signal.signal(number, stop) for number in SIGNALS}
     token = _stop.set(stop)
     try:
@@ -41,8 +43,22 @@ def stoppable() -> Iterator[None]:
             signal.signal(number, handler)
 
 
+@contextmanager
+def stoppable_by() -> Iterator[Stop]:
+    """In this block `stop_if_asked` raises KeyboardInterrupt once another thread has set `raised` of the yielded."""
+    stop = Stop()
+    token = _stop.set(stop)
+    try:
+        yield stop
+    finally:
+        _stop.reset(token)
+
+
 def stop_if_asked() -> None:
-    """Raise KeyboardInterrupt again if it was lost: psycopg drops what is raised while it passes on a notice."""
+    """Raise KeyboardInterrupt if another thread asks for it, or again if it was lost.
+
+    psycopg drops what is raised while it passes on a notice.
+    """
     if (stop := _stop.get()) is not None and stop.raised:
         raise KeyboardInterrupt
 

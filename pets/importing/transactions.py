@@ -88,6 +88,8 @@ def long_statements() -> Iterator[None]:
         yield
     except BaseException as error:
         disconnect()
+        if isinstance(error, DatabaseError):
+            stop_if_asked()  # which ended the statement
         if isinstance(error, OperationalError) and str(error) == "interrupted":  # SQLite's word for Ctrl-C
             raise KeyboardInterrupt from None
         raise

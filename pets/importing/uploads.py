@@ -1,9 +1,8 @@
 """An import in two steps: a small file is kept and shown as what it would do, and imported if that is wanted."""
 
-import io
 import tempfile
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from itertools import accumulate
@@ -11,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from django.conf import settings
+from django.db import transaction
 from django.utils import timezone
 
 from categories.models import Category
@@ -21,10 +21,10 @@ from pets.importing.matching import Match, match, remember, understood
 from pets.importing.options import Options, Outcome, Sender
 from pets.importing.preview import Line, Planned, digest, lines
 from pets.importing.readers import read
-from pets.importing.readers.rows import Reading
+from pets.importing.readers.rows import Reading, count_of
 from pets.importing.run import import_of, import_source
 from pets.importing.source import GZIP, Source
-from pets.models import ImportRun, ImportUpload
+from pets.models import ImportRun, ImportUpload, UploadPart
 
 if TYPE_CHECKING:
     from django.core.files.uploadedfile import UploadedFile  # generic for mypy only
@@ -35,10 +35,15 @@ LARGEST_WORKBOOK = 32 * 1024 * 1024
 MATCHED = ("encoding", "delimiter", "header_row", "columns", "defaults")
 """What is found out or chosen of how a file is read."""
 
-MOST_ROWS = 5_000
+MOST_BYTES, MOST_ROWS = 5 * 1024 * 1024, 5_000
+"""Of a file that is checked while its sender waits, and shown row by row."""
+
 KEPT = timedelta(days=1)
 
-TOO_LARGE = "The file has {bytes:,} bytes. Files here can have at most 5 MB."
+PART = 1024 * 1024
+"""Bytes of a file in one row: the database's driver holds three times as many."""
+
+TOO_LARGE = "The file has {bytes:,} bytes. Files here can have at most 25 MB."
 COMPRESSED = "The file is compressed with gzip; send it as it was before."
 CHANGED_SINCE = "Nothing changed. The catalogue has changed since this page was shown. Look again."
 
@@ -62,6 +67,15 @@ KINDS = (
     ("unchanged", "Unchanged", "unchanged", "answered"),
     ("rejected", "Errors", "with errors", "failed"),
 )
+
+
+def tallies(run: ImportRun) -> list[Tally]:
+    """Return how many rows do what, with their share of a bar of 100."""
+    counts = (run.created, run.updated, run.unchanged, run.rejected)
+    starts = accumulate(counts, initial=0)
+    total = sum(counts) or 1
+    parts = zip(KINDS, counts, starts, strict=False)
+    return [Tally(*kind, count, 100 * start / total, 100 * count / total) for kind, count, start in parts]
 
 
 @dataclass(frozen=True)
@@ -92,13 +106,8 @@ class Preview:
         return self.outcome.changes or Changes()
 
     def tallies(self) -> list[Tally]:
-        """Return how many rows do what, with their share of a bar of 100."""
-        run = self.outcome.run
-        counts = (run.created, run.updated, run.unchanged, run.rejected)
-        starts = accumulate(counts, initial=0)
-        total = sum(counts) or 1
-        parts = zip(KINDS, counts, starts, strict=False)
-        return [Tally(*kind, count, 100 * start / total, 100 * count / total) for kind, count, start in parts]
+        """Return how many rows do what."""
+        return tallies(self.outcome.run)
 
     def new_categories(self) -> list[str]:
         """Return the names of the categories that would be added."""
@@ -110,19 +119,24 @@ def keep(file: "UploadedFile[Any]", *, chosen: dict[str, Any], member: Any) -> I
     """Keep a file for a day; raises `ImportRejectedError` for one that is not for here. Older ones are forgotten."""
     if (size := file.size or 0) > settings.LARGEST_UPLOAD:  # before it is read: it may be of any size
         raise ImportRejectedError(TOO_LARGE.format(bytes=size))
-    content = file.read()
+    parts = iter(lambda: file.read(PART), b"")
+    content = next(parts, b"")
     if content.startswith(GZIP):
         raise ImportRejectedError(COMPRESSED)
     ImportUpload.objects.filter(created_at__lt=timezone.now() - KEPT).delete()
-    return ImportUpload.objects.create(
-        uploaded_by=member, file_name=(file.name or "")[:255], content=content, options=chosen
-    )
+    with transaction.atomic():
+        upload = ImportUpload.objects.create(
+            uploaded_by=member, file_name=(file.name or "")[:255], content=content, options=chosen
+        )
+        for part in parts:
+            UploadPart.objects.create(upload=upload, content=part)
+    return upload
 
 
 def understand(upload: ImportUpload) -> bool:
     """Choose how the file is read if that is clear; False if a person must say. Raises `ImportRejectedError`."""
-    with _source(upload) as source:
-        how = understood(source, _options(upload).reading)
+    with opened(upload) as source:
+        how = understood(source, options_of(upload).reading)
     if how is not None:
         _choose(upload, how)
     return how is not None
@@ -130,13 +144,13 @@ def understand(upload: ImportUpload) -> bool:
 
 def match_of(upload: ImportUpload, *, encoding: str | None, header_row: int | None) -> Match:
     """Return how the file is likely to be read; raises `ImportRejectedError`."""
-    with _source(upload) as source:
-        return match(source, _options(upload).reading, encoding=encoding, header_row=header_row)
+    with opened(upload) as source:
+        return match(source, options_of(upload).reading, encoding=encoding, header_row=header_row)
 
 
 def choose(upload: ImportUpload, how: Reading, *, profile: str | None, sender: Sender) -> None:
     """Read the file like this from now on, and remember it as a profile; raises `ImportRejectedError`."""
-    with _source(upload) as source:
+    with opened(upload) as source:
         read(source, how)
         if profile is not None:
             remember(profile, source, how, who=sender.who)
@@ -159,11 +173,11 @@ def preview(upload: ImportUpload, sender: Sender) -> Preview:
 
     Raises `ImportRejectedError`.
     """
-    with _source(upload) as source, tempfile.TemporaryDirectory() as folder:
+    with opened(upload) as source, tempfile.TemporaryDirectory() as folder:
         earlier = import_of(source.sha256)
         rejects = Path(folder) / "rejects"
-        options = replace(_options(upload), dry_run=True, again=True, rejects=rejects)
-        outcome = _done(import_source(source, options, replace(sender, record=upload.run)))
+        options = replace(options_of(upload), dry_run=True, again=True, rejects=rejects)
+        outcome = done(import_source(source, options, replace(sender, record=upload.run)))
         upload.rejects = rejects.read_bytes() if rejects.exists() else b""
     upload.run = outcome.run
     upload.save(update_fields=["rejects", "run"])
@@ -188,27 +202,49 @@ def confirm(upload: ImportUpload, seen: str, sender: Sender, **confirmed: bool) 
 
     if upload.run is None:  # its preview was rejected
         raise ImportRejectedError(CHANGED_SINCE)
-    with _source(upload) as source:
-        options = _options(upload)
-        accepted: dict[str, Any] = {"accept_names": False, **confirmed}
-        accepted["accept_references"] = confirmed.get("accept_references", False) or options.accept_references
-        options = replace(options, **accepted)
-        return _done(import_source(source, options, replace(sender, watch=compare, record=upload.run))).run
+    with opened(upload) as source:
+        options = replace(options_of(upload), **accepted(upload, confirmed))
+        return done(import_source(source, options, replace(sender, watch=compare, record=upload.run))).run
 
 
-def _done(outcome: Outcome) -> Outcome:
+def accepted(upload: ImportUpload, confirmed: Mapping[str, bool]) -> dict[str, Any]:
+    """Return the options of an import whose sender confirmed these."""
+    references = confirmed.get("accept_references", False) or options_of(upload).accept_references
+    return {"accept_names": False, **confirmed, "accept_references": references}
+
+
+def done(outcome: Outcome) -> Outcome:
+    """Return it; raises `ImportRejectedError` if nothing was written."""
     if outcome.rejection is not None:
         raise ImportRejectedError(outcome.rejection)
     return outcome
 
 
 @contextmanager
-def _source(upload: ImportUpload) -> Iterator[Source]:
-    with io.BytesIO(upload.content) as raw:
+def opened(upload: ImportUpload) -> Iterator[Source]:
+    """Give the file as an import reads it."""
+    with tempfile.TemporaryFile() as raw:
+        raw.write(upload.content)
+        for part in upload.parts.iterator(chunk_size=1):
+            raw.write(part.content)
         yield Source(upload.file_name, raw)
 
 
-def _options(upload: ImportUpload) -> Options:
+def is_large(upload: ImportUpload) -> bool:
+    """Return whether the file takes too long for a request; False for one that cannot be read."""
+    if upload.size > MOST_BYTES:
+        return True
+    rows = 0
+    with suppress(ImportRejectedError), opened(upload) as source:
+        for part in read(source, options_of(upload).reading).parts:
+            rows += count_of(part)
+            if rows > MOST_ROWS:
+                return True
+    return False
+
+
+def options_of(upload: ImportUpload) -> Options:
+    """Return what was chosen for the file."""
     chosen = upload.options
     reading = Reading(
         formula_safe=chosen["formula_safe"],
@@ -223,4 +259,5 @@ def _options(upload: ImportUpload) -> Options:
         accept_references=chosen.get("accept_references", False),
         skip_errors=True,
         most_rows=MOST_ROWS,
+        keep_rows=True,
     )

@@ -2,7 +2,7 @@
 
 from pets.models.animals import REFERENCE_LENGTH, EndedSale, Pet, PetStatus, Sale, StockMovement, validate_reference
 from pets.models.bulk import BulkChange, SavedView, SelectedBlock, Selection
-from pets.models.imports import ENDED_EARLY, IMPORTED, STANDING, ImportRun, ImportState, ImportUpload
+from pets.models.imports import ENDED_EARLY, IMPORTED, STANDING, ImportRun, ImportState, ImportUpload, UploadPart
 from pets.models.profiles import ColumnProfile
 
 __all__ = [
@@ -23,5 +23,6 @@ __all__ = [
     "SelectedBlock",
     "Selection",
     "StockMovement",
+    "UploadPart",
     "validate_reference",
 ]

@@ -6,6 +6,7 @@ from typing import ClassVar, Self
 
 from django.conf import settings
 from django.db import models
+from django.db.models.functions import Length
 
 from changes.models import Change
 
@@ -113,16 +114,42 @@ class ImportRun(models.Model):
 
 
 class ImportUpload(models.Model):
-    """A small file in the back office, kept until its sender has seen what it would do and decided."""
+    """A file in the back office, kept until its sender has seen what it would do and decided."""
 
     uploaded_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
     file_name = models.CharField(max_length=255)
     content = models.BinaryField()
+    """Its beginning; `UploadPart` has the rest."""
     options = models.JSONField(help_text="What was chosen in the form.")
     rejects = models.BinaryField(default=b"", help_text="The rejected rows, as import_pets --rejects writes them.")
     run = models.ForeignKey(ImportRun, on_delete=models.SET_NULL, null=True, related_name="uploads")
     created_at = models.DateTimeField(auto_now_add=True, db_index=True)
+    work = models.JSONField(null=True, help_text="How far a thread came with it, and what it found; of a large file.")
+    stop_asked = models.BooleanField(db_default=False)
 
     def __str__(self) -> str:
         """Return the name of the file."""
         return self.file_name
+
+    @property
+    def size(self) -> int:
+        """How many bytes it has."""
+        rest = self.parts.aggregate(bytes=models.Sum(Length("content")))["bytes"]
+        return len(self.content) + (rest or 0)
+
+
+class UploadPart(models.Model):
+    """So much of a file as the database takes at a time."""
+
+    upload = models.ForeignKey(ImportUpload, on_delete=models.CASCADE, related_name="parts")
+    content = models.BinaryField()
+
+    class Meta:
+        """As the file, in order."""
+
+        default_permissions = ()
+        ordering: ClassVar = ["pk"]
+
+    def __str__(self) -> str:
+        """Return the name of the file."""
+        return str(self.upload)

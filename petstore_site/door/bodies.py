@@ -21,7 +21,7 @@ SECONDS = 10
 TOTAL_SECONDS = 30
 """How long it waits for all of a body. Behind a proxy that keeps bodies until they are whole, it comes at once."""
 
-LARGEST_FORM = 16 * 1024 * 1024
+LARGEST_FORM = 32 * 1024 * 1024
 """Bytes that a form may have, with its files. The import of files has a lower limit of its own."""
 
 IN_MEMORY = 256 * 1024

@@ -83,7 +83,7 @@ def body_of(application: Application, path: str, *parts: bytes | None, **headers
 
 
 INCOMPLETE = "The form did not arrive complete. Go back and send it again."
-TOO_LARGE = "Files here can have at most 5 MB. Go back and send a smaller file, or ask an operator to import it."
+TOO_LARGE = "Files here can have at most 25 MB. Go back and send a smaller file, or ask an operator to import it."
 
 
 def message_of(got: Got) -> str:

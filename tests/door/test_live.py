@@ -161,10 +161,10 @@ def test_a_client_that_is_gone_frees_the_thread_that_sends_to_it(database: str) 
 
 
 def test_a_form_that_is_too_large_is_rejected_unread(server: Gunicorn) -> None:
-    answer = _post_form(server, length=16 * 1024 * 1024 + 1)
+    answer = _post_form(server, length=32 * 1024 * 1024 + 1)
     assert (answer.status, answer.headers["Connection"]) == (413, "close")
     assert b"<h1>The file is too large</h1>" in answer.body
-    assert b"Files here can have at most 5 MB. Go back and send a smaller file" in answer.body
+    assert b"Files here can have at most 25 MB. Go back and send a smaller file" in answer.body
 
 
 def _post_form(server: Gunicorn, *, length: int) -> Answer:

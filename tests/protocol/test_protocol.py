@@ -355,19 +355,19 @@ class TestRejections:
 
     def test_a_body_too_large_for_the_proxy(self, nginx: Nginx) -> None:
         with connected(nginx.plain) as (connection, reader):
-            connection.sendall(request("/v1/pets", "Content-Length: 10485761", method="POST"))
+            connection.sendall(request("/v1/pets", "Content-Length: 33554433", method="POST"))
             answer = read_answer(reader)
         assert answer is not None
         assert answer.error() == TOO_LARGE
 
     def test_a_file_too_large_for_the_back_office_is_told_the_limit(self, nginx: Nginx) -> None:
-        sent = request("/admin/pets/importrun/add/", "Content-Length: 10485761", method="POST")
+        sent = request("/admin/pets/importrun/add/", "Content-Length: 33554433", method="POST")
         with connected(nginx.plain) as (connection, reader):
             connection.sendall(sent)
             answer = read_answer(reader)
         assert answer is not None
         assert answer.status == 413
-        assert b"Files here can have at most 5 MB." in answer.body
+        assert b"Files here can have at most 25 MB." in answer.body
 
     def test_more_than_the_api_takes_is_rejected_by_the_service_after_the_key(self, nginx: Nginx) -> None:
         body = b"x" * 70_000

@@ -175,10 +175,10 @@ def address(page: str, user: User | None) -> str:
 
 
 def _argument(page: str, name: str, user: User | None) -> Any:
-    if name in OWNED:
-        return OWNED[name](user) if user else 0
     if page in PREPARED:
         return PREPARED[page](user)
+    if name in OWNED:
+        return OWNED[name](user) if user else 0
     fixed = {"app_label": "pets", "content_type_id": 1, "becomes": "sold"}
     return fixed[name] if name in fixed else 1 if page == "view_on_site" else MADE[_model_of(page)]().pk
 
@@ -201,6 +201,12 @@ def _upload(user: User) -> int:
     upload = keep(SimpleUploadedFile("a.csv", FILE), chosen=chosen, member=user)
     preview(upload, Sender(who="test"))
     return int(upload.pk)
+
+
+def _worked_on(user: User | None) -> int:
+    number = _upload(user or User.objects.create_user("someone"))
+    ImportUpload.objects.filter(pk=number).update(work={"state": "stopped", "why": "It was stopped."})
+    return number
 
 
 def _selection(user: User) -> int:
@@ -261,6 +267,7 @@ PREPARED: dict[str, Callable[[User | None], Any]] = {
     "pets_pet_restore": _deleted,
     "pets_pet_view_delete": _view_of,
     "pets_importrun_forget": _profile,
+    "pets_importrun_work": _worked_on,
 }
 """Pages that need a row in a certain state."""
 

@@ -1,4 +1,4 @@
-// Shows every second how far a bulk change came. Without script, the page reloads itself.
+// Shows every second how far a change or an import came. Without script, the page reloads itself.
 "use strict";
 
 const again = async () => {
@@ -10,7 +10,7 @@ const again = async () => {
       const page = new DOMParser().parseFromString(await response.text(), "text/html");
       const now = page.getElementById("progress");
       if (!now) return location.reload(); // it ended
-      for (const selector of ["#progress strong", "progress", ".facts"]) document.querySelector(selector).replaceWith(page.querySelector(selector));
+      for (const selector of ["#progress strong", "progress", ".facts"]) document.querySelector(selector)?.replaceWith(page.querySelector(selector) ?? "");
       if (!now.hasAttribute("data-reload")) return location.reload(); // it was interrupted
     }
   } catch { /* the line is away for a moment */ }

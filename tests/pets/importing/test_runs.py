@@ -54,6 +54,7 @@ def test_the_record_says_everything(run_import: Import, dogs: Category) -> None:
         "keep_blanks": False,
         "max_errors": None,
         "most_rows": None,
+        "keep_rows": False,
         "profile": None,
         "reading": asdict(Reading()),
         "rejects": None,
