@@ -118,7 +118,7 @@ def test_hostile_names_stay_text_from_file_to_file(office: Page, tmp_path: Path)
     expect(office.locator("#result_list tbody tr")).to_have_count(5)
     rows[-1][1] = "'=1+1"  # what a spreadsheet would take for a formula
     _, content = downloaded(office, "Export as CSV", tmp_path)
-    exported = list(csv.reader(io.StringIO(content.decode(), newline="")))
+    exported = list(csv.reader(io.StringIO(content.decode("utf-8-sig"), newline="")))
     assert exported[0] == ["id", *HEADER]
     assert [row[1:] for row in exported[1:]] == rows
 
@@ -130,7 +130,7 @@ def test_what_the_list_shows_is_downloaded(office: Page, server: Gunicorn, tmp_p
     office.goto(f"{PETS}?q=LIST-&status__exact=sold")
     name, content = downloaded(office, "Export as CSV", tmp_path)
     assert name.endswith(".csv")
-    header, row = content.decode().splitlines()
+    header, row = content.decode("utf-8-sig").splitlines()
     assert (header, row.partition(",")[2]) == (",".join(["id", *HEADER]), "LIST-1,Nutmeg,Rabbits,sold")
     name, content = downloaded(office, "Export as XLSX", tmp_path)
     assert name.endswith(".xlsx")
