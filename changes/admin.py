@@ -117,9 +117,13 @@ class OfficeAdmin:
 
     def response_delete(self, request: Any, obj_display: str, obj_id: Any) -> HttpResponse:
         """Say what was deleted, and go on."""
-        request.said = format_html("“{}” was deleted.", obj_display), ""
+        request.said = self.said_of_deletion(request, obj_display, obj_id)
         answer: HttpResponse = super().response_delete(request, obj_display, obj_id)  # type: ignore[misc]  # as above
         return answer
+
+    def said_of_deletion(self, _request: HttpRequest, name: str, _number: Any) -> tuple[str, str]:
+        """Return what is said of a thing that was deleted, and the tags of the message."""
+        return format_html("“{}” was deleted.", name), ""
 
     def message_user(self, request: Any, message: Any, level: Any = messages.INFO, *given: Any, **more: Any) -> None:
         """Say it, in our words if Django's are about the thing that was saved."""

@@ -82,7 +82,11 @@ class EditPages:
         """Return the address that undoes the newest edit if this request made it; nothing if it made none."""
         newest = thing.history.order_by("-history_id").first()
         is_ours = newest and newest.history_type == "~" and newest.request_id == acting().request_id
-        return self._address("undo_edit", thing.pk, newest.pk) if is_ours and self.undoable else ""
+        return self.undoing_of(newest) if is_ours and self.undoable else ""
+
+    def undoing_of(self, row: Any) -> str:
+        """Return the address that undoes the edit of this row of history."""
+        return self._address("undo_edit", row.id, row.pk)
 
     def _version(self, object_id: str, version_id: str) -> tuple[Any, Any]:
         """Return a row of history, and the thing as it is today; None if it was deleted."""

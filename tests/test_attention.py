@@ -70,7 +70,7 @@ def test_an_interrupted_bulk_change_waits_for_a_person(keeper: Client) -> None:
     [matter] = matters(keeper)
     assert (matter.what, matter.why, matter.url) == (
         *("1 bulk change", "was interrupted"),
-        f"/admin/pets/bulkchange/{bulk.pk}/change/",
+        f"/admin/activity/{bulk.pk}/",
     )
     assert matters(member("viewer 2", "view_pet")) == []
     stop(bulk.pk, "Stopped.")

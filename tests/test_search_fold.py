@@ -102,8 +102,8 @@ def test_animals_are_found_by_name_and_by_reference(keeper: Client, name: str, n
 def test_deleted_animals_are(keeper: Client, name: str, needle: str, is_found: bool) -> None:
     PetFactory(name=name).delete()
     PetFactory(name="Other", external_reference=name).delete()
-    rows = keeper.get("/admin/pets/pet/deleted/", {"q": needle}).context["deletions"]
-    assert [row.name for row in rows] == (["Other", name] if is_found else [])
+    found = keeper.get("/admin/activity/", {"kind": "deletion", "q": needle}).context["changes"]
+    assert [change.animal.name for change in found] == (["Other", name] if is_found else [])
 
 
 def _category(name: str) -> Any:

@@ -67,7 +67,8 @@ def index(request: HttpRequest) -> HttpResponse:
     """Show a page of the changes that the filters leave, newest first."""
     _reject_strangers(request)
     form = FilterForm(request.GET)
-    wanted = form.cleaned_data if form.is_valid() else {}
+    form.is_valid()
+    wanted = form.cleaned_data  # without what makes no sense
     filters = activity.Filters(
         kind=wanted.get("kind") or "",
         who=wanted.get("who") or "",
@@ -175,6 +176,14 @@ def go_on(request: HttpRequest, key: str) -> HttpResponse:
     return HttpResponseRedirect(address(change))
 
 
+@require_safe
+def former(request: HttpRequest, kind: str = "", key: str = "", page: str = "") -> HttpResponse:
+    """Redirect from the address of a page that these replace."""
+    if key:
+        return HttpResponseRedirect(reverse("admin:activity_change", args=[key]))
+    return HttpResponseRedirect(f"{reverse('admin:activity')}{_query(request.GET, kind=kind)}")
+
+
 def urls(view: Any) -> list[Any]:
     """Return the addresses of these pages; `view` makes each one of the back office's."""
     return [
@@ -184,6 +193,9 @@ def urls(view: Any) -> list[Any]:
         path("activity/<slug:key>/undo/", view(undo), name="activity_undo"),
         path("activity/<slug:key>/stop/", view(stop), name="activity_stop"),
         path("activity/<slug:key>/continue/", view(go_on), name="activity_continue"),
+        path("pets/bulkchange/", view(former), {"kind": Kind.BULK}),
+        path("pets/bulkchange/<slug:key>/<slug:page>/", view(former)),
+        path("pets/pet/deleted/", view(former), {"kind": Kind.DELETION}),
     ]
 
 
@@ -215,6 +227,19 @@ def tell(changes: Iterable[Any], reader: Any) -> None:
         change.has_page = change.pk is not None or change.row is not None
         change.may_undo = change.has_page and undoing.may_undo(reader, change)
         change.why_not = undoing.why_not(change) if change.may_undo else ""
+
+
+def parts_of(rows: Iterable[Any], reader: Any) -> list[Any]:
+    """Return for each of these rows of history the change that it is, or is a part of, as `tell` leaves it."""
+    found: dict[str, Any] = {}
+    keys = []
+    for row in rows:
+        change = row.change or (row.import_run.change if row.import_run else None) or undoing.change_of(row)
+        keys.append(change.key)
+        found.setdefault(change.key, change)
+    activity.note([*found.values()])
+    tell(found.values(), reader)
+    return [found[key] for key in keys]
 
 
 def _reject_strangers(request: HttpRequest) -> None:
@@ -262,7 +287,9 @@ def _undo(request: Any, change: Change) -> HttpResponse:
 def report(request: HttpRequest, change: Change) -> None:
     """Say what a change did, with its Undo, and how many animals it left as they are."""
     found = activity.find(change.key) or change
-    if found.animals:
+    if found.outcome:
+        messages.error(request, f"{found.outcome} {animals(found.animals).capitalize()} done.", extra_tags=offer(found))
+    elif found.animals:
         messages.success(request, f"{capfirst(sentence(found))}.", extra_tags=offer(found))
     if found.left_count:
         first = "; ".join(f"{name}: {reason}" for _, name, reason in found.left[:3])

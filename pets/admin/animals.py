@@ -7,12 +7,13 @@ from django.contrib import admin, messages
 from django.contrib.admin.options import IncorrectLookupParameters
 from django.contrib.admin.utils import flatten_fieldsets
 from django.core.exceptions import PermissionDenied
-from django.db.models import Exists, OuterRef, QuerySet
+from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.http.response import HttpResponseBase
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
 from django.utils.decorators import method_decorator
+from django.utils.html import format_html
 from django.utils.http import urlencode
 from django.views.decorators.http import require_safe
 
@@ -20,12 +21,11 @@ from categories.models import Category
 from changes.admin import ChangesAdmin, moment
 from changes.paging import HistoryPage
 from changes.times import NOTHING
-from pets.admin import bulk, deleted, deleting, filters, history, listing, status, story, views
+from pets.admin import activity, bulk, deleted, deleting, filters, history, listing, status, story, views
 from pets.admin.beside import Beside, neighbours
 from pets.admin.downloads import TooManyError, download
 from pets.exporting import FileFormat
-from pets.models import BulkChange, Pet, PetStatus, Sale
-from pets.restoring import restore_sale
+from pets.models import Pet, PetStatus, Sale
 from pets.serializers import PetSerializer
 
 
@@ -82,9 +82,8 @@ class PetAdmin(ChangesAdmin):
             path(
                 "selected/<int:selection_id>/delete/", view(self.delete_selected_view), name="pets_pet_delete_selected"
             ),
-            path("deleted/", view(self.deleted_view), name="pets_pet_deleted"),
-            path("deleted/<int:number>/restore/", view(deleted.restore), name="pets_pet_restore"),
-            *super().get_urls(),
+            path("selected/<int:selection_id>/<slug:becomes>/", view(bulk.make), name="pets_pet_become"),
+            *(page for page in super().get_urls() if page.name != "pets_pet_undo_edit"),  # Activity undoes
         ]
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
@@ -158,10 +157,15 @@ class PetAdmin(ChangesAdmin):
             }
         return super().render_change_form(request, context, *args, **kwargs)
 
-    def undone(self, row: Any, former: Any, thing: Any) -> None:
-        """Let an animal that is sold again be sold on the day that the edit ended, not today."""
-        if former.status == PetStatus.SOLD != row.status:
-            restore_sale(thing, former.history_date, row.history_date)
+    def undoing_of(self, row: Any) -> str:
+        """Return the address that undoes an edit, an addition or a deletion."""
+        return reverse("admin:activity_undo", args=[f"r{row.pk}"])
+
+    def said_of_deletion(self, request: HttpRequest, name: str, number: Any) -> tuple[str, str]:
+        """Return what is said of a deleted animal, with a button that restores it."""
+        said = format_html("“{}” was deleted. The API responds with 404 for it.", name)
+        row = Pet.history.filter(id=number).latest("history_id")
+        return said, f"undo {self.undoing_of(row)}" if deleted.may_restore(request) else ""
 
     def _get_obj_does_not_exist_redirect(self, request: HttpRequest, opts: Any, object_id: str) -> Any:
         """Return the page of a deleted animal instead of a redirect: Django calls this for all who can see it."""
@@ -181,9 +185,14 @@ class PetAdmin(ChangesAdmin):
             "animal": pet,
             "happened": story.told(newest)[: story.SHOWN],
             "may_restore": deleted.may_restore(request),
+            "undo": self._restoring(last),
             "categories": Category.objects.all(),
         }
         return TemplateResponse(request, "admin/pets/pet/was_deleted.html", context)
+
+    def _restoring(self, last: Any) -> str:
+        """Return the address that undoes the deletion: of one, or of this one among others."""
+        return reverse("admin:activity_undo", args=[last.change_id or f"r{last.pk}"])
 
     def _gone(self, request: HttpRequest, last: Any) -> HttpResponse:
         typed = {name: request.POST.get(name, "") for name in flatten_fieldsets(self.get_fieldsets(request))}
@@ -196,10 +205,6 @@ class PetAdmin(ChangesAdmin):
             "add": f"{reverse('admin:pets_pet_add')}?{urlencode(typed)}",
         }
         return TemplateResponse(request, "admin/pets/pet/gone.html", context, status=404)
-
-    def deleted_view(self, request: HttpRequest) -> HttpResponse:
-        """Show the deleted animals."""
-        return deleted.show(request, self.admin_site.each_context(request) | {"opts": self.opts})
 
     @admin.action(permissions=["delete"], description="Delete selected animals…")
     def delete_selected(self, request: HttpRequest, queryset: Any) -> HttpResponse | None:
@@ -224,13 +229,16 @@ class PetAdmin(ChangesAdmin):
         context: dict[str, Any] = {"may_export": _may_export(request)}
         if request.GET.get("as") == "table":
             return context | {"also": "&as=table"} | super().history_context(request, page)
-        return context | {"happened": story.told(page.changes, page.former)}
+        happened = story.told(page.changes, page.former)
+        parts = activity.parts_of(page.changes, request.user)
+        for event, part in zip(happened, parts, strict=True):
+            event.change = part
+        return context | {"happened": happened}
 
     def get_history_queryset(self, *args: Any) -> Any:
-        """Return the changes with the imports and bulk changes they came from, and whether these are undone."""
-        rows = super().get_history_queryset(*args).select_related("import_run", "change")
-        undone = BulkChange.objects.filter(undo_of=OuterRef("change"))
-        return rows.defer("import_run__rejects", "change__left").annotate(is_undone=Exists(undone))
+        """Return the rows of history with the changes that they are a part of."""
+        rows = super().get_history_queryset(*args).select_related("import_run__change__imported", "change__imported")
+        return rows.defer("import_run__rejects", "import_run__change__left", "change__left")
 
 
 def _may_export(request: Any) -> bool:

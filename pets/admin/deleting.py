@@ -3,24 +3,24 @@
 from typing import Any
 
 from django.contrib import messages
-from django.contrib.admin.actions import delete_selected
 from django.core.exceptions import PermissionDenied
-from django.db import transaction
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
 from changes.conflicts import latest_change_of_each
-from pets.admin.deleted import said
+from pets.admin.activity import report
 from pets.admin.selecting import selected, selection_of
 from pets.blocks import first_block
 from pets.bulk import Seen
+from pets.deletion import delete
 from pets.models import Pet
 
 AT_ONCE = 500
 """Animals in one deletion: the page that asks names each of them."""
 
-LEFT = "Not deleted, because someone changed or deleted them after you selected them: {}."
+NOTHING = "Nothing was deleted. The selected animals were changed or deleted since."
 
 
 def ask(request: HttpRequest, animals: Any) -> HttpResponse | None:
@@ -39,26 +39,26 @@ def confirm(request: Any, model_admin: Any, number: int) -> HttpResponse:
     selection = selection_of(request, number)
     back = f"{reverse('admin:pets_pet_changelist')}?{selection.filters if selection else ''}"
     seen = first_block(selection) if selection else {}
-    with transaction.atomic():
-        same = _unchanged(seen, lock=request.method == "POST")
-        if not same:
-            if selection is not None:
-                messages.info(request, "Nothing was deleted. The selected animals were changed or deleted since.")
-            return HttpResponseRedirect(back)
-        request.said = said(request, len(same)), ""  # see `message_user`
-        animals = Pet.objects.filter(pk__in=same).select_related("category").order_by("-pk")
-        answer: Any = delete_selected(model_admin, request, animals)
-    if answer is not None:
-        answer.context_data["back"] = back
-        return answer  # type: ignore[no-any-return]  # Django's action has no types
-    if left := [str(number) for number in seen if number not in same]:
-        messages.warning(request, LEFT.format(", ".join(left)))
-    return HttpResponseRedirect(back)
+    same = _unchanged(seen)
+    if not same:
+        if selection is not None:
+            messages.info(request, NOTHING)
+        return HttpResponseRedirect(back)
+    if request.method == "POST":
+        done = delete(seen, user=request.user)
+        if done.pk is None:
+            messages.info(request, NOTHING)
+        else:
+            report(request, done)
+        return HttpResponseRedirect(back)
+    animals = Pet.objects.filter(pk__in=same).select_related("category").order_by("-pk")
+    context = {"title": f"Delete {len(same)} animals?", "queryset": animals, "back": back, "opts": model_admin.opts}
+    context = model_admin.admin_site.each_context(request) | context
+    return TemplateResponse(request, "admin/pets/pet/delete_selected_confirmation.html", context)
 
 
-def _unchanged(seen: Seen, *, lock: bool) -> list[int]:
+def _unchanged(seen: Seen) -> list[int]:
     """Return which animals are as they were seen."""
-    pets = Pet.objects.filter(pk__in=seen).order_by("pk")
-    there = {pet.pk for pet in (pets.select_for_update() if lock else pets)}
-    latest = dict(Pet.objects.filter(pk__in=there).values_list("pk", latest_change_of_each(Pet.history)))
+    there = Pet.objects.filter(pk__in=seen).order_by("pk")
+    latest = dict(there.values_list("pk", latest_change_of_each(Pet.history)))
     return [number for number in latest if latest[number] == seen[number]]

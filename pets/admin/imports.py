@@ -19,7 +19,6 @@ from categories.models import Category
 from changes.acting import acting
 from changes.admin import RecordAdmin, actor, moment, number
 from changes.times import NOTHING
-from pets.admin import deleted
 from pets.admin.columns import ColumnsForm, ReadingForm
 from pets.admin.downloads import CONTENT_TYPES, template
 from pets.admin.permissions import may_see_animals
@@ -324,7 +323,7 @@ class ImportRunAdmin(RecordAdmin):
         if categories:
             said.append(f"{categories:,} {'category was' if categories == 1 else 'categories were'} deleted.")
         if undone.deleted:
-            said.append(deleted.said(request, undone.deleted))
+            said.append(f"{undone.deleted:,} {'animal was' if undone.deleted == 1 else 'animals were'} deleted.")
         level = messages.SUCCESS if changed else messages.WARNING
         self.message_user(request, format_html_join(" ", "{}", ((sentence,) for sentence in said)), level)
         page = "undo" if undone.left_count else "change"

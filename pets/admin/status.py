@@ -10,6 +10,7 @@ from django.utils.html import format_html, format_html_join
 from django.views.decorators.http import require_POST
 
 from changes.conflicts import changes_since
+from pets.admin.activity import report
 from pets.admin.beside import FILTERS
 from pets.admin.permissions import change_permission_required
 from pets.bulk import Target, make
@@ -30,9 +31,7 @@ def change(request: HttpRequest, number: int) -> HttpResponse:
     status, seen = wanted[1], int(wanted[2])
     done = make({number: seen}, Target("status", status, status), user=request.user)  # type: ignore[arg-type]  # signed in
     if done.changed:
-        name = Pet.objects.values_list("name", flat=True).get(pk=number)
-        undo = reverse("admin:pets_bulkchange_undo", args=[done.pk])
-        messages.success(request, f"“{name}” is {status} now.", extra_tags=f"undo {undo}")
+        report(request, done)
     elif done.left:
         messages.error(request, _why_not(request, number, seen))
     else:
@@ -59,9 +58,8 @@ def _why_not(request: HttpRequest, number: int, seen: int) -> str:
         return format_html(said, pet, opened, changes)
     last = Pet.history.filter(id=number).order_by("-history_id").first()
     return format_html(
-        '“{}” was deleted after you opened the {}. Nothing changed. <a href="{}?q={}">Deleted animals</a>',
+        '“{}” was deleted after you opened the {}. Nothing changed. <a href="{}">Show it</a>',
         last.name if last else f"animal {number}",
         opened,
-        reverse("admin:pets_pet_deleted"),
-        number,
+        reverse("admin:pets_pet_change", args=[number]),
     )

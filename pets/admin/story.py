@@ -53,6 +53,8 @@ class Happened:
 
     who: str = ""
     contact: str = ""
+    change: Any = None
+    """The change that the row is, or is a part of, where it is shown with its Undo."""
 
     @property
     def day(self) -> date:
@@ -115,8 +117,8 @@ def _verb(row: Any, column: str, *, is_back: bool) -> str:
 
 def _is_undo(row: Any) -> bool:
     """Return whether it undid an edit, or a bulk change."""
-    bulk = row.change
-    return (row.history_change_reason or "").startswith(REASON.format("")) or bool(bulk and bulk.undo_of_id)
+    change = row.change
+    return (row.history_change_reason or "").startswith(REASON.format("")) or bool(change and change.is_undo)
 
 
 def _is_one_of_many(row: Any) -> bool:

@@ -4,8 +4,6 @@ from collections.abc import Iterable
 from typing import Any
 
 from django import template
-from django.db.models import Case, OuterRef, Subquery, Value, When
-from django.db.models.functions import Substr
 
 from changes import naming
 from petstore_site.apikeys.models import APIKey
@@ -23,14 +21,6 @@ def names(actors: set[str], reader: Any) -> dict[str, tuple[str, str]]:
         return {}
     found = APIKey.objects.filter(key_id__in=ids).values_list("key_id", "name", "contact")
     return {f"{KEY}{key_id}": (name, contact) for key_id, name, contact in found}
-
-
-def name_of_key(reader: Any) -> Case | Value:
-    """Return the expression for the same name in a query of rows of history, which so needs no other; empty if none."""
-    if not _may_see_keys(reader):
-        return Value("")
-    key = APIKey.objects.filter(key_id=Substr(OuterRef("actor"), len(KEY) + 1)).values("name")
-    return Case(When(actor__startswith=KEY, then=Subquery(key)), default=Value(""))
 
 
 def _may_see_keys(reader: Any) -> bool:

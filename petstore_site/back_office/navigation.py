@@ -37,8 +37,6 @@ GROUPS = {
     "Animals": [
         Link("All animals", "paw-print", "pets_pet_changelist", SEE_ANIMALS, "pets_pet_", "Animals", "animal"),
         Link("Activity", "history", "activity", SEE_ANIMALS, "activity_"),
-        Link("Deleted", "trash-2", "pets_pet_deleted", ("pets.restore_pet",), heading="Deleted animals"),
-        Link("Bulk changes", "layers", "pets_bulkchange_changelist", SEE_ANIMALS, "pets_bulkchange_"),
         Link("Imports", "file-up", "pets_importrun_changelist", ("pets.view_importrun",), "pets_importrun_"),
         Link("Categories", "tags", "categories_category_changelist", SEE_CATEGORIES, "categories_", "", "category"),
     ],

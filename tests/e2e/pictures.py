@@ -240,6 +240,13 @@ def _reset(page: Page) -> None:
     page.get_by_role("link", name="Reset password").click()
 
 
+def _change(page: Page, then: str = "") -> None:
+    page.goto("/admin/activity/?kind=bulk+change")
+    page.locator(".rows p a", has_text=" animals ").first.click()
+    if then:
+        page.get_by_role("link", name=then).click()
+
+
 PAGES: dict[str, Callable[[Page], None]] = {
     "overview": at("/admin/"),
     "search": at("/admin/search/?q=Ma"),
@@ -253,12 +260,11 @@ PAGES: dict[str, Callable[[Page], None]] = {
     "animal-mistakes": _mistakes,
     "animal-history": first_of(f"{PETS}?q=Bigotes", "History"),
     "animal-delete": first_of(f"{PETS}?q=Bigotes", "Delete"),
-    "animals-deleted": at(f"{PETS}deleted/"),
     "bulk-preview": lambda page: select(page, "ma", "become_sold"),
     "bulk-category": lambda page: select(page, "ma", "become_category"),
-    "bulk-changes": at("/admin/pets/bulkchange/"),
-    "bulk-change": first_of("/admin/pets/bulkchange/"),
-    "bulk-undo": first_of("/admin/pets/bulkchange/", "Undo"),
+    "activity": at("/admin/activity/"),
+    "change": _change,
+    "undo-preview": partial(_change, then="Undo…"),
     "imports": at(IMPORTS),
     "import-upload": at(f"{IMPORTS}add/"),
     "import-preview": _preview,

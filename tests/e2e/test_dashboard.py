@@ -25,7 +25,7 @@ PAGES = [
     "/admin/apikeys/keyusage/",
     "/admin/auth/user/1/change/",
     "/admin/auth/group/add/",
-    "/admin/pets/pet/deleted/",
+    "/admin/activity/",
     "/admin/pets/importrun/add/",
     "/admin/request_desk/requestrecord/",
     "/admin/account/",
@@ -65,7 +65,7 @@ def test_what_is_sold_is_on_the_page_at_once(office: Page, server: Gunicorn) -> 
     pet = server.post("/v1/pets", key, {"name": "Sold today", "categoryId": category}).json()["id"]
     office.goto(f"/admin/pets/pet/{pet}/change/")
     office.get_by_role("button", name="Mark sold").click()
-    expect(office.locator(".messagelist")).to_contain_text("“Sold today” is sold now.")
+    expect(office.locator(".messagelist")).to_contain_text("Marked Sold today sold.")
     office.goto("/admin/")
     days = office.get_by_role("region", name="The last 30 days, day by day")
     today = days.locator("tbody tr").first
@@ -85,14 +85,14 @@ def test_work_is_opened_and_undone_from_the_overview(office: Page, server: Gunic
     pet = server.post("/v1/pets", key, {"name": "Undone from afar", "categoryId": category}).json()["id"]
     office.goto(f"/admin/pets/pet/{pet}/change/")
     office.get_by_role("button", name="Mark pending").click()
-    expect(office.locator(".messagelist")).to_contain_text("pending now")
+    expect(office.locator(".messagelist")).to_contain_text("Marked Undone from afar pending.")
     office.goto("/admin/")
     feed = office.get_by_role("region", name="Recent activity")
     line = feed.get_by_role("listitem").filter(has_text="Undone from afar").first
     expect(line).to_contain_text(f"{STAFF} marked Undone from afar pending")
     line.get_by_role("button", name="Undo").click()
     office.wait_for_url("**/admin/")
-    expect(office.locator(".messagelist")).to_contain_text("1 animal was given the former value again.")
+    expect(office.locator(".messagelist")).to_contain_text("Undid “marked Undone from afar pending”.")
     assert server.get(f"/v1/pets/{pet}", key).json()["status"] == "available"
     office.get_by_role("region", name="Needs attention").get_by_role(
         "link", name=re.compile("^Open .* key")

@@ -52,10 +52,10 @@ def test_find_an_animal_change_it_undo_change_many_and_sign_out(page: Page, serv
     press(page, "Enter")
     tab_to(page, "Mark sold", most=3)
     press(page, "Enter")
-    expect(page.locator(".messagelist")).to_contain_text("“Qwerty two” is sold now.")
+    expect(page.locator(".messagelist")).to_contain_text("Marked Qwerty two sold.")
     tab_to(page, "Undo")
     press(page, "Enter")
-    expect(page.locator(".messagelist")).to_contain_text("given the former value again")
+    expect(page.locator(".messagelist")).to_contain_text("Undid “marked Qwerty two sold”.")
 
     page.goto(f"{PETS}?q=qwerty")
     for name in ("Qwerty two", "Qwerty one"):
@@ -67,7 +67,7 @@ def test_find_an_animal_change_it_undo_change_many_and_sign_out(page: Page, serv
     expect(page.get_by_role("heading", level=1)).to_have_text("Mark 2 animals pending?")
     tab_to(page, "Change 2 animals")
     press(page, "Enter")
-    expect(page.locator(".messagelist")).to_contain_text("2 animals were changed: Status becomes pending.")
+    expect(page.locator(".messagelist")).to_contain_text("Marked 2 animals pending.")
 
     account = page.locator("summary", has_text="your account")
     account.focus()

@@ -68,14 +68,15 @@ def test_many_are_changed_and_changed_back(page: Page) -> None:
     page.locator("button[value=become_sold]").click()
     page.get_by_role("button", name="Change 2 animals").click()
     assert statuses(page, "Noscript litter") == ["Sold", "Sold"]
-    page.goto("/admin/pets/bulkchange/")
-    page.locator("#result_list tbody th a").first.click()
-    page.get_by_role("link", name="Undo").click()
+    page.goto("/admin/activity/?kind=bulk+change")
+    page.locator(".rows p a").first.click()
+    page.get_by_role("link", name="Undo…").click()
     page.get_by_role("button", name="Undo for 2 animals").click()
     assert statuses(page, "Noscript litter") == ["Available", "Available"]
-    page.goto("/admin/pets/bulkchange/")
-    page.get_by_role("button", name="Undo bulk change").first.click()
-    expect(page.locator(".messagelist")).to_contain_text("2 animals were given the former value again.")
+    page.goto("/admin/activity/?kind=undo")
+    page.get_by_role("link", name="Undo…").first.click()
+    page.get_by_role("button", name="Undo for 2 animals").click()
+    expect(page.locator(".messagelist")).to_contain_text("Undid “undid “marked 2 animals sold””.")
     assert statuses(page, "Noscript litter") == ["Sold", "Sold"]
 
 

@@ -683,9 +683,7 @@ def test_an_import_is_undone(staff: Client, dogs: Category) -> None:
     max_.save()
     address = undo_of(run)
     undone = staff.post(address, follow=True, headers={"X-Request-ID": "undo-1"})
-    assert messages(undone) == [
-        f'Import {run.pk} is partly undone. 1 animal was deleted. <a href="/admin/pets/pet/deleted/">Deleted animals</a>'
-    ]
+    assert messages(undone) == [f"Import {run.pk} is partly undone. 1 animal was deleted."]
     page = text_of(undone.content.decode())
     assert "Once the animals below are as the import left them, you can undo it again." in page
     assert f"1 is left as it is: Max ({max_.pk}): changed since" in page

@@ -143,7 +143,7 @@ def test_a_deleted_animal_is_named_and_what_was_typed_is_kept(staff: Client, rex
     page = answer.content.decode()
     assert answer.status_code == 404
     assert "“Rex” was deleted after you opened it." in page
-    assert f'href="{PETS}deleted/?q={number}"' in page
+    assert f'<a href="{PETS}{number}/change/">Restore it</a>' in page
     assert (
         f'href="{PETS}add/?name=Other&amp;status=sold&amp;category={rex.category_id}&amp;external_reference="' in page
     )

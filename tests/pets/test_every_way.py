@@ -46,7 +46,7 @@ def bulk(shop: Shop) -> None:
 
 def undo_of_bulk(shop: Shop) -> None:
     bulk(shop)
-    shop.staff.post(f"/admin/pets/bulkchange/{BulkChange.objects.get().pk}/undo/")
+    shop.staff.post(f"/admin/activity/{BulkChange.objects.get().pk}/undo/")
 
 
 def undo_of_creation(shop: Shop) -> None:
@@ -65,7 +65,7 @@ def delete(shop: Shop) -> None:
 
 def restore(shop: Shop) -> None:
     delete(shop)
-    shop.staff.post(f"{PETS}deleted/{shop.rex.pk}/restore/")
+    shop.staff.post(f"/admin/activity/r{Pet.history.filter(id=shop.rex.pk).latest('history_id').pk}/undo/")
 
 
 def demonstration(shop: Shop) -> None:

@@ -56,9 +56,9 @@ def test_a_button_saves_at_once_and_comes_back_to_the_page(staff: Client, rex: P
     after = press(staff, shown, f"sold:{seen(rex)}")
     here = page_of(rex, "status__exact=available&q=re")
     assert after.redirect_chain == [(here, 302)]
-    assert told(after) == ["“Rex” is sold now."]
+    assert told(after) == ["Marked Rex sold."]
     assert Pet.objects.get().status == "sold"
-    undo = f"/admin/pets/bulkchange/{BulkChange.objects.get().pk}/undo/"
+    undo = f"/admin/activity/{BulkChange.objects.get().pk}/undo/"
     assert f'<form method="post" action="{undo}">' in after.content.decode()
     back = unescape(re.findall(r'name="back" value="([^"]+)"', after.content.decode())[0])
     assert staff.post(undo, {"back": back}, follow=True).redirect_chain == [(here, 302)]
@@ -68,8 +68,8 @@ def test_a_button_saves_at_once_and_comes_back_to_the_page(staff: Client, rex: P
 @pytest.mark.parametrize("back", ["", "https://evil.example/", "//evil.example/admin/", "/v1/pets", "/admin\\@evil"])
 def test_an_undo_goes_back_to_nowhere_else(staff: Client, rex: Pet, back: str) -> None:
     press(staff, opened(staff, rex), f"sold:{seen(rex)}")
-    undo = f"/admin/pets/bulkchange/{BulkChange.objects.get().pk}/undo/"
-    assert staff.post(undo, {"back": back})["Location"] == PETS
+    undo = f"/admin/activity/{BulkChange.objects.get().pk}/undo/"
+    assert staff.post(undo, {"back": back})["Location"] == "/admin/activity/"
 
 
 def test_a_button_overwrites_nothing_that_was_not_seen(staff: Client, rex: Pet) -> None:
@@ -90,7 +90,7 @@ def test_the_button_of_a_deleted_animal_leads_to_the_list(staff: Client, rex: Pe
     after = press(staff, stale, becomes)
     assert after.redirect_chain == [(f"{PETS}?q=re", 302)]
     assert "“Rex” was deleted after you opened the page. Nothing changed." in told(after)[0]
-    assert f'href="{PETS}deleted/?q={number}"' in told(after)[0]
+    assert f'href="{PETS}{number}/change/"' in told(after)[0]
 
 
 def test_who_may_only_look_sees_everything_and_can_change_nothing(rex: Pet) -> None:
@@ -118,7 +118,7 @@ def test_it_tells_what_happened_newest_first(staff: Client, rex: Pet) -> None:
         anna.post(page_of(rex), form_of(rex, **changed))
     number = rex.pk
     anna.post(f"{PETS}{number}/delete/", {"post": "yes"})
-    anna.post(f"{PETS}deleted/{number}/restore/")
+    anna.post(f"/admin/activity/r{Pet.history.latest('history_id').pk}/undo/")
     answer = opened(staff, rex)
     assert events(answer) == [
         ("staff anna", "restored it", []),

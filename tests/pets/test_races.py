@@ -122,7 +122,7 @@ def test_a_bulk_change_leaves_what_is_being_saved(staff: Client, anna: Client, t
 def test_the_undo_of_a_bulk_change_leaves_what_is_being_saved(staff: Client, anna: Client, three: list[Pet]) -> None:
     rex, *_ = three
     confirm(anna, ask(anna, "become_sold", *three))
-    page = f"/admin/pets/bulkchange/{BulkChange.objects.get().pk}/undo/"
+    page = f"/admin/activity/{BulkChange.objects.get().pk}/undo/"
     race(animal(rex), editing(staff, rex, status="pending"), lambda: anna.post(page))
     assert [values(pet)[1] for pet in three] == ["pending", "available", "available"]
     assert history_disagrees() == []
@@ -131,7 +131,7 @@ def test_the_undo_of_a_bulk_change_leaves_what_is_being_saved(staff: Client, ann
 def test_a_bulk_change_is_undone_once(anna: Client, three: list[Pet]) -> None:
     confirm(anna, ask(anna, "become_sold", *three))
     made = BulkChange.objects.get()
-    page = f"/admin/pets/bulkchange/{made.pk}/undo/"
+    page = f"/admin/activity/{made.pk}/undo/"
     other = Client()
     other.force_login(User.objects.get(username="anna"))
     race(animal(three[0]), lambda: anna.post(page), meanwhile=lambda: other.post(page))

@@ -9,7 +9,7 @@ from categories.models import Category
 from pets.admin import views
 from pets.models import BulkChange, Pet, SavedView
 from tests.factories import PetFactory
-from tests.pets.office import PETS, click, given_back, history_disagrees, member, seen, told
+from tests.pets.office import PETS, click, history_disagrees, member, seen, told
 
 
 @pytest.fixture
@@ -24,10 +24,10 @@ def status() -> str:
 def test_one_click_saves_and_one_undoes(staff: Client, rex: Pet) -> None:
     page = click(staff, rex, "sold", query="?status__exact=available")
     assert page.redirect_chain == [(f"{PETS}?status__exact=available", 302)]
-    assert (status(), told(page)) == ("sold", ["“Rex” is sold now."])
-    undo = f"/admin/pets/bulkchange/{BulkChange.objects.get().pk}/undo/"
+    assert (status(), told(page)) == ("sold", ["Marked Rex sold."])
+    undo = f"/admin/activity/{BulkChange.objects.get().pk}/undo/"
     assert f'<form method="post" action="{undo}">' in page.content.decode()
-    assert told(staff.post(undo, follow=True)) == [given_back("1 animal was")]
+    assert told(staff.post(undo, follow=True)) == ["Undid “marked Rex sold”."]
     assert status() == "available"
     assert history_disagrees() == []
 
@@ -48,7 +48,7 @@ def test_a_deleted_animal_is_named_with_the_way_to_it(staff: Client, rex: Pet) -
     rex.delete()
     page = staff.post(f"{PETS}{number}/status/", {"becomes": f"sold:{since}"}, follow=True)
     assert "“Rex” was deleted after you opened the list. Nothing changed." in told(page)[0]
-    assert f'href="{PETS}deleted/?q={number}"' in told(page)[0]
+    assert f'href="{PETS}{number}/change/"' in told(page)[0]
 
 
 def test_what_is_so_already_is_told(staff: Client, rex: Pet) -> None:

@@ -17,12 +17,12 @@ from django.urls import URLPattern, URLResolver, get_resolver, reverse
 from django.utils import timezone
 
 from categories.models import Category
-from changes.models import SILENT
+from changes.models import SILENT, Change
 from pets.blocks import begin, select
 from pets.bulk import Target
 from pets.importing.options import Sender
 from pets.importing.uploads import keep, preview
-from pets.models import BulkChange, ColumnProfile, ImportRun, ImportUpload, Pet, SavedView, Selection
+from pets.models import ColumnProfile, ImportRun, ImportUpload, Pet, SavedView, Selection
 from petstore_site.apikeys.models import APIKey, KeyUsage
 from petstore_site.request_desk.models import RequestRecord
 from petstore_site.staff.grants import names_of, version_of, version_of_role
@@ -43,7 +43,6 @@ MADE: dict[type[Model], Callable[[], Any]] = {
     ImportRun: lambda: ImportRun.objects.create(
         who="test", file_name="a.csv", sha256="0" * 64, options={}, state="done", finished_at=timezone.now()
     ),
-    BulkChange: lambda: BulkChange.objects.create(who="test", what="Status becomes sold", column="status"),
     User: lambda: User.objects.create_user(f"user {User.objects.count()}", is_staff=True),
     Group: lambda: Group.objects.create(name=f"role {Group.objects.count()}"),
 }
@@ -94,10 +93,6 @@ FORMS: dict[str, Callable[[], dict[str, Any]]] = {
     "pets_pet_delete_selected": lambda: DELETE,
     "pets_pet_status": lambda: {"becomes": f"sold:{_seen(Pet).history_id}"},
     "pets_pet_views": lambda: {"name": "Forged", "query": ""},
-    "pets_bulkchange_add": lambda: {"who": "forged"},
-    "pets_bulkchange_change": lambda: {"who": "forged"},
-    "pets_bulkchange_delete": lambda: DELETE,
-    "pets_bulkchange_changelist": lambda: _delete_all(BulkChange),
     "pets_importrun_add": _file,
     "pets_importrun_columns": lambda: {"read": "None:1", "column-0": "name", "column-1": "category"},
     "pets_importrun_confirm": _confirmation,
@@ -217,15 +212,6 @@ OWNED = {"pk": _passkey, "upload_id": _upload, "selection_id": _selection}
 """Arguments that name what belongs to one user alone."""
 
 
-def _bulk_change_of(user: User | None) -> int:
-    made = BulkChange.objects.create(user=user, who="test", what="Status becomes sold", column="status", changed=1)
-    pet = PetFactory(status="available")
-    pet.status = "sold"
-    pet.save()
-    Pet.history.filter(pk=_seen(Pet).pk).update(change=made)
-    return int(made.pk)
-
-
 def _running(user: User | None) -> int:
     owner = user or User.objects.create_user("someone")
     bulk = begin(Selection.objects.get(pk=_selection(owner)), Target("status", "sold", "sold"))
@@ -233,14 +219,19 @@ def _running(user: User | None) -> int:
     return int(bulk.pk)
 
 
-def _deleted(_user: User | None) -> int:
-    PetFactory().delete()
-    return int(_seen(Pet).id)
-
-
 def _view_of(user: User | None) -> int:
     owner = user or User.objects.create_user("someone")
     return int(SavedView.objects.create(user=owner, name="Sold", query="").pk)
+
+
+def _import(_user: User | None) -> int:
+    """Return an import that added an animal."""
+    change = Change.objects.create(kind="import", who="test", what="a.csv", column="", added=1)
+    run = MADE[ImportRun]()
+    ImportRun.objects.filter(pk=run.pk).update(change=change, created=1)
+    PetFactory()
+    Pet.history.filter(pk=_seen(Pet).pk).update(import_run=run)
+    return int(run.pk)
 
 
 def _profile(_user: User | None) -> int:
@@ -261,20 +252,17 @@ PREPARED: dict[str, Callable[[User | None], Any]] = {
     "activity_undo": _row,
     "activity_stop": _running,
     "activity_continue": _running,
-    "pets_bulkchange_undo": _bulk_change_of,
-    "pets_bulkchange_stop": _running,
-    "pets_bulkchange_continue": _running,
-    "pets_pet_restore": _deleted,
     "pets_pet_view_delete": _view_of,
     "pets_importrun_forget": _profile,
     "pets_importrun_work": _worked_on,
+    "pets_importrun_undo": _import,
 }
 """Pages that need a row in a certain state."""
 
 
 def rows() -> dict[str, Any]:
     """Return everything that a form could make, change or end. The ORM would take longer than most requests."""
-    kept = [*admin.site._registry, ColumnProfile, ImportUpload, Authenticator, SavedView, LogEntry]
+    kept = [*admin.site._registry, Change, ColumnProfile, ImportUpload, Authenticator, SavedView, LogEntry]
     with connection.cursor() as cursor:
         return {model.__name__: _rows(cursor, model) for model in kept} | {"sessions": Session.objects.count()}
 

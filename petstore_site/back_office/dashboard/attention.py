@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from django.conf import settings
 from django.db.models import F, QuerySet, Value
+from django.urls import reverse
 from django.utils import timezone
 
 from changes.naming import who
@@ -16,7 +17,7 @@ from pets.blocks import interrupted
 from pets.models import ImportRun, Pet, PetStatus
 from petstore_site.apikeys.models import SOON, APIKey, KeyUsage
 from petstore_site.apikeys.routes import operation
-from petstore_site.back_office.dashboard.addresses import listed, page_of
+from petstore_site.back_office.dashboard.addresses import listed
 from petstore_site.back_office.dashboard.days import last_days
 
 LONG = timedelta(days=7)
@@ -74,7 +75,7 @@ def _bulk_changes(stuck: list[Waiting]) -> Iterator[Matter]:
         why = f"{'was' if len(stuck) == 1 else 'were'} interrupted"
         newest = sorted(stuck, key=lambda bulk: bulk.pk, reverse=True)
         detail = _names([f"{bulk.name}, by {who(bulk.word)}" for bulk in newest])
-        url = page_of("pets_bulkchange", newest[0].pk) if len(stuck) == 1 else listed("pets_bulkchange")
+        url = reverse("admin:activity_change", args=[newest[0].pk]) if len(stuck) == 1 else reverse("admin:activity")
         yield Matter("layers", _so_many(len(stuck), "bulk change", "bulk changes"), why, detail, url, "bad")
 
 
