@@ -41,7 +41,7 @@ def office(keeper: Client) -> dict[str, str]:
     KeyUsage.objects.add_all([(Use(key.pk, today(), "pet-list", 4), MANY)])
     other, role = User.objects.create_user("other"), Group.objects.create(name="Night shift")
     pages = ["pets/importrun/", f"pets/importrun/{run.pk}/change/", f"pets/importrun/{run.pk}/undo/", ""]
-    pages += ["pets/bulkchange/", f"pets/bulkchange/{bulk.pk}/change/", "apikeys/keyusage/"]
+    pages += ["activity/", f"activity/{bulk.pk}/", "apikeys/keyusage/"]
     pages += [f"apikeys/apikey/{key.pk}/change/", f"pets/pet/{pet.pk}/delete/", f"auth/user/{other.pk}/delete/"]
     pages += [f"auth/group/{role.pk}/delete/", f"categories/category/{category.pk}/delete/", "account/"]
     return {page: shown(keeper, f"/admin/{page}") for page in pages}

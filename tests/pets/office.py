@@ -8,7 +8,7 @@ from django.contrib.auth.models import Permission, User
 from django.test import Client
 
 from categories.models import Category
-from pets.models import BulkChange, Pet
+from pets.models import Pet
 
 PETS = "/admin/pets/pet/"
 
@@ -30,12 +30,6 @@ def seen(thing: Pet | Category) -> int:
 def told(answer: Any) -> list[str]:
     """Return the messages of the page that a response leads to."""
     return [str(message) for message in answer.context["messages"]]
-
-
-def given_back(whom: str) -> str:
-    """Return what is said after the newest undo of a bulk change: "2 animals were" given … and how to undo that."""
-    number = BulkChange.objects.exclude(undo_of=None).latest("pk").pk
-    return f'{whom} given the former value again. <a href="/admin/pets/bulkchange/{number}/undo/">Undo</a>'
 
 
 def text_of(markup: str) -> str:
