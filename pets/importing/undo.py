@@ -74,7 +74,7 @@ class Undone:
     def sentence(self) -> str:
         """Return it in words, without what follows."""
         run = self.run
-        left = [f"{count:,} left because {_why(reason, count)}" for reason, count in self.reasons.items()]
+        left = [f"{count:,} left because {_why(reason, count)}" for reason, count in sorted(self.reasons.items())]
         counts = [f"{_animals(self.deleted)} removed", f"{self.restored:,} set back", *left]
         return (
             f"Undo {run} of {run.file_name} by {who(run.who)}, {run.started_at:%Y-%m-%d %H:%M} UTC: {', '.join(counts)}"

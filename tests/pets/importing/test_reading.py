@@ -82,10 +82,13 @@ SIZES = [edge + more for edge in (4_096, 8_192, 65_536, 131_072, 2**20) for more
 
 
 def padded(form: str, size: int) -> bytes:
-    """Return two animals in exactly `size` bytes, most of them in the first name."""
+    """Return four animals in exactly `size` bytes, most of them in the first three names: no line is too long."""
     write, _ = FORMATS[form]
-    longer = size - len(write([["", "Dogs", "sold", "A"], ["Mia", "Dogs", "sold", "B"]]))
-    content = write([["x" * longer, "Dogs", "sold", "A"], ["Mia", "Dogs", "sold", "B"]])
+    others = [["Mia", "Dogs", "sold", "D"]]
+    longer = size - len(write([["", "Dogs", "sold", reference] for reference in "ABC"] + others))
+    parts = [longer // 3, longer // 3, longer - 2 * (longer // 3)]
+    names = [["x" * part, "Dogs", "sold", reference] for part, reference in zip(parts, "ABC", strict=True)]
+    content = write(names + others)
     assert len(content) == size
     return content
 
@@ -97,7 +100,7 @@ def test_a_file_of_any_size(form: str, pack: Callable[[bytes], bytes], size: int
     names = [
         cells["name"] for _, cells in rows_of(pack(padded(form, size)), FORMATS[form][1]) if isinstance(cells, dict)
     ]
-    assert [name.strip("x") for name in names] == ["", "Mia"]
+    assert [name.strip("x") for name in names] == ["", "", "", "Mia"]
 
 
 @pytest.mark.parametrize("pack", [bytes, gzip.compress], ids=["plain", "gzip"])
