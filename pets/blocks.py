@@ -17,7 +17,7 @@ from categories.models import Category
 from changes.acting import acting
 from changes.conflicts import latest_change_of_each
 from changes.models import SILENT, Change, Kind, State
-from pets.bulk import WHAT_LENGTH, Seen, Target, Value, check_undo, is_sold, plan, plan_undo, restore_sales, write
+from pets.bulk import Seen, Target, Value, plan, write
 from pets.models import BulkChange, Pet, SelectedBlock, Selection
 
 BLOCK = 1_000
@@ -77,21 +77,6 @@ def begin(selection: Selection, target: Target) -> BulkChange:
     return kept.change  # type: ignore[return-value]  # set by now
 
 
-def begin_undo(bulk: BulkChange, *, user: AbstractBaseUser) -> BulkChange:
-    """Create the bulk change that gives the animals of `bulk` their former values; raises `UndoRejectedError`.
-
-    It can be undone too, and `bulk` again: by then animals that were left may be as it left them.
-    """
-    check_undo(bulk, user=user)
-    selection = Selection.objects.create(user_id=user.pk)
-    found = Pet.history.filter(change=bulk).order_by("history_id").values_list("history_id", "id")
-    for rows in _walk(lambda last: found.filter(history_id__gt=last), 0):
-        _keep(selection, ((number, change) for change, number in rows))
-    with transaction.atomic():
-        check_undo(BulkChange.objects.select_for_update().get(pk=bulk.pk), user=user)
-        return _record(selection, f"Undo of {bulk}: {bulk.what}"[:WHAT_LENGTH], bulk.column, undo_of=bulk)
-
-
 def advance(number: int) -> bool:
     """Do the next block of a bulk change, and return whether it still runs; raises what the database raises."""
     with transaction.atomic():
@@ -99,11 +84,11 @@ def advance(number: int) -> bool:
         if bulk.state != State.RUNNING:
             return False
         selection = bulk.selection
-        if bulk.column == "category_id" and not bulk.undo_of_id and not _category_exists(selection):
+        if bulk.column == "category_id" and not _category_exists(selection):
             _stop(bulk, CATEGORY_GONE)
             return False
         if block := selection.blocks.order_by("pk").first():
-            _do(bulk, selection, dict(block.animals))
+            write(bulk, plan(dict(block.animals), bulk.column, _value(selection, bulk.column), lock=True))
             block.delete()
         Selection.objects.filter(pk=selection.pk).update(worked_at=timezone.now())
         if not selection.blocks.exists():
@@ -164,9 +149,9 @@ def _keep(selection: Selection, pairs: Iterable[Pair]) -> None:
     selection.save(update_fields=["animals"])
 
 
-def _record(selection: Selection, what: str, column: str, *, undo_of: BulkChange | None = None) -> BulkChange:
+def _record(selection: Selection, what: str, column: str) -> BulkChange:
     bulk = BulkChange.objects.create(
-        kind=Kind.UNDO if undo_of else Kind.BULK,
+        kind=Kind.BULK,
         request_id=acting().request_id,
         user_id=selection.user_id,
         who=acting().actor,
@@ -175,21 +160,10 @@ def _record(selection: Selection, what: str, column: str, *, undo_of: BulkChange
         changed=0,
         left_count=0,
         state=State.RUNNING,
-        undo_of=undo_of,
     )
     selection.change = bulk
     selection.save()
     return bulk
-
-
-def _do(bulk: BulkChange, selection: Selection, seen: Seen) -> None:
-    if bulk.undo_of is None:
-        return write(bulk, plan(seen, bulk.column, _value(selection, bulk.column), lock=True))
-    rows = [change for change in seen.values() if change]
-    made = plan_undo(bulk.undo_of, rows, lock=True)
-    bulk.passed += len(rows)
-    write(bulk, made)
-    return restore_sales(rows, is_sold(made))
 
 
 def _value(selection: Selection, column: str) -> Value:

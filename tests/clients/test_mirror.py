@@ -24,13 +24,13 @@ SECONDS = float(os.environ.get("MIRROR_SECONDS", "5"))
 SAMPLE = re.compile(r"^```python Keep an SQLite table in step\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 CHANGE = """
 from pets.models import Pet
-from pets.restoring import restore
+from pets.undoing import change_of, undo
 for pet in Pet.objects.order_by("?")[:20]:
     pet.status = "sold"
     pet.save()
 number = Pet.objects.order_by("?").first().pk
 Pet.objects.get(pk=number).delete()
-restore(number)
+undo(change_of(Pet.history.latest("history_id")))
 Pet.objects.order_by("?").first().delete()
 """
 FORGET = "from pets.models import Pet; Pet.history.latest('history_id').delete()"

@@ -16,8 +16,9 @@ from django.test import Client
 from django.utils import timezone
 
 from categories.models import Category
+from changes.accounts import account
 from changes.acting import end_request, identify
-from pets import blocks, working
+from pets import blocks, undoing, working
 from pets.bulk import Target
 from pets.models import BulkChange, Pet, Sale, SelectedBlock, Selection, StockMovement
 from tests.factories import CategoryFactory, PetFactory
@@ -199,9 +200,9 @@ def test_a_selection_that_is_confirmed_twice_at_once_is_one_bulk_change(staff: C
 def test_what_is_being_undone_is_not_undone_once_more(staff: Client, five: list[Pet]) -> None:
     confirm(staff, ask(staff, "become_sold", *five))
     bulk = BulkChange.objects.get()
-    blocks.begin_undo(bulk, user=User.objects.get(username="keeper"))
+    undoing.begin(bulk, user=User.objects.get(username="keeper"))
     again = staff.post(f"{BULK}{bulk.pk}/undo/", follow=True)
-    assert told(again) == ["Nothing changed. It is being undone by a command or script."]
+    assert told(again) == [f"Nothing changed. It is being undone by {account()}."]
     assert (bulk.undoings.count(), statuses()) == (1, ["sold"] * 5)
 
 

@@ -145,8 +145,6 @@ SILENT = re.compile(
 
 KNOWN = {
     "pets/blocks.py": 2,  # what is selected, and when a block was done
-    "pets/bulk.py": 1,  # the day of a sale
-    "pets/restoring.py": 2,  # `created_at`, which history does not hold; the day of a sale
     "pets/adopting.py": 1,  # the time of a change
     "pets/importing/large.py": 2,  # the file that is being imported
     "pets/importing/lock.py": 1,  # the record of an import
