@@ -87,7 +87,7 @@ def test_two_people_confirm_the_same_bulk_change(office: Page, second: Page, ser
     for page in (office, second):
         page.get_by_role("button", name="Change 3 animals").click()
     expect(office.locator(".messagelist")).to_contain_text("Marked 3 animals sold.")
-    expect(second.locator(".messagelist")).to_contain_text("3 animals were left as before")
+    expect(second.locator(".messagelist")).to_contain_text("3 animals are left as they are.")
     expect(second.locator(".messagelist")).to_contain_text("changed since")
     second.goto(f"{PETS}?q=Fought")
     second.locator("#result_list tbody th a").first.click()
