@@ -17,7 +17,6 @@ from changes.models import SILENT, Change, Kind, State, undos_of
 from changes.naming import name_actors
 from changes.numbers import row_number
 from database.search import fold_needle
-from pets.adopting import adopt_imports
 from pets.columns import NAMES
 from pets.deletion import SEARCHED
 from pets.models import ImportRun, ImportState, Pet
@@ -78,7 +77,6 @@ class AnimalPage(NamedTuple):
 
 def changes(filters: Filters, *, before: str = "", count: int = 50) -> Page:
     """Return a page of the changes; `before` is the `older` of the page before it."""
-    adopt_imports()
     place = _place(before)
     found = [*_records(filters, place, count + 1), *map(change_of, _singles(filters, place, count + 1))]
     found.sort(key=_order, reverse=True)

@@ -11,7 +11,7 @@ from categories.models import Category
 from changes.accounts import account
 from changes.acting import acting
 from changes.naming import who
-from pets.adopting import record
+from pets.adopting import adopt_imports, record
 from pets.columns import Checked, CheckedColumns
 from pets.importing import staging
 from pets.importing.changes import Changes, look, staged
@@ -65,6 +65,7 @@ def import_file(name: str, options: Options, progress: Progress) -> Outcome:
 def import_source(source: Source, options: Options, sender: Sender, progress: Progress | None = None) -> Outcome:
     """Import an opened file as `import_file` does, in the name of `sender`."""
     with only_import(), clear_rejections():
+        adopt_imports()
         digest = source.sha256
         if options.profile is not None:
             options = replace(options, reading=by_profile(source, options.reading, options.profile))
