@@ -115,6 +115,9 @@ AND NOT EXISTS (SELECT 1 FROM pets_petchange w JOIN pets_bulkchange r ON r.id = 
     WHERE w.id = h.id AND w.history_id > u.history_id AND r.undo_of_id = u.bulk_change_id)
 """
 
+NOT_UNDONE = "u.history_id = NULL"
+"""SQLite finds none of them by the key; for FALSE it would read the whole history for each animal."""
+
 
 def planned(change: Change, rows: Sequence[int], *, category: int | None = None) -> Iterator[Planned]:
     """Yield what undoing the change does with the animals of these rows of it.
@@ -126,7 +129,7 @@ def planned(change: Change, rows: Sequence[int], *, category: int | None = None)
     statement = ROWS.format(
         **{alias: each(f"{alias}.{{c}}") for alias in "hbpu"},
         reference=REFERENCE.name,
-        undone=UNDONE.format(among=among) if undoings else "FALSE",
+        undone=UNDONE.format(among=among) if undoings else NOT_UNDONE,
         other=each(f"n.{{c}} {DIFFERS[connection.vendor]} h.{{c}}", " OR "),
         among=among,
     )
