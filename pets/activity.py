@@ -116,7 +116,7 @@ def actors(reader: Any) -> list[tuple[str, str]]:
     newest = Pet.history.order_by("-history_id").values("history_id")[:RECENT]
     rows = Pet.history.filter(history_id__in=newest, change=None, import_run=None).order_by().values_list("actor")
     records = Change.objects.filter(pk__in=Change.objects.order_by("-pk").values("pk")[:RECENT]).order_by()
-    acts = {actor: Change(who=actor) for (actor,) in rows.union(records.values_list("who")) if actor}
+    acts = {actor: Change(who=actor) for (actor,) in rows.union(records.values_list("who")).order_by() if actor}
     name_actors(acts.values(), reader)
     return sorted(((actor, act.who) for actor, act in acts.items()), key=lambda pair: pair[1].casefold())
 
