@@ -10,13 +10,13 @@ from typing import Any, NamedTuple
 
 from django.contrib.auth.base_user import AbstractBaseUser
 from django.db import transaction
-from django.db.models import Q, QuerySet, Sum
+from django.db.models import QuerySet, Sum
 from django.utils import timezone
 
 from categories.models import Category
 from changes.acting import acting
 from changes.conflicts import latest_change_of_each
-from changes.models import SILENT, Change, Kind, State
+from changes.models import Change, Kind, State
 from pets.bulk import Seen, Target, Value, plan, write
 from pets.models import BulkChange, Pet, SelectedBlock, Selection
 
@@ -115,16 +115,7 @@ def stop_with_owner(*, instance: Selection, **_signal: Any) -> None:
 def progress(bulk: Change) -> Progress:
     """Return how far a running bulk change came."""
     selection = bulk.selection
-    last = selection.worked_at or bulk.made_at
-    return Progress(selection.animals - _remaining(selection), selection.animals, timezone.now() - last > SILENT)
-
-
-def interrupted() -> QuerySet[BulkChange]:
-    """Return the bulk changes that run and that nothing works on, newest first."""
-    latest = timezone.now() - SILENT
-    running = BulkChange.objects.filter(selection__isnull=False, state=State.RUNNING).defer("left")
-    never = Q(selection__worked_at=None, made_at__lt=latest)
-    return running.filter(Q(selection__worked_at__lt=latest) | never)
+    return Progress(selection.animals - _remaining(selection), selection.animals, bulk.is_interrupted)
 
 
 def first_block(selection: Selection) -> Seen:

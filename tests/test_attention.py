@@ -8,8 +8,10 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.utils import timezone
 
+from changes.models import Change
 from changes.times import short_day
-from pets.blocks import begin, select, stop
+from pets import undoing
+from pets.blocks import advance, begin, select, stop
 from pets.bulk import Target
 from pets.models import ImportRun, Pet, Selection
 from petstore_site.apikeys.models import KeyUsage, Use
@@ -75,6 +77,18 @@ def test_an_interrupted_bulk_change_waits_for_a_person(keeper: Client) -> None:
     assert matters(member("viewer 2", "view_pet")) == []
     stop(bulk.pk, "Stopped.")
     assert matters(keeper) == []
+
+
+def test_an_interrupted_undo_waits_for_a_person_too(keeper: Client) -> None:
+    bulk = begin(select(Pet.objects.filter(pk=PetFactory().pk), user=User.objects.get(username="keeper")), SOLD)
+    while advance(bulk.pk):
+        pass
+    undo = undoing.begin(Change.objects.get(pk=bulk.pk))
+    assert matters(keeper) == []  # it is at work
+    Change.objects.filter(pk=undo.pk).update(worked_at=timezone.now() - timedelta(seconds=21))
+    assert [(matter.why, matter.url) for matter in matters(keeper)] == [
+        ("was interrupted", f"/admin/activity/{undo.pk}/")
+    ]
 
 
 def removed_in(days: int) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from changes.naming import who
 from changes.times import in_sentence
-from pets.blocks import interrupted
+from pets.activity import interrupted
 from pets.models import ImportRun, Pet, PetStatus
 from petstore_site.apikeys.models import SOON, APIKey, KeyUsage
 from petstore_site.apikeys.routes import operation
