@@ -1,7 +1,6 @@
 """The pages of a history on which one edit is undone, and an old version is read and restored."""
 
 from collections.abc import Iterator, Sequence
-from functools import partial
 from typing import Any, ClassVar, NamedTuple
 
 from django.contrib import messages
@@ -49,15 +48,12 @@ class EditPages:
         if not self.has_change_permission(request, thing):  # type: ignore[attr-defined]  # of the ModelAdmin
             raise PermissionDenied
         try:
-            done = undo_edit(row, self.undoable, reader=request.user, also=partial(self.undone, row))
+            done = undo_edit(row, self.undoable, reader=request.user)
         except NotUndoneError as error:
             messages.error(request, _why_not(error))
         else:
             self._say(request, done.thing, f"“{done.thing}” has the former {listed(done.labels)} again.")
         return HttpResponseRedirect(self._back(request, row.id))
-
-    def undone(self, row: Any, former: Any, thing: Any) -> None:
-        """Do what undoing the edit of `row` needs beyond the fields, in its transaction."""
 
     @method_decorator(require_http_methods(["GET", "HEAD", "POST"]))
     def history_form_view(self, request: Any, object_id: str, version_id: str, **_given: Any) -> HttpResponse:

@@ -1,6 +1,6 @@
 """Undoing one edit of one thing, and giving it the values of an old version. Both are edits: they can be undone too."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from django.core.exceptions import ValidationError
@@ -31,13 +31,10 @@ class Undone(NamedTuple):
     labels: list[str]
 
 
-def undo_edit(
-    row: Any, fields: Sequence[str], *, reader: Any, also: Callable[[Any, Any], None] = lambda _former, _thing: None
-) -> Undone:
+def undo_edit(row: Any, fields: Sequence[str], *, reader: Any) -> Undone:
     """Give the thing the values that it had before the edit of this row of history, in the fields that it changed.
 
-    `also` is called in the same transaction, with the row before and the thing. Raises `NotUndoneError`, whose details
-    are for the user `reader`.
+    Raises `NotUndoneError`, whose details are for the user `reader`.
     """
     with transaction.atomic():
         thing, former = _locked(row), before(row)
@@ -52,7 +49,6 @@ def undo_edit(
             message = f"Not undone. Someone changed {listed(labels(thing, changed))} of “{thing}” since."
             raise NotUndoneError(message, changes_since(thing, row.history_id, reader))
         _give(thing, former, changed, REASON.format(row.history_id))
-        also(former, thing)
     return Undone(thing, labels(thing, changed))
 
 

@@ -18,13 +18,15 @@ from changes.naming import name_actors
 from changes.numbers import row_number
 from database.search import fold_needle
 from pets.columns import NAMES
-from pets.deletion import SEARCHED
 from pets.models import ImportRun, ImportState, Pet
 from pets.plan import source
 from pets.undoing import change_of
 
 RECENT = 10_000
 """Rows of history, the newest, that the actors to choose from come from."""
+
+SEARCHED = 10_000
+"""Rows of history, the newest, that a name or a reference is looked for in; history is indexed by animal only."""
 
 PART = 1_000
 

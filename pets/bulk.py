@@ -87,7 +87,7 @@ def write(bulk: BulkChange, made: Plan) -> None:
     bulk.changed += made.count
     bulk.left_count += len(made.left)
     bulk.left = [*bulk.left, *made.left][:LEFT_LISTED]
-    bulk.save(update_fields=["changed", "left_count", "left", "passed"])
+    bulk.save(update_fields=["changed", "left_count", "left"])
     if not made.count:
         return
     values = {

@@ -20,11 +20,11 @@ if __name__ == "__main__":
 
 from django.contrib.auth.models import User
 from django.db import DatabaseError, connection, transaction
+from django.db.models import Exists, OuterRef
 
 from changes.acting import identify
 from pets import blocks, undoing
 from pets.bulk import Target
-from pets.deletion import deleted_animals
 from pets.models import Pet, PetStatus
 
 
@@ -85,7 +85,8 @@ class Editor:
 
     def restore(self) -> None:
         """Restore one that was deleted."""
-        gone = deleted_animals()[:5]
+        later = Pet.history.filter(id=OuterRef("id"), history_id__gt=OuterRef("history_id"))
+        gone = Pet.history.filter(~Exists(later), history_type="-").order_by("-history_id")[:5]
         if gone:
             undoing.undo(undoing.change_of(self.random.choice(gone)), user=self.user)
 
