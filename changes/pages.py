@@ -128,9 +128,14 @@ class EditPages:
         return reverse(f"admin:{opts.app_label}_{opts.model_name}_{page}", args=arguments)
 
     def _back(self, request: HttpRequest, number: int) -> str:
-        back = request.POST.get("back", "")
-        is_ours = url_has_allowed_host_and_scheme(back, allowed_hosts=None) and back.startswith(reverse("admin:index"))
-        return back if is_ours else self._address("change", number)
+        return sent_from(request, otherwise=self._address("change", number))
+
+
+def sent_from(request: HttpRequest, *, otherwise: str) -> str:
+    """Return the page of the back office that the form says it was sent from; `otherwise` for any other address."""
+    back = request.POST.get("back", "")
+    is_ours = url_has_allowed_host_and_scheme(back, allowed_hosts=None) and back.startswith(reverse("admin:index"))
+    return back if is_ours else otherwise
 
 
 def _why_not(error: NotUndoneError) -> Any:

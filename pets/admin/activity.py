@@ -13,7 +13,7 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import path, reverse
 from django.utils import timezone
-from django.utils.http import content_disposition_header, url_has_allowed_host_and_scheme
+from django.utils.http import content_disposition_header
 from django.utils.text import capfirst
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
@@ -22,6 +22,7 @@ from changes.acting import acting
 from changes.models import Change, Kind, State
 from changes.naming import name_actors, who
 from changes.numbers import row_number
+from changes.pages import sent_from
 from pets import activity, undoing
 from pets.activity import AnimalRow
 from pets.admin.downloads import CONTENT_TYPES
@@ -265,9 +266,7 @@ def _running(request: HttpRequest, key: str) -> Any:
 
 
 def _undo(request: Any, change: Change) -> HttpResponse:
-    back = request.POST.get("back", "")
-    is_ours = url_has_allowed_host_and_scheme(back, allowed_hosts=None) and back.startswith(reverse("admin:index"))
-    back = back if is_ours else reverse("admin:activity")
+    back = sent_from(request, otherwise=reverse("admin:activity"))
     ticked = [number for number in map(row_number, request.POST.getlist("animal")) if number]
     if "ticked" in request.POST and not ticked:
         messages.error(request, "Nothing changed. Tick at least one animal.")

@@ -56,6 +56,18 @@ def rex(anna: Client) -> Pet:
     return PetFactory(name="Rex", category=CategoryFactory(name="Dogs"), external_reference="R-1")
 
 
+@pytest.mark.parametrize(
+    "back", ["https://evil.example/admin/", "//evil.example/admin/", "/docs/", "javascript:alert(1)"]
+)
+def test_an_undo_leads_nowhere_else(anna: Client, rex: Pet, back: str) -> None:
+    anna.post(f"{PETS}{rex.pk}/change/", form_of(rex, name="Rexy"))
+    row = Pet.history.latest("history_id")
+    answer = anna.post(f"{ACTIVITY}r{row.pk}/undo/", {"back": back})
+    assert (answer.status_code, answer["Location"]) == (302, ACTIVITY)
+    rex.refresh_from_db()
+    assert rex.name == "Rex"
+
+
 def three(anna: Client) -> list[Pet]:
     """Return three animals that one bulk change marked sold."""
     dogs = Category.objects.filter(name="Dogs").first() or CategoryFactory(name="Dogs")
