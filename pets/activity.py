@@ -151,13 +151,12 @@ def animals(change: Change, *, show: str = "all", after: int = 0, count: int = 1
     return AnimalPage(beside(found[:count]), found[count - 1].history_id if len(found) > count else None)
 
 
-def all_animals(change: Change) -> Iterator[AnimalRow]:
+def animals_in_parts(change: Change) -> Iterator[list[AnimalRow]]:
     """Yield all animals of a change, read in parts."""
-    page = animals(change, count=PART)
-    yield from page.rows
-    while page.older is not None:
-        page = animals(change, after=page.older, count=PART)
-        yield from page.rows
+    after: int | None = 0
+    while after is not None:
+        rows, after = animals(change, after=after, count=PART)
+        yield rows
 
 
 def beside(found: Iterable[Any]) -> list[AnimalRow]:

@@ -1,7 +1,6 @@
 """All changes to the animals: the list, one change with its animals, and the one page that asks before an undo."""
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable
 from datetime import UTC
 from types import SimpleNamespace
 from typing import Any
@@ -13,7 +12,6 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import path, reverse
 from django.utils import timezone
-from django.utils.http import content_disposition_header
 from django.utils.text import capfirst
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
@@ -24,16 +22,12 @@ from changes.naming import name_actors, who
 from changes.numbers import row_number
 from changes.pages import sent_from
 from pets import activity, undoing
-from pets.activity import AnimalRow
-from pets.admin.downloads import CONTENT_TYPES
+from pets.admin.change_rows import HEADER, line_of, shown
+from pets.admin.downloads import csv_of
 from pets.admin.permissions import may_see_animals
 from pets.admin.presets import span_in_words, spans
-from pets.admin.story import Changed
-from pets.admin.telling import animals, edits, now, sentence
-from pets.exporting import FileFormat
-from pets.exporting.rows import csv_lines
+from pets.admin.telling import animals, sentence
 from pets.preview import plan
-from pets.spreadsheets import guarded
 
 TABS = {
     "": "All",
@@ -103,16 +97,16 @@ def one(request: Any, key: str) -> HttpResponse:
     tell([change], request.user)
     kinds = {"changed": change.changed, "added": change.added, "deleted": change.deleted}
     given = request.GET.get("show", "")
-    shown = given if kinds.get(given) else "all"
-    page = activity.animals(change, show=shown, after=row_number(request.GET.get("after", "")) or 0, count=LISTED)
+    show = given if kinds.get(given) else "all"
+    page = activity.animals(change, show=show, after=row_number(request.GET.get("after", "")) or 0, count=LISTED)
     several = {name: count for name, count in kinds.items() if count}
     context = {
         "title": f"{capfirst(change.name)} {change.sentence}",
         "change": change,
-        "rows": _shown(page.rows, request.user),
+        "rows": shown(page.rows, request.user),
         "next": _query(request.GET.copy(), after=str(page.older)) if page.older else "",
         "is_first": "after" not in request.GET,
-        "shown": shown,
+        "shown": show,
         "tabs": [("all", change.animals), *several.items()] if len(several) > 1 else [],
         "may_export": request.user.has_perm("pets.export_pet"),
     }
@@ -129,12 +123,8 @@ def download(request: Any, key: str) -> StreamingHttpResponse:
     change = _change(request, key)
     if not request.user.has_perm("pets.export_pet"):
         raise PermissionDenied
-    name = content_disposition_header(as_attachment=True, filename=f"change-{change.key}.csv") or ""
-    return StreamingHttpResponse(
-        _lines(change, request.user),
-        content_type=CONTENT_TYPES[FileFormat.CSV],
-        headers={"Content-Disposition": name},
-    )
+    parts = ([line_of(row) for row in shown(part, request.user)] for part in activity.animals_in_parts(change))
+    return csv_of(f"change-{change.key}.csv", HEADER, parts)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -308,61 +298,6 @@ def _question(change: Any, plan: Any) -> str:
     if plan.restores:
         return f"Restore {animals(plan.restores)}?"
     return f"Undo for {animals(plan.count)}?" if plan.count else f"Undo: {change.sentence}"
-
-
-@dataclass
-class Shown:
-    """An animal of a change: its row of history, what that changed, how it is otherwise now, and since when."""
-
-    row: Any
-    changes: list[Changed]
-    is_there: bool
-    otherwise: list[str]
-    since: Any
-
-
-def _shown(rows: Iterable[AnimalRow], reader: Any) -> list[Shown]:
-    rows = list(rows)
-    name_actors([row.since for row in rows], reader)
-    return [Shown(row.row, edits(row), row.now is not None, now(row), row.since) for row in rows]
-
-
-HEADER = [
-    *("id", "name", "what", "changed", "status", "category", "external_reference"),
-    *("now", "changed_since_by", "changed_since_at"),
-]
-WHAT = {"+": "added", "~": "changed", "-": "deleted"}
-
-
-def _lines(change: Change, reader: Any) -> Iterator[bytes]:
-    yield csv_lines([HEADER])
-    part: list[Any] = []
-    for row in activity.all_animals(change):
-        part.append(row)
-        if len(part) == 1_000:
-            yield _block(part, reader)
-            part = []
-    yield _block(part, reader)
-
-
-def _block(rows: list[Any], reader: Any) -> bytes:
-    return csv_lines([[guarded(text) for text in _line(row)] for row in _shown(rows, reader)])
-
-
-def _line(row: Shown) -> list[str]:
-    after, since = row.row, row.since
-    return [
-        str(after.id),
-        after.name,
-        WHAT[after.history_type],
-        "; ".join(f"{change.label}: {change.before} → {change.after}" for change in row.changes),
-        after.status,
-        after.category.name if after.category else "",
-        after.external_reference or "",
-        ", ".join(row.otherwise),
-        since.who if since else "",
-        f"{since.history_date.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}" if since else "",
-    ]
 
 
 def _animals(wanted: dict[str, Any]) -> list[int] | None:

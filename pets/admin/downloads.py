@@ -1,19 +1,21 @@
-"""A filtered list of animals as a file."""
+"""What the back office sends as a file."""
 
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from io import BytesIO
 from typing import BinaryIO, cast
 
 from django.db import connection, transaction
 from django.db.models import QuerySet
-from django.http import FileResponse, HttpResponse
+from django.http import FileResponse, HttpResponse, StreamingHttpResponse
 from django.utils import timezone
 from django.utils.http import content_disposition_header
 
 from pets.exporting import FileFormat, Form, write_pets
+from pets.exporting.rows import csv_lines
 from pets.models import Pet
+from pets.spreadsheets import guarded
 
 MOST_ANIMALS = {FileFormat.CSV: 100_000, FileFormat.XLSX: 20_000}
 """In one download, as the file is complete before it is sent. The command `export_pets` has no limit."""
@@ -57,8 +59,23 @@ def template(file_format: FileFormat) -> HttpResponse:
     """Return a file with the header alone, for new animals."""
     file = BytesIO()
     write_pets(Pet.objects.filter(pk__lt=0), file, form=Form(file_format=file_format, ids=False, marked=True))
-    name = content_disposition_header(as_attachment=True, filename=f"new-animals.{file_format}") or ""
-    return HttpResponse(file.getvalue(), content_type=CONTENT_TYPES[file_format], headers={"Content-Disposition": name})
+    return HttpResponse(file.getvalue(), headers=_headers(f"new-animals.{file_format}", file_format))
+
+
+def csv_of(name: str, header: Sequence[str], parts: Iterable[Iterable[Sequence[str]]]) -> StreamingHttpResponse:
+    """Return the lines as a formula-safe CSV file, which is sent while they are read, a part at a time: no limit."""
+    return StreamingHttpResponse(_csv(header, parts), headers=_headers(name, FileFormat.CSV))
+
+
+def _csv(header: Sequence[str], parts: Iterable[Iterable[Sequence[str]]]) -> Iterator[bytes]:
+    yield csv_lines([header])
+    for part in parts:
+        yield csv_lines([[guarded(text) for text in line] for line in part])
+
+
+def _headers(name: str, file_format: FileFormat) -> dict[str, str]:
+    disposition = content_disposition_header(as_attachment=True, filename=name) or ""
+    return {"Content-Type": CONTENT_TYPES[file_format], "Content-Disposition": disposition}
 
 
 @contextmanager

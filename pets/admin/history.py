@@ -7,17 +7,13 @@ from typing import Any
 
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, StreamingHttpResponse
-from django.utils.http import content_disposition_header
 from django.views.decorators.http import require_safe
 
 from changes.naming import name_actors
 from changes.paging import Part, parts_of
-from pets.admin.downloads import CONTENT_TYPES
+from pets.admin.downloads import csv_of
 from pets.admin.permissions import may_see_animals
 from pets.admin.story import Happened, history_rows, told
-from pets.exporting import FileFormat
-from pets.exporting.rows import csv_lines
-from pets.spreadsheets import guarded
 
 PART = 1_000
 """Changes that are read and sent at once."""
@@ -37,20 +33,14 @@ def export(request: HttpRequest, number: int) -> StreamingHttpResponse:
     newest = next(parts, None)
     if newest is None:
         raise Http404
-    name = content_disposition_header(as_attachment=True, filename=f"animal-{number}-history.csv") or ""
-    return StreamingHttpResponse(
-        _file(chain([newest], parts), request.user),
-        content_type=CONTENT_TYPES[FileFormat.CSV],
-        headers={"Content-Disposition": name},
-    )
+    return csv_of(f"animal-{number}-history.csv", HEADER, _lines(chain([newest], parts), request.user))
 
 
-def _file(parts: Iterator[Part], reader: Any) -> Iterator[bytes]:
-    yield csv_lines([HEADER])
+def _lines(parts: Iterator[Part], reader: Any) -> Iterator[list[list[str]]]:
     for part in parts:
         events = told(part.changes, part.former)
         name_actors(events, reader)
-        yield csv_lines([[guarded(text) for text in _line(event)] for event in events])
+        yield [_line(event) for event in events]
 
 
 def _line(event: Happened) -> list[str]:

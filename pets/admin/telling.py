@@ -3,7 +3,7 @@
 from typing import Any
 
 from changes.models import Kind, State
-from pets.admin.story import Changed, changes_between
+from pets.admin.story import changes_between
 
 VERBS = {"+": "added", "-": "deleted"}
 MOST = 60
@@ -82,23 +82,3 @@ def _edit(former: Any, row: Any, name: str) -> str:
 
 def _cut(text: str) -> str:
     return text if len(text) <= MOST else f"{text[: MOST - 1]}…"
-
-
-def now(row: Any) -> list[str]:
-    """Return what of an animal is otherwise now than the change left it; nothing if all is as it was set.
-
-    `row` is one of the rows of `pets.activity.animals`.
-    """
-    if row.now is None:
-        return [] if row.row.history_type == "-" else ["Deleted"]
-    if row.row.history_type == "-":
-        return ["In the catalogue"]
-    labels = {change.label for change in edits(row)}
-    since = changes_between(row.row, row.now).values()
-    return [change.after for change in since if not labels or change.label in labels]
-
-
-def edits(row: Any) -> list[Changed]:
-    """Return what a change gave an animal otherwise than before; nothing if it added or deleted it."""
-    is_edit = row.former is not None and row.row.history_type == "~"
-    return list(changes_between(row.former, row.row).values()) if is_edit else []

@@ -186,7 +186,9 @@ def test_changes_are_listed_page_by_page_whatever_they_are(rex: Pet, cats: Categ
     }
     for filters, keys in narrowed.values():
         assert [each.key for each in activity.changes(filters).changes] == keys
-    assert [(row.row.name, row.former.name, row.now) for row in activity.all_animals(deleted)] == [
+    assert [
+        (row.row.name, row.former.name, row.now) for part in activity.animals_in_parts(deleted) for row in part
+    ] == [
         ("Rex", "Rex", None),
         ("Tom", "Tom", None),
     ]
