@@ -23,12 +23,12 @@ from pets.importing.errors import BusyError, ImportRejectedError, OutcomeUnknown
 from pets.importing.lock import mark_killed
 from pets.importing.options import Outcome, Sender
 from pets.importing.preview import lines
-from pets.importing.progress import Progress
+from pets.importing.progress import Progress, beside
 from pets.importing.readers.rows import Hidden
 from pets.importing.run import import_of, import_source
 from pets.importing.source import Source
 from pets.importing.stopping import Stop, stoppable_by
-from pets.importing.uploads import CHANGED_SINCE, Tally, accepted, done, opened, options_of, tallies
+from pets.importing.uploads import CHANGED_SINCE, Tally, accepted, done, note_preview, opened, options_of, tallies
 from pets.models import IMPORTED, ImportRun, ImportState, ImportUpload
 
 MOST_LARGE_ROWS = 500_000
@@ -149,9 +149,7 @@ def _import(
         return {"state": "imported"}
     upload.rejects = rejects.read_bytes() if run.rejects and rejects.stat().st_size <= LARGEST_REJECTS else b""
     upload.save(update_fields=["rejects"])
-    run.rejects, run.previewed_at = "", run.finished_at  # there is no such file any more
-    run.options |= {"rejects": None, "again": False}
-    run.save(update_fields=["rejects", "options", "previewed_at"])
+    note_preview(run)
     twice = earlier.pk if earlier and seen["adds"] else None
     return {"state": "checked", "tally": seen["tally"], "earlier": twice, "found": _found(outcome)}
 
@@ -159,10 +157,9 @@ def _import(
 @contextmanager
 def _watched(upload: ImportUpload, source: Source, progress: Progress, asked: Stop) -> Iterator[None]:
     """Note each second how far the import is, and end it if someone asks for that."""
-    ended = threading.Event()
     worker = connections[DEFAULT_DB_ALIAS]
 
-    def watch() -> None:
+    def watch(ended: threading.Event) -> None:
         raw = None
         while not ended.wait(EACH):
             with suppress(DatabaseError):  # on SQLite, what the import writes keeps others from writing
@@ -177,13 +174,8 @@ def _watched(upload: ImportUpload, source: Source, progress: Progress, asked: St
                     raw.cancel_safe(timeout=EACH) if worker.vendor == "postgresql" else raw.interrupt()
         connection.close()
 
-    thread = threading.Thread(target=watch, daemon=True)
-    thread.start()
-    try:
+    with beside(watch):
         yield
-    finally:
-        ended.set()
-        thread.join()
 
 
 def _found(outcome: Outcome) -> dict[str, Any]:

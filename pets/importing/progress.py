@@ -21,6 +21,19 @@ USUAL_SIZE = {"ncols": 80, "nrows": 24}
 """Of a terminal that says it has none, as some do that nobody looks at directly. Without rows tqdm shows nothing."""
 
 
+@contextmanager
+def beside(work: Callable[[threading.Event], None]) -> Iterator[None]:
+    """Do `work` in a thread as long as the block lasts; it stops once its event is set."""
+    ended = threading.Event()
+    thread = threading.Thread(target=work, args=(ended,), daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
+
+
 class Progress:
     """Counts rows; a thread looks at the count now and then, so that counting costs nothing."""
 
@@ -84,15 +97,9 @@ class Progress:
         if not self._shown:
             yield
             return
-        ended = threading.Event()
         show = self._bar if self._terminal else self._lines
-        thread = threading.Thread(target=show, args=(ended, text, position, size), daemon=True)
-        thread.start()
-        try:
+        with beside(lambda ended: show(ended, text, position, size)):
             yield
-        finally:
-            ended.set()
-            thread.join()
 
     def _bar(self, ended: threading.Event, text: Callable[[], str], position: Callable[[], int], size: int) -> None:
         from tqdm import tqdm  # noqa: PLC0415 - it takes a fifth of the start

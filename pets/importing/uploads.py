@@ -181,12 +181,16 @@ def preview(upload: ImportUpload, sender: Sender) -> Preview:
         upload.rejects = rejects.read_bytes() if rejects.exists() else b""
     upload.run = outcome.run
     upload.save(update_fields=["rejects", "run"])
-    outcome.run.rejects = ""  # there is no such file any more
-    outcome.run.options |= {"rejects": None, "again": False}
-    outcome.run.previewed_at = outcome.run.finished_at
-    outcome.run.save(update_fields=["rejects", "options", "previewed_at"])
+    note_preview(outcome.run)
     twice = any(row.pet_id is None and not row.cells[REFERENCE.header].after for row in outcome.planned)
     return Preview(outcome, earlier if twice else None)
+
+
+def note_preview(run: ImportRun) -> None:
+    """Let the record of a dry run say that it was a preview, whose file of rejects is gone."""
+    run.rejects, run.previewed_at = "", run.finished_at
+    run.options |= {"rejects": None, "again": False}
+    run.save(update_fields=["rejects", "options", "previewed_at"])
 
 
 def confirm(upload: ImportUpload, seen: str, sender: Sender, **confirmed: bool) -> ImportRun:
