@@ -38,6 +38,7 @@ AVOIDED = {
     r"all the same|in place of|as long as one": "a plain word",
     r"(is|are|was|were) to be": "must be, will be",
     r"amid|for ever|what became of|without a word": "during, forever, the result of, silently",
+    r"whatever hangs|who comes|is what it has|by turns": "a plain word",
 }
 """A pattern → what to write in its place. The table of the house style, without words that have an everyday use."""
 

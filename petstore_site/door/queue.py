@@ -1,4 +1,4 @@
-"""The queue before a few places, threads or connections: who comes is rejected at once if the wait would be long."""
+"""The queue before a few threads or connections: a request that would wait too long is rejected at once."""
 
 import asyncio
 import time
@@ -24,7 +24,7 @@ class Queue:
         self._average_seconds = 0.0
 
     def admit(self) -> None:
-        """Raise `BusyError` if one who comes now would wait too long."""
+        """Raise `BusyError` if a new request would wait too long."""
         if self.waiting * self._average_seconds / self._places > MOST_SECONDS:
             raise BusyError
 

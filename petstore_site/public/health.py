@@ -30,7 +30,7 @@ RELEASE = tomllib.loads((settings.BASE_DIR / "pyproject.toml").read_text(encodin
 STANDBY = "standby"
 RETRY_AFTER = 2
 SECONDS = 0.6
-"""How long `/readyz` waits for its checks, whatever hangs: with the response on a busy machine it stays within 1 s."""
+"""How long `/readyz` waits for its checks, even for one that hangs. On a busy machine it responds within 1 s."""
 
 
 @never_cache

@@ -269,7 +269,9 @@ class TestThreads:
         begun = time.monotonic()
         got = asyncio.run(ask(Door(application, 1), scope("/v1/pets")))
         assert (got.status, "Request-Outcome" in got.headers) == (503, False)
-        assert 0.05 <= time.monotonic() - begun < 1, "who comes back at once takes the time of those that are served"
+        assert 0.05 <= time.monotonic() - begun < 1, (
+            "requests that return at once take the time of those that are served"
+        )
 
     def test_who_would_wait_too_long_as_far_as_can_be_foreseen_is_rejected_at_once(
         self, application: Application, monkeypatch: pytest.MonkeyPatch

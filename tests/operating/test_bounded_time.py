@@ -1,4 +1,4 @@
-"""Whatever hangs, every request gets its response in time: the limits of docs/deadlines.md, with a real PostgreSQL."""
+"""Every request gets its response in time, even if something hangs: the limits of docs/deadlines.md, with a real PostgreSQL."""
 
 import os
 import signal
