@@ -88,7 +88,7 @@ class Change(models.Model):
 
     def __str__(self) -> str:
         """Return what it is called everywhere."""
-        return f"bulk change {self.pk}"
+        return f"change {self.key}"
 
     @property
     def key(self) -> str:

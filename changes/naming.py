@@ -6,14 +6,24 @@ from typing import Any
 
 from django.conf import settings
 from django.utils.module_loading import import_string
+from django.utils.text import capfirst
 
 BEHIND = re.compile("(undo of [a-z ]+ [0-9]+ by )?(staff )?")
 """What the history writes before the name of a person."""
 
 
+OURS = re.compile("a command or script|command .+ by |key [0-9A-Za-z]{8}$|import [0-9]+$")
+"""Names that are words of ours; those of accounts and keys are their own."""
+
+
 def who(actor: str) -> str:
     """Return who acted, a member of the staff by name alone."""
     return BEHIND.sub("", actor, count=1) or "a command or script"
+
+
+def opening(name: str) -> str:
+    """Return a name as a sentence begins with it."""
+    return capfirst(name) if OURS.match(name) else name
 
 
 def name_actors(acts: Iterable[Any], reader: Any) -> None:

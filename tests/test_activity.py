@@ -10,11 +10,12 @@ from django.test import Client
 
 from categories.models import Category
 from changes.acting import identify
-from pets.bulk import Target, make
+from pets.blocks import advance, begin, select
+from pets.bulk import Target
 from pets.models import BulkChange, Pet
 from petstore_site.apikeys.models import APIKey
 from tests.factories import APIKeyFactory, CategoryFactory, PetFactory
-from tests.pets.office import PETS, form_of, member, seen
+from tests.pets.office import PETS, form_of, member
 
 ANNA = ("view_pet", "change_pet", "delete_pet", "restore_pet", "view_importrun", "add_importrun", "view_category")
 
@@ -42,7 +43,10 @@ def lines(client: Client) -> list[str]:
 def mark(client_name: str, pets: list[Pet], status: str) -> BulkChange:
     identify(f"staff {client_name}")
     user: Any = User.objects.get(username=client_name)
-    return make({pet.pk: seen(pet) for pet in pets}, Target("status", status, status), user=user)
+    selection = select(Pet.objects.filter(pk__in=[pet.pk for pet in pets]), user=user)
+    change = begin(selection, Target("status", status, status))
+    advance(change.pk)
+    return change
 
 
 def undo_buttons(client: Client) -> list[str]:
@@ -114,5 +118,5 @@ def test_keys_are_named_to_those_who_may_see_them(db: None, category: Category) 
         "issued the key <b>Shop</b>",
     ]
     assert "<b>&lt;b&gt;Shop&lt;/b&gt;</b>" in keeper.get("/admin/").content.decode()
-    assert f"<b>key {key.key_id}</b>" in viewer.get("/admin/").content.decode()
+    assert f"<b>Key {key.key_id}</b>" in viewer.get("/admin/").content.decode()
     assert "Shop" not in viewer.get("/admin/").content.decode()

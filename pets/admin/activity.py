@@ -18,7 +18,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from categories.models import Category
 from changes.acting import acting
 from changes.models import Change, Kind, State
-from changes.naming import name_actors, who
+from changes.naming import name_actors, opening, who
 from changes.numbers import row_number
 from changes.pages import sent_from
 from pets import activity, undoing
@@ -101,7 +101,7 @@ def one(request: Any, key: str) -> HttpResponse:
     page = activity.animals(change, show=show, after=row_number(request.GET.get("after", "")) or 0, count=LISTED)
     several = {name: count for name, count in kinds.items() if count}
     context = {
-        "title": f"{capfirst(change.name)} {change.sentence}",
+        "title": f"{opening(change.name)} {change.sentence}",
         "change": change,
         "rows": shown(page.rows, request.user),
         "next": _query(request.GET.copy(), after=str(page.older)) if page.older else "",

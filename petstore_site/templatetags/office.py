@@ -15,6 +15,7 @@ from database.search import place
 register = template.Library()
 register.filter(times.when)
 register.filter(naming.who)
+register.filter(naming.opening)
 
 
 @register.simple_tag

@@ -82,7 +82,7 @@ def test_each_change_is_a_line_that_says_what_was_done(anna: Client, bob: Client
     click(bob, rex, "pending")
     three(anna)
     bob.post(f"{PETS}{rex.pk}/delete/", {"post": "yes"})
-    script = "a command or script added"
+    script = "A command or script added"
     assert listed(bob) == [
         "bob deleted Max",
         "anna marked 3 animals sold",
@@ -137,7 +137,7 @@ def test_the_list_is_filtered_by_kind_person_day_and_animal(anna: Client, bob: C
     assert listed(bob, f"?who=staff+anna&day_from={today}&day_to={today}") == ["anna marked Rex sold"]
     assert listed(bob, f"?day_to={today - timedelta(days=1)}") == []
     assert listed(bob, "?q=ann") == [
-        "bob deleted Ann", "bob marked 3 animals sold", "a command or script added Ann",
+        "bob deleted Ann", "bob marked 3 animals sold", "A command or script added Ann",
     ]  # fmt: skip
     assert listed(bob, f"?animal={rex.pk}") == listed(bob, f"?q={rex.pk}&animal={rex.pk}")
     assert listed(bob, f"?animal={rex.pk}")[0] == "anna marked Rex sold"
@@ -160,7 +160,7 @@ def test_a_page_leads_to_older_changes_without_a_gap(anna: Client, rex: Pet, mon
         older = re.search(r'rel="next" href="([^"]*)"', page)
         query = html.unescape(older[1]) if older else None
     assert found == [
-        "anna marked Rex available", "anna marked Rex pending", "anna marked Rex sold", "a command or script added Rex",
+        "anna marked Rex available", "anna marked Rex pending", "anna marked Rex sold", "A command or script added Rex",
     ]  # fmt: skip
 
 
@@ -173,7 +173,7 @@ def test_a_change_shows_each_animal_before_after_and_now_and_as_a_file(anna: Cli
     rows = [text_of(row) for row in re.findall(r"(?s)<tr>\s*<th scope=\"row\".*?</tr>", page)]
     assert [re.sub("Dogs · no reference · [0-9]+ ", "", row) for row in rows] == [
         "Ann Status Available becomes Sold As it was set",
-        "Ben Status Available becomes Sold Now Pending Bob, Just now",
+        "Ben Status Available becomes Sold Now Pending bob, Just now",
         "Cid Status Available becomes Sold As it was set",
     ]
     file = b"".join(bob.get(f"{ACTIVITY}{key}/csv/")).decode("utf-8-sig")
@@ -242,3 +242,17 @@ def test_names_are_only_text(bob: Client) -> None:
         shown = bob.get(f"{ACTIVITY}{path}").content.decode()
         assert "<img" not in shown
         assert "&lt;img" in shown
+
+
+@pytest.mark.parametrize("path", ["{key}/", "{key}/undo/", "", "{undone}/"])
+def test_an_account_keeps_the_case_of_its_name_everywhere(anna: Client, path: str) -> None:
+    ann, ben, _ = three(anna)
+    click(anna, ben, "pending")
+    key, undone = key_of(anna, "marked 3 animals sold"), key_of(anna, "marked Ben pending")
+    undo(anna, undone)
+    page = text_of(anna.get(f"{ACTIVITY}{path.format(key=key, undone=undone)}").content.decode())
+    assert "anna" in page
+    assert "Anna" not in page
+    story = text_of(anna.get(f"{PETS}{ann.pk}/history/").content.decode())
+    assert "anna marked it sold" in story
+    assert "A command or script added it" in story
