@@ -19,6 +19,7 @@ from changes.conflicts import latest_change_of_each
 from changes.models import Change, Kind, State
 from pets.bulk import Seen, Target, Value, plan, write
 from pets.models import BulkChange, Pet, SelectedBlock, Selection
+from pets.plan import LEFT_LISTED
 
 BLOCK = 1_000
 """Animals that are locked and changed in one transaction."""
@@ -88,12 +89,16 @@ def advance(number: int) -> bool:
             _stop(bulk, CATEGORY_GONE)
             return False
         if block := selection.blocks.order_by("pk").first():
-            write(bulk, plan(dict(block.animals), bulk.column, _value(selection, bulk.column), lock=True))
+            made = plan(dict(block.animals), bulk.column, _value(selection, bulk.column), lock=True)
+            write(made, bulk)
             block.delete()
+            bulk.changed += made.count
+            bulk.left_count += len(made.left)
+            bulk.left = [*bulk.left, *made.left][:LEFT_LISTED]
         Selection.objects.filter(pk=selection.pk).update(worked_at=timezone.now())
         if not selection.blocks.exists():
             bulk.state = State.DONE
-            bulk.save(update_fields=["state"])
+        bulk.save(update_fields=["changed", "left_count", "left", "state"])
     return bulk.state == State.RUNNING
 
 

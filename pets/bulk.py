@@ -1,20 +1,17 @@
-"""Changes of several animals at once: what one would do, and doing it. `pets.blocks` has those of many."""
+"""Changes of animals that someone has seen: what one would do, and doing it. `pets.blocks` has those of many."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from django.contrib.auth.base_user import AbstractBaseUser
-from django.db import transaction
 from django.db.models import Max
 from django.utils import timezone
 
-from changes.acting import acting
-from changes.models import State
+from changes.models import Change
 from pets.columns import NAMES
-from pets.models import BulkChange, Pet
-from pets.plan import CHANGED, GONE, LEFT_LISTED
+from pets.models import Pet
+from pets.plan import CHANGED, GONE
 from pets.writing import change_animals
 
 Value = str | int
@@ -66,36 +63,15 @@ def plan(seen: Seen, column: str, value: Value, *, lock: bool = False) -> Plan:
     return made
 
 
-def make(seen: Seen, target: Target, *, user: AbstractBaseUser) -> BulkChange:
-    """Change a few animals that are as they were seen, and write their history; all or nothing.
-
-    If none is, the record is not saved: it says only what was left.
-    """
-    with transaction.atomic():
-        made = plan(seen, target.column, target.value, lock=True)
-        if not made.count:
-            return BulkChange(what=str(target), column=made.column, left=made.left, left_count=len(made.left))
-        bulk = BulkChange.objects.create(
-            user_id=user.pk, who=acting().actor, what=str(target), column=target.column, changed=0, state=State.DONE
-        )
-        write(bulk, made)
-    return bulk
-
-
-def write(bulk: BulkChange, made: Plan) -> None:
-    """Do it, and add it to the record, in the transaction that planned it."""
-    bulk.changed += made.count
-    bulk.left_count += len(made.left)
-    bulk.left = [*bulk.left, *made.left][:LEFT_LISTED]
-    bulk.save(update_fields=["changed", "left_count", "left"])
-    if not made.count:
-        return
+def write(made: Plan, change: Change) -> None:
+    """Do it, and write the history as a part of the change, in the transaction that planned it."""
     values = {
         pet.pk: {name: getattr(pet, name) for name in NAMES} | {made.column: value}
         for value, pets in made.changes.items()
         for pet in pets
     }
-    change_animals(values, timezone.now(), bulk)
+    if values:
+        change_animals(values, timezone.now(), change)
 
 
 def _now(numbers: Iterable[int], *, lock: bool) -> tuple[dict[int, Pet], dict[int, int]]:

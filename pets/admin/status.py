@@ -4,17 +4,21 @@ import re
 
 from django.contrib import messages
 from django.core.exceptions import SuspiciousOperation
+from django.db import transaction
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, QueryDict
 from django.urls import reverse
 from django.utils.html import format_html, format_html_join
 from django.views.decorators.http import require_POST
 
+from changes.acting import acting
 from changes.conflicts import changes_since
+from changes.models import Change
 from pets.admin.activity import report
 from pets.admin.beside import FILTERS
 from pets.admin.permissions import change_permission_required
-from pets.bulk import Target, make
+from pets.bulk import plan, write
 from pets.models import Pet, PetStatus
+from pets.undoing import change_of
 
 BECOMES = re.compile(f"({'|'.join(PetStatus.values)}):([0-9]{{1,18}})")
 """A status, and the latest change of the animal that its user has seen."""
@@ -29,10 +33,13 @@ def change(request: HttpRequest, number: int) -> HttpResponse:
         message = "A status that no form of ours sends"
         raise SuspiciousOperation(message)
     status, seen = wanted[1], int(wanted[2])
-    done = make({number: seen}, Target("status", status, status), user=request.user)  # type: ignore[arg-type]  # signed in
-    if done.changed:
-        report(request, done)
-    elif done.left:
+    with transaction.atomic():
+        made = plan({number: seen}, "status", status, lock=True)
+        write(made, Change(user_id=request.user.pk, who=acting().actor))
+        row = Pet.history.filter(id=number).order_by("history_id").last()
+    if made.count:
+        report(request, change_of(row))
+    elif made.left:
         messages.error(request, _why_not(request, number, seen))
     else:
         messages.info(request, f"Nothing changed. It is {status} already.")

@@ -119,7 +119,7 @@ def test_each_animal_gets_the_day_of_its_sale_back(staff: Client, five: list[Pet
 def test_the_first_that_were_left_are_listed_and_all_are_counted(
     staff: Client, five: list[Pet], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pets.bulk.LEFT_LISTED", 1)
+    monkeypatch.setattr("pets.blocks.LEFT_LISTED", 1)
     asked = ask(staff, "become_sold", five[0], across=True)
     for pet in five[:3]:
         pet.name = f"{pet.name} II"
@@ -159,7 +159,7 @@ def test_anyone_who_can_change_animals_can_stop_it_and_what_was_done_can_be_undo
     assert not blocks.advance(bulk.pk)
     bulk.refresh_from_db()
     assert (bulk.state, bulk.outcome, bulk.changed, bulk.unreached) == ("stopped", "Stopped by other.", 2, 3)
-    assert "Keeper marked 2 of 5 animals sold Stopped" in page_of(staff, bulk)
+    assert "keeper marked 2 of 5 animals sold Stopped" in page_of(staff, bulk)
     assert "Stopped by other." in page_of(staff, bulk)
     other.post(f"{BULK}{bulk.pk}/stop/")
     assert told(staff.post(f"{BULK}{bulk.pk}/undo/", follow=True)) == ["Undid “marked 2 of 5 animals sold”."]
