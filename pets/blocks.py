@@ -17,7 +17,7 @@ from categories.models import Category
 from changes.acting import acting
 from changes.conflicts import latest_change_of_each
 from changes.models import Change, Kind, State
-from pets.bulk import Seen, Target, Value, plan, write
+from pets.bulk import Target, Value, Versions, plan, write
 from pets.models import BulkChange, Pet, SelectedBlock, Selection
 from pets.plan import LEFT_LISTED
 
@@ -123,7 +123,7 @@ def progress(bulk: Change) -> Progress:
     return Progress(selection.animals - _remaining(selection), selection.animals, bulk.is_interrupted)
 
 
-def first_block(selection: Selection) -> Seen:
+def first_block(selection: Selection) -> Versions:
     """Return the first animals of a selection that are not done."""
     block = selection.blocks.order_by("pk").first()
     return dict(block.animals) if block else {}

@@ -15,7 +15,7 @@ from pets.plan import CHANGED, GONE
 from pets.writing import change_animals
 
 Value = str | int
-Seen = Mapping[int, int | None]
+Versions = Mapping[int, int | None]
 """The animals by their ids, each with the row of history that was its latest when someone looked."""
 
 
@@ -48,7 +48,7 @@ class Plan:
         return sum(map(len, self.changes.values()))
 
 
-def plan(seen: Seen, column: str, value: Value, *, lock: bool = False) -> Plan:
+def plan(seen: Versions, column: str, value: Value, *, lock: bool = False) -> Plan:
     """Sort the animals in `seen` into those to change, those that are so already, and those changed since."""
     made = Plan(column)
     pets, latest = _now(seen, lock=lock)

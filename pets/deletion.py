@@ -6,11 +6,11 @@ from django.utils import timezone
 
 from changes.acting import acting
 from changes.models import Change, Kind, State
-from pets.bulk import Seen, plan
+from pets.bulk import Versions, plan
 from pets.writing import delete_animals
 
 
-def delete(seen: Seen, *, user: AbstractBaseUser) -> Change:
+def delete(seen: Versions, *, user: AbstractBaseUser) -> Change:
     """Delete the animals that are as they were seen, all or nothing; undoing the change restores them.
 
     If none is, the record is not saved: it says only what was left.

@@ -135,7 +135,7 @@ TEMPLATES: list[dict[str, Any]] = [
             "libraries": {
                 "callers": "petstore_site.back_office.callers",
                 "catalogue": "petstore_site.back_office.added",
-                "counted": "petstore_site.back_office.counted",
+                "category_rows": "petstore_site.back_office.categories",
             },
         },
     },

@@ -13,7 +13,7 @@ from changes.conflicts import latest_change_of_each
 from pets.admin.activity import report
 from pets.admin.selecting import selected, selection_of
 from pets.blocks import first_block
-from pets.bulk import Seen
+from pets.bulk import Versions
 from pets.deletion import delete
 from pets.models import Pet
 
@@ -57,7 +57,7 @@ def confirm(request: Any, model_admin: Any, number: int) -> HttpResponse:
     return TemplateResponse(request, "admin/pets/pet/delete_selected_confirmation.html", context)
 
 
-def _unchanged(seen: Seen) -> list[int]:
+def _unchanged(seen: Versions) -> list[int]:
     """Return which animals are as they were seen."""
     there = Pet.objects.filter(pk__in=seen).order_by("pk")
     latest = dict(there.values_list("pk", latest_change_of_each(Pet.history)))

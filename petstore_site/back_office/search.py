@@ -29,7 +29,7 @@ REQUEST_ID = re.compile("[A-Za-z0-9._-]{16,128}")
 """What may be the ID of a request: shorter words are looked for among names only."""
 
 
-class Found(NamedTuple):
+class SearchResult(NamedTuple):
     """A result, a note to choose between results of the same name, and the icon of its own if it has one."""
 
     label: str
@@ -42,57 +42,57 @@ class Found(NamedTuple):
     """Whether it was asked for by its ID: then its page opens at once."""
 
 
-class Group(NamedTuple):
+class SearchGroup(NamedTuple):
     """Where to look, and who can."""
 
     title: str
     icon: str
     permissions: tuple[str, ...]
     """Any of these."""
-    look: Callable[[str], Iterator[Found]]
+    look: Callable[[str], Iterator[SearchResult]]
     more: str = ""
     """The list that finds all of them."""
 
 
-def _animals(needle: str) -> Iterator[Found]:
+def _animals(needle: str) -> Iterator[SearchResult]:
     for pet in Pet.objects.filter(pk__in=newest_matching(needle, MOST)).select_related("category").order_by("-pk"):
         note = ", ".join(filter(None, [pet.category.name, pet.external_reference, f"ID {pet.pk}"]))
         page = reverse("admin:pets_pet_change", args=[pet.pk])
-        yield Found(pet.name, page, note, pet.category.icon, (pet.status, pet.get_status_display()))
+        yield SearchResult(pet.name, page, note, pet.category.icon, (pet.status, pet.get_status_display()))
 
 
-def _keys(needle: str) -> Iterator[Found]:
+def _keys(needle: str) -> Iterator[SearchResult]:
     for key in APIKey.objects.filter(Q(name__matches=needle) | Q(key_id=needle)).order_by("-pk")[:MOST]:
         page = reverse("admin:apikeys_apikey_change", args=[key.pk])
         state = (str(key.state), key.state.label)
-        yield Found(key.name, page, key.key_id, state=state, is_exact=key.key_id == needle)
+        yield SearchResult(key.name, page, key.key_id, state=state, is_exact=key.key_id == needle)
 
 
-def _categories(needle: str) -> Iterator[Found]:
+def _categories(needle: str) -> Iterator[SearchResult]:
     for category in Category.objects.filter(name__matches=needle)[:MOST]:
         page = reverse("admin:categories_category_change", args=[category.pk])
-        yield Found(category.name, page, icon=category.icon)
+        yield SearchResult(category.name, page, icon=category.icon)
 
 
-def _requests(needle: str) -> Iterator[Found]:
+def _requests(needle: str) -> Iterator[SearchResult]:
     if REQUEST_ID.fullmatch(needle) and RequestRecord.objects.kept().filter(request_id=needle).exists():
         desk = reverse("admin:request_desk_requestrecord_desk", query={"request_id": needle})
-        yield Found(needle, desk, "What happened to this request", is_exact=True)
+        yield SearchResult(needle, desk, "What happened to this request", is_exact=True)
 
 
-def _staff(needle: str) -> Iterator[Found]:
+def _staff(needle: str) -> Iterator[SearchResult]:
     named = Q(username__matches=needle) | Q(first_name__matches=needle) | Q(last_name__matches=needle)
     for member in User.objects.filter(named).order_by("username")[:MOST]:
         page = reverse("admin:auth_user_change", args=[member.pk])
-        yield Found(member.get_full_name() or member.get_username(), page, member.get_username())
+        yield SearchResult(member.get_full_name() or member.get_username(), page, member.get_username())
 
 
 GROUPS = [
-    Group("Requests", "message-square-warning", SEE_REQUESTS, _requests),
-    Group("Animals", "paw-print", SEE_ANIMALS, _animals, "pets_pet"),
-    Group("API keys", "key-round", SEE_KEYS, _keys, "apikeys_apikey"),
-    Group("Categories", "tags", SEE_CATEGORIES, _categories),
-    Group("Staff", "users", SEE_STAFF, _staff),
+    SearchGroup("Requests", "message-square-warning", SEE_REQUESTS, _requests),
+    SearchGroup("Animals", "paw-print", SEE_ANIMALS, _animals, "pets_pet"),
+    SearchGroup("API keys", "key-round", SEE_KEYS, _keys, "apikeys_apikey"),
+    SearchGroup("Categories", "tags", SEE_CATEGORIES, _categories),
+    SearchGroup("Staff", "users", SEE_STAFF, _staff),
 ]
 
 ACTIONS = [
@@ -135,9 +135,9 @@ def everything(request: Any) -> HttpResponse:
 def _commands(user: Any, needle: str) -> list[dict[str, Any]]:
     """Return the pages and actions that are called so, all of them while nothing is searched for."""
     links = [link for links in PAGES.values() for link in links if may_open(user, link.permissions)]
-    pages = [Found(link.heading or link.label, reverse(f"admin:{link.page}"), icon=link.icon) for link in links]
+    pages = [SearchResult(link.heading or link.label, reverse(f"admin:{link.page}"), icon=link.icon) for link in links]
     actions = [
-        Found(label, reverse(page), icon=icon)
+        SearchResult(label, reverse(page), icon=icon)
         for label, icon, page, needs in ACTIONS
         if not needs or user.has_perm(needs)
     ]
@@ -147,16 +147,16 @@ def _commands(user: Any, needle: str) -> list[dict[str, Any]]:
     ]
 
 
-def _called(results: list[Found], needle: str) -> list[Found]:
+def _called(results: list[SearchResult], needle: str) -> list[SearchResult]:
     words = fold_needle(needle).split()
     return [result for result in results if all(word in fold(result.label) for word in words)]
 
 
-def _group(title: str, icon: str, results: list[Found], more: str = "") -> dict[str, Any]:
+def _group(title: str, icon: str, results: list[SearchResult], more: str = "") -> dict[str, Any]:
     return {"title": title, "icon": icon, "results": results, "more": more}
 
 
-def _results(group: Group, needle: str) -> dict[str, Any]:
+def _results(group: SearchGroup, needle: str) -> dict[str, Any]:
     results = list(group.look(needle))
     more = reverse(f"admin:{group.more}_changelist", query={"q": needle}) if group.more and len(results) == MOST else ""
     return _group(group.title, group.icon, results, more)

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from pets import stock
 from pets.models import PetStatus
-from petstore_site.back_office.counted import STATUSES, row_of
+from petstore_site.back_office.categories import STATUSES, row_of
 from petstore_site.back_office.dashboard.addresses import listed
 from petstore_site.charts import Figure, Row
 

@@ -39,7 +39,7 @@ from petstore_site.staff.models import LIFETIME, TemporaryPassword
 from petstore_site.staff.tasks import sentence
 from petstore_site.templatetags.office import badge, icon
 
-Found = TypeVar("Found")
+T = TypeVar("T")
 
 admin.site.unregister([User, EmailAddress, Authenticator])
 
@@ -315,11 +315,11 @@ def _can_edit(request: Any, member: User | None) -> bool:
     return member is None or _once(request, ("may edit", member.pk), partial(may_edit, request.user, member))
 
 
-def _once(request: Any, what: tuple[str, Any], find: Callable[[], Found]) -> Found:
+def _once(request: Any, what: tuple[str, Any], find: Callable[[], T]) -> T:
     """Find it once for a page that only shows it; what changes something always looks again."""
     if request.method != "GET":
         return find()
-    kept: dict[Any, Found] = request.__dict__.setdefault("found_once", {})
+    kept: dict[Any, T] = request.__dict__.setdefault("found_once", {})
     if what not in kept:
         kept[what] = find()
     return kept[what]

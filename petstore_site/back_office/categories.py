@@ -27,7 +27,7 @@ class Line(NamedTuple):
     words: str
 
 
-class Counted(NamedTuple):
+class CategoryList(NamedTuple):
     """The categories of a page, the largest first; `alike` are two that look alike, if there are such."""
 
     lines: list[Line]
@@ -37,14 +37,16 @@ class Counted(NamedTuple):
 
 
 @register.simple_tag
-def counted(categories: Sequence[Category]) -> Counted:
+def with_animals(categories: Sequence[Category]) -> CategoryList:
     """Return the categories with their animals, by one statement that counts none."""
     found = {number: list(group) for number, group in groupby(stock.in_stock(), lambda each: each.category_id)}
     rows = [(each, row_of(each.pk, each.name, _counts(found.get(each.pk, [])))) for each in categories]
     rows.sort(key=lambda each: -each[1].total)
     longest = rows[0][1].total if rows else 0
     lines = [Line(category, row, list(row.bar(longest, STATUSES)), in_words(row)) for category, row in rows]
-    return Counted(lines, sum(each.animals for group in found.values() for each in group), STATUSES, _alike(categories))
+    return CategoryList(
+        lines, sum(each.animals for group in found.values() for each in group), STATUSES, _alike(categories)
+    )
 
 
 def row_of(number: int, name: str, counts: Sequence[int]) -> Row:
