@@ -16,7 +16,7 @@ from database.statements import Addition, Row, Steps, add, parameter
 from idempotency import statements
 from rest.errors import APIError, ErrorCode
 from rest.media_type import render_json
-from rest.request import Request, Result
+from rest.request import Request, Result, has_secret
 
 IDEMPOTENCY_ERRORS = [ErrorCode.IDEMPOTENCY_IN_PROGRESS, ErrorCode.IDEMPOTENCY_KEY_REUSED]
 
@@ -107,6 +107,9 @@ def _key_of(request: Request) -> str | None:
     match = KEY.fullmatch(header.strip(" \t"))
     if match is None:
         message = "Idempotency-Key must be sent once and have 1 to 255 visible ASCII characters."
+        raise APIError(ErrorCode.BAD_REQUEST, message)
+    if has_secret(header):
+        message = "Idempotency-Key must not contain an API key."
         raise APIError(ErrorCode.BAD_REQUEST, message)
     return match[1] or match[2]
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from csp.constants import NONE, SELF
 
-from petstore_site.apikeys.keys import PREFIXES
+from petstore_site.apikeys.keys import PREFIXES, SECRET
 from petstore_site.configuration.addresses import base_path
 from petstore_site.configuration.cache import caches
 from petstore_site.configuration.database import databases, standbys
@@ -169,6 +169,9 @@ ACTOR_NAMES = "petstore_site.back_office.callers.names"
 # --- The API ------------------------------------------------------------------------------------
 
 API_KEY_PREFIX = PREFIXES[PETSTORE_ENVIRONMENT]
+SECRET_FORM = SECRET
+"""What has this in it is no request ID and no idempotency key: both are stored, and a key never is."""
+
 API_KEY_EXPIRATION_NOTICE = timedelta(days=30)
 """How long before a key expires its responses say so."""
 

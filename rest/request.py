@@ -104,8 +104,8 @@ class Request:
         self.base = f"{self.scheme}://{self.host}{settings.BASE_PATH}"
         """The address of the service as the caller wrote it, with the path it lives under."""
         given = self.headers.get("x-request-id", "")
-        self.id = given if REQUEST_ID.fullmatch(given) else f"{getrandbits(128):032x}"
-        """The caller's `X-Request-ID` if it is one, else a new one."""
+        self.id = given if REQUEST_ID.fullmatch(given) and not has_secret(given) else f"{getrandbits(128):032x}"
+        """The caller's `X-Request-ID` if it is one, else a new one. It is stored and logged."""
         self.input: IO[bytes] | None = BytesIO()
         """What the body is read from, once it has come. None if the server does not know where it ends."""
         self.route = UNKNOWN
@@ -235,6 +235,11 @@ def _scope(environ: Environ) -> Scope:
         "server": (environ["SERVER_NAME"], int(environ["SERVER_PORT"])),
         "client": (environ.get("REMOTE_ADDR", ""), 0),
     }
+
+
+def has_secret(text: str) -> bool:
+    """Return whether a caller put a key where it would be stored."""
+    return settings.SECRET_FORM.search(text) is not None
 
 
 def parameters(query: str) -> dict[str, list[str]]:

@@ -51,6 +51,7 @@ def test_secrets_are_redacted(message: str, written: str) -> None:
 @pytest.mark.parametrize("start", ["", "Authorization: Bearer ", "?key="])
 def test_keys_with_another_prefix_too(monkeypatch: pytest.MonkeyPatch, prefix: str, start: str) -> None:
     monkeypatch.setitem(keys.PREFIXES, "production", prefix)
+    monkeypatch.setattr(keys, "SECRET", keys.secret_with([prefix]))
     key = keys.generate(prefix)
     written = json.loads(logs.JSONFormatter().format(record(f"{start}{key.text} was sent")))["message"]
     shown = f"{prefix}{key.key_id}***"

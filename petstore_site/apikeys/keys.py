@@ -7,6 +7,7 @@ secret scanner finds by its fixed shape, and whose typos are rejected without a 
 import re
 import secrets
 import string
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from hashlib import sha256
 from zlib import crc32
@@ -21,6 +22,15 @@ CHECKSUM_LENGTH = 6
 DIGEST_LENGTH = 64
 
 KEY_ID = re.compile(f"[0-9A-Za-z]{{{KEY_ID_LENGTH}}}")
+
+
+def secret_with(prefixes: Iterable[str]) -> re.Pattern[str]:
+    """Return what finds a key with one of these prefixes, whole or cut off. Its first group can be shown."""
+    start = "|".join(map(re.escape, prefixes))
+    return re.compile(rf"((?:{start})[0-9A-Za-z]{{{KEY_ID_LENGTH}}})[0-9A-Za-z]{{4,}}")
+
+
+SECRET = secret_with(PREFIXES.values())
 BODY = re.compile(f"[0-9A-Za-z]{{{KEY_ID_LENGTH + SECRET_LENGTH + CHECKSUM_LENGTH}}}")
 
 
@@ -58,10 +68,7 @@ def is_well_formed(text: str, *, prefix: str) -> bool:
 
 def redact(text: str) -> str:
     """Return `text` without the secret of the keys in it, whole or cut off: prefix and key ID stay."""
-    if not has_prefix(text):
-        return text
-    prefixes = "|".join(map(re.escape, PREFIXES.values()))
-    return re.sub(rf"((?:{prefixes})[0-9A-Za-z]{{{KEY_ID_LENGTH}}})[0-9A-Za-z]{{4,}}", r"\1***", text)
+    return SECRET.sub(r"\1***", text)
 
 
 def has_prefix(text: str) -> bool:
