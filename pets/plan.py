@@ -7,17 +7,21 @@ change has put back is done: what happened to it since has nothing to do with th
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from django.db import connection
 
 from changes.models import Change, State
 from pets.columns import CATEGORY, NAME, NAMES, REFERENCE, STATUS, each
+from pets.importing.sql import execute
 from pets.models import PetStatus
 
 BLOCK = 1_000
 """Animals that are locked and written in one transaction."""
+
+EXCHANGED = 20_000
+"""Animals that exchanged references and get them back in one transaction, at most."""
 
 LEFT_LISTED = 1_000
 """Animals that were left and are listed in the record; the others are counted."""
@@ -97,7 +101,7 @@ SELECT h.history_id, h.history_type, h.id, {h}, b.history_id, {b}, p.id, {p}, u.
     EXISTS (SELECT 1 FROM pets_petchange n WHERE n.id = h.id AND n.history_id > h.history_id AND ({other})),
     EXISTS (SELECT 1 FROM categories_category c
             WHERE c.id = CASE h.history_type WHEN '-' THEN h.category_id ELSE b.category_id END),
-    EXISTS (SELECT 1 FROM pets_pet o WHERE o.id <> h.id AND o.{reference} =
+    (SELECT o.id FROM pets_pet o WHERE o.id <> h.id AND o.{reference} =
             CASE h.history_type WHEN '-' THEN h.{reference} ELSE b.{reference} END)
 FROM pets_petchange h
 LEFT JOIN pets_pet p ON p.id = h.id
@@ -119,11 +123,61 @@ NOT_UNDONE = "u.history_id = NULL"
 """SQLite finds none of them by the key; for FALSE it would read the whole history for each animal."""
 
 
-def planned(change: Change, rows: Sequence[int], *, category: int | None = None) -> Iterator[Planned]:
+# Scalar subqueries: for a join PostgreSQL would read all animals again at each step of a long chain.
+PARTNERS = """
+WITH RECURSIVE partners AS (
+    SELECT history_id, id FROM pets_petchange WHERE history_id {among}
+    UNION
+    SELECT m.history_id, m.id FROM partners JOIN pets_petchange m ON m.{column} + 0 = %s AND m.id = (
+        SELECT o.id FROM pets_pet o WHERE o.id <> partners.id AND o.{reference} = (
+            SELECT b.{reference} FROM pets_petchange b
+            WHERE b.id = partners.id AND b.history_id < partners.history_id ORDER BY b.history_id DESC LIMIT 1))
+) SELECT history_id FROM partners LIMIT {most}
+"""
+
+
+def planned(
+    change: Change, rows: Sequence[int], *, category: int | None = None, to_write: bool = False
+) -> Iterator[Planned]:
     """Yield what undoing the change does with the animals of these rows of it.
 
-    `category` is for animals that come back and whose category is gone. Call it in the transaction that locked them.
+    `category` is for animals that come back and whose category is gone. `to_write` locks the animals until the
+    transaction ends, and yields also, without reasons, those of other rows that exchange references with them.
     """
+    if to_write:
+        _lock(rows)
+    found = [*_read(change, rows, category)]
+    if any(row.holder and row.did == "~" for row in found) and change.row is None:
+        others = [*{*_partners(change, rows)}.difference(rows)]
+        if to_write:
+            _lock(others)
+        for start in range(0, len(others), BLOCK):
+            found += _read(change, others[start : start + BLOCK], category)
+        _exchange(found)
+    yield from (row.decide() for row in found[: len(rows)])
+    if to_write:
+        yield from (replace(row.decide(), reason="") for row in found[len(rows) :])
+
+
+def _lock(rows: Sequence[int]) -> None:
+    """Lock the animals of these rows, in one order; SQLite has one writer."""
+    if connection.vendor == "postgresql":
+        animals = "SELECT id FROM pets_petchange WHERE history_id = ANY(%s)"
+        execute(f"SELECT id FROM pets_pet WHERE id IN ({animals}) ORDER BY id FOR UPDATE", [[*rows]])
+
+
+def _partners(change: Change, rows: Sequence[int]) -> list[int]:
+    """Return the rows of the change whose animals have the former reference of one of these, and so on."""
+    column, value = source(change)
+    statement = PARTNERS.format(
+        among=AMONG[connection.vendor], column=column, reference=REFERENCE.name, most=EXCHANGED + len(rows)
+    )
+    with connection.cursor() as cursor:
+        cursor.execute(statement, [listed(rows), value])
+        return [row for (row,) in cursor.fetchall()]
+
+
+def _read(change: Change, rows: Sequence[int], category: int | None) -> Iterator["_Row"]:
     among = AMONG[connection.vendor]
     undoings = [undo.pk for undo in change.undos if undo.state != State.RUNNING]
     statement = ROWS.format(
@@ -136,9 +190,23 @@ def planned(change: Change, rows: Sequence[int], *, category: int | None = None)
     parameters = [*([listed(undoings)] if undoings else []), listed(rows)]
     with connection.cursor() as cursor:
         cursor.execute(statement, parameters)
-        found = cursor.fetchall()
-    for row in found:
-        yield _Row(row, category).decide()
+        return (_Row(row, category) for row in cursor.fetchall())
+
+
+def _exchange(found: Sequence["_Row"]) -> None:
+    """Free the former references that animals of the same change have, unless these keep them.
+
+    One keeps its reference if its own former one belongs to someone who keeps it, or who is none of them.
+    """
+    leaving = {row.animal: row for row in found if row.leaves_reference}
+    waiting = {row.holder: row for row in leaving.values() if row.holder}
+    stuck = [row for row in waiting.values() if row.holder not in leaving]
+    while stuck:
+        keeps = leaving.pop(stuck.pop().animal)
+        if keeps.animal in waiting:
+            stuck.append(waiting[keeps.animal])
+    for row in leaving.values():
+        row.holder = None
 
 
 def listed(numbers: Sequence[int]) -> Any:
@@ -160,8 +228,14 @@ class _Row:
             dict(zip(NAMES, values, strict=True)) for values in (after, before, now, undone)
         )
         self.has_before, self.is_there, self.is_done = (each is not None for each in (has_before, is_there, is_done))
-        self.was_changed, self.has_category, self.is_taken = map(bool, row[-3:])
+        self.was_changed, self.has_category, self.holder = bool(row[-3]), bool(row[-2]), row[-1]
         self.category = category
+
+    @property
+    def leaves_reference(self) -> bool:
+        """Return whether it gives up its reference, once its former one is free."""
+        name = REFERENCE.name
+        return self.did == "~" and self.is_there and self._differs(name) and self.now[name] == self.after[name]
 
     def decide(self) -> Planned:
         return {"+": self._delete, "~": self._set_back, "-": self._add}[self.did]()
@@ -182,7 +256,7 @@ class _Row:
             return self._planned()
         if self.was_changed:
             return self._planned(reason=GONE)
-        if self.is_taken:
+        if self.holder:
             return self._planned(reason=REFERENCE_TAKEN)
         if self.has_category:
             return self._planned("+", values=self.after)
@@ -213,4 +287,4 @@ class _Row:
             return CHANGED
         if name == CATEGORY.name and not self.has_category:
             return CATEGORY_GONE
-        return REFERENCE_TAKEN if name == REFERENCE.name and self.is_taken else ""
+        return REFERENCE_TAKEN if name == REFERENCE.name and self.holder else ""

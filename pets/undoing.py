@@ -20,9 +20,10 @@ from changes.models import Change, Kind, State
 from changes.naming import who
 from changes.recording import recording
 from pets import blocks, working
+from pets.columns import REFERENCE
 from pets.models import ImportState, Pet
 from pets.plan import BLOCK, LEFT_LISTED, Planned, planned, rows_before
-from pets.writing import add_again, change_animals, delete_animals, lock, restore_sales
+from pets.writing import add_again, change_animals, delete_animals, leave_references, restore_sales
 
 NOTHING = "Nothing changed. {}"
 
@@ -242,21 +243,15 @@ def _do_block(
     rows = rows_before(change, undo.reached, animals)
     if not rows:
         return []
-    plan = decide(change, rows, category=category)
+    plan = [*planned(change, rows, category=category, to_write=True)]
     _write(plan, undo)
     left = [each.left for each in plan if each.reason]
     undo.left = [*undo.left, *left][:LEFT_LISTED]
     undo.left_count += len(left)
-    undo.passed += len(plan)
+    undo.passed += len(rows)
     undo.reached, undo.worked_at = rows[-1], timezone.now()
     undo.save()
     return plan
-
-
-def decide(change: Change, rows: Sequence[int], *, category: int | None = None) -> list[Planned]:
-    """Lock the animals of these rows of a change, and return what undoing it does with them."""
-    lock([*Pet.history.filter(history_id__in=rows).order_by().values_list("id", flat=True)])
-    return [*planned(change, rows, category=category)]
 
 
 def _write(plan: Sequence[Planned], undo: Change) -> None:
@@ -264,9 +259,11 @@ def _write(plan: Sequence[Planned], undo: Change) -> None:
     deletes, sets, adds = ([each for each in plan if each.does == does] for does in "-~+")
     if deletes:
         delete_animals([each.animal for each in deletes], now, undo)
+    if moved := [each.animal for each in sets if REFERENCE.name in each.values]:
+        leave_references(moved)
     for some, write in ((sets, change_animals), (adds, add_again)):
-        if some:
-            write({each.animal: each.after for each in some}, now, undo)
+        for start in range(0, len(some), BLOCK):
+            write({each.animal: each.after for each in some[start : start + BLOCK]}, now, undo)
     if sold := {each.animal: each.row for each in plan if each.is_sold}:
         restore_sales(sold)
     undo.deleted += len(deletes)

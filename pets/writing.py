@@ -32,6 +32,7 @@ INSERT INTO pets_petchange (id, {each("{c}")},
     history_type, history_date, history_user_id, actor, request_id, bulk_change_id)
 SELECT id, {each("{c}")}, %s, %s, %s, %s, %s, %s FROM pets_pet WHERE id {{among}} ORDER BY id
 """
+LEAVE_REFERENCES = "UPDATE pets_pet SET external_reference = NULL WHERE id {among}"
 DELETE = "DELETE FROM pets_pet WHERE id {among}"
 
 # The time it was first added is that of the first row of its history.
@@ -59,10 +60,9 @@ SELECT id, day FROM (
 """
 
 
-def lock(animals: Sequence[int]) -> None:
-    """Lock these animals, in one order, until the transaction ends; SQLite has one writer."""
-    if connection.vendor == "postgresql":
-        execute("SELECT id FROM pets_pet WHERE id = ANY(%s) ORDER BY id FOR UPDATE", [[*animals]])
+def leave_references(animals: Sequence[int]) -> None:
+    """Take the animals' references away before others get them: no two animals have one at any moment."""
+    execute(LEAVE_REFERENCES.format(among=AMONG[connection.vendor]), [listed(animals)])
 
 
 def change_animals(values: Mapping[int, Mapping[str, Any]], now: datetime, change: Change) -> None:
