@@ -43,7 +43,6 @@ class StoreCommand(BaseCommand):
         return add_examples(parser, self.examples)
 
     def get_version(self) -> str:
-        """Return the version of the service."""
         return version()
 
     def run_from_argv(self, argv: list[str]) -> None:

@@ -28,12 +28,10 @@ class Breaker:
             return True
 
     def fail(self) -> None:
-        """Open it."""
         with self._lock:
             self._failed = True
             self._closed_from = time.monotonic() + self.seconds
 
     def succeed(self) -> None:
-        """Close it."""
         with self._lock:
             self._failed, self._closed_from = False, 0.0

@@ -178,7 +178,6 @@ class committing:  # noqa: N801 - it is used like a function
     """Know in the block that a COMMIT was sent, and after it whether it may be done without a confirmation."""
 
     def __enter__(self) -> None:
-        """Know it from now on."""
         _committing.set(True)
 
     def __exit__(self, _kind: object, error: BaseException | None, _traceback: object) -> None:

@@ -99,7 +99,6 @@ class LikeAny(Lookup):
     prepare_rhs = False
 
     def as_sql(self, compiler: Any, connection: Any) -> tuple[str, tuple[Any, ...]]:
-        """Return the condition."""
         text, parameters = self.process_lhs(compiler, connection)
         return f"{text} LIKE ANY (%s)", (*parameters, self.rhs)
 

@@ -33,13 +33,11 @@ class APIMiddleware:
     """Respond to every request under /v1, and leave all others to the middleware of pages."""
 
     def __init__(self, get_response: GetResponse) -> None:
-        """Take the next layer, which is for pages."""
         self.pages = get_response
         finish = Finish()
         self.respond = with_cors(lambda http: finished(finish, request_of(http.META), _respond(http)))
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        """Return a response with everything that one under /v1 has."""
         if not is_api(request.path_info):
             return self.pages(request)
         response: HttpResponse = self.respond(request)

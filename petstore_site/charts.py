@@ -40,7 +40,6 @@ class Row:
 
     @property
     def total(self) -> int:
-        """The length of the whole bar."""
         return sum(figure.value for figure in self.figures)
 
     @property
@@ -133,7 +132,6 @@ class Chart:
 
     @property
     def total(self) -> int:
-        """The sum of all rows."""
         return sum(row.total for row in self.rows)
 
     @property

@@ -105,7 +105,6 @@ class APISchema(AutoSchema):
     """Describes an operation with its errors, those in the view's `errors` (action → codes), and its headers."""
 
     def get_operation(self, *args: Any, **kwargs: Any) -> Schema | None:
-        """Return the operation with its errors and headers."""
         operation: Schema | None = super().get_operation(*args, **kwargs)
         if operation is not None:
             view: Any = self.view

@@ -24,7 +24,6 @@ class ErrorCode(StrEnum):
     cure: str
 
     def __new__(cls, code: str, status: int, meaning: str, cure: str) -> Self:
-        """Return a string with `status`, `meaning` and `cure`."""
         self = str.__new__(cls, code)
         self._value_ = code
         self.status = HTTPStatus(status)

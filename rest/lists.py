@@ -96,7 +96,6 @@ class CursorSigner(Signer):
         return self.sign(b64_encode(b"%d" % pk).decode())
 
     def unsign_id(self, cursor: str) -> int:
-        """Return what was signed; raises `BadSignature`."""
         return int(b64_decode(self.unsign(cursor).encode()))
 
     def signature(self, value: str | bytes, key: str | bytes | None = None) -> str:
@@ -151,7 +150,6 @@ class Listing:
     """The place of a page without a cursor."""
 
     def __init__(self, statements: Statements, shown: Shown, filters: Filters | None = None) -> None:
-        """Take what differs between lists."""
         self.statements = statements
         self.shown = shown
         self.filters: Filters = filters or {}
@@ -213,7 +211,6 @@ class Feed(Listing):
     first = None
 
     def __init__(self) -> None:
-        """Take nothing: there are no filters."""
         self.filters = {}
         self._readers = {"limit": _limit, "cursor": str}
 
@@ -225,7 +222,6 @@ class Feed(Listing):
         return wanted._replace(limit=limit, given={}, place=place or None)
 
     def unsign(self, cursor: str, signer: CursorSigner) -> Any:
-        """Return what was signed; raises `BadSignature`."""
         return signer.unsign_object(cursor)
 
 

@@ -145,7 +145,6 @@ class JSONOnlyNegotiation(BaseContentNegotiation):
     def select_renderer(
         self, _request: Request, renderers: Iterable[BaseRenderer], _format_suffix: str | None = None
     ) -> tuple[BaseRenderer, str | None]:
-        """Return the view's one renderer."""
         renderer = next(iter(renderers))
         return renderer, renderer.media_type
 
@@ -160,5 +159,4 @@ class JSONRenderer(BaseRenderer):
     def render(
         self, data: Any, _accepted_media_type: str | None = None, _renderer_context: Mapping[str, Any] | None = None
     ) -> bytes:
-        """Return the bytes of the response body."""
         return render_json(data)

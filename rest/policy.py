@@ -10,7 +10,6 @@ class PolicyMiddleware(CSPMiddleware):
     """django-csp's middleware, which takes the directives out of a set."""
 
     def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
-        """Add the policy."""
         response = super().process_response(request, response)
         if HEADER in response.headers:
             response.headers[HEADER] = "; ".join(sorted(response.headers[HEADER].split("; ")))

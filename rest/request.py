@@ -191,7 +191,6 @@ class DjangoRequest(WSGIRequest):
 
     @property
     def scheme(self) -> str:
-        """Return `http` or `https`."""
         return request_of(self.META).scheme
 
     def get_host(self) -> str:

@@ -40,7 +40,6 @@ class Finish:
     """Completes responses, and keeps the headers that depend only on settings, route and scheme."""
 
     def __init__(self) -> None:
-        """Start without any."""
         self.head_of = lru_cache(maxsize=64)(_head_of)
 
     def __call__(self, request: Request, status: int, headers: Mapping[str, str], body: bytes) -> Response:

@@ -21,7 +21,6 @@ class Routes:
     """Finds the route of a path in the way of `urls.py`, for paths whose only parameter is their last segment."""
 
     def __init__(self) -> None:
-        """Read the addresses."""
         self._literal: dict[str, Route | None] = {}
         self._with_argument: dict[str, Route | None] = {}
         for path, pattern in _patterns(get_resolver()):

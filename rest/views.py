@@ -10,7 +10,6 @@ class RouteIsKnown(BasePermission):
     """Reject a path that does not exist (404), after the key is checked and before its rate limit is."""
 
     def has_permission(self, _request: Request, _view: APIView) -> bool:
-        """Raise `NotFound`."""
         message = "This path does not exist."
         raise NotFound(message, "route_not_found")
 

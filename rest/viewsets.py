@@ -24,7 +24,6 @@ class KeysetPagination(BasePagination):
         return schema | {"maxItems": MOST} if isinstance(schema, dict) else schema
 
     def get_schema_operation_parameters(self, view: APIView) -> list[dict[str, Any]]:
-        """Return the parameters for the API description."""
         listing: Listing = view.listing  # type: ignore[attr-defined]  # of `OperationViewSet`
         return [
             *(
@@ -64,15 +63,12 @@ class OperationViewSet(GenericViewSet[Any]):
     pagination_class = KeysetPagination
 
     def list(self, request: FrameworkRequest) -> Response:
-        """Return a page."""
         return self.respond(request)
 
     def create(self, request: FrameworkRequest) -> Response:
-        """Create an object."""
         return self.respond(request)
 
     def retrieve(self, request: FrameworkRequest, **_arguments: Any) -> Response:
-        """Return the object that the path names."""
         return self.respond(request)
 
     def respond(self, framework_request: FrameworkRequest) -> Response:

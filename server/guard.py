@@ -68,7 +68,6 @@ class Guard(HttpToolsProtocol):
         self.timeout_keep_alive_task = self.loop.call_later(HEAD_SECONDS, self.timeout_keep_alive_handler)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """End."""
         self.worker.limits.leave(self, admitted=self._is_admitted)
         self._count_for("")
         self._unset_keepalive_if_required()
@@ -133,7 +132,6 @@ class Guard(HttpToolsProtocol):
             self.close()
 
     def on_message_begin(self) -> None:
-        """Begin the head of a request."""
         if self._in_message or self._is_held:
             raise RejectedError(400, "two requests in one")
         super().on_message_begin()
@@ -232,7 +230,6 @@ class Guard(HttpToolsProtocol):
             self.close()
 
     def timeout_keep_alive_handler(self) -> None:
-        """Close a connection without a request."""
         if not self._is_active:
             self.close()
 
@@ -255,7 +252,6 @@ class Guard(HttpToolsProtocol):
         self._watch()
 
     def reject(self, error: BaseException | None) -> None:
-        """Send an Error, and close."""
         status = error.args[0] if isinstance(error, RejectedError) else 400
         reason = f"{self._address or 'a socket'}: {type(error).__name__}: {error and error.args[-1]}"
         self.transport.write(self.worker.reject(status, reason))

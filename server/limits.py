@@ -57,7 +57,6 @@ class Limits:
         return True
 
     def release(self, client: str) -> None:
-        """Count one less."""
         self._held[client] -= 1
         if not self._held[client]:
             del self._held[client]

@@ -60,7 +60,6 @@ class Worker(UvicornWorker):  # type: ignore[misc]  # it has no types
             signal.signal(stopping, lambda *_: os._exit(0))
 
     def run(self) -> None:
-        """Serve."""
         self.log.info("Worker ready (pid: %s)", self.pid)
         super().run()
 

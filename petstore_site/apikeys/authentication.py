@@ -20,5 +20,4 @@ class BearerKeyAuthentication(BaseAuthentication):
         return None, request.key
 
     def authenticate_header(self, framework_request: Request) -> str:
-        """Return the challenge of a 401."""
         return challenge(request_of(framework_request.META))

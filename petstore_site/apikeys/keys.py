@@ -43,7 +43,6 @@ class NewKey:
 
     @property
     def digest(self) -> str:
-        """The digest under which the key is stored."""
         return digest(self.text)
 
 

@@ -57,7 +57,6 @@ class KeyCache:
     """Remembers what `load` returned for a digest; threads that miss together share one call."""
 
     def __init__(self, load: Callable[[str], CachedKey | None], clock: Callable[[], float] = time.monotonic) -> None:
-        """Take the function that asks the table, and a clock in seconds."""
         self._load = load
         self._clock = clock
         self._lock = threading.Lock()
@@ -84,7 +83,6 @@ class KeyCache:
         return entry.answer.result() if entry.answer.done() else await asyncio.wrap_future(entry.answer)
 
     def clear(self) -> None:
-        """Forget everything."""
         with self._lock:
             self._entries.clear()
 
@@ -121,7 +119,6 @@ class Digests:
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        """Take a clock in seconds."""
         self._clock = clock
         self._second = 0
         self._digests: dict[tuple[str, str], str | None] = {}
@@ -139,7 +136,6 @@ class Digests:
         return digests[sent]
 
     def clear(self) -> None:
-        """Forget everything."""
         self._digests = {}
 
 

@@ -72,7 +72,6 @@ class UseOfKey:
     all: Tally = field(default_factory=Tally)
 
     def add(self, day: date, route: str, status_class: int, count: int) -> None:
-        """Add one row of `KeyUsage`."""
         for tally in (self.days[day], self.operations[operation(route)], self.all):
             tally.add(status_class, count)
 

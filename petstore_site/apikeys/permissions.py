@@ -17,7 +17,6 @@ class HasKey(BasePermission):
     """401 where no authentication class has found a key; `BearerKeyAuthentication` says it more precisely."""
 
     def has_permission(self, request: Request, _view: "APIView") -> bool:
-        """Raise `NotAuthenticated`, or return True."""
         if request.auth is None:
             raise NotAuthenticated(MISSING, "api_key_missing")
         return True
@@ -27,6 +26,5 @@ class MethodIsAllowed(BasePermission):
     """405 for a method that the path does not support, 403 for one that the scope of the key does not allow."""
 
     def has_permission(self, framework_request: Request, view: "APIView") -> bool:
-        """Raise `MethodNotAllowed` or `PermissionDenied`, or return True."""
         allow(request_of(framework_request.META), view.allowed_methods)
         return True

@@ -13,7 +13,6 @@ class BearerKeyScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untype
     name = "bearerAuth"
 
     def get_security_definition(self, _auto_schema: AutoSchema) -> dict[str, Any]:
-        """Return the OpenAPI security scheme object."""
         return {
             "type": "http",
             "scheme": "bearer",

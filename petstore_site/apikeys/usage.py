@@ -20,7 +20,6 @@ class UseCounter:
     """What is counted and not saved yet."""
 
     def __init__(self) -> None:
-        """Start with nothing."""
         self._lock = threading.Lock()
         self._one_writer = threading.Lock()
         self._counts: Counter[Use] = Counter()
@@ -45,7 +44,6 @@ class UseCounter:
                 logger.warning("The use of API keys was not written down; it is tried again.", exc_info=True)
 
     def clear(self) -> None:
-        """Forget what was counted."""
         self._take()
 
     def _take(self) -> tuple[Counter[Use], dict[int, datetime]]:

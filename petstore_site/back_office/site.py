@@ -31,7 +31,6 @@ class BackOffice(AdminSite):
         return HttpResponseRedirect(reverse("mfa_index"))
 
     def get_urls(self) -> list[Any]:
-        """Add the search, and the pages of changes."""
         from pets.admin import activity  # noqa: PLC0415 - it needs the models
         from petstore_site.back_office.search import everything  # noqa: PLC0415 - as above
 
@@ -39,7 +38,6 @@ class BackOffice(AdminSite):
         return [*pages, *super().get_urls()]
 
     def index(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> TemplateResponse:
-        """Show the work, the figures and who did what."""
         from petstore_site.back_office.dashboard.panels import parts_for  # noqa: PLC0415 - it needs the models
 
         parts = parts_for(request.user)

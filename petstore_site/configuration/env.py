@@ -44,7 +44,6 @@ class Env:
     """
 
     def __init__(self, given: Mapping[str, str], variables: Iterable[Variable]) -> None:
-        """Take what is given, and what can be."""
         self._given = given
         self._variables = {variable.name: variable for variable in variables}
         self.mistakes: list[str] = []

@@ -49,7 +49,6 @@ class Adapter:
     """Responds to requests whose routes have operations."""
 
     def __init__(self, driver: Driver) -> None:
-        """Take what runs the statements."""
         self._driver = driver
         self._routes = Routes()
         self._finish = Finish()

@@ -41,7 +41,6 @@ class Body:
     """The body of a request, which is read when it is needed."""
 
     def __init__(self, request: Request, receive: Receive) -> None:
-        """Take what receives the parts of the body."""
         self._request = request
         self._receive = receive
         self._is_read = False

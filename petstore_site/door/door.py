@@ -45,18 +45,15 @@ class Door:
     """An ASGI application in front of a WSGI application."""
 
     def __init__(self, application: Application, threads: int) -> None:
-        """Take the application behind, and in how many threads it may run."""
         self._threads = Threads(application, threads)
         self._adapter = Adapter(_driver(threads)) if settings.API_IN_EVENT_LOOP else None
         self._finish = Finish()
         self._fixed = {scheme: fixed_headers(scheme) for scheme in ("http", "https")}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Respond to a request."""
         await self.respond(Request(scope), receive, send)
 
     async def respond(self, request: Request, receive: Receive, send: Send) -> None:
-        """Respond to a request that was read."""
         body = Body(request, receive)
         response = await self._respond(request, body)
         if response is None:

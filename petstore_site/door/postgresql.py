@@ -89,7 +89,6 @@ class Connection(AsyncConnection[Row]):
     """Whether it has waited before."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        """Take what psycopg gives."""
         super().__init__(*args, **kwargs)
         self._statements: dict[str, Prepared] = {}
 
@@ -131,7 +130,6 @@ class Connection(AsyncConnection[Row]):
             self._woken.set_result(None)
 
     async def close(self) -> None:
-        """Close the connection."""
         self._stop()
         await super().close()
 
@@ -302,23 +300,19 @@ class OnPostgreSQL:
     """Connections for reads, for writes and for keys: a COMMIT that hangs takes none from the reads."""
 
     def __init__(self, threads: int) -> None:
-        """Take how many threads the worker has, which gives the number of connections."""
         self._for_keys = Connections(CONNECTIONS_FOR_KEYS)
         self._to_read = Connections(CONNECTIONS_FOR_READS * threads)
         self._to_write = Connections(max(1, threads - 1), seconds=WRITE_SECONDS, commits=True)
 
     def admit(self, *, reads: bool) -> None:
-        """Raise `BusyError` if a request that comes now would wait too long."""
         (self._to_read if reads else self._to_write).queue.admit()
 
     async def run(self, steps: Steps[T], latest: float) -> T:
-        """Run the steps; raises `BusyError`, and Django's `OperationalError`, whatever fails."""
         return await statements.run_async(
             steps, lambda step: (self._to_write if step.commits else self._to_read).run(step, latest)
         )
 
     async def run_for_key(self, steps: Steps[list[Row]]) -> list[Row]:
-        """Run the steps that look up a key, on connections of their own."""
         try:
             return await statements.run_async(steps, self._for_keys.run)
         except BusyError:  # threads may wait for the same key, and know only errors of the database

@@ -163,7 +163,6 @@ class Job:
             self._deadline.cancel()
 
     def run(self) -> None:
-        """Call the application in this thread."""
         try:
             last = self._respond()
         except BaseException as error:  # noqa: BLE001 - it is raised where the request waits
@@ -221,12 +220,10 @@ class OnSQLite:
     """Threads with a connection each."""
 
     def __init__(self, threads: int) -> None:
-        """Take how many."""
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix="sqlite")
         self._queue = Queue(threads)
 
     def admit(self, *, reads: bool) -> None:  # noqa: ARG002 - all use the same threads
-        """Raise `BusyError` if a request that comes now would wait too long."""
         self._queue.admit()
 
     async def run(self, steps: Steps[T], latest: float = 0) -> T:  # noqa: ARG002 - SQLite has a timeout of its own

@@ -34,7 +34,6 @@ class DeskForm(forms.Form):
     )
 
     def clean_request_id(self) -> str:
-        """Return the ID alone."""
         match = PASTED.match(self.cleaned_data["request_id"])
         if match is None:
             message = "This is not a request ID. It has 1 to 128 letters, digits, dots, hyphens and underscores."
@@ -54,15 +53,12 @@ class RequestRecordAdmin(RecordAdmin):
     show_full_result_count = False
 
     def get_queryset(self, _request: HttpRequest) -> Any:
-        """Return the newest records."""
         return RequestRecord.objects.newest(LISTED).kept()
 
     def get_changelist(self, request: HttpRequest, **_kwargs: Any) -> type[RequestList]:  # noqa: ARG002 - Django's signature
-        """Return the list with tabs."""
         return RequestList
 
     def get_urls(self) -> list[URLPattern]:
-        """Add the desk."""
         desk = self.admin_site.admin_view(self.desk_view)
         return [path("desk/", desk, name="request_desk_requestrecord_desk"), *super().get_urls()]
 

@@ -34,7 +34,6 @@ class Choice(admin.SimpleListFilter):
         return True
 
     def queryset(self, _request: HttpRequest, queryset: Any) -> Any:
-        """Return the records that are wanted, or all."""
         value = self.value() or ""
         if not value:
             return queryset
@@ -48,11 +47,9 @@ class KindFilter(Choice):
     title = parameter_name = "kind"
 
     def lookups(self, _request: HttpRequest, _model_admin: Any) -> list[tuple[str, str]]:
-        """Return the tabs."""
         return [(kind, label) for kind, (label, _) in KINDS.items()]
 
     def queryset(self, _request: HttpRequest, queryset: Any) -> Any:
-        """Return what is in the tab; errors unless another one is asked for."""
         _, wanted = KINDS.get(self.value() or "", ("", Q(pk=None)))
         return queryset.filter(wanted)
 
@@ -70,7 +67,6 @@ class KeyFilter(Choice):
         return [(str(key.pk), str(key) if is_named else key.key_id) for key in keys]
 
     def chosen(self, records: Any, value: str) -> Any:
-        """Return the requests of the key."""
         return records.filter(key=value)
 
 
@@ -80,11 +76,9 @@ class AnswerFilter(Choice):
     title, parameter_name, every = "answer", "answer", "4xx and 5xx"
 
     def lookups(self, _request: HttpRequest, _model_admin: Any) -> list[tuple[str, str]]:
-        """Return both."""
         return [("4", "Rejected, 4xx"), ("5", "Failed, 5xx")]
 
     def chosen(self, records: Any, value: str) -> Any:
-        """Return the requests with such a response."""
         return records.filter(status__range=(int(value) * 100, int(value) * 100 + 99))
 
 
@@ -94,12 +88,10 @@ class CodeFilter(Choice):
     title, parameter_name, every = "code", "code", "All codes"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        """Return them."""
         codes = model_admin.get_queryset(request).exclude(code="").order_by("code").values_list("code", flat=True)
         return [(code, code) for code in codes.distinct()]
 
     def chosen(self, records: Any, value: str) -> Any:
-        """Return the requests with this code."""
         return records.filter(code=value)
 
 
@@ -110,19 +102,15 @@ class RequestList(ChangeList):
     """The list, whose tabs have counts unless something else filters it too."""
 
     def rows(self) -> list[Story]:
-        """Return the records of the page in words."""
         return [story_of(record) for record in self.result_list]
 
     def selects(self) -> list[Any]:
-        """Return the filters of the form."""
         return [spec for spec in self.filter_specs if not isinstance(spec, KindFilter)]
 
     def here(self) -> str:
-        """Return which tab is open."""
         return str(self.params.get(KindFilter.parameter_name, ""))
 
     def tabs(self) -> list[dict[str, Any]]:
-        """Return the tabs."""
         counts = self._counts()
         return [
             {

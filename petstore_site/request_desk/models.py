@@ -83,7 +83,6 @@ class RequestRecord(models.Model):
         ]
 
     def __str__(self) -> str:
-        """Return the request ID."""
         return self.request_id
 
 
@@ -102,7 +101,6 @@ class RecordGapQuerySet(models.QuerySet["RecordGap"]):
         return self.filter(hour__gt=timezone.now() - KEPT)
 
     def expired(self) -> Self:
-        """Return the older ones."""
         return self.filter(hour__lte=timezone.now() - KEPT)
 
     def add_all(self, counts: Iterable[tuple[datetime, int]]) -> None:
@@ -127,5 +125,4 @@ class RecordGap(models.Model):
         default_permissions = ()
 
     def __str__(self) -> str:
-        """Return the hour and the number."""
         return f"{self.hour:%Y-%m-%d %H}:00: {self.count}"

@@ -57,7 +57,6 @@ class RecordBuffer:
     """What is not saved yet: some records, and by hour how many there was no room for."""
 
     def __init__(self) -> None:
-        """Start empty."""
         self._lock = threading.Lock()
         self._one_writer = threading.Lock()
         self._empty()
@@ -81,7 +80,6 @@ class RecordBuffer:
                 logger.warning("The records of requests were not saved. The next flush tries again.", exc_info=True)
 
     def clear(self) -> None:
-        """Forget everything."""
         self._take()
 
     def _empty(self) -> None:

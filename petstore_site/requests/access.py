@@ -74,7 +74,6 @@ class Batch:
     """
 
     def __init__(self) -> None:
-        """Start with none."""
         self._records: list[AccessRecord] = []
 
     def observe(self, record: AccessRecord) -> None:

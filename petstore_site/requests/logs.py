@@ -18,7 +18,6 @@ class JSONFormatter(logging.Formatter):
     """One JSON object per line: time (RFC 3339, UTC), level, logger, request ID, message, and fields of the request."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """Return the line, or those of requests."""
         line: dict[str, Any] = {
             "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
             "level": record.levelname,
@@ -57,7 +56,6 @@ class TextFormatter(logging.Formatter):
     """A readable line: time, level, request ID, message."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """Return the line, and the traceback below it if there is one, or the lines of requests."""
         start = f"{datetime.fromtimestamp(record.created, UTC):%H:%M:%S} {record.levelname:<7}"
         if lines := getattr(record, "lines", None):
             written = [f"{start} {each['request_id']} {on_one_line(each['message'])}" for each in lines]

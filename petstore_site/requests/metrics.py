@@ -159,7 +159,6 @@ class LoadCollector(Collector):
         self._last_load = last_load
 
     def collect(self) -> Iterator[GaugeMetricFamily]:
-        """Yield the metric."""
         meaning = "1 if the code or the settings on disk could not be loaded, by a reload or a new worker."
         yield GaugeMetricFamily("petstore_last_load_failed", meaning, value=self._last_load.has_failed())
 

@@ -92,7 +92,6 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]  # allauth ha
         TemporaryPassword.objects.filter(user=user).delete()
 
     def get_password_change_redirect_url(self, _request: HttpRequest) -> str:
-        """Return the page to show after the change."""
         return resolve_url(settings.LOGIN_REDIRECT_URL)
 
     def pre_authenticate(self, request: HttpRequest, **credentials: Any) -> None:
@@ -117,7 +116,6 @@ class MFAAdapter(DefaultMFAAdapter):  # type: ignore[misc]  # allauth has no typ
     """Second factors; their secrets are in the database only as encrypted by `SECRET_KEY`."""
 
     def encrypt(self, text: str) -> str:
-        """Return the secret as it is stored."""
         return _cipher().encrypt(text.encode()).decode()
 
     def decrypt(self, encrypted_text: str) -> str:

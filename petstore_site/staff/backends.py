@@ -27,7 +27,6 @@ class StaffBackend(ModelBackend):
         return None if user is None or _expired(user) else user
 
     def user_can_authenticate(self, user: Any) -> bool:
-        """Return whether this is an active staff member."""
         return bool(super().user_can_authenticate(user) and user.is_staff)
 
     def get_user(self, user_id: int) -> User | None:

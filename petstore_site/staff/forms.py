@@ -39,7 +39,6 @@ class OwnPasswordForm(ChangePasswordForm):  # type: ignore[misc]  # as above
     """The form for a new password, with its labels in our case and none of them twice."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        """Rename the fields."""
         super().__init__(*args, **kwargs)
         for field in self.fields.values():
             field.label = str(field.label).capitalize()

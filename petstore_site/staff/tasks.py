@@ -29,12 +29,10 @@ class Task(NamedTuple):
 
     @property
     def name(self) -> str:
-        """Return the name of its field."""
         return self.label.lower()
 
     @property
     def all(self) -> frozenset[str]:
-        """All permissions that this task is about."""
         return self.see | self.change
 
     @property
@@ -44,7 +42,6 @@ class Task(NamedTuple):
         return {level: str(word) for level, word in possible.items() if word}
 
     def permissions(self, level: str) -> frozenset[str]:
-        """Return the permissions of a level."""
         return {NO: frozenset[str](), SEE: self.see, CHANGE: self.change}[level]
 
     def level(self, held: Iterable[str]) -> str:

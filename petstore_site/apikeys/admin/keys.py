@@ -129,7 +129,6 @@ class APIKeyAdmin(HistoryAdmin):
         js: ClassVar = ["petstore/submit-once.js"]
 
     def get_changelist(self, request: HttpRequest, **_kwargs: Any) -> type[KeyList]:  # noqa: ARG002 - Django's signature
-        """Return the list with tabs."""
         return KeyList
 
     def get_fields(self, request: HttpRequest, obj: APIKey | None = None) -> list[Any]:
@@ -162,7 +161,6 @@ class APIKeyAdmin(HistoryAdmin):
         return False
 
     def get_urls(self) -> list[URLPattern]:
-        """Add the pages for rotating and revoking, and the switch of the recording."""
         view = self.admin_site.admin_view
         return [
             path("<path:object_id>/rotate/", view(self.rotate_view), name="apikeys_apikey_rotate"),
@@ -185,7 +183,6 @@ class APIKeyAdmin(HistoryAdmin):
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Any = None
     ) -> HttpResponse:
-        """Show the key in words and its use around the form."""
         answer: HttpResponse = super().change_view(request, object_id, form_url, extra_context)
         if isinstance(answer, TemplateResponse) and answer.context_data:
             answer.context_data["overview"] = overview(
@@ -194,7 +191,6 @@ class APIKeyAdmin(HistoryAdmin):
         return answer
 
     def get_historical_record_context_helper(self, _request: HttpRequest, historical_record: Any) -> ChangeInWords:
-        """Return what puts a change into words."""
         return ChangeInWords(self.model, historical_record)
 
     def save_model(self, request: Any, obj: APIKey, form: Any, change: bool) -> None:  # noqa: FBT001 - Django's signature
@@ -224,7 +220,6 @@ class APIKeyAdmin(HistoryAdmin):
 
     @page_and_post
     def revoke_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """Ask, then revoke the key."""
         key = self._key_to_change(request, object_id)
         if request.method != "POST":
             return self._page(request, "revoke.html", key, title="Revoke API key")

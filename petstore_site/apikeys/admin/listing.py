@@ -38,11 +38,9 @@ class StateFilter(admin.SimpleListFilter):
     parameter_name = "state"
 
     def lookups(self, _request: HttpRequest, _model_admin: Any) -> list[tuple[str, str]]:
-        """Return the tabs."""
         return [(state, label) for state, (label, _) in TABS.items()]
 
     def queryset(self, request: HttpRequest, queryset: Any) -> Any:
-        """Return the keys of the tab."""
         state = open_tab(self.value(), request.GET.get(SEARCH_VAR, ""))
         return TABS[state][1](queryset) if state in TABS else queryset.none()
 
@@ -66,7 +64,6 @@ class KeyList(ChangeList):
     """The list."""
 
     def tabs(self) -> list[dict[str, Any]]:
-        """Return the tabs, each with its keys counted."""
         here = open_tab(self.params.get("state"), self.query)
         counts = self._counts
         return [

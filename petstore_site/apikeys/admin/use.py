@@ -35,7 +35,6 @@ class KeyUsageAdmin(RecordAdmin):
 
     @admin.display(description="Key", ordering="key__key_id")
     def key_id(self, usage: KeyUsage) -> str:
-        """Return the key by its ID, for the others."""
         return usage.key.key_id
 
     def get_list_display(self, request: HttpRequest) -> Any:
@@ -43,7 +42,6 @@ class KeyUsageAdmin(RecordAdmin):
         return ["of_key", *self.list_display[1:]] if _may_see_keys(request) else self.list_display
 
     def get_fields(self, request: HttpRequest, _obj: Any = None) -> Any:
-        """Return the same for one row."""
         return ["of_key", *self.fields[1:]] if _may_see_keys(request) else self.fields
 
     def get_search_fields(self, request: HttpRequest) -> Any:
@@ -52,12 +50,10 @@ class KeyUsageAdmin(RecordAdmin):
 
     @admin.display(description="Operation", ordering="route")
     def called(self, usage: KeyUsage) -> str:
-        """Return the operation as the API's description has it."""
         return operation(usage.route)
 
     @admin.display(description="Responses", ordering="status_class")
     def answers(self, usage: KeyUsage) -> str:
-        """Return the class of the status, such as 4xx."""
         return f"{usage.status_class}xx"
 
     def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:

@@ -96,11 +96,9 @@ class APIKeyQuerySet(models.QuerySet["APIKey"]):
         return self.filter(Q(expires_at__lte=timezone.now()) | Q(revoked_at__isnull=False))
 
     def revoked(self) -> Self:
-        """Return the keys that were revoked."""
         return self.exclude(revoked_at=None)
 
     def not_replaced(self) -> Self:
-        """Return the keys that no rotation has replaced."""
         return self.filter(replaced_by=None)
 
     def to_be_rotated(self) -> Self:
@@ -219,7 +217,6 @@ class APIKey(models.Model):
         ]
 
     def __str__(self) -> str:
-        """Return the name and the key id."""
         return f"{self.name} ({self.key_id})"
 
     @property

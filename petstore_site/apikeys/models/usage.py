@@ -62,5 +62,4 @@ class KeyUsage(models.Model):
         ]
 
     def __str__(self) -> str:
-        """Return the count and what it counts, for a title."""
         return f"{self.count:,} times {self.status_class}xx on {self.day}"

@@ -23,18 +23,14 @@ NOT_SQLITE = "This database is PostgreSQL. docs/backup.md explains its backups."
 
 
 class Command(StoreCommand):
-    """Back up the SQLite database while the service runs."""
-
     help = "Back up the SQLite database while the service runs. Check the copy, and delete the oldest ones."
     examples = ("/var/backups/petstore", "/var/backups/petstore --keep 30")
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Add where to and how many."""
         parser.add_argument("folder", type=Path, metavar="FOLDER", help="Where the backups are.")
         parser.add_argument("--keep", type=count, default=14, metavar="N", help="How many backups to keep; default 14.")
 
     def handle(self, *, folder: Path, keep: int, **_options: Any) -> None:
-        """Write a new file, then delete the oldest ones."""
         if connection.vendor != "sqlite":
             raise ExitError(NOT_SQLITE)
         try:

@@ -41,17 +41,13 @@ STOPPED = {
 
 
 class Command(migrate.Command):
-    """Migrate. On PostgreSQL, a second one waits for the first, and no lock or statement takes long."""
-
     help = "Bring the database schema up to date. " + migrate.Command.help
     examples = ("", "--plan")
 
     def create_parser(self, prog_name: str, subcommand: str, **kwargs: Any) -> CommandParser:
-        """Return the parser, with examples."""
         return add_examples(super().create_parser(prog_name, subcommand, **kwargs), self.examples)
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Add the two limits."""
         super().add_arguments(parser)
         parser.add_argument(
             "--lock-timeout",
@@ -67,7 +63,6 @@ class Command(migrate.Command):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Wait for our turn, then migrate."""
         database = connections[options["database"]]
         if _is_before_1_1(database):
             raise CommandError(BEFORE_1_1)

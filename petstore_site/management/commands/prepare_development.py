@@ -20,8 +20,6 @@ VOID = "The commit failed. The key and the password printed above do not work."
 
 
 class Command(StoreCommand):
-    """Prepare a development database, and show its API key and staff login once."""
-
     help = (
         "Migrate the database and, the first time, load the demo catalogue, issue an API key and create a "
         "staff login, and show both. For development only."
@@ -29,12 +27,10 @@ class Command(StoreCommand):
     examples = ("", "--port 8001")
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Add where the service will listen, for the lines shown."""
         parser.add_argument("--host", default="127.0.0.1", help="The host that the service will listen on.")
         parser.add_argument("--port", default="8000", help="The port that the service will listen on.")
 
     def handle(self, *, host: str, port: str, **_options: Any) -> None:
-        """Prepare the database and show the result."""
         if settings.HOSTED:
             message = (
                 f"make run is for development, and PETSTORE_ENVIRONMENT is {settings.PETSTORE_ENVIRONMENT}. "

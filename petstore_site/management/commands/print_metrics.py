@@ -69,19 +69,15 @@ class Sample(NamedTuple):
 
 
 class Command(StoreCommand):
-    """Print metrics about keys, imports, the feed of changes, backups and tables."""
-
     help = (
         "Print metrics about keys, imports, the feed of changes, backups and tables, in the text format of Prometheus."
     )
     examples = ("", "--backups /var/backups/petstore")
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Add where the backups are."""
         parser.add_argument("--backups", type=Path, metavar="FOLDER", help="The folder of the backups.")
 
     def handle(self, *, backups: Path | None, **_options: Any) -> None:
-        """Measure and print."""
         samples = [*_keys(), *_imports(), *(_backups(backups) if backups else ()), *_sizes()]
         samples.append(Sample("petstore_data_metrics_timestamp_seconds", {}, round(time.time())))
         self.show("\n".join(_lines(samples)), [sample._asdict() for sample in samples])

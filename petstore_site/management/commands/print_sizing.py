@@ -21,19 +21,15 @@ HEADINGS = {
 
 
 class Command(StoreCommand):
-    """Prints a table in Markdown, or JSON."""
-
     help = "Print what the service needs with these settings, for 1, 3 and 10 instances."
     examples = ("", "--instances 2 4")
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Add how many instances."""
         parser.add_argument(
             "--instances", type=count, nargs="+", default=[1, 3, 10], metavar="N", help="How many; default: 1 3 10."
         )
 
     def handle(self, **options: Any) -> None:
-        """Print."""
         table, shares = zip(*map(configured, options["instances"]), strict=True)
         self.show(_markdown(table, shares[0]), [each._asdict() | {"pools": shares[0]} for each in table])
 

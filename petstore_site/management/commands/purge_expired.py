@@ -12,8 +12,6 @@ from petstore_site.request_desk.models import RequestRecord
 
 
 class Command(StoreCommand):
-    """Delete expired idempotency keys and request records."""
-
     help = (
         "Delete the responses kept for idempotency keys older than 24 hours, and the request desk's records older "
         "than 7 days."
@@ -21,11 +19,9 @@ class Command(StoreCommand):
     examples = ("--dry-run", "--yes")
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Add --dry-run and --yes."""
         add_safety_options(parser)
 
     def handle(self, **options: Any) -> None:
-        """Delete and report how many."""
         dry_run, yes = options["dry_run"], options["yes"]
         if dry_run or self.would_ask(yes=yes):  # counting takes long in a large store
             keys, records = IdempotentRequest.objects.expired().count(), RequestRecord.objects.expired().count()

@@ -61,7 +61,6 @@ class RoleFilter(admin.RelatedFieldListFilter):
     """Filters the accounts by role, which Django calls a group."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        """Take the store's word."""
         super().__init__(*args, **kwargs)
         self.title = "role"
 
@@ -103,7 +102,6 @@ class MemberAdmin(OfficeAdmin, UserAdmin):
         return _once(request, ("account", object_id), partial(super().get_object, request, object_id, from_field))
 
     def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> Any:
-        """Show the list, with who is locked out."""
         page: Any = super().changelist_view(request, extra_context)
         if "cl" in (getattr(page, "context_data", None) or {}):
             members = page.context_data["cl"].result_list
@@ -115,25 +113,21 @@ class MemberAdmin(OfficeAdmin, UserAdmin):
 
     @admin.display(description="name", ordering=Coalesce(NullIf("first_name", Value("")), "username"))
     def name(self, member: User) -> str:
-        """Return the name, and what they sign in with."""
         own = (each for each in (member.get_username(), member.email) if each and each != _name(member))
         return format_html("{}<small>{}</small>", _name(member), ", ".join(own))
 
     @admin.display(description="roles")
     def roles(self, member: User) -> str:
-        """Return the roles."""
         superuser = ["Superuser"] if member.is_superuser else []
         names = [*superuser, *sorted(role.name for role in member.groups.all())]
         return format_html_join(" ", '<span class="tag">{}</span>', ((name,) for name in names)) or NOTHING
 
     @admin.display(description="sign-in", ordering="is_active")
     def sign_in(self, member: Any) -> str:
-        """Return whether they can sign in."""
         return badge(*state_of(member, is_locked=member.is_locked))
 
     @admin.display(description="second factor")
     def second_factor(self, member: Any) -> str:
-        """Return which they have."""
         kinds = {each.type for each in member.authenticator_set.all()}
         found = [(name, label) for kind, name, label in SECOND_FACTORS if kind in kinds]
         return format_html_join(", ", "{} {}", ((icon(name), label) for name, label in found)) or NOTHING
@@ -180,14 +174,12 @@ class MemberAdmin(OfficeAdmin, UserAdmin):
         return names, {}, set(), [f"{member}, the last active administrator" for member in gone if is_last]
 
     def get_urls(self) -> list[URLPattern]:
-        """Add unlocking."""
         unlock = self.admin_site.admin_view(self.unlock_view)
         return [path("<id>/unlock/", unlock, name="auth_user_unlock"), *super().get_urls()]
 
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Any = None
     ) -> HttpResponse:
-        """Show whether they can sign in, and how."""
         member: Any = self.get_object(request, object_id)
         more: dict[str, Any] = {}
         if member is not None:
@@ -222,11 +214,9 @@ class MemberAdmin(OfficeAdmin, UserAdmin):
         return HttpResponseRedirect(reverse("admin:auth_user_change", args=[member.pk]))
 
     def has_change_permission(self, request: HttpRequest, obj: User | None = None) -> bool:
-        """Return whether the user can change accounts, and this one."""
         return super().has_change_permission(request, obj) and _can_edit(request, obj)
 
     def has_delete_permission(self, request: HttpRequest, obj: User | None = None) -> bool:
-        """Return whether the user can delete accounts, and this one."""
         return super().has_delete_permission(request, obj) and _can_edit(request, obj)
 
     def add_view(self, request: HttpRequest, form_url: str = "", extra_context: Any = None) -> HttpResponse:

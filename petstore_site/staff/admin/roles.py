@@ -137,7 +137,6 @@ class RoleAdmin(OfficeAdmin, GroupAdmin):
         return super().has_change_permission(request, obj) and _can_edit(request, obj)
 
     def has_delete_permission(self, request: HttpRequest, obj: Group | None = None) -> bool:
-        """Return the same for deleting."""
         return super().has_delete_permission(request, obj) and _can_edit(request, obj)
 
     def get_deleted_objects(self, objs: Any, request: HttpRequest) -> tuple[Any, ...]:
@@ -153,7 +152,6 @@ class RoleAdmin(OfficeAdmin, GroupAdmin):
         return form
 
     def save_related(self, request: HttpRequest, form: Any, formsets: Any, change: bool) -> None:  # noqa: FBT001 - Django's signature
-        """Store the permissions of the chosen levels."""
         super().save_related(request, form, formsets, change)
         form.instance.permissions.set(_stored(form.granted()))
 

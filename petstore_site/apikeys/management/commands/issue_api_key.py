@@ -18,13 +18,10 @@ ARGUMENTS = {"name": "NAME", "contact": "--contact", "rate_limit": "--rate-limit
 
 
 class Command(StoreCommand):
-    """Issues one key and prints it, once."""
-
     help = "Issue an API key and print it. Only its digest is stored, so it cannot be shown again."
     examples = ('"Partner shop" --scope read --expires-in 90d', '"Nightly import" --rate-limit 600/min --secret-only')
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Add what the key will be, and how to print it."""
         parser.add_argument("name", metavar="NAME", help="Who or what uses the key.")
         parser.add_argument(
             "--scope", choices=Scope.values, default=Scope.WRITE.value, help="A write key can also read; default write."
@@ -44,7 +41,6 @@ class Command(StoreCommand):
         add_secret_options(parser)
 
     def handle(self, **options: Any) -> None:
-        """Issue and print."""
         with self.printed_before_commit(VOID):
             try:
                 key, secret = APIKey.objects.issue(

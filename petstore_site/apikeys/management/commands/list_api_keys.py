@@ -10,20 +10,16 @@ from petstore_site.apikeys.models import APIKey, APIKeyQuerySet
 
 
 class Command(StoreCommand):
-    """Lists keys as a table."""
-
     help = "List the active API keys, oldest first."
     examples = ("--expiring-within 14d", "--all --json")
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Add which keys."""
         which = parser.add_mutually_exclusive_group()
         which.add_argument("--expiring-within", type=duration, metavar="TIME", help="Only those, such as 14d.")
         which.add_argument("--all", action="store_true", help="Expired and revoked keys too.")
         parser.add_argument("--name", default="", metavar="TEXT", help="Only keys with this in their name.")
 
     def handle(self, **options: Any) -> None:
-        """Find and print."""
         keys = _chosen(options).select_related("replaced_by").order_by("pk")
         if options["name"]:
             keys = keys.filter(name__matches=options["name"])

@@ -10,18 +10,14 @@ from petstore_site.apikeys.management.base import add_key_id, as_json, get_key, 
 
 
 class Command(StoreCommand):
-    """Revokes one key."""
-
     help = "Revoke an API key for good, everywhere within a second. Revoking it again changes nothing."
     examples = ("4fGh2kLm --dry-run", "4fGh2kLm")
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Add which key."""
         add_key_id(parser)
         add_safety_options(parser)
 
     def handle(self, **options: Any) -> None:
-        """Revoke and print."""
         key = get_key(options["key_id"])
         named = f'key {key.key_id} of "{key.name}"'
         if options["dry_run"]:

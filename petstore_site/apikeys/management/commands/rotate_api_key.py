@@ -19,19 +19,15 @@ from petstore_site.apikeys.models import RotationError
 
 
 class Command(StoreCommand):
-    """Replaces one key and prints the new one, once."""
-
     help = "Replace an active API key and print the new one. The old one keeps working for the grace period."
     examples = ("4fGh2kLm", "4fGh2kLm --grace 7d --secret-only")
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Add which key, how long the old one works, and how to print the new one."""
         add_key_id(parser)
         add_grace_option(parser)
         add_secret_options(parser)
 
     def handle(self, **options: Any) -> None:
-        """Rotate and print."""
         old = get_key(options["key_id"])
         with self.printed_before_commit(VOID):
             try:

@@ -24,13 +24,10 @@ Rotated = tuple[APIKey, APIKey, str]
 
 
 class Command(StoreCommand):
-    """Replaces every key, or every key that expires soon, or none, and hands out the new ones, once."""
-
     help = "Replace all active API keys, or those that expire soon, and print the new ones. All are replaced, or none."
     examples = ("--expiring-within 14d --dry-run", "--all --grace 1h --secrets-file new-keys.jsonl")
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Add which keys, how long the old ones work, and where the new ones go."""
         which = parser.add_mutually_exclusive_group(required=True)
         which.add_argument("--expiring-within", type=duration, metavar="TIME", help="Which keys: such as 14d.")
         which.add_argument("--all", action="store_true", help="All active keys, after a leak.")
@@ -44,7 +41,6 @@ class Command(StoreCommand):
         add_safety_options(parser)
 
     def handle(self, **options: Any) -> None:
-        """Rotate and hand out."""
         file: Path | None = options["secrets_file"]
         if options["all"] and file is None and not options["dry_run"]:
             raise ExitError(NEEDS_FILE, status=Exit.USAGE)

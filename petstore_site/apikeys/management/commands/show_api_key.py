@@ -10,17 +10,13 @@ from petstore_site.apikeys.models import APIKey
 
 
 class Command(StoreCommand):
-    """Shows one key, without its secret, which is stored nowhere."""
-
     help = "Show an API key: its state, its dates, and the keys before and after it."
     examples = ("4fGh2kLm", "4fGh2kLm --json")
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Add which key."""
         add_key_id(parser)
 
     def handle(self, **options: Any) -> None:
-        """Find and print."""
         key = get_key(options["key_id"])
         before = APIKey.objects.filter(replaced_by=key).first()
         self.show(_text(key, before), as_json(key, replaces=before.key_id if before else None))

@@ -20,8 +20,6 @@ VOID = "The commit failed. The password printed above does not work. Run create_
 
 
 class Command(StoreCommand):
-    """Create a superuser and print a one-time password."""
-
     help = (
         "Create an administrator and print a one-time password, to be changed at the first sign-in. "
         f"It works for {HOURS} hours."
@@ -29,7 +27,6 @@ class Command(StoreCommand):
     examples = ("robin", "robin --reset")
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Add whose account it is, and how to print."""
         parser.add_argument("username", metavar="USERNAME", help="The name to sign in with.")
         parser.add_argument("--email", default="", help="The owner's address, for your records. We send nothing to it.")
         parser.add_argument(
@@ -42,7 +39,6 @@ class Command(StoreCommand):
         how.add_argument("--password-only", action="store_true", help="Print only the password, for a pipe.")
 
     def handle(self, *, username: str, email: str, reset: bool, **options: Any) -> None:
-        """Create or reset, and print."""
         with self.printed_before_commit(VOID):
             user = _account(username, email, exists=reset)
             password = TemporaryPassword.objects.give(user)

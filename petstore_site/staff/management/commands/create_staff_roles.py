@@ -7,13 +7,10 @@ from petstore_site.staff.roles import RoleChange, make_roles
 
 
 class Command(StoreCommand):
-    """Reset the roles to those in `roles.py`, and report the changes."""
-
     help = "Reset the back office groups to the permissions of their role. migrate does the same."
     examples = ("", "--json")
 
     def handle(self, **_options: Any) -> None:
-        """Reset and report."""
         roles = make_roles()
         self.report("\n".join(map(_text, roles)), {"roles": [change._asdict() for change in roles]})
 
