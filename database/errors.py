@@ -11,12 +11,26 @@ from typing import TYPE_CHECKING, Any
 
 from django.db import DatabaseError, DataError, InterfaceError, OperationalError, connection
 from django.db.backends.base.base import BaseDatabaseWrapper
+from django.dispatch import Signal
 
 from database.breaker import Breaker
-from database.signals import commit_in_doubt
 
 if TYPE_CHECKING:
     from psycopg.errors import Diagnostic  # with SQLite, psycopg is never loaded
+
+# Failures that operators count. Who sends them knows no metrics.
+
+connection_failed = Signal()
+"""The database accepted no connection."""
+
+data_rejected = Signal()
+"""The database rejected data that our own checks had accepted: a bug."""
+
+standby_read = Signal()
+"""A statement was read from a standby, because the primary is lost."""
+
+commit_in_doubt = Signal()
+"""A standby did not confirm a COMMIT, so its outcome is not known."""
 
 
 @dataclass(frozen=True)

@@ -17,8 +17,7 @@ import psycopg
 from django.db import OperationalError
 from psycopg.rows import namedtuple_row
 
-from database.errors import breaker, has_ended, shut_down
-from database.signals import standby_read
+from database.errors import breaker, has_ended, shut_down, standby_read
 from database.statements import Row, Statement, from_standby
 
 logger = logging.getLogger(__name__)

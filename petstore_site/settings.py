@@ -102,7 +102,7 @@ MIDDLEWARE = [
     "petstore_site.requests.middleware.HeadMiddleware",
     "petstore_site.requests.middleware.CompressionMiddleware",
     "django.middleware.security.SecurityMiddleware",
-    "rest.policy.PolicyMiddleware",
+    "rest.responses.PolicyMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "petstore_site.requests.middleware.DatabaseErrorMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
@@ -206,11 +206,8 @@ API_DEPRECATIONS: dict[str, dict[str, Any]] = {
 
 REST_FRAMEWORK: dict[str, Any] = {
     "DEFAULT_AUTHENTICATION_CLASSES": ["petstore_site.apikeys.authentication.BearerKeyAuthentication"],
-    "DEFAULT_PERMISSION_CLASSES": [
-        "petstore_site.apikeys.permissions.HasKey",
-        "petstore_site.apikeys.permissions.MethodIsAllowed",
-    ],
-    "DEFAULT_THROTTLE_CLASSES": ["petstore_site.apikeys.throttling.KeyRateThrottle"],
+    "DEFAULT_PERMISSION_CLASSES": ["petstore_site.apikeys.authentication.MethodIsAllowed"],
+    "DEFAULT_THROTTLE_CLASSES": ["petstore_site.apikeys.authentication.KeyRateThrottle"],
     "DEFAULT_CONTENT_NEGOTIATION_CLASS": "rest.media_type.JSONOnlyNegotiation",
     "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],  # for the description: `read_json` reads bodies
     "DEFAULT_RENDERER_CLASSES": ["rest.media_type.JSONRenderer"],

@@ -12,6 +12,7 @@ from threading import Lock
 from typing import Any, NamedTuple, TypeVar
 
 from django.conf import settings
+from django.dispatch import Signal
 from limits import (
     RateLimitItem,
     RateLimitItemPerDay,
@@ -25,12 +26,13 @@ from limits.strategies import MovingWindowRateLimiter
 
 from database.breaker import Breaker
 from rest.rates import parse_rate
-from rest.signals import limiter_failed
 
 logger = logging.getLogger(__name__)
 
-
 T = TypeVar("T")
+
+limiter_failed = Signal()
+"""The cache did not respond, and rate limits are not applied. Who sends it knows no metrics."""
 
 
 class Window(NamedTuple):

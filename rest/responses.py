@@ -8,9 +8,12 @@ from http import HTTPStatus
 from io import BytesIO
 from typing import Any, NamedTuple
 
+from csp.constants import HEADER
+from csp.middleware import CSPMiddleware
 from django.conf import settings
 from django.core.handlers.wsgi import WSGIRequest
 from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
 from django.middleware.clickjacking import XFrameOptionsMiddleware
 from django.middleware.security import SecurityMiddleware
 from django.urls import get_resolver
@@ -18,7 +21,6 @@ from django.utils.http import http_date, parse_etags
 
 from database.statements import from_standby
 from rest.media_type import MEDIA_TYPE
-from rest.policy import PolicyMiddleware
 from rest.request import Request, Route
 
 CACHE_CONTROL = "private, no-cache"
@@ -26,6 +28,16 @@ VARY = "Authorization"
 READ_ONLY = {"Service-Mode": "read-only"}
 """What says that the primary is lost, and a standby was read."""
 WITHOUT_BODY = {HTTPStatus.NO_CONTENT, HTTPStatus.NOT_MODIFIED}
+
+
+class PolicyMiddleware(CSPMiddleware):
+    """django-csp's middleware, which takes the directives out of a set, with them in one order."""
+
+    def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
+        response = super().process_response(request, response)
+        if HEADER in response.headers:
+            response.headers[HEADER] = "; ".join(sorted(response.headers[HEADER].split("; ")))
+        return response
 
 
 class Response(NamedTuple):

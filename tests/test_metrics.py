@@ -12,9 +12,9 @@ from django.dispatch import Signal
 from prometheus_client import CollectorRegistry
 from prometheus_client.multiprocess import MultiProcessCollector
 
-from database import signals
+from database import errors as signals
 from petstore_site.requests import metrics
-from rest.signals import limiter_failed
+from rest.limits import limiter_failed
 from tests.conftest import ApiClient
 
 ROOT = Path(__file__).parent.parent

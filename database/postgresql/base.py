@@ -6,8 +6,7 @@ from django import db
 from django.db.backends.postgresql import base
 from psycopg import OperationalError
 
-from database.errors import CLOSED, breaker, committing
-from database.signals import connection_failed
+from database.errors import CLOSED, breaker, committing, connection_failed
 
 
 class DatabaseWrapper(base.DatabaseWrapper):

@@ -1,7 +1,6 @@
 """What a request needs to be admitted: a good key, a scope that allows the method, room in its limit.
 
-Both adapters ask here: Django REST framework through `authentication.py`, `permissions.py` and `throttling.py`, the
-event loop directly.
+Both adapters ask here: Django REST framework through `authentication.py`, the event loop directly.
 """
 
 import asyncio

@@ -10,10 +10,9 @@ from django.conf import settings
 from django.utils import timezone
 from django.utils.timesince import timesince
 
-from changes.times import said, short_day, when
+from changes.times import NOTHING, said, short_day, when
 from petstore_site.apikeys.models import APIKey, KeyState, KeyUsage, in_days
 from petstore_site.apikeys.routes import operation
-from petstore_site.apikeys.shares import is_alarming, share
 from petstore_site.charts import Chart, Figure, Row, Series
 
 DAYS = 30
@@ -26,12 +25,28 @@ QUIET = timedelta(hours=24)
 """How long a key that was replaced must be unused to be called safe to end: a client's daily run is within it."""
 
 
+ENOUGH = 200
+"""Requests below which a share says nothing: 6 errors among 45 requests are one client's mistake."""
+
+USUAL = 0.02
+"""The share of errors up to which nothing is wrong."""
+
 ANSWERS = [
     Series("Successful", "bar-answered"),
     Series("Rejected, 4xx", "bar-rejected"),
     Series("Failed, 5xx", "bar-failed"),
 ]
 """The outcomes of requests that charts show."""
+
+
+def share(part: int, total: int) -> str:
+    """Return the share, such as "2.5 %"; a dash of nothing."""
+    return f"{100 * part / total:.1f} %" if total else NOTHING
+
+
+def is_alarming(wrong: int, total: int, usual: float = 0.0) -> bool:
+    """Return whether so many errors among so many requests are more than usual."""
+    return total >= ENOUGH and wrong > max(USUAL, usual) * total
 
 
 @dataclass

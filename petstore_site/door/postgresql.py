@@ -16,9 +16,8 @@ from psycopg.pq import ExecStatus, TransactionStatus
 from psycopg.pq.abc import PGresult
 
 from database import statements
-from database.errors import CLOSED, breaker, committing, has_ended, shut_down, watch
+from database.errors import CLOSED, breaker, committing, connection_failed, has_ended, shut_down, watch
 from database.servers import fallback, parameters_of_primary
-from database.signals import connection_failed
 from database.statements import Row, Statement, Steps
 from petstore_site.door.queue import Queue, within
 from petstore_site.public.errors import BusyError

@@ -20,7 +20,7 @@ from rest_framework.permissions import SAFE_METHODS
 
 from changes.acting import acting, begin_request, end_request
 from database import errors as database_errors
-from database.signals import data_rejected
+from database.errors import data_rejected
 from rest.errors import CODES, APIError, ErrorCode, error_body, error_response
 from rest.media_type import render_json
 from rest.request import Request

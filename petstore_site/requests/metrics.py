@@ -134,15 +134,15 @@ def observe_threads(*, in_use: int, waiting: int) -> None:
 
 def count_failures() -> None:
     """From now on, count the failures that the libraries report by signals."""
-    from database import signals  # noqa: PLC0415 - the process that serves the sums needs no Django
-    from rest.signals import limiter_failed  # noqa: PLC0415
+    from database import errors  # noqa: PLC0415 - the process that serves the sums needs no Django
+    from rest.limits import limiter_failed  # noqa: PLC0415
 
     if metrics:
         for failed, counter in (
-            (signals.commit_in_doubt, metrics.commits_in_doubt),
-            (signals.connection_failed, metrics.connections_failed),
-            (signals.data_rejected, metrics.defects.labels("rejected_data")),
-            (signals.standby_read, metrics.standby_reads),
+            (errors.commit_in_doubt, metrics.commits_in_doubt),
+            (errors.connection_failed, metrics.connections_failed),
+            (errors.data_rejected, metrics.defects.labels("rejected_data")),
+            (errors.standby_read, metrics.standby_reads),
             (limiter_failed, metrics.limiter_failures),
         ):
             failed.connect(partial(_count, counter), weak=False)

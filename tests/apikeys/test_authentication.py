@@ -15,10 +15,9 @@ from rest_framework.request import Request
 from rest_framework.views import APIView
 
 from petstore_site.apikeys import keys, lookup
-from petstore_site.apikeys.authentication import BearerKeyAuthentication
+from petstore_site.apikeys.authentication import BearerKeyAuthentication, MethodIsAllowed
 from petstore_site.apikeys.lookup import CachedKey
 from petstore_site.apikeys.models import APIKey
-from petstore_site.apikeys.permissions import HasKey
 from tests.conftest import ApiClient, error
 from tests.factories import APIKeyFactory, PetFactory
 from tests.properties.examples import Clock
@@ -238,7 +237,7 @@ class TestScope:
 
     def test_no_key(self) -> None:
         with pytest.raises(NotAuthenticated) as caught:
-            HasKey().has_permission(request(), APIView())
+            MethodIsAllowed().has_permission(request(), APIView())
         assert (str(caught.value), caught.value.get_codes()) == (MISSING["message"], "api_key_missing")
 
 

@@ -13,9 +13,8 @@ from django.utils.html import strip_tags
 
 from petstore_site.apikeys import usage
 from petstore_site.apikeys.models import APIKey, KeyUsage
-from petstore_site.apikeys.overview import facts, judge, overview
+from petstore_site.apikeys.overview import facts, is_alarming, judge, overview
 from petstore_site.apikeys.routes import operation
-from petstore_site.apikeys.shares import is_alarming
 from tests.conftest import ApiClient
 from tests.days import written
 from tests.factories import APIKeyFactory

@@ -11,8 +11,8 @@ from django.utils import timezone
 from django.utils.html import strip_tags
 
 from changes.times import in_sentence
-from petstore_site.apikeys import lookup
-from petstore_site.apikeys.models import MOST_READS_RECORDED, RECORDED, APIKey, api_keys
+from petstore_site.apikeys import lookup, models
+from petstore_site.apikeys.models import MOST_READS_RECORDED, RECORDED, APIKey
 from petstore_site.request_desk import records
 from petstore_site.request_desk.models import RecordGap, RequestRecord
 from petstore_site.wsgi import application
@@ -110,7 +110,7 @@ def test_it_ends_after_an_hour(manager: Client, key: APIKey) -> None:
 
 
 def test_it_ends_after_so_many_reads(manager: Client, key: APIKey, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(api_keys, "MOST_READS_RECORDED", 3)
+    monkeypatch.setattr(models, "MOST_READS_RECORDED", 3)
     switch(manager, key, "on")
     read(key, 2)
     assert ApiClient(key.secret).get("/v1/pets/0").status_code == 404

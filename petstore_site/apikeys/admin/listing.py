@@ -13,7 +13,7 @@ from django.utils import timezone
 from django.utils.functional import cached_property
 
 from petstore_site.apikeys.models import SOON, APIKey, APIKeyQuerySet, KeyState, KeyUsage
-from petstore_site.apikeys.shares import is_alarming, share
+from petstore_site.apikeys.overview import is_alarming, share
 from petstore_site.charts import Spark
 
 DAYS = 14

@@ -1,5 +1,6 @@
 """What the commands for API keys share: how they read arguments and how they print keys."""
 
+import re
 from argparse import ArgumentTypeError
 from collections.abc import Iterable
 from datetime import datetime, timedelta
@@ -9,20 +10,26 @@ from django.core.exceptions import ObjectDoesNotExist
 from django.core.management.base import CommandParser
 
 from commands.exits import ExitError
-from petstore_site.apikeys import durations, keys
-from petstore_site.apikeys.models import APIKey
+from petstore_site.apikeys import keys
+from petstore_site.apikeys.models import LONGEST, APIKey
 
 VOID = "The commit failed. No key printed above works, unless show_api_key finds it."
+
+UNITS = {"min": timedelta(minutes=1), "h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
 
 HEADINGS = ("KEY ID", "NAME", "SCOPE", "LIMIT", "CREATED", "EXPIRES", "LAST USED", "STATE")
 
 
 def duration(text: str) -> timedelta:
-    """Return the length of time that an argument writes."""
-    try:
-        return durations.parse_duration(text)
-    except ValueError as error:
-        raise ArgumentTypeError(str(error)) from None
+    """Return the positive length of time that an argument writes, such as `30min`, `24h`, `90d` or `2w`."""
+    if match := re.fullmatch(r"([1-9][0-9]{0,7})m", text):
+        message = f"{text} may be minutes or months. Write {match[1]}min, or months in days or weeks, such as 30d."
+        raise ArgumentTypeError(message)
+    match = re.fullmatch(r"([1-9][0-9]{0,7})(min|[hdw])", text)
+    if match is None or int(match[1]) * UNITS[match[2]] > LONGEST:
+        message = f"must be such as 30min, 24h, 90d or 2w, and at most {LONGEST.days}d."
+        raise ArgumentTypeError(message)
+    return int(match[1]) * UNITS[match[2]]
 
 
 def key_id(text: str) -> str:

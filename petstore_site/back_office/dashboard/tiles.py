@@ -5,7 +5,7 @@ from datetime import date, timedelta
 from typing import Any, NamedTuple
 
 from pets import stock
-from petstore_site.apikeys.shares import ENOUGH, is_alarming, share
+from petstore_site.apikeys.overview import ENOUGH, is_alarming, share
 from petstore_site.back_office.dashboard import keys
 from petstore_site.back_office.dashboard.addresses import listed, sold_on, within
 from petstore_site.back_office.dashboard.days import DAYS, last_days
