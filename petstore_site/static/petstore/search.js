@@ -35,7 +35,7 @@ async function load() {
   search();
 }
 
-const COMMON = new Set("a an and api are can do does for from how i in is it my of on or the to what when which with you".split(" "));
+const COMMON = new Set("a an and any api are be can could do does for from has have how i if in is it me my need of on or our should the there to want was we what when where which who why with you your".split(" "));
 
 /** Return a word as it is looked up: in lower case and in the singular. A word that says nothing is left out. */
 function term(word) {
