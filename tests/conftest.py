@@ -105,7 +105,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.add_marker("each_database")
     if config.option.markexpr == "not slow" and config.option.xmlpath:  # each worker of xdist collects all tests
         left = sum(item.get_closest_marker("slow") is not None for item in items)
-        Path(config.option.xmlpath).with_suffix(".left").write_text(f"left to make test-slow: {left:,} tests\n")
+        report = Path(config.option.xmlpath).with_suffix(".left")
+        report.parent.mkdir(parents=True, exist_ok=True)  # pytest makes it too, but only at the end
+        report.write_text(f"left to make test-slow: {left:,} tests\n")
 
 
 def pytest_collection_finish() -> None:
