@@ -14,7 +14,7 @@ from django.core.cache import cache
 from django.core.signals import setting_changed
 from django.db import connection
 from django.dispatch import receiver
-from django.test import Client, client
+from django.test import Client, TransactionTestCase, client
 
 from categories.models import Category
 from changes.acting import end_request
@@ -29,6 +29,7 @@ from rest.limits import breaker as limits_breaker
 from rest.limits import build_limiter
 from rest.request import DjangoRequest
 from tests.days import today
+from tests.emptying import empty_tables
 from tests.factories import CategoryFactory
 from tests.server import migrated_database
 
@@ -116,6 +117,7 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
+TransactionTestCase._fixture_teardown = empty_tables  # type: ignore[attr-defined]
 client.WSGIRequest = DjangoRequest  # type: ignore[attr-defined]  # its requests are those that the service reads
 
 
@@ -132,6 +134,7 @@ def django_db_modify_db_settings(
         if template := os.environ.get("PETSTORE_TEST_DATABASE"):
             shutil.copy(template, file)
         connection.settings_dict["TEST"]["NAME"] = str(file)
+        connection.settings_dict["OPTIONS"]["init_command"] += "; PRAGMA synchronous=OFF"
 
 
 @pytest.fixture(autouse=True)

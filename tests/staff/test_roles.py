@@ -9,14 +9,13 @@ from typing import Any
 import pytest
 from allauth.mfa.recovery_codes.internal.auth import RecoveryCodes
 from allauth.mfa.totp.internal.auth import TOTP, generate_totp_secret
-from django.contrib.auth.models import Group, Permission, User
-from django.contrib.contenttypes.models import ContentType
-from django.core.management.color import no_style
-from django.db import connection, transaction
+from django.contrib.auth.models import User
+from django.db import transaction
 from django.test import Client
 
 from petstore_site.staff.roles import ROLES
 from petstore_site.staff.tasks import NO, TASKS
+from tests.emptying import empty_others
 from tests.factories import PetFactory
 from tests.staff.conftest import SIGN_IN, form_of, member, read
 from tests.staff.walk import address, form, pages, rows
@@ -52,18 +51,11 @@ def undone(name: str) -> Iterator[None]:
     """Undo what the block did for the page of this name."""
     if name in COMMITTING:
         yield
-        empty_tables()
+        empty_others(reset_sequences=True)
         return
     with transaction.atomic():
         yield
         transaction.set_rollback(True)
-
-
-def empty_tables() -> None:
-    """Empty all tables but those of roles and permissions: `flush` would take most of its time to fill them again."""
-    kept = {model._meta.db_table for model in (ContentType, Permission, Group, Group.permissions.through)}
-    tables = set(connection.introspection.django_table_names(only_existing=True, include_views=False)) - kept
-    connection.ops.execute_sql_flush(connection.ops.sql_flush(no_style(), sorted(tables), reset_sequences=True))
 
 
 def browser_of(who: str, name: str) -> tuple[Client, User | None]:
