@@ -8,7 +8,7 @@ from django.conf import settings
 from django.template.loader import render_to_string
 from django.urls import reverse
 
-from petstore_site.portal import changelog, clients, error_help, guide, reference
+from petstore_site.portal import changelog, clients, pages, reference
 from petstore_site.portal.code import SERVED_ORIGIN, SERVED_URL, here
 from petstore_site.portal.documents import address_of, change_parts, with_own_addresses
 from rest.errors import ErrorCode
@@ -23,7 +23,7 @@ def page(name: str) -> str:
 
 def error(code: ErrorCode) -> str:
     """Return the page of an error as Markdown."""
-    section = part(error_help.FILE.read_text(encoding="utf-8"), f"## {code.value}")
+    section = part(pages.ERRORS.read_text(encoding="utf-8"), f"## {code.value}")
     title = f"# {code.value}\n\n{code.status.value} {code.status.phrase}: {code.meaning}\n\n"
     return _served(f"{title}## What to do\n\n{code.cure}\n\n{section}")
 
@@ -50,10 +50,6 @@ def _link(link: re.Match[str]) -> str:
     if address.startswith("/"):
         address = SERVED_ORIGIN + address
     return f"[{title}]({address})" if address else title
-
-
-def _guide() -> str:
-    return guide.FILE.read_text(encoding="utf-8")
 
 
 def _clients() -> str:
@@ -114,7 +110,7 @@ def _table(head: tuple[str, ...], rows: Any) -> str:
 
 
 PAGES: dict[str, Callable[[], str]] = {
-    "guide": _guide,
+    "guide": lambda: pages.GUIDE.read_text(encoding="utf-8"),
     "reference": _reference,
     "clients": _clients,
     "changelog": _changelog,

@@ -2,7 +2,7 @@
 
 from django.urls import path, re_path
 
-from petstore_site.portal import crawlers, markdown, views
+from petstore_site.portal import markdown, views
 
 urlpatterns = [
     path("", views.page, {"name": "landing"}, name="landing"),
@@ -12,16 +12,16 @@ urlpatterns = [
     path("docs/clients/", views.page, {"name": "clients"}, name="clients"),
     path("docs/clients/<str:name>", views.client_package, name="client-package"),
     path("docs/changelog/", views.page, {"name": "changelog"}, name="changelog"),
-    path("docs/changelog/feed.atom", views.changelog_feed, name="changelog-feed"),
-    path("llms.txt", views.llms, name="llms"),
-    re_path(rf"^docs/({'|'.join(markdown.PAGES)})\.md\Z", views.markdown_page, name="markdown"),
-    path("docs/errors/<str:code>.md", views.markdown_error, name="error-markdown"),
-    path("favicon.ico", crawlers.favicon),
-    path("robots.txt", crawlers.robots),
-    path("sitemap.xml", crawlers.sitemap, name="sitemap"),
-    path("docs/search.json", views.search_index, name="search-index"),
+    path("docs/changelog/feed.atom", views.file, {"name": "changelog-feed"}, name="changelog-feed"),
+    path("llms.txt", views.file, {"name": "llms"}, name="llms"),
+    re_path(rf"^docs/(?P<name>{'|'.join(markdown.PAGES)})\.md\Z", views.markdown_page, name="markdown"),
+    path("docs/errors/<str:code>.md", views.markdown_page, name="error-markdown"),
+    path("favicon.ico", views.favicon),
+    path("robots.txt", views.robots),
+    path("sitemap.xml", views.sitemap, name="sitemap"),
+    path("docs/search.json", views.file, {"name": "search-index"}, name="search-index"),
     path("docs/errors/", views.error_list, name="error-list"),
-    path("docs/errors/<str:code>", views.error_page, name="error-help"),
-    path("docs/petstore.http", views.http_file, name="http-file"),
-    path("docs/petstore.postman_collection.json", views.collection, name="collection"),
+    path("docs/errors/<str:code>", views.page, {"name": "error"}, name="error-help"),
+    path("docs/petstore.http", views.file, {"name": "http-file"}, name="http-file"),
+    path("docs/petstore.postman_collection.json", views.file, {"name": "collection"}, name="collection"),
 ]

@@ -1,30 +1,20 @@
-"""The pages of the portal. Each is rendered once per process, and sent with the address it is asked for at."""
+"""The pages and files of the portal. Each is made once per process, and sent with the address it is asked for at."""
 
 from collections.abc import Callable
 from difflib import get_close_matches
 from functools import cache
 from html import escape
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.conf import settings
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotFound, HttpResponseRedirect
 from django.template.loader import render_to_string
+from django.templatetags.static import static
 from django.urls import reverse
 from django.views.decorators.gzip import gzip_page
 
 from commands.version import version as release
-from petstore_site.portal import (
-    changelog,
-    clients,
-    crawlers,
-    downloads,
-    error_help,
-    guide,
-    landing,
-    markdown,
-    reference,
-    search,
-)
+from petstore_site.portal import changelog, clients, downloads, markdown, pages, reference, search
 from petstore_site.portal.code import SERVED_HOST, SERVED_ORIGIN, SERVED_URL
 from petstore_site.public import errors
 from petstore_site.public.environment import environment
@@ -35,22 +25,40 @@ from rest.responses import revalidate
 
 HTML = "text/html; charset=utf-8"
 MARKDOWN = "text/markdown; charset=utf-8"
+TEXT = "text/plain; charset=utf-8"
+
+PAGES = ("landing", "docs", "guide", "clients", "changelog")
 
 
 @gzip_page
 @read_only
-def page(request: HttpRequest, name: str) -> HttpResponse:
-    """Show the landing page, the guide, the reference, the clients or the changelog."""
-    return _page(request, name)
+def page(request: HttpRequest, name: str, code: str = "") -> HttpResponse:
+    """Show the landing page, the guide, the reference, the clients, the changelog, or what an error means."""
+    return _served(request, _rendered(name, _known(code)), HTML)
 
 
 @gzip_page
 @read_only
-def error_page(request: HttpRequest, code: str) -> HttpResponse:
-    """Show what an error means and what to do; other names than codes are not found."""
-    if code not in CODES:
+def markdown_page(request: HttpRequest, name: str = "", code: str = "") -> HttpResponse:
+    """Return a page as Markdown."""
+    return _served(request, _markdown(name, _known(code)), MARKDOWN)
+
+
+def _known(code: str) -> str:
+    if code and code not in CODES:
         raise Http404
-    return _page(request, "error", code)
+    return code
+
+
+@gzip_page
+@read_only
+def file(request: HttpRequest, name: str) -> HttpResponse:
+    """Return one of `FILES`."""
+    one = FILES[name]
+    response = _served(request, _built(one.build), one.content_type)
+    if one.saved_as:
+        response["Content-Disposition"] = f'attachment; filename="{one.saved_as}"'
+    return response
 
 
 @read_only
@@ -59,11 +67,46 @@ def reference_alias(_request: HttpRequest) -> HttpResponse:
     return HttpResponseRedirect(reverse("docs"))
 
 
+@read_only
+def error_list(_request: HttpRequest) -> HttpResponse:
+    """Redirect to the list of error codes."""
+    return HttpResponseRedirect(f"{reverse('guide')}#error-codes")
+
+
+@read_only
+def favicon(request: HttpRequest) -> HttpResponse:
+    """Redirect to the icon of this environment."""
+    return HttpResponseRedirect(static(environment(request)["petstore_icon"]))
+
+
+@read_only
+def robots(request: HttpRequest) -> HttpResponse:
+    """Allow the portal of production, and nothing of the other environments: search engines would show both."""
+    if settings.PETSTORE_ENVIRONMENT != "production":
+        return HttpResponse("User-agent: *\nDisallow: /\n", content_type="text/plain")
+    text = f"User-agent: *\nDisallow: {reverse('admin:index')}\nDisallow: {settings.BASE_PATH}/v1/\n"
+    sitemap_url = request.build_absolute_uri(reverse("sitemap"))
+    return HttpResponse(f"{text}Sitemap: {sitemap_url}\n", content_type="text/plain")
+
+
+@read_only
+def sitemap(request: HttpRequest) -> HttpResponse:
+    """Return the pages of the portal in the form of sitemaps.org."""
+    urls = "".join(f"<url><loc>{escape(request.build_absolute_uri(path))}</loc></url>" for path in _addresses())
+    text = f'<?xml version="1.0" encoding="UTF-8"?><urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">{urls}</urlset>'
+    return HttpResponse(text, content_type="application/xml")
+
+
+def _addresses() -> list[str]:
+    """Return the path of each page of the portal."""
+    return [*map(reverse, PAGES), *(reverse("error-help", args=[code]) for code in CODES)]
+
+
 def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
     """Return a page with suggestions to a browser that asks for an unknown page of the portal, else an Error."""
     if not wants_page(request):
         return errors.not_found(request, exception)
-    near = get_close_matches(request.path, crawlers.addresses(), n=3, cutoff=0.5)
+    near = get_close_matches(request.path, _addresses(), n=3, cutoff=0.5)
     response = HttpResponseNotFound(_text("not_found", {"near": near}), content_type=HTML)
     response["Vary"] = "Accept"
     return response
@@ -73,47 +116,6 @@ def wants_page(request: HttpRequest) -> bool:
     """Return whether a person reads the response: a browser asks, and not for the API or the back office."""
     ours = request.path_info.startswith(("/v1/", errors.PEOPLE))
     return request.method in {"GET", "HEAD"} and not ours and "text/html" in request.headers.get("Accept", "")
-
-
-@read_only
-def error_list(_request: HttpRequest) -> HttpResponse:
-    """Redirect to the list of error codes."""
-    return HttpResponseRedirect(f"{reverse('guide')}#error-codes")
-
-
-@gzip_page
-@read_only
-def search_index(request: HttpRequest) -> HttpResponse:
-    """Return what the search finds, as JSON: one row for each entry of `petstore_site.portal.search`."""
-    return _served(request, _built(_search_index), "application/json")
-
-
-@gzip_page
-@read_only
-def markdown_page(request: HttpRequest, name: str) -> HttpResponse:
-    """Return a page as Markdown."""
-    return _served(request, _markdown(name, ""), MARKDOWN)
-
-
-@gzip_page
-@read_only
-def markdown_error(request: HttpRequest, code: str) -> HttpResponse:
-    """Return the page of an error as Markdown; other names than codes are not found."""
-    if code not in CODES:
-        raise Http404
-    return _served(request, _markdown("error", code), MARKDOWN)
-
-
-@read_only
-def llms(request: HttpRequest) -> HttpResponse:
-    """Return what a language model should read, and where."""
-    return _served(request, _built(markdown.llms), "text/plain; charset=utf-8")
-
-
-@read_only
-def changelog_feed(request: HttpRequest) -> HttpResponse:
-    """Return the changelog as an Atom feed."""
-    return _served(request, _built(changelog.feed), "application/atom+xml; charset=utf-8")
 
 
 @read_only
@@ -128,21 +130,9 @@ def client_package(request: HttpRequest, name: str) -> HttpResponse:
     return response
 
 
-@read_only
-def http_file(request: HttpRequest) -> HttpResponse:
-    """Return requests to send from an editor."""
-    return _download(request, _built(downloads.http_file), "petstore.http", "text/plain; charset=utf-8")
-
-
-@read_only
-def collection(request: HttpRequest) -> HttpResponse:
-    """Return the operations as a collection."""
-    return _download(request, _built(downloads.collection), "petstore.postman_collection.json", "application/json")
-
-
 CONTEXTS: dict[str, Callable[[], dict[str, Any]]] = {
-    "landing": landing.context,
-    "guide": guide.context,
+    "landing": pages.landing,
+    "guide": pages.guide,
     "reference": reference.context,
     "clients": clients.context,
     "changelog": changelog.context,
@@ -152,7 +142,7 @@ CONTEXTS: dict[str, Callable[[], dict[str, Any]]] = {
 @cache
 def _rendered(name: str, code: str) -> str:
     """Return a page with a placeholder for the address of the service."""
-    return _text(name, error_help.context(CODES[code]) if code else CONTEXTS[name]())
+    return _text(name, pages.error(CODES[code]) if code else CONTEXTS[name]())
 
 
 @cache
@@ -204,10 +194,6 @@ def _built(build: Callable[[], str]) -> str:
     return build()
 
 
-def _page(request: HttpRequest, name: str, code: str = "") -> HttpResponse:
-    return _served(request, _rendered(name, code), HTML)
-
-
 def _served(request: HttpRequest, text: str, content_type: str) -> HttpResponse:
     """Return a text with the address of this service, or 304 if the caller has it."""
     address = escape(request.build_absolute_uri("/").rstrip("/"))
@@ -217,7 +203,19 @@ def _served(request: HttpRequest, text: str, content_type: str) -> HttpResponse:
     return response
 
 
-def _download(request: HttpRequest, text: str, name: str, content_type: str) -> HttpResponse:
-    response = _served(request, text, content_type)
-    response["Content-Disposition"] = f'attachment; filename="{name}"'
-    return response
+class File(NamedTuple):
+    """A file for programs, and how a browser saves it, if it does."""
+
+    build: Callable[[], str]
+    content_type: str
+    saved_as: str = ""
+
+
+FILES = {
+    "llms": File(markdown.llms, TEXT),
+    "search-index": File(_search_index, "application/json"),
+    "changelog-feed": File(changelog.feed, "application/atom+xml; charset=utf-8"),
+    "http-file": File(downloads.http_file, TEXT, "petstore.http"),
+    "collection": File(downloads.collection, "application/json", "petstore.postman_collection.json"),
+}
+"""By the names of their addresses."""

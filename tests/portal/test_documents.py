@@ -11,7 +11,7 @@ from django.conf import settings
 from django.test import Client
 
 from commands import version
-from petstore_site.portal import changelog, clients, documents, downloads, error_help, guide, views
+from petstore_site.portal import changelog, clients, documents, downloads, pages, views
 from rest.errors import ErrorCode
 from tests.portal.conftest import Read, text_of
 from tests.server import ROOT
@@ -93,7 +93,7 @@ class TestGuide:
 
 
 @pytest.mark.parametrize(
-    "file", [changelog.FILE, clients.RELEASED, downloads.HTTP_FILE, error_help.FILE, guide.FILE, version.PROJECT]
+    "file", [changelog.FILE, clients.RELEASED, downloads.HTTP_FILE, pages.ERRORS, pages.GUIDE, version.PROJECT]
 )
 def test_a_container_has_what_the_pages_are_made_of(file: Path) -> None:
     name = file.relative_to(ROOT).parts[0]

@@ -11,7 +11,7 @@ import pytest
 from django.test import Client
 
 from commands.version import version
-from petstore_site.portal import changelog, downloads, error_help, guide, landing
+from petstore_site.portal import changelog, downloads, pages
 from rest.errors import ErrorCode
 from tests.conftest import ApiClient, error
 from tests.portal.conftest import Read
@@ -56,9 +56,8 @@ def test_an_unchanged_page_is_not_sent_again(client: Client, path: str) -> None:
 @pytest.mark.parametrize("path", [*PAGES, *DOWNLOADS])
 def test_it_is_built_once(client: Client, monkeypatch: pytest.MonkeyPatch, path: str) -> None:
     first = client.get(path)
-    for source in (changelog, error_help, guide):
-        monkeypatch.setattr(source, "FILE", Path("/nowhere"))
-    monkeypatch.setattr(downloads, "HTTP_FILE", Path("/nowhere"))
+    for source, name in ((changelog, "FILE"), (pages, "ERRORS"), (pages, "GUIDE"), (downloads, "HTTP_FILE")):
+        monkeypatch.setattr(source, name, Path("/nowhere"))
     monkeypatch.setattr(downloads, "COLLECTION_FORMAT", "another")
     assert client.get(path).content == first.content
 
@@ -91,7 +90,7 @@ def test_the_first_response_is_the_one_of_the_readme() -> None:
         r"status=available&limit=3\"\n(.+)", (downloads.HTTP_FILE.parent.parent / "README.md").read_text()
     )
     assert readme
-    assert json.loads(landing.HERO.partition("\n\n")[2]) == json.loads(readme[1])
+    assert json.loads(pages.HERO.partition("\n\n")[2]) == json.loads(readme[1])
 
 
 class TestErrorPages:

@@ -7,7 +7,7 @@ from urllib.parse import urlencode, urlsplit
 
 import pytest
 
-from petstore_site.portal.crawlers import PAGES
+from petstore_site.portal.views import PAGES
 from tests.protocol.nginx import Nginx, running_nginx
 from tests.server import Answer, Gunicorn, bearer, free_port, running_server, send
 
