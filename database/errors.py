@@ -147,20 +147,17 @@ def drop_closed(**_signal: Any) -> None:
 
     Nothing is expected on an idle connection, so what can be read is its end, or why it ended.
     """
-    if connection.vendor == "postgresql" and connection.connection is not None and not connection.in_atomic_block:
-        raw = connection.connection
-        if has_ended(raw):
-            drop(connection)
+    is_idle = connection.vendor == "postgresql" and connection.connection is not None and not connection.in_atomic_block
+    if is_idle and has_ended(connection.connection):
+        drop(connection)
 
 
 def has_ended(raw: Any) -> bool:
     """Return whether an idle connection of psycopg's has ended, without a query."""
-    return raw.closed or _can_be_read(raw.fileno())
-
-
-def _can_be_read(descriptor: int) -> bool:
+    if raw.closed:
+        return True
     poller = poll()
-    poller.register(descriptor, POLLIN)
+    poller.register(raw.fileno(), POLLIN)
     return bool(poller.poll(0))
 
 

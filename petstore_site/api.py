@@ -9,7 +9,7 @@ from django.conf import settings
 from django.core.handlers.exception import response_for_exception
 from django.db import connection
 from django.http import HttpRequest, HttpResponse
-from django.http.response import HttpResponseBase, ResponseHeaders
+from django.http.response import ResponseHeaders
 from django.urls import ResolverMatch, resolve
 
 from database import errors as database_errors
@@ -91,25 +91,15 @@ def _call(request: HttpRequest, match: ResolverMatch) -> HttpResponse:
     while True:
         had_connection = connection.connection is not None
         try:
-            return _rendered(match.func(request, *match.args, **match.kwargs))
+            response: Any = match.func(request, *match.args, **match.kwargs)
+            return response.render()  # type: ignore[no-any-return]
         except Exception as error:
             repeats += 1
-            if _has_lost(error) and repeats <= REPEATS:
+            if database_errors.sqlstate(error) in database_errors.RETRYABLE and repeats <= REPEATS:
                 continue
             is_read = request.method in {"GET", "HEAD"} and repeats == 1
-            if is_read and had_connection and _has_broken(error) and time.monotonic() - started < AT_ONCE:
+            has_broken = had_connection and database_errors.failure_of(error) is database_errors.BROKEN
+            if is_read and has_broken and time.monotonic() - started < AT_ONCE:
                 database_errors.drop(connection)
                 continue
             raise
-
-
-def _has_lost(error: Exception) -> bool:
-    return database_errors.sqlstate(error) in database_errors.RETRYABLE
-
-
-def _has_broken(error: Exception) -> bool:
-    return database_errors.failure_of(error) is database_errors.BROKEN
-
-
-def _rendered(response: HttpResponseBase) -> HttpResponse:
-    return response.render()  # type: ignore[attr-defined,no-any-return]

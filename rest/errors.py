@@ -36,150 +36,104 @@ class ErrorCode(StrEnum):
         """Return the `Link` to the page about this error (RFC 8288), relative: docs/decisions/0001 says why."""
         return f'<{settings.BASE_PATH}/docs/errors/{self.value}>; rel="help"'
 
+    # fmt: off
     MALFORMED_JSON = (
-        "malformed_json",
-        400,
-        "The request body is not valid JSON in UTF-8.",
+        "malformed_json", 400, "The request body is not valid JSON in UTF-8.",
         "Send one JSON object in UTF-8, without a byte order mark, nested at most 32 levels deep.",
     )
     VALIDATION_FAILED = (
-        "validation_failed",
-        400,
-        "A field of the request body is missing or has an invalid value.",
+        "validation_failed", 400, "A field of the request body is missing or has an invalid value.",
         "Fix the fields named in `message`.",
     )
     INVALID_PARAMETER = (
-        "invalid_parameter",
-        400,
-        "A query parameter has an invalid value or is repeated.",
+        "invalid_parameter", 400, "A query parameter has an invalid value or is repeated.",
         "Fix the parameters named in `message`.",
     )
     INVALID_CURSOR = (
-        "invalid_cursor",
-        400,
-        "The cursor is damaged or belongs to another list.",
+        "invalid_cursor", 400, "The cursor is damaged or belongs to another list.",
         "Start at the first page and follow each next link unchanged.",
     )
     BAD_REQUEST = (
-        "bad_request",
-        400,
-        "The request is malformed.",
+        "bad_request", 400, "The request is malformed.",
         "Check the host, headers, parameters and length of the request.",
     )
     API_KEY_MISSING = (
-        "api_key_missing",
-        401,
-        "No API key was provided.",
+        "api_key_missing", 401, "No API key was provided.",
         "Send Authorization: Bearer <key>.",
     )
     API_KEY_INVALID = (
-        "api_key_invalid",
-        401,
-        "The API key is not valid in this environment.",
+        "api_key_invalid", 401, "The API key is not valid in this environment.",
         "Check that you copied the whole key and that it belongs to this environment.",
     )
     API_KEY_EXPIRED = (
-        "api_key_expired",
-        401,
-        "The API key has expired.",
+        "api_key_expired", 401, "The API key has expired.",
         "Use the key that replaced it, or ask the store for a new one.",
     )
     API_KEY_REVOKED = (
-        "api_key_revoked",
-        401,
-        "The API key was revoked.",
+        "api_key_revoked", 401, "The API key was revoked.",
         "Ask the store for a new key.",
     )
     INSUFFICIENT_SCOPE = (
-        "insufficient_scope",
-        403,
-        "The scope of the API key does not allow this operation.",
+        "insufficient_scope", 403, "The scope of the API key does not allow this operation.",
         "Use a key with the scope write.",
     )
     PET_NOT_FOUND = (
-        "pet_not_found",
-        404,
-        "No animal has this ID.",
+        "pet_not_found", 404, "No animal has this ID.",
         "Use IDs from the list of animals.",
     )
     CATEGORY_NOT_FOUND = (
-        "category_not_found",
-        404,
-        "No category has this ID.",
+        "category_not_found", 404, "No category has this ID.",
         "Use IDs from the list of categories.",
     )
     ROUTE_NOT_FOUND = (
-        "route_not_found",
-        404,
-        "This path does not exist.",
+        "route_not_found", 404, "This path does not exist.",
         "Check the path for typos and remove any trailing slash.",
     )
     METHOD_NOT_ALLOWED = (
-        "method_not_allowed",
-        405,
-        "This path does not support this method.",
+        "method_not_allowed", 405, "This path does not support this method.",
         "Use a method listed in the Allow header.",
     )
     IDEMPOTENCY_IN_PROGRESS = (
-        "idempotency_in_progress",
-        409,
-        "A request with this Idempotency-Key is still running.",
+        "idempotency_in_progress", 409, "A request with this Idempotency-Key is still running.",
         "Wait the seconds in Retry-After, then send the same request again.",
     )
     CURSOR_EXPIRED = (
-        "cursor_expired",
-        410,
-        "The cursor is no longer valid: the catalogue was restored or moved since.",
+        "cursor_expired", 410, "The cursor is no longer valid: the catalogue was restored or moved since.",
         "Call GET /changes without a cursor, then read all animals again.",
     )
     LENGTH_REQUIRED = (
-        "length_required",
-        411,
-        "The length of the request body is missing.",
+        "length_required", 411, "The length of the request body is missing.",
         "Send Content-Length.",
     )
     BODY_TOO_LARGE = (
-        "body_too_large",
-        413,
-        "The request body is larger than 65,536 bytes.",
+        "body_too_large", 413, "The request body is larger than 65,536 bytes.",
         "Send one animal per request.",
     )
     UNSUPPORTED_MEDIA_TYPE = (
-        "unsupported_media_type",
-        415,
-        "The request body is not application/json in UTF-8, or is compressed.",
+        "unsupported_media_type", 415, "The request body is not application/json in UTF-8, or is compressed.",
         "Send Content-Type: application/json, and no Content-Encoding.",
     )
     IDEMPOTENCY_KEY_REUSED = (
-        "idempotency_key_reused",
-        422,
-        "This Idempotency-Key was already used with a different body.",
+        "idempotency_key_reused", 422, "This Idempotency-Key was already used with a different body.",
         "Send the first body again, or use a new Idempotency-Key.",
     )
     RATE_LIMITED = (
-        "rate_limited",
-        429,
-        "Too many requests.",
+        "rate_limited", 429, "Too many requests.",
         "Wait the seconds in Retry-After, then retry.",
     )
     INTERNAL_ERROR = (
-        "internal_error",
-        500,
-        "Something went wrong on our side.",
+        "internal_error", 500, "Something went wrong on our side.",
         "Retry once. If it fails again, contact support with the X-Request-ID.",
     )
     UNSUPPORTED_TRANSFER_CODING = (
-        "unsupported_transfer_coding",
-        501,
-        "The transfer coding is not supported.",
+        "unsupported_transfer_coding", 501, "The transfer coding is not supported.",
         "Send the body as it is, with Content-Length or with Transfer-Encoding: chunked.",
     )
     UNAVAILABLE = (
-        "unavailable",
-        503,
-        "The service is temporarily unavailable.",
+        "unavailable", 503, "The service is temporarily unavailable.",
         "Wait the seconds in Retry-After, then retry. Send the same Idempotency-Key again.",
     )
+    # fmt: on
 
 
 CODES = {code.value: code for code in ErrorCode}

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Mapping
 from functools import cache, lru_cache
 from threading import Lock
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 from django.conf import settings
 from django.dispatch import Signal
@@ -29,19 +29,8 @@ from rest.rates import parse_rate
 
 logger = logging.getLogger(__name__)
 
-T = TypeVar("T")
-
 limiter_failed = Signal()
 """The cache did not respond, and rate limits are not applied. Who sends it knows no metrics."""
-
-
-class Window(NamedTuple):
-    """What is left of a limit."""
-
-    remaining: int
-    """Requests."""
-    seconds: int
-    """Until there are more."""
 
 
 UNITS = {
@@ -109,12 +98,7 @@ def count(key: Any) -> Quota:
     rate = _rate_of(key)
     if rate is None:
         return Quota()
-    name = _name_of(key)
-    counted = _unless_lost(lambda: (limiter().hit(rate, name), _window(rate, name)))
-    if counted is None:
-        return Quota()
-    allowed, window = counted
-    return Quota(allowed, _headers(rate, window), window.seconds)
+    return _unless_lost(lambda: _quota(rate, key, allowed=limiter().hit(rate, str(key.key_id))))
 
 
 def waits_for_cache(key: Any) -> bool:
@@ -125,23 +109,22 @@ def waits_for_cache(key: Any) -> bool:
 def what_is_left(key: Any) -> Quota:
     """Return how much of its limit the key has left, without counting."""
     rate = _rate_of(key)
-    window = rate and _unless_lost(lambda: _window(rate, _name_of(key)))
-    return Quota(headers=_headers(rate, window)) if rate and window else Quota()
+    return _unless_lost(lambda: _quota(rate, key)) if rate else Quota()
 
 
-def _unless_lost(ask: Callable[[], T]) -> T | None:
-    """Return what the cache responds, or None while it is lost: one request in 5 s tries it, no other waits."""
+def _unless_lost(ask: Callable[[], Quota]) -> Quota:
+    """Return what the cache responds, or no limit while it is lost: one request in 5 s tries it, no other waits."""
     if not breaker.allows():
-        return None
+        return Quota()
     try:
-        response = ask()
+        quota = ask()
     except StorageError:
         breaker.fail()
         limiter_failed.send(sender=None)
         logger.exception("Rate limits are not applied for %s s: their counts cannot be reached", breaker.seconds)
-        return None
+        return Quota()
     breaker.succeed()
-    return response
+    return quota
 
 
 def _rate_of(key: Any) -> RateLimitItem | None:
@@ -149,17 +132,11 @@ def _rate_of(key: Any) -> RateLimitItem | None:
     return _item(written) if written else None
 
 
-def _name_of(key: Any) -> str:
-    return str(key.key_id)
-
-
-def _window(rate: RateLimitItem, name: str) -> Window:
-    stats = limiter().get_window_stats(rate, name)
-    return Window(stats.remaining, max(1, math.ceil(stats.reset_time - time.time())))
-
-
-def _headers(rate: RateLimitItem, window: Window) -> dict[str, str]:
-    return {
+def _quota(rate: RateLimitItem, key: Any, *, allowed: bool = True) -> Quota:
+    stats = limiter().get_window_stats(rate, str(key.key_id))
+    seconds = max(1, math.ceil(stats.reset_time - time.time()))
+    headers = {
         "RateLimit-Policy": f'"default";q={rate.amount};w={rate.get_expiry()}',
-        "RateLimit": f'"default";r={window.remaining};t={window.seconds}',
+        "RateLimit": f'"default";r={stats.remaining};t={seconds}',
     }
+    return Quota(allowed, headers, seconds)

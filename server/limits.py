@@ -2,20 +2,13 @@
 
 from collections import Counter
 from ipaddress import IPv6Address, ip_address
-from typing import Protocol as Interface
+from typing import Any
 
 SHARE = 4
 """A client has at most one connection in so many."""
 
 SPARE = 8
 """One connection in so many is for what comes when there is no room: it gets 503, or what is served always."""
-
-
-class Closable(Interface):
-    """A connection."""
-
-    def abort(self) -> None:
-        """End it at once."""
 
 
 class Limits:
@@ -27,9 +20,9 @@ class Limits:
         self._each = max(1, most // SHARE)
         self._held: Counter[str] = Counter()
         self._admitted = 0
-        self._extra: dict[Closable, None] = {}
+        self._extra: dict[Any, None] = {}
 
-    def admit(self, connection: Closable, client: str) -> bool:
+    def admit(self, connection: Any, client: str) -> bool:
         """Return whether there is room. If not, the connection is one of the few that get a response and end.
 
         Of these few the oldest is ended when there are too many. `client` is empty if it is not known yet.
@@ -44,7 +37,7 @@ class Limits:
             oldest.abort()
         return False
 
-    def leave(self, connection: Closable, *, admitted: bool) -> None:
+    def leave(self, connection: Any, *, admitted: bool) -> None:
         """Forget a connection that has ended."""
         self._admitted -= admitted
         self._extra.pop(connection, None)

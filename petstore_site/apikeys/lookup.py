@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 
 from django.conf import settings
 from django.db import OperationalError
-from django.db.models import QuerySet
 from django.db.models.expressions import RawSQL
 
 from database.servers import run_reads
@@ -139,10 +138,6 @@ class Digests:
         self._digests = {}
 
 
-def _load(digest: str) -> CachedKey | None:
-    return _key_of(run_reads(_one(digest)))
-
-
 CALLER = """
     WITH RECURSIVE "former" ("id") AS (
         SELECT "apikeys_apikey"."id" UNION
@@ -152,9 +147,10 @@ CALLER = """
 """The first key of those that were replaced by each other up to this one. It never changes: no key is deleted."""
 
 
-def _rows(digest: str) -> QuerySet[APIKey, Any]:
-    found = APIKey.objects.filter(digest=digest)
-    return found.annotate(caller_id=RawSQL(CALLER, ())).values_list(*CachedKey._fields)  # noqa: S611 - a constant
+@cache
+def _statement() -> str:
+    found = APIKey.objects.filter(digest="").annotate(caller_id=RawSQL(CALLER, ()))  # noqa: S611 - a constant
+    return found.values_list(*CachedKey._fields).query.sql_with_params()[0] % "%(digest)s"
 
 
 def _one(digest: str) -> Steps[list[Row]]:
@@ -163,16 +159,15 @@ def _one(digest: str) -> Steps[list[Row]]:
 
 def _key_of(found: list[Row]) -> CachedKey | None:
     """Return the key in the row that no model has read, if there is one: SQLite's datetimes have no time zone."""
-    return _key_in(found[0]) if found else None
+    return next((CachedKey._make(_in_utc(each) for each in row) for row in found), None)
 
 
-def _key_in(row: Row) -> CachedKey:
-    return CachedKey._make(each.replace(tzinfo=UTC) if isinstance(each, datetime) else each for each in row)
+def _in_utc(value: Any) -> Any:
+    return value.replace(tzinfo=UTC) if isinstance(value, datetime) else value
 
 
-@cache
-def _statement() -> str:
-    return _rows("").query.sql_with_params()[0] % "%(digest)s"
+def _load(digest: str) -> CachedKey | None:
+    return _key_of(run_reads(_one(digest)))
 
 
 _cache = KeyCache(_load)

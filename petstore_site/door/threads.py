@@ -2,11 +2,11 @@
 
 import asyncio
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack, ExitStack, closing
 from contextvars import copy_context
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 from django.db import connections
 from rest_framework.permissions import SAFE_METHODS
@@ -28,13 +28,8 @@ Head = tuple[int, list[tuple[str, str]]]
 Part = tuple[Head | None, bytes]
 """A part of a response, the first with its head."""
 
-
-class Send(Protocol):
-    """Sends a response in parts, the first with its head."""
-
-    async def __call__(self, head: Head | None, body: bytes, /, *, more: bool) -> None:
-        """Send a part; `more` says whether another one follows."""
-
+Send = Callable[..., Awaitable[None]]
+"""Sends a part; `more` says whether another one follows."""
 
 QUEUE_SECONDS = 4
 """How long a request waits for a thread, where it took longer than was foreseen."""

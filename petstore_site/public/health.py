@@ -2,7 +2,6 @@
 
 import logging
 import time
-import tomllib
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
@@ -10,7 +9,6 @@ from functools import cache
 from threading import Lock, Thread
 from uuid import uuid4
 
-from django.conf import settings
 from django.core.cache import cache as shared_cache
 from django.db import OperationalError, connection
 from django.db.backends.base.base import BaseDatabaseWrapper
@@ -18,6 +16,7 @@ from django.db.migrations.loader import MigrationLoader
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.views.decorators.cache import never_cache
 
+from commands.version import version
 from database.errors import BUSY, breaker, failure_of
 from database.servers import fallback
 from petstore_site.public.errors import read_only
@@ -25,7 +24,7 @@ from rest.errors import ErrorCode, error_response
 
 logger = logging.getLogger(__name__)
 
-RELEASE = tomllib.loads((settings.BASE_DIR / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
+RELEASE = version()
 
 STANDBY = "standby"
 RETRY_AFTER = 2

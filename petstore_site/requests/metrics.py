@@ -32,60 +32,30 @@ class Metrics:
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
         self.of_requests = lru_cache(maxsize=1024)(self._of_requests)
-        self.requests = Counter(
-            "petstore_requests_total", "Requests completed.", ["method", "route", "status"], registry=self.registry
-        )
+        counter, gauge = partial(Counter, registry=self.registry), partial(Gauge, registry=self.registry)
+        self.requests = counter("petstore_requests_total", "Requests completed.", ["method", "route", "status"])
+        meaning = "Time to respond to a request."
         self.request_seconds = Histogram(
-            "petstore_request_seconds",
-            "Time to respond to a request.",
-            ["route"],
-            registry=self.registry,
-            buckets=SECONDS,
+            "petstore_request_seconds", meaning, ["route"], buckets=SECONDS, registry=self.registry
         )
-        self.defects = Counter(
-            "petstore_defects_total", "Things that should never happen.", ["kind"], registry=self.registry
-        )
-        for kind in DEFECTS:
-            self.defects.labels(kind)  # from 0, or Prometheus would not see the first as an increase
-        self.limiter_failures = Counter(
-            "petstore_limiter_failures_total", "Times that rate limits could not be counted.", registry=self.registry
-        )
-        self.given_up = Counter(
-            "petstore_requests_given_up_total",
-            "Requests that got a 503 from the door: no thread was free in time, or the deadline passed.",
-            ["reason"],
-            registry=self.registry,
-        )
-        for reason in GIVEN_UP:
-            self.given_up.labels(reason)
-        self.declined = Counter(
-            "petstore_requests_declined_total",
-            "Requests under /v1 that the event loop left to Django in a thread.",
-            ["route", "reason"],
-            registry=self.registry,
-        )
-        self.threads_in_use = Gauge(
-            "petstore_threads_in_use", "Threads that run Django.", registry=self.registry, multiprocess_mode="livesum"
-        )
-        self.requests_waiting = Gauge(
-            "petstore_requests_waiting",
-            "Requests that wait for a thread.",
-            registry=self.registry,
-            multiprocess_mode="livesum",
-        )
-        self.connections_failed = Counter(
-            "petstore_connections_failed_total",
-            "Connections to PostgreSQL that could not be opened or did not respond.",
-            registry=self.registry,
-        )
-        self.commits_in_doubt = Counter(
-            "petstore_commits_in_doubt_total", "Commits that no standby confirmed.", registry=self.registry
-        )
-        self.standby_reads = Counter(
-            "petstore_standby_reads_total",
-            "Statements that were read from a standby, because the primary was lost.",
-            registry=self.registry,
-        )
+        self.defects = counter("petstore_defects_total", "Things that should never happen.", ["kind"])
+        meaning = "Times that rate limits could not be counted."
+        self.limiter_failures = counter("petstore_limiter_failures_total", meaning)
+        meaning = "Requests that got a 503 from the door: no thread was free in time, or the deadline passed."
+        self.given_up = counter("petstore_requests_given_up_total", meaning, ["reason"])
+        meaning = "Requests under /v1 that the event loop left to Django in a thread."
+        self.declined = counter("petstore_requests_declined_total", meaning, ["route", "reason"])
+        self.threads_in_use = gauge("petstore_threads_in_use", "Threads that run Django.", multiprocess_mode="livesum")
+        meaning = "Requests that wait for a thread."
+        self.requests_waiting = gauge("petstore_requests_waiting", meaning, multiprocess_mode="livesum")
+        meaning = "Connections to PostgreSQL that could not be opened or did not respond."
+        self.connections_failed = counter("petstore_connections_failed_total", meaning)
+        self.commits_in_doubt = counter("petstore_commits_in_doubt_total", "Commits that no standby confirmed.")
+        meaning = "Statements that were read from a standby, because the primary was lost."
+        self.standby_reads = counter("petstore_standby_reads_total", meaning)
+        for counts, labels in ((self.defects, DEFECTS), (self.given_up, GIVEN_UP)):
+            for label in labels:
+                counts.labels(label)  # from 0, or Prometheus would not see the first as an increase
 
     def _of_requests(self, method: str, route: str, status: int) -> tuple[Counter, Histogram]:
         """Return what counts these requests. Finding them by their labels takes longer than counting."""
