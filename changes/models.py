@@ -92,8 +92,10 @@ class Change(models.Model):
 
     @property
     def key(self) -> str:
-        """Return what addresses call it: "12", or "r345" of a row of history; nothing if it is not saved yet."""
-        return f"r{self.row}" if self.row is not None else str(self.pk or "")
+        """Return what addresses call it: "12", "r345" of a row of history, "i6" of an import that changed nothing."""
+        if self.row is not None:
+            return f"r{self.row}"
+        return str(self.pk) if self.pk else f"i{self.run.pk}" if self.run else ""
 
     @property
     def is_undo(self) -> bool:

@@ -17,8 +17,10 @@ from changes.models import SILENT, Change, Kind, State, undos_of
 from changes.naming import name_actors
 from changes.numbers import row_number
 from database.search import fold_needle
+from pets.adopting import adopt_imports
 from pets.columns import NAMES
-from pets.models import ImportRun, ImportState, Pet
+from pets.importing.lock import mark_killed
+from pets.models import IMPORTED, ImportRun, ImportState, Pet
 from pets.plan import source
 from pets.undoing import change_of
 
@@ -103,6 +105,18 @@ def find(key: str) -> Change | None:
         found = record
     note([found])
     return found
+
+
+def of_import(number: int) -> Change | None:
+    """Return the change of an import; of one that changed nothing, or not yet, one that is no record."""
+    run = ImportRun.objects.filter(pk=number).first()
+    if run is not None and run.state == ImportState.RUNNING:
+        mark_killed()
+        run.refresh_from_db()
+    if run is not None and run.change_id is None and run.state in IMPORTED:
+        adopt_imports()  # the release before made it
+        run.refresh_from_db()
+    return run and (find(str(run.change_id)) if run.change_id else _unrecorded(run))
 
 
 def interrupted() -> QuerySet[Change]:
@@ -281,30 +295,30 @@ def _running_import(filters: Filters) -> list[Change]:
     if filters.kind not in {"", Kind.IMPORT} or filters.animals is not None:
         return []
     running = ImportRun.objects.filter(state=ImportState.RUNNING).exclude(options__dry_run=True)
-    found = []
-    for run in running.defer("rejects"):
-        change = Change(kind=Kind.IMPORT, who=run.who, what=run.file_name, made_at=run.started_at, state=State.RUNNING)
-        change.imported = run
-        if filters.who in {"", run.who}:
-            found.append(change)
-    return found
+    return [_unrecorded(run) for run in running.defer("rejects") if filters.who in {"", run.who}]
+
+
+def _unrecorded(run: ImportRun) -> Change:
+    state = State.RUNNING if run.state == ImportState.RUNNING else State.DONE
+    change = Change(kind=Kind.IMPORT, who=run.who, what=run.file_name, made_at=run.started_at, state=state)
+    change.imported = run
+    return change
 
 
 def note(found: Sequence[Change]) -> None:
-    """Read for all of them at once what undid each, and the one animal of those that are about one."""
+    """Read for all of them at once what undid each, and the one animal of those that are about one, but for imports."""
     undos: dict[tuple[bool, int | None], list[Any]] = {}
     for undo in undos_of(found):
         undos.setdefault((undo.undo_of_id is None, undo.undo_of_id or undo.undo_of_row), []).append(undo)
     for change in found:
         change.noted = undos.get((change.row is not None, change.row or change.pk), [])
-    ones = {(change.row is not None, change.row or change.pk): change for change in found if change.animals == 1}
+    about_one = [change for change in found if change.animals == 1 and change.run is None]
+    ones = {(change.row is not None, change.row or change.pk): change for change in about_one}
     records = [pk for is_row, pk in ones if not is_row]
-    runs = [change.run.pk for change in ones.values() if change.run is not None]
-    of = Q(history_id__in=[row for is_row, row in ones if is_row]) | Q(change__in=records) | Q(import_run__in=runs)
+    of = Q(history_id__in=[row for is_row, row in ones if is_row]) | Q(change__in=records)
     read = list(_rows().filter(of)) if ones else []
     former = formers(read)
     for row in read:
-        record = row.change_id or (row.import_run.change_id if row.import_run else 0)
-        one = ones.get((True, row.history_id)) or ones.get((False, record))
+        one = ones.get((True, row.history_id)) or ones.get((False, row.change_id))
         if one is not None:
             one.animal = Single(row.id, row.name, former.get(row.history_id), row)

@@ -24,7 +24,8 @@ from changes.pages import sent_from
 from pets import activity, undoing
 from pets.admin.change_rows import HEADER, line_of, shown
 from pets.admin.downloads import csv_of
-from pets.admin.permissions import may_see_animals
+from pets.admin.import_facts import facts
+from pets.admin.permissions import may_see_animals, may_see_imports
 from pets.admin.presets import span_in_words, spans
 from pets.admin.telling import animals, sentence
 from pets.preview import plan
@@ -60,7 +61,8 @@ class FilterForm(forms.Form):
 @require_safe
 def index(request: HttpRequest) -> HttpResponse:
     """Show a page of the changes that the filters leave, newest first."""
-    _reject_strangers(request)
+    if not may_see_animals(request):
+        raise PermissionDenied
     form = FilterForm(request.GET)
     form.is_valid()
     wanted = form.cleaned_data  # without what makes no sense
@@ -93,7 +95,21 @@ def index(request: HttpRequest) -> HttpResponse:
 @require_safe
 def one(request: Any, key: str) -> HttpResponse:
     """Show a change: who, when, how, and each animal before, after and now."""
-    change = _change(request, key)
+    return _show(request, _change(request, key))
+
+
+@require_safe
+def of_import(request: Any, number: int) -> HttpResponse:
+    """Show an import that changed nothing, or not yet; lead to its change if it did."""
+    if not may_see_imports(request.user):
+        raise PermissionDenied
+    change: Any = activity.of_import(number)
+    if change is None:
+        raise Http404
+    return HttpResponseRedirect(address(change)) if change.pk else _show(request, change)
+
+
+def _show(request: Any, change: Any) -> HttpResponse:
     tell([change], request.user)
     kinds = {"changed": change.changed, "added": change.added, "deleted": change.deleted}
     given = request.GET.get("show", "")
@@ -103,7 +119,7 @@ def one(request: Any, key: str) -> HttpResponse:
     context = {
         "title": f"{opening(change.name)} {change.sentence}",
         "change": change,
-        "rows": shown(page.rows, request.user),
+        "rows": shown(page.rows, request.user) if may_see_animals(request) else [],
         "next": _query(request.GET.copy(), after=str(page.older)) if page.older else "",
         "is_first": "after" not in request.GET,
         "shown": show,
@@ -112,8 +128,8 @@ def one(request: Any, key: str) -> HttpResponse:
     }
     if change.may_undo and not change.why_not:
         context["plan"] = plan(change)
-    if change.kind == Kind.DELETION:
-        context["categories"] = Category.objects.all()
+    if change.run is not None:
+        context |= facts(request, change.run)
     return _page(request, "change.html", **context)
 
 
@@ -179,6 +195,7 @@ def urls(view: Any) -> list[Any]:
     """Return the addresses of these pages; `view` makes each one of the back office's."""
     return [
         path("activity/", view(index), name="activity"),
+        path("activity/i<int:number>/", view(of_import), name="activity_import"),
         path("activity/<slug:key>/", view(one), name="activity_change"),
         path("activity/<slug:key>/csv/", view(download), name="activity_csv"),
         path("activity/<slug:key>/undo/", view(undo), name="activity_undo"),
@@ -215,8 +232,9 @@ def tell(changes: Iterable[Any], reader: Any) -> None:
         change.undoer = names[change.undone.who] if change.undone else ""
         change.sentence = sentence(change)
         change.day = change.made_at.astimezone(UTC).date()
-        change.has_page = change.pk is not None or change.row is not None
-        change.may_undo = change.has_page and undoing.may_undo(reader, change)
+        change.is_record = change.pk is not None or change.row is not None
+        change.has_page = change.is_record or may_see_imports(reader)
+        change.may_undo = change.is_record and undoing.may_undo(reader, change)
         change.why_not = undoing.why_not(change) if change.may_undo else ""
 
 
@@ -233,14 +251,11 @@ def parts_of(rows: Iterable[Any], reader: Any) -> list[Any]:
     return [found[key] for key in keys]
 
 
-def _reject_strangers(request: HttpRequest) -> None:
-    if not may_see_animals(request):
-        raise PermissionDenied
-
-
 def _change(request: HttpRequest, key: str) -> Any:
-    _reject_strangers(request)
     change = activity.find(key)
+    is_import = change is not None and change.run is not None
+    if not may_see_animals(request) and not (is_import and may_see_imports(request.user)):
+        raise PermissionDenied
     if change is None:
         raise Http404
     return change

@@ -1,4 +1,4 @@
-"""Imports in the back office: their record, and small files from the first look to the last word."""
+"""Imports in the back office: their list, and files from the first look to the import."""
 
 from datetime import timedelta
 from typing import Any
@@ -11,29 +11,23 @@ from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
 from django.utils import timezone
 from django.utils.decorators import method_decorator
-from django.utils.html import format_html, format_html_join
+from django.utils.html import format_html
 from django.utils.http import content_disposition_header
-from django.views.decorators.http import require_GET, require_http_methods, require_POST
+from django.views.decorators.http import require_GET, require_http_methods, require_POST, require_safe
 
-from categories.models import Category
 from changes.acting import acting
 from changes.admin import RecordAdmin, actor, moment, number
 from changes.times import NOTHING
 from pets.admin.columns import ColumnsForm, ReadingForm
 from pets.admin.downloads import CONTENT_TYPES, template
-from pets.admin.permissions import may_see_animals
+from pets.admin.import_facts import BADGES, list_of_added, page_of
+from pets.admin.permissions import may_see_imports
 from pets.admin.upload_form import UploadForm
 from pets.exporting import FileFormat
 from pets.importing import large
 from pets.importing.errors import BusyError, ImportRejectedError
-from pets.importing.lock import check_connection, mark_killed
 from pets.importing.options import Sender
-from pets.importing.progress import Progress
-from pets.importing.report import seconds
-from pets.importing.source import STANDARD_INPUT
-from pets.importing.undo import Undone, undo_import, undoable
 from pets.importing.uploads import (
-    MOST_ROWS,
     accept_near,
     choose,
     confirm,
@@ -43,26 +37,7 @@ from pets.importing.uploads import (
     preview,
     understand,
 )
-from pets.models import IMPORTED, STANDING, ColumnProfile, ImportRun, ImportState, ImportUpload
-
-OPTIONS = {
-    "dry_run": "dry run",
-    "again": "again, although it was imported before",
-    "accept_references": "references accepted as they are",
-    "create_categories": "missing categories added",
-    "skip_errors": "rows with errors left out",
-    "formula_safe": "a ' before cells dropped",
-}
-
-
-BADGES = dict.fromkeys(ImportState.values, "failed") | {
-    ImportState.DONE: "done",
-    ImportState.DRY_RUN: "same",
-    ImportState.UNDONE: "same",
-    ImportState.RUNNING: "pending",
-    ImportState.PARTLY_UNDONE: "pending",
-}
-"""The colour of each state."""
+from pets.models import IMPORTED, ColumnProfile, ImportRun, ImportUpload
 
 
 class TroubleFilter(admin.SimpleListFilter):
@@ -83,7 +58,7 @@ class TroubleFilter(admin.SimpleListFilter):
 
 @admin.register(ImportRun)
 class ImportRunAdmin(RecordAdmin):
-    """With permission to add imports, you can send a small file, see what it would do, import it, and undo that."""
+    """With permission to add imports, you can send a file, see what it would do, and import it."""
 
     list_display = [
         *("id", "file_name", "how", "added", "changed"),
@@ -92,8 +67,6 @@ class ImportRunAdmin(RecordAdmin):
     list_display_links = ["id", "file_name"]
     list_filter = ["state", TroubleFilter, "started_at"]
     search_fields = ["file_name__matches", "=sha256"]
-    change_form_template = "admin/pets/importrun/record.html"
-    fields = ["file_name"]  # the template has the rest
 
     def has_add_permission(self, request: Any) -> bool:
         """Return whether the user may import files."""
@@ -110,7 +83,8 @@ class ImportRunAdmin(RecordAdmin):
             path("add/<int:upload_id>/stop/", view(self.stop_view), name="pets_importrun_stop"),
             path("add/<int:upload_id>/confirm/", view(self.confirm_view), name="pets_importrun_confirm"),
             path("add/<int:upload_id>/rejects/", view(self.rejects_view), name="pets_importrun_rejects"),
-            path("<int:run_id>/undo/", view(self.undo_view), name="pets_importrun_undo"),
+            path("<int:run_id>/undo/", view(self.former_view), name="pets_importrun_undo"),
+            path("<int:run_id>/change/", view(self.former_view), name="pets_importrun_change"),
             *super().get_urls(),
         ]
 
@@ -122,7 +96,7 @@ class ImportRunAdmin(RecordAdmin):
     @admin.display(description="added", ordering="created")
     def added(self, run: ImportRun) -> str:
         """Return how many animals it added, with a link to those that are there."""
-        address, count = _added(run), _counted(run, run.created)
+        address, count = list_of_added(run), _counted(run, run.created)
         return format_html('<a href="{}">{}</a>', address, count) if address else count
 
     @admin.display(description="changed", ordering="updated")
@@ -130,34 +104,12 @@ class ImportRunAdmin(RecordAdmin):
         """Return how many animals it changed."""
         return _counted(run, run.updated)
 
-    def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> ImportRun | None:
-        """Return the import. One that is recorded as running and is not is recorded as killed first."""
-        run = super().get_object(request, object_id, from_field)
-        if run is not None and run.state == ImportState.RUNNING:
-            mark_killed()
-            run.refresh_from_db()
-        return run
-
-    def render_change_form(self, request: HttpRequest, context: Any, *args: Any, **kwargs: Any) -> Any:
-        """Show the record, with what can be done with what was imported, and by its sender with the file."""
-        run: ImportRun = context["original"]
-        may_import = self.has_add_permission(request)
-        kept = ImportUpload.objects.filter(run=run, uploaded_by=request.user.pk).defer("content")
-        changed = run.created + run.updated
-        undo = reverse("admin:pets_importrun_undo", args=[run.pk])
-        context |= {
-            "name": str(run).capitalize() if run.file_name == STANDARD_INPUT else run.file_name,
-            "badge": BADGES[run.state],
-            "is_imported": run.state in IMPORTED,
-            "changed": changed,
-            "seconds": round(seconds(run)),
-            "categories": Category.objects.filter(pk__in=run.new_categories),
-            "asked_for": _asked_for(run),
-            "added": _added(run) if may_see_animals(request) else "",
-            "undo": undo if may_import and changed and run.state in STANDING else "",
-            "upload": kept.first() if may_import else None,
-        }
-        return super().render_change_form(request, context, *args, **kwargs)
+    @method_decorator(require_safe)
+    def former_view(self, request: HttpRequest, run_id: int) -> HttpResponse:
+        """Redirect from the addresses that the page of an import had before it was that of its change."""
+        if not may_see_imports(request.user):
+            raise PermissionDenied
+        return self._record(get_object_or_404(ImportRun, pk=run_id))
 
     @method_decorator(require_http_methods(["GET", "HEAD", "POST"]))
     def add_view(
@@ -291,44 +243,6 @@ class ImportRunAdmin(RecordAdmin):
             headers={"Content-Disposition": content_disposition_header(as_attachment=True, filename=name) or ""},
         )
 
-    @method_decorator(require_http_methods(["GET", "HEAD", "POST"]))
-    def undo_view(self, request: HttpRequest, run_id: int) -> HttpResponse:
-        """Show what undoing would do, or undo a small import."""
-        self._reject_others(request)
-        run = self.get_object(request, str(run_id))
-        if run is None:
-            raise Http404
-        shown: dict[str, Any] = {"title": f"Undo {run}", "original": run, "is_small": _is_small(run)}
-        if not shown["is_small"]:
-            return self._page(request, "undo.html", **shown)
-        try:
-            if request.method == "POST":
-                undone = undo_import(run.pk, Progress(None, shown=False))
-                return self._say_undone(request, undone)
-            check_connection()
-            plan = undoable(run.pk)
-        except ImportRejectedError as error:
-            self.message_user(request, str(error), messages.ERROR)
-            return self._record(run)
-        shown |= {"plan": plan, "count": plan.count, "left": plan.left, "left_count": plan.left_count}
-        return self._page(request, "undo.html", **shown, more_left=plan.left_count - len(plan.left))
-
-    def _say_undone(self, request: HttpRequest, undone: Undone) -> HttpResponse:
-        """Say what was done, and go to the record, or to the page that lists what was left."""
-        run, restored, categories = undone.run, undone.restored, undone.categories
-        changed = bool(undone.deleted or restored)
-        said = [f"{str(run).capitalize()} is {run.state}.", *(() if changed else ["No animal was changed."])]
-        if restored:
-            said.append(f"{restored:,} animal{' has its' if restored == 1 else 's have their'} former values again.")
-        if categories:
-            said.append(f"{categories:,} {'category was' if categories == 1 else 'categories were'} deleted.")
-        if undone.deleted:
-            said.append(f"{undone.deleted:,} {'animal was' if undone.deleted == 1 else 'animals were'} deleted.")
-        level = messages.SUCCESS if changed else messages.WARNING
-        self.message_user(request, format_html_join(" ", "{}", ((sentence,) for sentence in said)), level)
-        page = "undo" if undone.left_count else "change"
-        return HttpResponseRedirect(reverse(f"admin:pets_importrun_{page}", args=[run.pk]))
-
     def _reject_others(self, request: HttpRequest) -> None:
         if not self.has_add_permission(request):
             raise PermissionDenied
@@ -357,7 +271,7 @@ class ImportRunAdmin(RecordAdmin):
         return HttpResponseRedirect(reverse("admin:pets_importrun_work", args=[upload.pk]))
 
     def _record(self, run: ImportRun) -> HttpResponse:
-        return HttpResponseRedirect(reverse("admin:pets_importrun_change", args=[run.pk]))
+        return HttpResponseRedirect(page_of(run))
 
     def _page(self, request: HttpRequest, template: str, **context: Any) -> HttpResponse:
         shared = self.admin_site.each_context(request) | {"opts": self.opts}
@@ -373,22 +287,5 @@ def _may_add_categories(request: Any) -> bool:
     return bool(request.user.has_perm("categories.add_category"))
 
 
-def _added(run: ImportRun) -> str:
-    """Return the address of the list of the animals that it added, if there are some."""
-    is_some = run.state in STANDING and run.created
-    return reverse("admin:pets_pet_changelist", query={"import_run": run.pk}) if is_some else ""
-
-
-def _asked_for(run: ImportRun) -> str:
-    """Return the options that were set, in words."""
-    options = run.options | run.options.get("reading", {})
-    words = [word for name, word in OPTIONS.items() if options.get(name)]
-    return ", ".join(words if options.get("keep_blanks", True) else [*words, "blank cells clear"])
-
-
 def _sender() -> Sender:
     return Sender(who=acting().actor[:150])
-
-
-def _is_small(run: ImportRun) -> bool:
-    return run.created + run.updated <= MOST_ROWS

@@ -13,5 +13,10 @@ def may_see_animals(request: Any) -> bool:
     return any(map(request.user.has_perm, SEE_ANIMALS))
 
 
+def may_see_imports(user: Any) -> bool:
+    """Return whether the user can see what imports did, or import files."""
+    return any(map(user.has_perm, ("pets.view_importrun", "pets.add_importrun")))
+
+
 change_permission_required = permission_required("pets.change_pet", raise_exception=True)
 """Respond to others with 403."""

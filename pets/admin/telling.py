@@ -4,8 +4,11 @@ from typing import Any
 
 from changes.models import Kind, State
 from pets.admin.story import changes_between
+from pets.importing.source import STANDARD_INPUT
+from pets.models import IMPORTED, ImportState
 
 VERBS = {"+": "added", "-": "deleted"}
+IMPORTS = {ImportState.RUNNING: "is importing", ImportState.DRY_RUN: "previewed"}
 MOST = 60
 """Characters of a name within a sentence."""
 
@@ -14,9 +17,10 @@ def sentence(change: Any) -> str:
     """Return what a change did, without who did it: "moved 39 animals to Snakes"."""
     if change.run is not None:
         return _import(change)
-    if change.animal is not None:
+    is_undo = change.kind == Kind.UNDO
+    if change.animal is not None and not (is_undo and change.animal.row.history_type != "~"):
         return _single(change)
-    if change.kind == Kind.UNDO:
+    if is_undo:
         return f"undid “{sentence(change.undo_of)}”" if change.undo_of else "undid a change"
     return _several(change)
 
@@ -27,12 +31,12 @@ def animals(count: int) -> str:
 
 
 def _import(change: Any) -> str:
-    if change.state == State.RUNNING:
-        return f"is importing {change.run.file_name}"
-    done = f"imported {change.run.file_name}"
+    run = change.run
+    verb = IMPORTS.get(run.state) or ("imported" if run.state in IMPORTED else "tried to import")
     counts = ((change.added, "added"), (change.changed, "changed"))
     what = ", ".join(f"{count:,} {word}" for count, word in counts if count)
-    return f"{done}: {what}" if what else done
+    file = "standard input" if run.file_name == STANDARD_INPUT else _cut(run.file_name)
+    return f"{verb} {file}{what and f': {what}'}"
 
 
 def _several(change: Any) -> str:

@@ -119,11 +119,11 @@ def work(page: Page) -> None:
     """Do a morning's work, so that every page has something to show."""
     send(page, [["FRIDAY-10", "Maple", "Rabbits", "available"]], name="thursday.csv")
     page.get_by_role("button", name="Import 1 row").click()
-    page.wait_for_url("**/change/")
+    page.wait_for_url("**/activity/*/")
     early = [["FRIDAY-10", "Maple", "Rabbits", "sold"], FILE[1]]
     send(page, early, name="friday morning.csv")
     page.get_by_role("button", name="Import 2 rows").click()
-    page.wait_for_url("**/change/")
+    page.wait_for_url("**/activity/*/")
     select(page, "be", "become_pending")
     page.get_by_role("button", name=re.compile("Change .+ animals")).click()
     page.locator(".messagelist").wait_for()

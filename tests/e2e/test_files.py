@@ -82,25 +82,22 @@ def test_a_file_with_a_wrong_row_is_corrected_imported_and_undone(
     )
 
     office.get_by_role("button", name="Import 2 rows, leave out 1").click()
-    office.wait_for_url("**/change/")
-    expect(office.get_by_role("status")).to_have_text("2 rows are imported. 1 animal is new and 1 changed.")
-    expect(office.get_by_role("heading", level=1)).to_have_text("friday.csv")
-    assert downloaded(office, "Download it with its errors", tmp_path)[0] == "friday-rejected.csv"
+    office.wait_for_url("**/activity/*/")
+    expect(office.get_by_role("heading", level=1)).to_have_text("keeper imported friday.csv: 1 added, 1 changed")
+    assert downloaded(office, "Download with errors", tmp_path)[0] == "friday-rejected.csv"
     record = office.url
 
     send(office, [["FRIDAY-12", "Thistle", "Rabbits", "pending"]], name="friday-rejected.csv")
     expect(office.locator("#plan .row-error")).to_have_count(0)
     office.get_by_role("button", name="Import 1 row", exact=True).click()
-    office.wait_for_url("**/change/")
-    expect(office.get_by_role("status")).to_have_text("1 row is imported. 1 animal is new and 0 changed.")
+    office.wait_for_url("**/activity/*/")
+    expect(office.get_by_role("heading", level=1)).to_have_text("keeper imported friday-rejected.csv: 1 added")
 
     office.goto(record)
     office.get_by_role("link", name="Undo…").click()
     office.wait_for_url("**/undo/")
-    office.get_by_role("button", name="Undo: delete 1 animal, set 1 back").click()
-    office.wait_for_url("**/change/")
-    said = "is undone. 1 animal has its former values again. 1 animal was deleted."
-    expect(office.locator(".messagelist")).to_contain_text(said)
+    office.get_by_role("button", name="Undo: delete 1 animal").click()
+    expect(office.locator(".messagelist")).to_contain_text("Undid “imported friday.csv: 1 added, 1 changed”.")
     office.goto(f"{PETS}?q=FRIDAY-1")
     expect(office.locator("#result_list .field-reference")).to_have_text(["FRIDAY-12", "FRIDAY-10"])
     expect(office.locator("#result_list .field-status summary").last).to_have_text("Available")
@@ -113,7 +110,7 @@ def test_hostile_names_stay_text_from_file_to_file(office: Page, tmp_path: Path)
     assert [row[2:4] for row in cells(office.locator("#plan"))] == [row[1:3] for row in rows]
     assert office.locator("img[src=x], #content b:not(.steps b), #content-main script").count() == 0
     office.get_by_role("button", name="Import 5 rows").click()
-    office.wait_for_url("**/change/")
+    office.wait_for_url("**/activity/*/")
     office.goto(f"{PETS}?q=HOSTILE-")
     expect(office.locator("#result_list tbody tr")).to_have_count(5)
     rows[-1][1] = "'=1+1"  # what a spreadsheet would take for a formula
@@ -165,7 +162,7 @@ def test_a_suppliers_sheet_is_matched_and_remembered(office: Page) -> None:
     office.get_by_role("button", name="Check the rows").click()
     expect(office.locator("#plan")).to_contain_text("Śnieżka")
     office.get_by_role("button", name="Import 2 rows").click()
-    expect(office.get_by_text("2 rows are imported.")).to_be_visible()
+    expect(office.get_by_role("heading", level=1)).to_contain_text(": 2 added")
     office.goto(f"{IMPORTS}add/")
     office.get_by_role("button", name="Forget Farm").click()
     expect(office.get_by_text("Columns of “Farm” forgotten.")).to_be_visible()

@@ -85,9 +85,11 @@ def test_an_import_is_told_by_who_ran_it_and_a_row_of_it_can_be_undone(staff: Cl
     changed = imported(rex, seen(rex), updated=1)
     [[newest, first]] = story(staff, rex).values()
     assert newest == (
-        f"anna updated it from <friday>.csv, line 1,007 Name Rex becomes Max · {changed} Undo : updated it"
+        f"anna updated it from <friday>.csv, line 1,007 Name Rex becomes Max · {changed} Undo…"
+        " : imported <friday>.csv: 1 changed"
     )
-    assert first == f"anna imported it from <friday>.csv, line 1,007 · {added} · As it was then"
+    undo = "Undo… : imported <friday>.csv: 1 added"
+    assert first == f"anna imported it from <friday>.csv, line 1,007 · {added} · As it was then {undo}"
     assert f'href="/admin/pets/importrun/{changed.pk}/change/">&lt;friday&gt;.csv</a>' in page_of(staff, rex)
     staff.post(f"/admin/activity/r{seen(rex)}/undo/")
     assert Pet.objects.get().name == "Rex"

@@ -68,7 +68,7 @@ def test_a_large_file_is_checked_confirmed_and_imported(staff: Client, dogs: Cat
     rejects = staff.get(f"{ADD}{shown.context['upload'].pk}/rejects/").content.decode("utf-8-sig")
     assert {line.split(",")[0] for line in rejects.splitlines()} == {"_line", str(MANY + 2), str(MANY + 3)}
     record = ended(staff, confirmed(staff, shown))
-    assert record.context["original"].pk == run.pk
+    assert record.context["change"].run.pk == run.pk
     run.refresh_from_db()
     assert (run.state, run.created, run.updated, run.unchanged, run.rejected) == ("done", MANY - 2, 1, 1, 2)
     assert run.who == "staff keeper"
@@ -122,7 +122,7 @@ def test_what_was_saved_before_its_process_was_gone_is_imported(staff: Client, d
     work = {"state": "running", "checks": False, "at": (timezone.now() - timedelta(minutes=1)).isoformat()}
     ImportUpload.objects.update(work=work)
     shown = staff.get(f"{ADD}{upload.pk}/", follow=True)
-    assert shown.redirect_chain == [(f"/admin/pets/importrun/{upload.run_id}/change/", 302)]
+    assert shown.redirect_chain == [(f"/admin/activity/{upload.run.change_id}/", 302)]
 
 
 def test_one_import_runs_at_a_time(staff: Client, dogs: Category) -> None:

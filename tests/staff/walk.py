@@ -247,6 +247,7 @@ def _row(_user: User | None) -> str:
 
 
 PREPARED: dict[str, Callable[[User | None], Any]] = {
+    "activity_import": lambda _user: MADE[ImportRun]().pk,
     "activity_change": _row,
     "activity_csv": _row,
     "activity_undo": _row,

@@ -1,0 +1,61 @@
+"""What an import says of its file, beside the animals that it changed: for its page and for the list of imports."""
+
+from typing import Any
+
+from django.urls import reverse
+
+from categories.models import Category
+from pets.admin.permissions import may_see_animals
+from pets.importing.report import seconds
+from pets.models import STANDING, ImportRun, ImportState, ImportUpload
+
+OPTIONS = {
+    "dry_run": "dry run",
+    "again": "again, although it was imported before",
+    "accept_references": "references accepted as they are",
+    "create_categories": "missing categories added",
+    "skip_errors": "rows with errors left out",
+    "formula_safe": "a ' before cells dropped",
+}
+
+BADGES = dict.fromkeys(ImportState.values, "failed") | {
+    ImportState.DONE: "done",
+    ImportState.DRY_RUN: "same",
+    ImportState.UNDONE: "same",
+    ImportState.RUNNING: "pending",
+    ImportState.PARTLY_UNDONE: "pending",
+}
+"""The colour of each state."""
+
+
+def facts(request: Any, run: ImportRun) -> dict[str, Any]:
+    """Return what the templates show of the file, to its sender with the rows that were left out."""
+    kept = ImportUpload.objects.filter(run=run, uploaded_by=request.user.pk).defer("content")
+    return {
+        "badge": BADGES[run.state],
+        "seconds": round(seconds(run)),
+        "categories": Category.objects.filter(pk__in=run.new_categories),
+        "asked_for": _asked_for(run),
+        "added": list_of_added(run) if may_see_animals(request) else "",
+        "upload": kept.first() if request.user.has_perm("pets.add_importrun") else None,
+    }
+
+
+def page_of(run: ImportRun) -> str:
+    """Return the address of the page of an import: that of its change, if it changed something."""
+    return reverse("admin:activity_change", args=[run.change_id or f"i{run.pk}"])
+
+
+def list_of_added(run: ImportRun) -> str:
+    """Return the address of the list of the animals that it added, if there are some."""
+    is_some = run.state in STANDING and run.created
+    return reverse("admin:pets_pet_changelist", query={"import_run": run.pk}) if is_some else ""
+
+
+def _asked_for(run: ImportRun) -> str:
+    """Return the options that were set, in words."""
+    options = run.options | run.options.get("reading", {})
+    words = [word for name, word in OPTIONS.items() if options.get(name)]
+    if options.get("profile"):
+        words.append(f"columns as in the profile “{options['profile']}”")
+    return ", ".join(words if options.get("keep_blanks", True) else [*words, "blank cells clear"])
