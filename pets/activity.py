@@ -110,13 +110,15 @@ def find(key: str) -> Change | None:
 def of_import(number: int) -> Change | None:
     """Return the change of an import; of one that changed nothing, or not yet, one that is no record."""
     run = ImportRun.objects.filter(pk=number).first()
-    if run is not None and run.state == ImportState.RUNNING:
+    if run is None:
+        return None
+    if run.state == ImportState.RUNNING:
         mark_killed()
         run.refresh_from_db()
-    if run is not None and run.change_id is None and run.state in IMPORTED:
+    if run.change_id is None and run.state in IMPORTED:
         adopt_imports()  # the release before made it
         run.refresh_from_db()
-    return run and (find(str(run.change_id)) if run.change_id else _unrecorded(run))
+    return find(str(run.change_id)) if run.change_id else _unrecorded(run)
 
 
 def interrupted() -> QuerySet[Change]:
