@@ -36,6 +36,7 @@ IMAGE = r"\bpetstore:(\d+\.\d+\.\d+)\b"
 DOCUMENTED = {
     "clients/python/README.md": r"petstore_client-(.+)-py3-none-any\.whl",
     "clients/typescript/README.md": r"petstore-client-(.+)\.tgz",
+    "docs/install.md": r"(?:get |VERSION=)(\d+\.\d+\.\d+)(?: && ln -sfn petstore-\1)?",
     "docs/api.md": r"The service has a version of its own, (.+): the changelog",
     "README.md": r"^Release (.+) of the service",
     "compose.yaml": IMAGE,
@@ -151,12 +152,13 @@ def notes(folder: Path, version: str) -> str:
 
 
 def artefacts(folder: Path, version: str, target: Path) -> None:
-    """Write what is published: the source, the clients, the description, the notes, and the hashes of them all."""
+    """Write what is published: source, clients, description, SBOM and notes, with the hashes of them all."""
     target.mkdir(parents=True)
     name = f"petstore-{version}"
     git(folder, "archive", f"--prefix={name}/", f"--output={target / name}.tar.gz", f"v{version}")
     copytree(folder / "clients" / "released", target, ignore=ignore_patterns("SOURCES"), dirs_exist_ok=True)
     copy(folder / "docs" / "openapi.yaml", target)
+    run(folder, "make", "--old-file=.venv/installed-dev", f"PY={sys.executable}", f"SBOM={target}", "sbom")
     (target / "NOTES.md").write_text(notes(folder, version), encoding="utf-8")
     files = sorted(target.iterdir())
     lines = [f"{sha256(file.read_bytes()).hexdigest()}  {file.name}\n" for file in files]

@@ -155,6 +155,7 @@ def test_the_commit_the_tag_and_the_artefacts_arrive(repository: Path, capsys: p
     assert state(repository)[2] == ""
     folder = repository / "var" / "release" / "99.0.0"
     subprocess.run(["sha256sum", "--check", "--quiet", "SHA256SUMS"], cwd=folder, check=True)
+    assert json.loads((folder / "base.cdx.json").read_text())["metadata"]["component"]["version"] == "99.0.0"
     with tarfile.open(folder / "petstore-99.0.0.tar.gz") as archive:
         assert 'version = "99.0.0"' in archive.extractfile("petstore-99.0.0/pyproject.toml").read().decode()  # type: ignore[union-attr]
 
@@ -199,6 +200,7 @@ def test_a_dry_run_makes_everything_and_keeps_nothing(repository: Path, capsys: 
         "  petstore-99.0.0.tar.gz\n",
         "  NOTES.md\n",
         "  openapi.yaml\n",
+        "  base.cdx.json\n",
     ):
         assert name in printed
     assert state(repository) == before
