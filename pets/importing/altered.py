@@ -1,31 +1,26 @@
 """Recognises what a spreadsheet program does to text that it takes for a number, a date or a formula.
 
 What Excel, LibreOffice and Google Sheets do to the cells of a CSV file that they were not asked to keep as text
-(docs/importing.md, "Spreadsheets").
+(docs/importing.md, "Spreadsheets"). Two texts are alike if they share a key, so that a database can join them.
 """
 
 import re
 from collections.abc import Iterable
-from decimal import Decimal, InvalidOperation
+from decimal import ROUND_DOWN, ROUND_HALF_EVEN, Decimal, InvalidOperation
 from typing import NamedTuple
 
+from pets.importing.dates import date_keys
 from pets.importing.encodings import was_misread
-from pets.spreadsheets import FORMULA_STARTS
 
 NUMBER = re.compile(r"[+-]?[$€£¥]? ?[0-9][0-9,.' ]*(?:[Ee][+-]?[0-9]+)? ?%?|[+-]?\.[0-9]+(?:[Ee][+-]?[0-9]+)?")
 TIME = re.compile(r"([0-9]{1,4}):([0-9]{1,2})(?::([0-9]{1,2})(?:[.,]0+)?)?(?: ?([AP])M)?", re.IGNORECASE)
-PARTS = re.compile(r"[0-9]{1,4} ?[-/. ] ?[0-9]{1,4}(?: ?[-/. ] ?[0-9]{1,4})?")
-"""What may be taken for a date: `1/2`, `10-12`, `3.4`, `2026-1-2`."""
-
-MONTH = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?"
-WITH_MONTH = re.compile(
-    rf"{MONTH}[-/. ]?[0-9]{{1,4}}|[0-9]{{1,2}}[-/. ]?{MONTH}(?:[-/. ]?[0-9]{{2,4}})?", re.IGNORECASE
-)
-DATE = re.compile(r"[0-9]{1,4}([-/.])[0-9]{1,2}\1[0-9]{1,4}(?: [0-9:. APM]+)?")
-SERIAL = re.compile(r"[1-9][0-9]{4}")
-"""The number of a day from 1927 to 2173, which a date becomes when its cell is formatted as text."""
-
 ERROR = re.compile(r"#[A-Z/0!?]+|Err:[0-9]+")
+FORMULA = "#"
+"""The key of all texts that are taken for formulas, and of the errors that they become."""
+
+SERIAL = re.compile(r"[1-9][0-9]{4}")
+"""The number of a day from 1927 to 2173."""
+
 EXACT_DIGITS = 15
 """Digits of a number that a spreadsheet keeps."""
 
@@ -37,53 +32,30 @@ DAY = 24 * 60 * 60
 LONGEST = 255
 """The digits of the largest number in a reference that is compared."""
 
+NO_VALUE = ("NULL", "null", "(NULL)", "(null)", "None", "NaN", "nan", "#N/A")
+"""What databases and programs write where there is nothing."""
+
+IS_NO_VALUE = "IN ({})".format(", ".join(f"'{text}'" for text in NO_VALUE))
+
 
 def looks_altered(before: str, after: str) -> bool:
-    """Return whether a spreadsheet program, and no person, is likely to have replaced `before` by `after`."""
-    return after in {before.strip(), before.removeprefix("'")} or looks_converted(before, after)
+    """Return whether a program, and no person, is likely to have replaced `before` by `after`."""
+    return before.strip() == after or looks_converted(before, after)
 
 
 def looks_converted(before: str, after: str) -> bool:
-    """Like `looks_altered`, but for all texts: what was taken for a number, a date or a formula, or misread.
-
-    Blanks can be trimmed.
-    """
+    """Like `looks_altered`, but blanks at the ends can be removed."""
+    if before.strip() == after.strip():
+        return before.strip() != after
     before, after = before.strip(), after.strip()
-    if before == after:
-        return False
-    if was_misread(before, after):
+    if after in NO_VALUE or was_misread(before, after):
         return True
-    if before.startswith(FORMULA_STARTS) and (ERROR.fullmatch(after) or _became_result(before, after)):
+    file, cut = keys_of_file(after)
+    known = keys_of_catalogue(before) | keys_of_catalogue(before.removeprefix("'"))
+    if not known.isdisjoint(file) or (cut is not None and cut.key in as_shortened(before, [cut.digits])):
         return True
-    if before.upper() == after in {"TRUE", "FALSE"}:
-        return True
-    return _same_number(before, after) or _same_time(before, after) or _became_date(before, after)
-
-
-def _became_result(before: str, after: str) -> bool:
-    """Whether a formula became its result: `=A1` and `+A1` are 0 if that cell is empty."""
-    return before[0] in "=+-" and _number(before) is None and _number(after) is not None
-
-
-def _same_number(before: str, after: str) -> bool:
-    """Whether both write one number, in `after` perhaps with fewer digits: `00042` and `42`, `1E5` and `100000`."""
-    one, other = _number(before), _number(after)
-    if one is None or other is None:
-        return False
-    digits = len(other.normalize().as_tuple().digits) if "E" in after.upper() else EXACT_DIGITS
-    return one == other or (digits > 1 and _rounded(one, digits) == other)
-
-
-def plain_value(text: str) -> str:
-    """Return a number or a time as each program would write it; other text as it is."""
-    if (seconds := _seconds(text)) is not None:
-        return f"{seconds // 3600}:{seconds // 60 % 60:02}:{seconds % 60:02}"
-    if text.upper() in {"TRUE", "FALSE"}:
-        return text.upper()
-    value = _number(text)
-    if value is None or abs(value.adjusted()) > LONGEST or text != text.strip():
-        return text
-    return _written(value)
+    is_number = _number(after) is not None  # `=A1` is 0 if that cell is empty, and a date is the number of its day
+    return is_number and bool((FORMULA in known and before[0] in "=+-") or (len(known) > 2 and SERIAL.fullmatch(after)))
 
 
 class Shortened(NamedTuple):
@@ -94,23 +66,52 @@ class Shortened(NamedTuple):
     """What it has in common with every number that is shown like this."""
 
 
-def shortened_to(text: str) -> Shortened | None:
-    """Return what `1.23457E+11` says of the number that it was; None for what is no such text."""
+def keys_of_catalogue(text: str) -> set[str]:
+    """Return what a text may become: the keys that it shares with those in a file that look alike."""
+    is_formula = text[:1] in {"=", "+", "-", "@"} and not NUMBER.fullmatch(text)
+    return {plain_value(text)} | date_keys(text, of_file=False) | ({FORMULA} if is_formula else set())
+
+
+def keys_of_file(text: str) -> tuple[set[str], Shortened | None]:
+    """Return what a text of a file may have been, and how a long number was cut."""
+    keys = {plain_value(text)} | date_keys(text, of_file=True)
     value = _number(text)
-    if value is None or "E" not in text.upper() or not SHOWN_WHOLE <= value.adjusted() <= LONGEST:
-        return None
+    if ERROR.fullmatch(text):
+        keys.add(FORMULA)
+    if value is not None and 0 < value < LONGEST and value % 1 and (seconds := round(value * DAY)):
+        keys |= {_time(seconds)} if abs(value * DAY - seconds) * 1_000 < 1 else set()  # 0.520833333 is 12:30
+    if value is None or not SHOWN_WHOLE <= value.adjusted() <= LONGEST:
+        return keys, None
     digits = len(value.normalize().as_tuple().digits)
-    return Shortened(digits, _shortened(value, digits)) if digits > 1 else None
+    if "E" not in text.upper():
+        digits = EXACT_DIGITS if digits <= EXACT_DIGITS <= value.adjusted() else 0
+    return keys, Shortened(digits, _shortened(value, digits)) if digits > 1 else None
 
 
 def as_shortened(text: str, digits: Iterable[int]) -> set[str]:
-    """Return the keys that a number gets from `shortened_to` when it is shown with so many digits."""
+    """Return the keys that a number has when it is shown with so many digits: rounded, or with the others cut off."""
     value = _number(text)
-    return set() if value is None or value.adjusted() > LONGEST else {_shortened(value, each) for each in digits}
+    if value is None or value.adjusted() > LONGEST:
+        return set()
+    return {_shortened(value, each, how) for each in digits for how in (ROUND_HALF_EVEN, ROUND_DOWN)}
 
 
-def _shortened(value: Decimal, digits: int) -> str:
-    return f"{digits}:{_written(_rounded(value, digits))}"
+def plain_value(text: str) -> str:
+    """Return a number or a time as each program would write it; other text as it is."""
+    if (seconds := _seconds(text)) is not None:
+        return _time(seconds)
+    if text.upper() in {"TRUE", "FALSE"}:
+        return text.upper()
+    value = _number(text)
+    if value is None or abs(value.adjusted()) > LONGEST or text != text.strip():
+        return text
+    return _written(value)
+
+
+def _shortened(value: Decimal, digits: int, how: str = ROUND_HALF_EVEN) -> str:
+    """Return the key; what is rounded here has no more digits than a Decimal, whose default context has 28."""
+    place = Decimal(1).scaleb(value.adjusted() + 1 - digits)
+    return f"{digits}:{_written((value / place).to_integral_value(how) * place)}"
 
 
 def _written(value: Decimal) -> str:
@@ -129,19 +130,8 @@ def _number(text: str) -> Decimal | None:
     return value / 100 if text.endswith("%") else value
 
 
-def _rounded(value: Decimal, digits: int) -> Decimal:
-    """Return the number with so many digits; in `Decimal`'s default context a number has at most 28."""
-    return Decimal(f"{value:.{digits - 1}e}") if value.adjusted() < 1_000 else value
-
-
-def _same_time(before: str, after: str) -> bool:
-    """Whether both are one time: `12:30` and `12:30:00 PM`, or the part of a day that it is, 0.520833333."""
-    one, other = _seconds(before), _seconds(after)
-    if one is None:
-        return False
-    if other is None and (value := _number(after)) is not None and value.adjusted() < EXACT_DIGITS:
-        other = round(value * DAY)
-    return one == other
+def _time(seconds: int) -> str:
+    return f"{seconds // 3600}:{seconds // 60 % 60:02}:{seconds % 60:02}"
 
 
 def _seconds(text: str) -> int | None:
@@ -150,10 +140,3 @@ def _seconds(text: str) -> int | None:
     hours, minutes, seconds, half = found.groups()
     day = int(hours) % 12 + (12 if half.upper() == "P" else 0) if half else int(hours)
     return (day * 60 + int(minutes)) * 60 + int(seconds or 0)
-
-
-def _became_date(before: str, after: str) -> bool:
-    """Whether a fraction or a month with a number became a date, or the number of its day."""
-    if not (PARTS.fullmatch(before) or WITH_MONTH.fullmatch(before)):
-        return False
-    return bool(DATE.fullmatch(after) or WITH_MONTH.fullmatch(after) or SERIAL.fullmatch(after))

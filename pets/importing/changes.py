@@ -6,7 +6,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from pets.columns import COLUMNS, NAME, REFERENCE, each
-from pets.importing.altered import looks_altered, looks_converted
+from pets.importing.altered import IS_NO_VALUE, looks_altered, looks_converted
 from pets.importing.encodings import LOSSY, SUSPECT, misread
 from pets.importing.preview import Planned, cells_of, names_of_categories, planned
 from pets.importing.sql import is_not_ascii, matches, stream
@@ -85,7 +85,8 @@ TEXTS = """
 """
 # All but a few names can never be taken for a number, a date or a formula.
 CONVERTIBLE = f"""
-    AND (length(p.name) <= 8 OR substr(p.name, 1, 1) IN ({", ".join(f"'{start}'" for start in "0123456789+-.=@$€£¥")})
+    AND (length(p.name) <= 8 OR trim(r.name, ' \u00a0') <> r.name OR r.name {IS_NO_VALUE}
+    OR substr(p.name, 1, 1) IN ({", ".join(f"'{start}'" for start in "0123456789+-.=@$€£¥")})
     OR ({{not_ascii}} AND {{lossy}}))
 """
 NEW_NAMES = """

@@ -23,12 +23,12 @@ from pets.columns import (
     Column,
 )
 from pets.importing.errors import FileError, RowError, error_in, quoted
-from pets.importing.readers.rows import Block, Cells, Damaged
+from pets.importing.readers.rows import BLANK, Block, Cells, Damaged
 
 NO_SUCH_NAME = "does not exist."
 DID_YOU_MEAN = 'does not exist. Did you mean "{similar}"?'
 TOO_SIMILAR = 'is too similar to "{similar}" to be created.'
-MOST_NEW_CATEGORIES = 10_000
+MOST_NEW_CATEGORIES = 2_000
 """Of one file. They are held in memory, and so many are a mistake."""
 
 IN_BLOCKS = {ID, *(column.header for column in COLUMNS)}
@@ -187,7 +187,7 @@ class Check:
             stored = {cell: column.rule(cell) for cell in {*cells} - blank}
         except ValidationError:
             return None
-        return [stored.get(cell) for cell in cells]
+        return None if BLANK in stored else [stored.get(cell) for cell in cells]
 
     def _any(self, line: int, cells: Cells) -> Checked | list[RowError]:
         values: dict[str, Any] = {}

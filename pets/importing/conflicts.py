@@ -12,9 +12,10 @@ MESSAGES = {
     Kind.SAME_ANIMAL: "is the same animal as {place} {other:,}. An animal can be in a file only once.",
     Kind.SAME_REFERENCE: "is the same animal as {place} {other:,}. An animal can be in a file only once.",
     Kind.TAKEN_REFERENCE: "belongs to animal {other}.",
+    Kind.NO_REFERENCE: "is what programs write where there is nothing. Leave the cell blank.",
+    Kind.NEAR_REFERENCE: "looks like {theirs} of animal {other}. They differ by {odd}.",
 }
-NEAR = "looks like {theirs} of animal {other}. They differ by {odd}."
-ACCEPT = " If it is right, use --accept-references."
+ACCEPTABLE = {Kind.NO_REFERENCE, Kind.NEAR_REFERENCE}
 
 
 class Conflicts:
@@ -34,15 +35,11 @@ class Conflicts:
             return self._check.missing(row.line, there)
         by_id = kind is Kind.UNKNOWN_ID or (kind is Kind.SAME_ANIMAL and row.id is not None)
         field, value = (ID, row.id) if by_id else (REFERENCE.header, row.external_reference)
-        if kind is Kind.NEAR_REFERENCE:
-            message = self._near(row.external_reference or "", other, theirs or "")
-        else:
-            message = MESSAGES[kind].format(place=self._place, other=other)
+        odd = differences(row.external_reference or "", theirs) if theirs else ""
+        message = MESSAGES[kind].format(place=self._place, other=other, theirs=quoted(theirs or ""), odd=odd)
+        if kind in ACCEPTABLE and self._may_accept:
+            message += " If it is right, use --accept-references."
         return [error_in(row.line, field, message, value)]
-
-    def _near(self, reference: str, other: int, theirs: str) -> str:
-        message = NEAR.format(theirs=quoted(theirs), other=other, odd=differences(reference, theirs))
-        return message + ACCEPT if self._may_accept else message
 
     def cells(self, row: Checked) -> Cells:
         """Return a staged row as the file had it."""

@@ -9,13 +9,13 @@ from typing import NamedTuple
 
 from django.utils import timezone
 
-from pets.importing.altered import MONTH
-
-YEAR = "([0-9]{4}|[0-9]{2})"
+MONTH = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?"
+YEAR = "([0-9]{4}|[0-9]{1,2})"
 DAY_ZERO = dt.date(1899, 12, 30)
 """The day 0 of spreadsheet programs."""
 
 NUMBERS = re.compile(rf"([0-9]{{1,2}}) ?([-/. ]) ?([0-9]{{1,2}})(?: ?\2 ?{YEAR})?")
+MONTH_OF_YEAR = re.compile(r"([0-9]{1,2})[-/]([0-9]{4})")
 YEAR_FIRST = re.compile(r"([0-9]{4})([-/.])([0-9]{1,2})\2([0-9]{1,2})")
 DAY_AND_MONTH = re.compile(rf"([0-9]{{1,2}})[-/. ]?({MONTH})(?:[-/. ]?{YEAR})?", re.IGNORECASE)
 MONTH_AND_DAY = re.compile(rf"({MONTH})[-/. ]?([0-9]{{4}}|[0-9]{{1,2}})", re.IGNORECASE)
@@ -39,9 +39,9 @@ def date_keys(reference: str, *, of_file: bool) -> set[str]:
 
     Which part of two dates must be equal depends on how both are written, so each has a key for all the others can be.
     """
-    if (date := _date(reference.strip())) is None:
-        return set()
-    return set(_keys(date, of_file=of_file)) | (set() if of_file else _serials(date))
+    dates = _dates(reference.strip())
+    keys = {key for date in dates for key in _keys(date, of_file=of_file)}
+    return keys if of_file else keys.union(*map(_serials, dates))
 
 
 def _serials(date: Written) -> set[str]:
@@ -72,23 +72,25 @@ def _keys(date: Written, *, of_file: bool) -> Iterator[str]:
             yield f"{kinds} {year} {parts}"
 
 
-def _date(text: str) -> Written | None:
+def _dates(text: str) -> list[Written]:
+    """Return what a text can mean as a date; `Dec-25` is a day or a month."""
     if found := NUMBERS.fullmatch(text):
         one, separator, other, year = found.groups()
         numbers = (int(one), int(other))
         adds_year = not year or len(year) == 4 or separator == "/"
         days = [parts for parts in (numbers, numbers[::-1]) if _is_day(*parts)]
-        return Written(days, _year(year), adds_year, numbers) if days else None
+        return [Written(days, _year(year), adds_year, numbers)] if days else []
+    dates = []
     if found := YEAR_FIRST.fullmatch(text):
-        written = Written([(int(found[3]), int(found[4]))], int(found[1]))
+        dates = [Written([(int(found[3]), int(found[4]))], int(found[1]))]
+    elif found := MONTH_OF_YEAR.fullmatch(text):
+        dates = [Written([(int(found[1]), 1)], int(found[2]))]
     elif found := DAY_AND_MONTH.fullmatch(text):
-        written = Written([(_month(found[2]), int(found[1]))], _year(found[3]))
+        dates = [Written([(_month(found[2]), int(found[1]))], _year(found[3]))]
     elif found := MONTH_AND_DAY.fullmatch(text):
-        is_day = _is_day(1, int(found[2]))  # OCT50 is October 1950
-        written = Written([(_month(found[1]), int(found[2]) if is_day else 1)], None if is_day else _year(found[2]))
-    else:
-        return None
-    return written if _is_day(*written.days[0]) else None
+        dates = [Written([(_month(found[1]), int(found[2]))])]
+        dates += [Written([(_month(found[1]), 1)], _year(found[2]))] if len(found[2]) > 1 else []
+    return [date for date in dates if _is_day(*date.days[0])]
 
 
 def _is_day(month: int, day: int) -> bool:

@@ -83,7 +83,7 @@ class RowError:
 def error_in(line: int, field: str, message: str, value: Any) -> RowError:
     """Return the error of a value: text, or what JSON has."""
     is_text = isinstance(value, str)
-    text = value if is_text else json.dumps(value, ensure_ascii=False, default=str)
+    text = value if is_text else json.dumps(value, ensure_ascii=False, default=float)
     return RowError(line, field, message, value=printable(text), is_text=is_text)
 
 

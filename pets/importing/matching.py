@@ -8,7 +8,7 @@ from typing import NamedTuple
 from categories.models import Category
 from pets.columns import CATEGORY, CATEGORY_ID, HEADERS, NAME, REFERENCE, STATUS
 from pets.importing.encodings import readings
-from pets.importing.errors import HeaderError, ImportRejectedError, quoted
+from pets.importing.errors import FileError, HeaderError, ImportRejectedError, quoted
 from pets.importing.readers import first_rows, read
 from pets.importing.readers.header import KNOWN, REMARKS, columns_of, named, plain
 from pets.importing.readers.rows import AHEAD, FirstRows, Reading
@@ -111,7 +111,7 @@ def by_profile(source: Source, how: Reading, name: str) -> Reading:
     if any(REMARKS[0] in cells for _, cells in first_rows(source, how).rows):  # rejects, with our own titles
         return replace(how, defaults={**profiles[0].defaults, **how.defaults})
     message = f"None of the first rows has the columns of {quoted(name)}: {named(profiles[0].header)}."
-    raise HeaderError(message)
+    raise FileError(message)
 
 
 def _remembered(source: Source, how: Reading, profiles: Sequence[ColumnProfile] | None = None) -> Reading | None:

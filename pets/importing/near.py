@@ -10,9 +10,15 @@ from itertools import islice
 
 from django.db import connection
 
-from pets.importing.altered import ERROR, SHOWN_WHOLE, as_shortened, plain_value, shortened_to
-from pets.importing.altered import NUMBER as NUMERAL
-from pets.importing.dates import MONTHS, date_keys
+from pets.importing.altered import (
+    EXACT_DIGITS,
+    SHOWN_WHOLE,
+    as_shortened,
+    keys_of_catalogue,
+    keys_of_file,
+    plain_value,
+)
+from pets.importing.dates import MONTHS
 from pets.importing.encodings import misread
 from pets.importing.sql import BATCH, execute, is_not_ascii, stream
 
@@ -49,7 +55,7 @@ def _without(whats: Container[str], text: str) -> str:
 
 
 DIGITS = "ltrim(external_reference, '0123456789') = ''"
-LIKE_DATES = ("%:%", "%/%/%", "%-%-%", "%.%.%")
+LIKE_DATES = ("%:%", "%/%/%", "%/____", "%-%-%", "%.%.%")
 NUMBER = """
     ((external_reference NOT LIKE '_%-%' OR lower(external_reference) LIKE '%e-%')
     AND ltrim(external_reference, '0123456789.,+-Ee%$'' ') = '')
@@ -61,13 +67,13 @@ TIME_OR_DATE = f"""
 """
 """Without what only begins like one, such as `26-000123`: a catalogue may have a million of these."""
 
-FORMULA = "#"
-"""The key of all references that are taken for formulas, and of the errors that they become."""
-
 OTHER = """
     (lower(external_reference) IN ('true', 'false') OR external_reference LIKE 'Err:%'
     OR substr(external_reference, 1, 1) IN ('=', '+', '-', '@', '#'))
 """
+CUT = f"(length(external_reference) > {EXACT_DIGITS} AND external_reference LIKE '%0')"
+"""Digits behind the last that a program keeps."""
+
 VALUE = f"({NUMBER} OR {TIME_OR_DATE} OR {OTHER})"
 PADDED = f"external_reference LIKE '0_%' AND {DIGITS}"
 UNPADDED = "COALESCE(NULLIF(ltrim(external_reference, '0'), ''), '0')"
@@ -87,15 +93,13 @@ def note_odd_references() -> bool:
     odd = f"(external_reference <> trim(external_reference) OR {is_not_ascii('external_reference')})"
     filled = 0
     if all(list(stream(f"{VALUES} {limited} LIMIT 1")) for limited in ("", f"AND {NEW}")):  # the first costs less
-        odd += f" OR ({VALUE} AND NOT {DIGITS})"
+        odd += f" OR ({VALUE} AND NOT ({DIGITS} AND NOT {CUT}))"
         filled += execute(f"INSERT INTO import_odd_rows SELECT line, {UNPADDED} FROM import_rows WHERE {PADDED}")
         filled += execute(f"INSERT INTO import_odd_pets SELECT id, {UNPADDED} FROM pets_pet WHERE {PADDED}")
     rows = f"SELECT line, external_reference FROM import_rows WHERE {odd}"
     pets = f"SELECT id, external_reference FROM pets_pet WHERE {odd}"
     filled += _fill("import_odd_rows", rows, lambda text: _of_file(text, shortened))
-    filled += _fill(
-        "import_odd_pets", pets, lambda text: {plain(text), *_formula(text)} | date_keys(text, of_file=False)
-    )
+    filled += _fill("import_odd_pets", pets, lambda text: {plain(text)} | keys_of_catalogue(text))
     if shortened:
         long = f"{NUMBER} AND length(external_reference) > {SHOWN_WHOLE}"
         numbers = f"SELECT id, external_reference FROM pets_pet WHERE {long}"
@@ -105,18 +109,11 @@ def note_odd_references() -> bool:
 
 def _of_file(reference: str, shortened: set[int]) -> set[str]:
     """Return what a reference of the file may mean; add to `shortened` how many digits it was cut to."""
-    keys = {plain(reference), misread(reference) or reference} | date_keys(reference, of_file=True)
-    if ERROR.fullmatch(reference):
-        keys.add(FORMULA)
-    if (cut := shortened_to(reference)) is not None:
+    keys, cut = keys_of_file(reference)
+    if cut is not None:
         shortened.add(cut.digits)
         keys.add(cut.key)
-    return keys
-
-
-def _formula(reference: str) -> set[str]:
-    """Return the key of a reference of the catalogue that a program takes for a formula, and shows as an error."""
-    return {FORMULA} if reference[0] in "=+-@" and not NUMERAL.fullmatch(reference) else set()
+    return keys | {plain(reference), misread(reference) or reference}
 
 
 def _fill(table: str, references: str, keys: Callable[[str], set[str]]) -> int:

@@ -1,5 +1,6 @@
 """Says of a file that holds no table what it is, by its content: the ending of its name can be wrong."""
 
+import re
 from collections.abc import Callable
 
 from pets.importing.errors import FileError
@@ -21,13 +22,18 @@ STARTS = {
     b"SQLite format 3": "an SQLite database. Export the table as CSV.",
     b"{\\rtf": "a text document (RTF). Import the table as .xlsx or CSV.",
 }
+DRAWN = "-+|=:─━═│┃┌┐├┤┬┼╭╮╔╗╦ "
 TEXTS = {
-    ("<!doctype html", "<html", "<head", "<meta", "<table", "<style"): f"a web page (HTML). {SAVE}",
-    ("<?xml", "<workbook"): f"XML. {SAVE}",
-    ("-- postgresql", "--\n-- postgresql", "-- mysql", "-- mariadb", "-- sqlite", "create table", "insert into"): (
+    r"<(!doctype html|html|head|meta|table|style|tr)\b": f"a web page (HTML). {SAVE}",
+    r"<(\?xml|workbook)": f"XML. {SAVE}",
+    r"(--\n)?-- (postgresql|mysql|mariadb|sqlite)|create table|insert into": (
         "a dump of a database (SQL). Export the table as CSV."
     ),
+    rf"(.*\n)?(?=.*(---|───|━━━|═══))[{DRAWN}]+(\n|$)": "a table drawn with lines. Export it as CSV.",
+    r"table\n0,1\n|id;p\w*(;\w*)*\n[a-z];": f"a spreadsheet in an old format (DIF or SYLK). {SAVE}",
 }
+"""By what matches the beginning, in lower case."""
+
 PARTS = {
     "content.xml": f"an OpenDocument file (.ods). {SAVE}",
     "xl/workbook.bin": f"a binary workbook (.xlsb). {SAVE}",
@@ -44,7 +50,7 @@ def reject_other_bytes(start: bytes) -> None:
 def reject_other_text(text: str) -> None:
     """Raise `FileError` for text that begins like something else than a table."""
     begins = text.lstrip().lower().replace("\r", "")
-    _reject(next((what for marks, what in TEXTS.items() if begins.startswith(marks)), None))
+    _reject(next((what for pattern, what in TEXTS.items() if re.match(pattern, begins)), None))
 
 
 def reject_other_archive(has_part: Callable[[str], bool]) -> None:

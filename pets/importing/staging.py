@@ -15,8 +15,9 @@ from django.db import connection
 from categories.models import Category
 from changes.acting import acting
 from pets.columns import COLUMNS, REFERENCE, TABLE, Checked, CheckedColumns, each
+from pets.importing.altered import IS_NO_VALUE
 from pets.importing.errors import ImportRejectedError
-from pets.importing.near import NEAR, note_odd_references
+from pets.importing.near import NEAR, NEW, note_odd_references
 from pets.importing.sql import execute, stream
 from pets.importing.transactions import CATALOGUE_CHANGED
 from pets.models import ImportRun
@@ -94,6 +95,7 @@ class Kind(StrEnum):
     SAME_REFERENCE = "same reference"
     TAKEN_REFERENCE = "taken reference"
     NEAR_REFERENCE = "near reference"
+    NO_REFERENCE = "no reference"
     INCOMPLETE = "incomplete"
 
 
@@ -125,6 +127,10 @@ WRONG = {
         " AND NOT EXISTS (SELECT 1 FROM pets_pet p WHERE p.external_reference = r.external_reference)"
     ),
 }
+NO_REFERENCE = f"""
+    SELECT r.line, 0 AS other FROM import_rows r
+    WHERE r.external_reference {IS_NO_VALUE} AND NOT r.rejected AND {NEW}
+"""
 RIGHT = "NOT EXISTS (SELECT 1 FROM import_wrong e WHERE e.line = {}.line)"
 MOVES = f"""
     CREATE TEMPORARY TABLE import_moves AS SELECT r.line, r.id, p.id AS other FROM import_rows r JOIN pets_pet p
@@ -158,7 +164,8 @@ def take_out_wrong(
     """
     needed = [column.name for column in COLUMNS if column.required and column.name not in defaults]
     lacking = " OR ".join(f"r.{name} IS NULL" for name in needed)
-    nearly = {Kind.NEAR_REFERENCE: NEAR} if near and note_odd_references() else {}
+    nearly = {Kind.NO_REFERENCE: NO_REFERENCE} if near else {}
+    nearly |= {Kind.NEAR_REFERENCE: NEAR} if near and note_odd_references() else {}
     by_id = _given_ids()
     for kind, statement in ((WRONG_IDS if by_id else {}) | nearly | WRONG).items():
         _note_wrong(kind, statement.format(lacking=lacking))

@@ -1,5 +1,6 @@
 """The columns of a table: their names in the header, and the cells of a row under them."""
 
+import re
 from collections.abc import Sequence
 from difflib import get_close_matches
 
@@ -7,18 +8,28 @@ from pets.columns import CATEGORY, CATEGORY_ID, HEADERS, ID, NAME, REFERENCE
 from pets.importing.encodings import misread
 from pets.importing.errors import HeaderError, quoted
 from pets.importing.readers.numbers import number
-from pets.importing.readers.rows import Cells, Damaged, Reading
+from pets.importing.readers.rows import BLANK, Cells, Damaged, Reading
 from pets.spreadsheets import unguarded
 
 REMARKS = ("_line", "_code", "_message")
 """What a file of rejects has in front of each row; an import passes over it."""
 
-KNOWN = {column.lower(): column for column in (*HEADERS, *REMARKS)}
-"""The columns by what they are found by."""
-
 NUMBERS = (ID, CATEGORY_ID)
 NAMED = 5
 """Unknown columns that a message names."""
+
+
+def plain(title: str) -> str:
+    """Return what columns are found by: neither case matters nor how blanks, `_` and line ends part its words.
+
+    A program that reads the byte order mark as letters saves it as a part of the first title.
+    """
+    return re.sub(r"(?<!^)[\s_]+", " ", (misread(title) or title).lstrip("\ufeff").strip()).strip().lower()
+
+
+COLUMNS = {plain(column): column for column in HEADERS}
+KNOWN = COLUMNS | dict(zip(REMARKS, REMARKS, strict=True))
+"""The columns by what they are found by."""
 
 
 def columns_of(header: Sequence[str], how: Reading) -> list[str]:
@@ -29,9 +40,11 @@ def columns_of(header: Sequence[str], how: Reading) -> list[str]:
     names = names_of_columns(how)
     titles = [plain(title) for title in header]
     columns = [names.get(title, "") for title in titles] if how.columns is None else list(how.columns)
-    unknown = [cell for cell, column in zip(header, columns, strict=False) if not column]
-    mistakes = [unknown_columns(unknown)] if unknown and not how.ignore_unknown and how.columns is None else []
-    mistakes += [f"There is no column {named([title])} to map." for title in how.mapping if _absent(title, titles)]
+    may_ignore = how.ignore_unknown or how.columns is not None
+    unknown = [] if may_ignore else [at for at, column in enumerate(columns) if not column]
+    mistakes = [f"Column {at + 1} has no title." for at in unknown if not titles[at]][:1]
+    mistakes += [unknown_columns(wrong)] if (wrong := [header[at] for at in unknown if titles[at]]) else []
+    mistakes += [f"There is no column {named([each])} to map." for each in how.mapping if plain(each) not in titles]
     mistakes += [f"{column} is there twice." for column in KNOWN.values() if columns.count(column) > 1]
     finds = ID in columns or REFERENCE.header in columns
     if NAME.header not in columns and not finds:
@@ -51,22 +64,10 @@ def names_of_columns(how: Reading) -> dict[str, str]:
     return KNOWN | {plain(title): column for title, column in how.mapping.items()}
 
 
-def plain(title: str) -> str:
-    """Return what columns are found by: neither case matters nor how blanks and line ends part its words.
-
-    A program that reads the byte order mark as letters saves it as a part of the first title.
-    """
-    return " ".join((misread(title) or title).lstrip("\ufeff").split()).lower()
-
-
-def _absent(title: str, titles: Sequence[str]) -> bool:
-    return plain(title) not in titles
-
-
 def unknown_columns(names: Sequence[str]) -> str:
     """Return the sentence about columns that an import does not have, with the names that may be meant."""
-    hints = [near[0] for name in names[:NAMED] if (near := get_close_matches(plain(name), KNOWN, n=1))]
-    hint = f" Did you mean {', '.join(KNOWN[each] for each in dict.fromkeys(hints))}?" if hints else ""
+    hints = [near[0] for name in names[:NAMED] if (near := get_close_matches(plain(name), COLUMNS, n=1))]
+    hint = f" Did you mean {', '.join(COLUMNS[each] for each in dict.fromkeys(hints))}?" if hints else ""
     return f"Unknown {'column' if len(names) == 1 else 'columns'}: {named(names)}.{hint}"
 
 
@@ -79,14 +80,14 @@ def named(names: Sequence[str]) -> str:
 def cells_of(columns: Sequence[str], row: Sequence[str], *, formula_safe: bool) -> Cells | Damaged:
     """Return the cells of one row of text under the names of their columns."""
     if len(row) != len(columns):
-        cells_word = "cell" if len(row) == 1 else "cells"
-        return Damaged(f"The row has {len(row)} {cells_word}, the header has {len(columns)}.", row)
+        count = f"1 cell ({quoted(row[0])})" if len(row) == 1 else f"{len(row)} cells"
+        return Damaged(f"The row has {count}, the header has {len(columns)}.", row)
     if formula_safe:
         row = [unguarded(cell) for cell in row]
     cells: Cells = dict(zip(columns, row, strict=True))
     cells.pop("", None)  # columns to ignore
-    if "" in row:
-        cells = {column: cell for column, cell in cells.items() if cell}
+    if "" in row or BLANK in row:
+        cells = {column: cell for column, cell in cells.items() if cell not in {"", BLANK}}
     for column in NUMBERS:
         if column in cells:
             cells[column] = number(cells[column])

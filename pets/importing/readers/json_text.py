@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any, NoReturn
 
-from pets.columns import HEADERS
+from pets.columns import HEADERS, REFERENCE
 from pets.importing.errors import MALFORMED_JSON, FileError, quoted
 from pets.importing.readers.header import REMARKS, names_of_columns, plain, unknown_columns
 from pets.importing.readers.json_mistakes import DECODER, Twice, mistake
@@ -83,7 +83,7 @@ def _cells(value: Any, names: Mapping[str, str], *, ignore_unknown: bool) -> Cel
         if not ignore_unknown:
             return Damaged(f"{unknown_columns(list(unknown))} Columns: {', '.join(HEADERS)}.", [value])
         cells = {name: each for name, each in cells.items() if name not in unknown}
-    return {name: each for name, each in cells.items() if not (name == "external_reference" and each is None)}
+    return {name: each for name, each in cells.items() if not (name == REFERENCE.header and each in (None, ""))}
 
 
 class _Scanner:

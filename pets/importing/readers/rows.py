@@ -13,6 +13,9 @@ from pets.importing.errors import VALIDATION_FAILED
 from pets.importing.source import MAX_UNPACKED
 
 Cells = dict[str, Any]
+BLANK = "\\N"
+"""A cell of a dump of PostgreSQL or MySQL that is blank."""
+
 AHEAD = 30
 """Rows among which the header is looked for."""
 

@@ -10,7 +10,7 @@ from itertools import islice
 from typing import Any
 
 from pets.importing.errors import FileError
-from pets.importing.readers.header import cells_of, columns_of, names_of_columns
+from pets.importing.readers.header import cells_of, columns_of, names_of_columns, plain
 from pets.importing.readers.rows import AHEAD, Block, Damaged, FirstRows, Reading, Row, Table
 from pets.importing.source import EMPTY, LONGEST_LINE, MOST_BLANK, PIECE, TOO_BLANK, Source
 
@@ -170,7 +170,7 @@ def _delimiter(source: Source, encoding: str, how: Reading) -> str:
     titles = set(names_of_columns(how))
 
     def columns_by(delimiter: str) -> tuple[int, int]:
-        cells = [cell.strip(' "\r\n').lower() for cell in header.split(delimiter)]
+        cells = [plain(cell.strip(' "\r\n')) for cell in header.split(delimiter)]
         return len(titles.intersection(cells)), len(cells)
 
     return max(DELIMITERS.values(), key=columns_by)

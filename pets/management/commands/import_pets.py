@@ -11,6 +11,7 @@ from commands.base import StoreCommand
 from commands.exits import Exit, ExitError
 from pets.columns import CATEGORY, HEADERS, STATUS
 from pets.importing.encodings import known_encoding
+from pets.importing.errors import HeaderError, ImportRejectedError
 from pets.importing.options import Options, Outcome
 from pets.importing.progress import Progress
 from pets.importing.readers.rows import Reading
@@ -24,6 +25,7 @@ from pets.models import ImportState, PetStatus
 
 NOTHING = "Nothing changed."
 DEFAULTS = {CATEGORY.header: "default_category", STATUS.header: "default_status"}
+COLUMN_OPTIONS = "See --map, --header-row and --ignore-unknown-columns."
 SHOWN = 20
 """Errors that are printed; `--json` and `--rejects` have more."""
 
@@ -174,7 +176,11 @@ class Command(StoreCommand):
         chosen = _options(options)
         progress = Progress(sys.stderr, shown=options["verbosity"] > 0)
         with ending():
-            outcome = import_file(options["file"], chosen, progress)
+            try:
+                outcome = import_file(options["file"], chosen, progress)
+            except HeaderError as error:
+                message = f"{error} {COLUMN_OPTIONS}"
+                raise ImportRejectedError(message) from None
             self._report(outcome)
         if outcome.run.rejected:
             raise SystemExit(Exit.DONE_WITH_REJECTED_ROWS)

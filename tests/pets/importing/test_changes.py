@@ -137,6 +137,7 @@ ALTERED = [
     ("1.50", "1.5"),
     ("1234567890123456", "1.23457E+15"),
     ("1234567890123456", "1234567890123460"),
+    ("1234567890123456", "1234567890123450"),
     (" A-7", "A-7"),
     ("A-7\u00a0", "A-7"),
     ("1/2", "01/02/2026"),
@@ -144,6 +145,9 @@ ALTERED = [
     ("1/2", "02-Jan"),
     ("MAR1", "1-Mar"),
     ("1/2", "46054"),
+    ("12/2025", "Dec-25"),
+    ("1-2-3", "1/2/2003"),
+    ("12:00", "0.5"),
     ("true", "TRUE"),
     ("=A1", "#NAME?"),
     ("'42", "42"),
@@ -296,6 +300,10 @@ NEAR = [
     ("=A1", "#NAME?", AS_VALUE),
     ("-abc", "Err:508", AS_VALUE),
     ("@x", "#REF!", AS_VALUE),
+    ("1234567890123456", "1234567890123450", AS_VALUE),
+    ("1234567890123456", "1234567890123460", AS_VALUE),
+    ("12:30", "0.520833333333333", AS_VALUE),
+    ("12/2025", "1-Dec-25", AS_VALUE),
     ("Геша 1", "Ð“ÐµÑˆÐ° 1", "the encoding in which it was read"),
 ]
 UNLIKE = [
@@ -325,6 +333,8 @@ UNLIKE = [
     ("-5", "#NAME?"),
     ("=A1", "#12"),
     ("Геша 1", "Геша 2"),
+    ("12345678901234567", "12345678901234570"),
+    ("12:30", "0.5208"),
 ]
 
 
@@ -394,7 +404,11 @@ def test_a_near_miss_of_a_reference_is_an_error(
 
 def test_a_near_miss_is_found_beside_an_id_too_but_not_of_itself(run_import: Import, rex: Pet, tom: Pet) -> None:
     assert run_import(f'{HEADER}{tom.pk},"A-1 ",,,\n').status == 3
-    assert run_import(f'{HEADER}{rex.pk},"A-1 ",,,\n').status == 0
+    of_itself = run_import(f'{HEADER}{rex.pk},"A-1 ",,,\n')
+    assert of_itself.error.startswith(
+        "1 reference or name looks altered by a spreadsheet program or a wrong encoding: "
+    )
+    assert run_import(f'{HEADER}{rex.pk},"A-1 ",,,\n', "--accept-references").status == 0
     assert Pet.objects.get(pk=rex.pk).external_reference == "A-1 "
 
 

@@ -256,7 +256,7 @@ def test_columns_can_have_other_names_and_unknown_ones_can_be_ignored() -> None:
          "categoryId, external_reference? category (by name) or categoryId (by ID) is missing."),
         ("name;category", Reading(mapping={"Tier": "name"}), 'There is no column "Tier" to map.'),
         ("name;Tier;category", Reading(mapping={"Tier": "name"}), "name is there twice."),
-        ("name;category;a;;b", Reading(), 'Unknown columns: "a", "", "b".'),
+        ("name;category;a;;b", Reading(), 'Column 4 has no title. Unknown columns: "a", "b".'),
     ],
 )  # fmt: skip
 def test_a_mistake_in_the_header_is_explained(header: str, how: Reading, mistake: str) -> None:

@@ -204,7 +204,7 @@ def told(result: Result) -> list[tuple[int, str, str, str]]:
 def test_rows_that_are_no_rows_are_errors(run_import: Import, dogs: Category) -> None:
     csv = run_import('name,category\nRex\nRex,Dogs,sold\n"a"b,Dogs\n\nMia,Dogs\n', "--json")
     assert told(csv) == [
-        (2, "", "validation_failed", "The row has 1 cell, the header has 2."),
+        (2, "", "validation_failed", 'The row has 1 cell ("Rex"), the header has 2.'),
         (3, "", "validation_failed", "The row has 3 cells, the header has 2."),
         (
             4,
