@@ -13,7 +13,6 @@ from django.db import Error as AnyDatabaseError
 from django.db import connections, transaction
 
 from commands import output
-from commands.examples import add_examples
 from commands.exits import Exit, ExitError
 from commands.version import version
 
@@ -24,6 +23,20 @@ def likely_option(error: str, parser: CommandParser) -> str:
     known = parser._option_string_actions  # noqa: SLF001 - argparse has no other way to ask
     near = get_close_matches(unknown[1], known, n=1) if unknown else []
     return f". Did you mean {near[0]}?" if near else ""
+
+
+class _Formatter(DjangoHelpFormatter):
+    """Keeps the lines of the examples; argparse would join them."""
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        return text if text.startswith("examples:\n") else super()._fill_text(text, width, indent)
+
+
+def add_examples(parser: CommandParser, examples: Iterable[str]) -> CommandParser:
+    """Return the parser with examples: what follows the name of the command."""
+    lines = (f"  {parser.prog} {arguments}".rstrip() for arguments in examples)
+    parser.epilog, parser.formatter_class = "\n".join(["examples:", *lines]), _Formatter
+    return parser
 
 
 class StoreCommand(BaseCommand):

@@ -42,11 +42,6 @@ class Row:
     def total(self) -> int:
         return sum(figure.value for figure in self.figures)
 
-    @property
-    def shares(self) -> list[tuple[Figure, float]]:
-        """Return each figure with its percentage of the whole bar."""
-        return [(figure, 100 * figure.value / self.total if self.total else 0.0) for figure in self.figures]
-
     def bar(self, longest: int, series: Sequence[Series]) -> Iterator[tuple[str, str, str]]:
         """Yield class, start and length in percent of each piece of a bar in a table, whose longest is `longest`."""
         start = 0.0

@@ -13,8 +13,7 @@ from typing import Any
 from csp.constants import NONE, SELF
 
 from petstore_site.apikeys.keys import PREFIXES, SECRET
-from petstore_site.configuration.addresses import base_path
-from petstore_site.configuration.cache import caches
+from petstore_site.configuration.addresses import SENTINEL_ADDRESS, base_path
 from petstore_site.configuration.database import databases, standbys
 from petstore_site.configuration.logging import logging_of
 from petstore_site.configuration.openapi import openapi_of
@@ -155,7 +154,15 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 CACHE_URL = env["CACHE_URL"]
 """Where rate limits are counted. `memory://` counts in each process by itself."""
 
-CACHES = caches(CACHE_URL)
+CACHES: dict[str, dict[str, Any]] = {"default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}}
+if CACHE_URL != "memory://":
+    CACHES["default"] = {
+        "BACKEND": "django.core.cache.backends.redis.RedisCache",
+        "LOCATION": [CACHE_URL],  # a list, since Django would split the text at commas
+        "OPTIONS": {"socket_timeout": 1, "socket_connect_timeout": 1},
+    }
+if SENTINEL_ADDRESS.fullmatch(CACHE_URL):
+    CACHES["default"]["OPTIONS"]["pool_class"] = "rest.sentinel.SentinelPool"
 
 SIMPLE_HISTORY_DATE_INDEX = False
 """History is read for one object at a time; an index by date would only slow down writing it."""

@@ -90,16 +90,9 @@ class APIKeyQuerySet(models.QuerySet["APIKey"]):
         """Return the active keys that expire within `period` from now."""
         return self.active().filter(expires_at__lte=timezone.now() + period)
 
-    def expired(self) -> Self:
-        """Return the keys that are past their expiry and were not revoked."""
-        return self.filter(expires_at__lte=timezone.now(), revoked_at=None)
-
     def ended(self) -> Self:
         """Return the keys that are not accepted any more."""
         return self.filter(Q(expires_at__lte=timezone.now()) | Q(revoked_at__isnull=False))
-
-    def revoked(self) -> Self:
-        return self.exclude(revoked_at=None)
 
     def not_replaced(self) -> Self:
         return self.filter(replaced_by=None)

@@ -10,8 +10,8 @@ from typing import NamedTuple
 from django.db import transaction
 from django.utils import timezone
 
-from petstore_site.apikeys import writer
 from petstore_site.apikeys.models import APIKey
+from petstore_site.apikeys.usage import writer
 from petstore_site.redaction import on_one_line, redact
 from petstore_site.request_desk.models import LONGEST_MESSAGE, LONGEST_METHOD, RecordGap, RequestRecord
 

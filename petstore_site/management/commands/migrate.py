@@ -14,7 +14,7 @@ from django.db import OperationalError, connections
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.migrations.recorder import MigrationRecorder
 
-from commands.examples import add_examples
+from commands.base import add_examples
 from database.errors import LOCK_NOT_AVAILABLE, STATEMENT_TIMED_OUT, sqlstate
 
 ADVISORY_LOCK = (0x70657473, 0x6D696772)
