@@ -72,6 +72,10 @@ class Change(models.Model):
     )
     reached = models.BigIntegerField(null=True, help_text="The last row of history that the undo decided.")
 
+    merged_category = models.BigIntegerField(null=True)
+    into_category = models.BigIntegerField(null=True)
+    """Of a merge: which category it deletes, and where the animals of that go."""
+
     row: int | None = None
     """The row of history that a change of one animal is; it is no record then, and is not saved."""
     animal: Any = None

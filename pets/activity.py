@@ -28,7 +28,7 @@ RECENT = 10_000
 """Rows of history, the newest, that the actors to choose from come from."""
 
 SEARCHED = 10_000
-"""Rows of history, the newest, that a name or a reference is looked for in; history is indexed by animal only."""
+"""Rows of history, the newest, that are looked through: history is indexed by animal only."""
 
 PART = 1_000
 
@@ -139,11 +139,16 @@ def actors(reader: Any) -> list[tuple[str, str]]:
     return sorted(((actor, act.who) for actor, act in acts.items()), key=lambda pair: pair[1].casefold())
 
 
+def lately(*conditions: Q, **filters: Any) -> QuerySet[Any]:
+    """Return the rows of history that fit, among the newest `SEARCHED`."""
+    first = Subquery(Pet.history.order_by("-history_id").values("history_id")[SEARCHED - 1 : SEARCHED])
+    found: QuerySet[Any] = Pet.history.filter(*conditions, history_id__gte=Coalesce(first, 0), **filters).order_by()
+    return found
+
+
 def animals_named(needle: str) -> set[int]:
     """Return the IDs of animals that had a name or a reference with this part, or were deleted with it, lately."""
-    first = Subquery(Pet.history.order_by("-history_id").values("history_id")[SEARCHED - 1 : SEARCHED])
-    named = Q(name__matches=needle) | Q(external_reference__matches=needle)
-    found = Pet.history.filter(named, history_id__gte=Coalesce(first, 0)).order_by().values_list("id", flat=True)
+    found = lately(Q(name__matches=needle) | Q(external_reference__matches=needle)).values_list("id", flat=True)
     return {*found[:SEARCHED]} if fold_needle(needle) else set()
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from django.db import connection
 
+from categories.models import Category
 from changes.models import Change, State
 from pets.columns import CATEGORY, NAME, NAMES, REFERENCE, STATUS, each
 from pets.importing.sql import execute
@@ -28,6 +29,7 @@ LEFT_LISTED = 1_000
 
 CHANGED, GONE = "changed since", "deleted since"
 CATEGORY_GONE = "its former category was deleted"
+NAME_TAKEN = "another category has the name of its former one now"
 REFERENCE_TAKEN = "its former reference belongs to another animal now"
 
 AMONG = {"postgresql": "= ANY(%s)", "sqlite": "IN (SELECT value FROM json_each(%s))"}
@@ -190,7 +192,20 @@ def _read(change: Change, rows: Sequence[int], category: int | None) -> Iterator
     parameters = [*([listed(undoings)] if undoings else []), listed(rows)]
     with connection.cursor() as cursor:
         cursor.execute(statement, parameters)
-        return (_Row(row, category) for row in cursor.fetchall())
+        found = cursor.fetchall()
+    is_complete = all(row[-2] for row in found)
+    gone = {} if is_complete else {each.pk: each.name for each in deleted_categories(change)}
+    taken = {*Category.objects.filter(name__in=gone.values()).values_list("name", flat=True)} if gone else set()
+    reasons = {number: NAME_TAKEN if name in taken else "" for number, name in gone.items()}
+    return (_Row(row, category, reasons) for row in found)
+
+
+def deleted_categories(change: Change) -> list[Category]:
+    """Return the categories, as they were, that the change deleted and that are gone: its undo brings them back."""
+    if change.row is not None:
+        return []
+    gone = Category.history.filter(change=change.pk, history_type="-").exclude(id__in=Category.objects.values("pk"))
+    return [row.instance for row in gone]
 
 
 def _exchange(found: Sequence["_Row"]) -> None:
@@ -217,7 +232,7 @@ def listed(numbers: Sequence[int]) -> Any:
 class _Row:
     """A row of a change, with its animal before it, now, and after the last undo of the change."""
 
-    def __init__(self, row: tuple[Any, ...], category: int | None) -> None:
+    def __init__(self, row: tuple[Any, ...], category: int | None, deleted: Mapping[int, str]) -> None:
         size = len(NAMES)
         self.history_id, self.did, self.animal = row[:3]
         after, (has_before, *before), (is_there, *now), (is_done, *undone) = (
@@ -228,7 +243,9 @@ class _Row:
             dict(zip(NAMES, values, strict=True)) for values in (after, before, now, undone)
         )
         self.has_before, self.is_there, self.is_done = (each is not None for each in (has_before, is_there, is_done))
-        self.was_changed, self.has_category, self.holder = bool(row[-3]), bool(row[-2]), row[-1]
+        self.was_changed, has_category, self.holder = row[-3:]
+        former = (self.after if self.did == "-" else self.before)[CATEGORY.name]
+        self.without_category = "" if has_category else deleted.get(former, CATEGORY_GONE)
         self.category = category
 
     @property
@@ -258,10 +275,10 @@ class _Row:
             return self._planned(reason=GONE)
         if self.holder:
             return self._planned(reason=REFERENCE_TAKEN)
-        if self.has_category:
+        if not self.without_category:
             return self._planned("+", values=self.after)
         if self.category is None:
-            return self._planned(reason=CATEGORY_GONE)
+            return self._planned(reason=self.without_category)
         return self._planned("+", values=self.after | {CATEGORY.name: self.category})
 
     def _set_back(self) -> Planned:
@@ -285,6 +302,6 @@ class _Row:
     def _why_not(self, name: str) -> str:
         if self.now[name] != self.after[name]:
             return CHANGED
-        if name == CATEGORY.name and not self.has_category:
-            return CATEGORY_GONE
+        if name == CATEGORY.name:
+            return self.without_category
         return REFERENCE_TAKEN if name == REFERENCE.name and self.holder else ""

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 from django.utils.text import capfirst
@@ -12,7 +13,7 @@ from changes.models import Change
 from pets.activity import beside, rows
 from pets.columns import CATEGORY, STATUS
 from pets.models import Pet, PetStatus
-from pets.plan import BLOCK, Planned, planned, rows_before
+from pets.plan import BLOCK, Planned, deleted_categories, planned, rows_before
 
 LISTED = 100
 """Animals that are named; the others are counted."""
@@ -73,7 +74,7 @@ def plan(change: Change, *, animals: Sequence[int] | None = None, category: int 
     shown = [each for each in found if each.does][:LISTED]
     numbers = [each.row for each in (*shown, *left[:LISTED])]
     read = {row.row.history_id: row for row in beside(rows(change).filter(history_id__in=numbers))}
-    words = _Words()
+    words = _Words(change)
     flows = Counter(flow for each in found if each.does == "~" for flow in words.fields(each))
     return Plan(
         does["~"],
@@ -90,10 +91,16 @@ def plan(change: Change, *, animals: Sequence[int] | None = None, category: int 
 class _Words:
     """Fields and values as people read them."""
 
-    def __init__(self) -> None:
+    def __init__(self, change: Change) -> None:
+        self.change = change
         self.categories = Category.objects.in_bulk()
         fields: Any = Pet._meta.fields  # noqa: SLF001 - Django's documented name
         self.labels = {field.attname: capfirst(str(field.verbose_name)) for field in fields}
+
+    @cached_property
+    def deleted(self) -> dict[int, Category]:
+        """Return the categories that the undo brings back."""
+        return {each.pk: each for each in deleted_categories(self.change)}
 
     def fields(self, planned: Planned) -> list[tuple[str, str, str]]:
         """Return each field that goes back: its label, its value now, and what it becomes."""
@@ -106,5 +113,5 @@ class _Words:
 
     def _value(self, name: str, value: Any) -> str:
         if name == CATEGORY.name:
-            return str(self.categories.get(value, "a deleted category"))
+            return str(self.categories.get(value) or self.deleted.get(value) or "a deleted category")
         return str(PetStatus(value).label) if name == STATUS.name else value or "none"

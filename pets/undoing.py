@@ -9,7 +9,7 @@ from typing import Any
 
 from django.contrib.auth.base_user import AbstractBaseUser
 from django.db import IntegrityError, transaction
-from django.db.models import Exists, OuterRef
+from django.db.models import OuterRef, Subquery
 from django.utils import timezone
 
 from categories.models import Category
@@ -19,10 +19,10 @@ from changes.conflicts import MEANWHILE
 from changes.models import Change, Kind, State
 from changes.naming import who
 from changes.recording import recording
-from pets import blocks, working
-from pets.columns import REFERENCE
+from pets import blocks, merging, stock, working
+from pets.columns import CATEGORY, REFERENCE
 from pets.models import ImportState, Pet
-from pets.plan import BLOCK, LEFT_LISTED, Planned, planned, rows_before
+from pets.plan import BLOCK, LEFT_LISTED, Planned, deleted_categories, planned, rows_before
 from pets.writing import add_again, change_animals, delete_animals, leave_references, restore_sales
 
 NOTHING = "Nothing changed. {}"
@@ -42,20 +42,22 @@ class NotUndoneError(Exception):
         self.left = [*left]
 
 
-def right_to_undo(change: Change) -> str:
-    """Return the permission that undoing a change needs."""
+def rights_to_undo(change: Change) -> Sequence[str]:
+    """Return the permissions that undoing a change needs."""
     if change.kind == Kind.UNDO:
-        return right_to_undo(undone_by(change))
+        return rights_to_undo(undone_by(change))
+    if change.kind == Kind.MERGE:
+        return merging.RIGHTS
     if change.kind == Kind.DELETION:
-        return "pets.restore_pet"
+        return ["pets.restore_pet"]
     if change.kind == Kind.RESTORE or (change.kind == Kind.EDIT and change.added):
-        return "pets.delete_pet"
-    return "pets.add_importrun" if change.kind == Kind.IMPORT else "pets.change_pet"
+        return ["pets.delete_pet"]
+    return ["pets.add_importrun" if change.kind == Kind.IMPORT else "pets.change_pet"]
 
 
 def may_undo(user: Any, change: Change) -> bool:
     """Return whether this user can undo this change."""
-    return bool(user.has_perm(right_to_undo(change)))
+    return bool(user.has_perms(rights_to_undo(change)))
 
 
 def why_not(change: Change) -> str:
@@ -78,7 +80,7 @@ def begin(change: Change, *, user: AbstractBaseUser | None = None) -> Change:
         change = _locked(change)
         if message := why_not(change):
             raise NotUndoneError(NOTHING.format(message))
-        undo = Change.objects.create(
+        return Change.objects.create(
             kind=_kind(change),
             user_id=user.pk if user else None,
             who=acting().actor or account(),
@@ -90,8 +92,6 @@ def begin(change: Change, *, user: AbstractBaseUser | None = None) -> Change:
             state=State.RUNNING,
             worked_at=timezone.now(),
         )
-        _restore_categories(change, undo)
-    return undo
 
 
 def undo(
@@ -121,7 +121,8 @@ def go_on(number: int) -> None:
     """Go on with a change that was interrupted."""
     change = Change.objects.get(pk=number)
     if change.is_interrupted:
-        working.work(number, advance if change.is_undo else blocks.advance)
+        others = merging.advance if change.kind == Kind.MERGE else blocks.advance
+        working.work(number, advance if change.is_undo else others)
 
 
 def stop(number: int, why: str) -> Change:
@@ -130,9 +131,9 @@ def stop(number: int, why: str) -> Change:
         change = Change.objects.select_for_update().get(pk=number)
         if change.state != State.RUNNING:
             return change
-        if not change.is_undo:
+        if not change.is_undo and change.kind != Kind.MERGE:
             return blocks.stop(number, why)
-        change.unreached = undone_by(change).animals - change.passed
+        change.unreached = progress(change).of - change.passed
         change.outcome = why
         _end(change, State.STOPPED)
     return change
@@ -140,9 +141,13 @@ def stop(number: int, why: str) -> Change:
 
 def progress(change: Change) -> blocks.Progress:
     """Return how far a change that runs has come."""
-    if not change.is_undo:
+    if change.is_undo:
+        of = undone_by(change).animals
+    elif change.kind == Kind.MERGE:
+        of = change.passed + sum(stock.by_status(category=change.merged_category).values())
+    else:
         return blocks.progress(change)
-    return blocks.Progress(change.passed, undone_by(change).animals, change.is_interrupted)
+    return blocks.Progress(change.passed, of, change.is_interrupted)
 
 
 TRIES = 3
@@ -244,6 +249,7 @@ def _do_block(
     if not rows:
         return []
     plan = [*planned(change, rows, category=category, to_write=True)]
+    _restore_categories(plan, change, undo)
     _write(plan, undo)
     left = [each.left for each in plan if each.reason]
     undo.left = [*undo.left, *left][:LEFT_LISTED]
@@ -295,27 +301,26 @@ def _nothing(undo: Change) -> str:
 # --- Categories and imports ------------------------------------------------------------------------------------------
 
 
-def _restore_categories(change: Change, undo: Change) -> None:
-    """Add the categories again that a change deleted, under the IDs that they had, unless their names are taken."""
-    if change.row is not None:
-        return
-    gone = Category.history.filter(change=change.pk, history_type="-")
-    for row in gone.exclude(id__in=Category.objects.values("pk")).exclude(name__in=Category.objects.values("name")):
-        with recording(undo):
-            row.instance.save(force_insert=True)
+def _restore_categories(plan: Sequence[Planned], change: Change, undo: Change) -> None:
+    """Add the categories again that the change deleted and animals go back to, under the IDs that they had."""
+    wanted = {each.values.get(CATEGORY.name) for each in plan}
+    for category in deleted_categories(change):
+        if category.pk in wanted:
+            with recording(undo):
+                category.save(force_insert=True)
+            first = Category.history.filter(id=category.pk).earliest("history_id")
+            Category.objects.filter(pk=category.pk).update(created_at=first.history_date)
 
 
 def _delete_categories(change: Change, undo: Change) -> None:
     """Delete the categories that a change added, as far as they are empty and nobody changed them since."""
     if change.row is not None:
         return
-    run = change.run
     added = Category.history.filter(change=change.pk, history_type="+").values_list("id", flat=True)
-    later = Category.history.filter(id=OuterRef("pk")).exclude(history_type="+")
+    newest = Category.history.filter(id=OuterRef("pk")).order_by("-history_id").values("history_type")[:1]
+    empty = Category.objects.filter(pk__in=[*added, *(change.run.new_categories if change.run else [])], pets=None)
     with recording(undo):
-        Category.objects.filter(
-            ~Exists(later), pk__in=[*added, *(run.new_categories if run else [])], pets=None
-        ).delete()
+        empty.alias(newest=Subquery(newest)).filter(newest="+").delete()
 
 
 def settle_import(undo: Change) -> None:

@@ -38,6 +38,7 @@ TABS = {
     Kind.DELETION: "Deletions",
     Kind.RESTORE: "Restores",
     Kind.UNDO: "Undos",
+    Kind.MERGE: "Merges",
 }
 PER_PAGE = 50
 LISTED = 25

@@ -17,6 +17,8 @@ def sentence(change: Any) -> str:
     """Return what a change did, without who did it: "moved 39 animals to Snakes"."""
     if change.run is not None:
         return _import(change)
+    if change.kind == Kind.MERGE:
+        return f"merged {change.what}{'' if change.state == State.DONE else f': {_reached(change)}'}"
     is_undo = change.kind == Kind.UNDO
     if change.animal is not None and not (is_undo and change.animal.row.history_type != "~"):
         return _single(change)
@@ -42,8 +44,6 @@ def _import(change: Any) -> str:
 def _several(change: Any) -> str:
     if change.kind in {Kind.DELETION, Kind.RESTORE}:
         return f"{'deleted' if change.kind == Kind.DELETION else 'restored'} {_reached(change)}"
-    if change.kind == Kind.MERGE:
-        return f"merged {change.what}"
     if change.column == "status":
         return f"marked {_reached(change)} {change.becomes}"
     return f"moved {_reached(change)} to {_cut(change.becomes)}"

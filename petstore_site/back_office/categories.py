@@ -28,12 +28,11 @@ class Line(NamedTuple):
 
 
 class CategoryList(NamedTuple):
-    """The categories of a page, the largest first; `alike` are two that look alike, if there are such."""
+    """The categories of a page, the largest first."""
 
     lines: list[Line]
     animals: int
     statuses: list[Series]
-    alike: tuple[Category, Category] | None
 
 
 @register.simple_tag
@@ -44,9 +43,7 @@ def with_animals(categories: Sequence[Category]) -> CategoryList:
     rows.sort(key=lambda each: -each[1].total)
     longest = rows[0][1].total if rows else 0
     lines = [Line(category, row, list(row.bar(longest, STATUSES)), in_words(row)) for category, row in rows]
-    return CategoryList(
-        lines, sum(each.animals for group in found.values() for each in group), STATUSES, _alike(categories)
-    )
+    return CategoryList(lines, sum(each.animals for group in found.values() for each in group), STATUSES)
 
 
 def row_of(number: int, name: str, counts: Sequence[int]) -> Row:
@@ -69,12 +66,15 @@ def _counts(group: list[Any]) -> list[int]:
     return [of.get(status, 0) for status in PetStatus.values]
 
 
-def _alike(categories: Sequence[Category]) -> tuple[Category, Category] | None:
-    """Return two categories whose names an import would take for each other."""
-    known, by_name = Similar(()), {category.name: category for category in categories}
-    for category in categories:
+@register.simple_tag
+def alike(categories: Sequence[Category]) -> tuple[Category, Category] | None:
+    """Return two categories, the older first, whose names an import would take for each other; None without such."""
+    known = Similar(())
+    by_name: dict[str, Category] = {}
+    for category in sorted(categories, key=lambda each: each.pk):
         other = known.find(category.name)
         if other is not None:
             return by_name[other], category
         known.add(category.name)
+        by_name[category.name] = category
     return None

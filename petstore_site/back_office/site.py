@@ -31,11 +31,15 @@ class BackOffice(AdminSite):
         return HttpResponseRedirect(reverse("mfa_index"))
 
     def get_urls(self) -> list[Any]:
-        from pets.admin import activity  # noqa: PLC0415 - it needs the models
+        from pets.admin import activity, merging  # noqa: PLC0415 - they need the models
         from petstore_site.back_office.search import everything  # noqa: PLC0415 - as above
 
-        pages = [path("search/", self.admin_view(everything), name="search"), *activity.urls(self.admin_view)]
-        return [*pages, *super().get_urls()]
+        return [
+            path("search/", self.admin_view(everything), name="search"),
+            path("categories/category/merge/", self.admin_view(merging.merge), name="categories_category_merge"),
+            *activity.urls(self.admin_view),
+            *super().get_urls(),
+        ]
 
     def index(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> TemplateResponse:
         from petstore_site.back_office.dashboard.panels import parts_for  # noqa: PLC0415 - it needs the models

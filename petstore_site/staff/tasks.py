@@ -74,7 +74,7 @@ _TASKS = [
     ),
     Task("Exports", "Animals", "Download what you can see", NOTHING, _of("pets.pet", "export"), "export", "Download"),
     Task(
-        "Categories", "Animals", "Change: add, edit, delete",
+        "Categories", "Animals", "Change: add, edit, delete; with Animals, merge",
         _of("categories.category", "view"), _of("categories.category", KEEP), "edit categories",
     ),
     Task(

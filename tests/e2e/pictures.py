@@ -272,6 +272,7 @@ PAGES: dict[str, Callable[[Page], None]] = {
     "import-undo": first_of(f"{IMPORTS}?q=morning", "Undo…"),
     "categories": at("/admin/categories/category/"),
     "category": first_of("/admin/categories/category/"),
+    "category-merge": at("/admin/categories/category/merge/?keep=1&merge=2"),
     "keys": at(KEYS),
     "key": _key,
     "key-issued": _issued,

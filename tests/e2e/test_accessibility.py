@@ -68,7 +68,7 @@ def steps_of_a_suppliers_sheet(page: Page, word: str) -> Iterator[str]:
 
 
 def pages_of_the_change(page: Page, word: str) -> Iterator[str]:
-    """Open the newest bulk change, what undoing it would do, and the activity of an animal; yield the name of each."""
+    """Open the newest bulk change and what undoing it would do, the activity of an animal, and what a merge would do."""
     page.goto("/admin/activity/?kind=bulk+change")
     page.locator(".rows p a").first.click()
     page.wait_for_url("**/activity/*/")
@@ -79,6 +79,12 @@ def pages_of_the_change(page: Page, word: str) -> Iterator[str]:
     page.goto(f"/admin/activity/?q={word}-1&day_from=2020-01-01")
     expect(page.locator(".rows li").first).to_be_visible()
     yield "the activity of an animal"
+    page.goto("/admin/categories/category/merge/")
+    page.get_by_label("Keep").select_option(index=1)
+    page.get_by_label("Merge into it").select_option(index=2)
+    page.get_by_role("button", name="Show preview").click()
+    expect(page.get_by_role("link", name="Keep the other one")).to_be_visible()
+    yield "what a merge would do"
 
 
 def pages_behind_forms(page: Page, word: str) -> Iterator[str]:

@@ -68,6 +68,11 @@ def _pet(**more: Any) -> dict[str, Any]:
     return {"name": "Forged", "category": CategoryFactory().pk, "status": "sold"} | more
 
 
+def _merge() -> dict[str, Any]:
+    one, other = PetFactory().category, CategoryFactory()
+    return {"keep": other.pk, "merge": one.pk, "what": f"{one} into {other}"}
+
+
 def _seen(model: Any) -> Any:
     return model.history.latest("history_id")
 
@@ -104,6 +109,7 @@ FORMS: dict[str, Callable[[], dict[str, Any]]] = {
     "categories_category_simple_history": lambda: {"seen": _seen(Category).history_id},
     "categories_category_delete": lambda: DELETE,
     "categories_category_changelist": lambda: _delete_all(Category),
+    "categories_category_merge": _merge,
     "apikeys_apikey_add": lambda: {"name": "Forged", "scope": "write", "expires": "never"},
     "apikeys_apikey_change": lambda: {"name": "Forged", "seen": _seen(APIKey).history_id},
     "apikeys_apikey_simple_history": lambda: {"seen": _seen(APIKey).history_id},

@@ -1,0 +1,95 @@
+"""The page that asks before a category is merged into another."""
+
+from typing import Any
+
+from django import forms
+from django.contrib import admin, messages
+from django.contrib.auth.decorators import permission_required
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.template.response import TemplateResponse
+from django.urls import reverse
+from django.views.decorators.http import require_http_methods
+
+from categories.models import Category
+from changes.naming import name_actors
+from pets import merging, stock, working
+from pets.activity import lately
+from pets.admin.activity import PER_SECOND, address, report
+from pets.admin.telling import animals
+from pets.models import Pet, PetStatus
+
+LISTED = 5
+"""Animals that the page names."""
+
+RENAMED = "Nothing changed. Someone renamed a category. Check what will be merged."
+
+
+class MergeForm(forms.Form):
+    """Which category is kept, and which one is merged into it."""
+
+    keep = forms.ModelChoiceField(Category.objects.all(), empty_label="Choose a category")
+    merge = forms.ModelChoiceField(Category.objects.all(), label="Merge into it", empty_label="Choose a category")
+
+    def clean(self) -> dict[str, Any]:
+        """Reject a category that would be merged into itself."""
+        cleaned = super().clean() or {}
+        if cleaned.get("keep") and cleaned.get("keep") == cleaned.get("merge"):
+            self.add_error("merge", "Choose another category.")
+        return cleaned
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@permission_required(merging.RIGHTS, raise_exception=True)
+def merge(request: Any) -> HttpResponse:
+    """Show what a merge would do, or do it and go back to the categories."""
+    given = request.POST if request.method == "POST" else request.GET
+    form = MergeForm(given if {"keep", "merge"} <= given.keys() else None, initial=given.dict())
+    chosen = form.cleaned_data if form.is_valid() else None
+    if request.method == "POST" and chosen:
+        if request.POST.get("what") != merging.described(chosen["merge"], chosen["keep"]):
+            messages.error(request, RENAMED)
+            return HttpResponseRedirect(request.get_full_path())
+        return _merge(request, chosen["merge"], chosen["keep"])
+    counts: dict[int, dict[str, int]] = {}
+    for each in stock.in_stock():
+        counts.setdefault(each.category_id, {})[each.status] = each.animals
+    for field in form.fields.values():
+        field.label_from_instance = lambda each: f"{each}, {animals(sum(counts.get(each.pk, {}).values()))}"  # type: ignore[attr-defined]  # both are choices
+    context = admin.site.each_context(request) | {"title": "Merge two categories", "form": form}
+    if chosen:
+        context |= _preview(request, chosen["merge"], chosen["keep"], counts)
+    return TemplateResponse(request, "admin/categories/category/merge.html", context)
+
+
+def _preview(request: HttpRequest, category: Category, into: Category, counts: Any) -> dict[str, Any]:
+    before, kept = (counts.get(each.pk, {}) for each in (category, into))
+    after = {status: before.get(status, 0) + kept.get(status, 0) for status in PetStatus.values}
+    count = sum(before.values())
+    first = [*Pet.objects.filter(category=category).select_related("category").order_by("status", "pk")[:LISTED]]
+    added = lately(category=category, history_type="+", actor__startswith="key ").order_by().values("actor").distinct()
+    keys = [Pet.history.model(actor=each["actor"]) for each in added]
+    name_actors(keys, request.user)
+    return {
+        "category": category,
+        "into": into,
+        "what": merging.described(category, into),
+        "count": count,
+        "sides": [(category, count, 0, before), (into, sum(kept.values()), sum(after.values()), after)],
+        "keys": keys,
+        "named": [(pet, category, into) for pet in first],
+        "unnamed": count - len(first),
+        "seconds": -(-count // PER_SECOND),
+    }
+
+
+def _merge(request: Any, category: Category, into: Category) -> HttpResponse:
+    try:
+        made = merging.begin(category, into, user=request.user)
+    except merging.NotMergedError as error:
+        messages.error(request, str(error))
+        return HttpResponseRedirect(reverse("admin:categories_category_changelist"))
+    if not working.work(made.pk, merging.advance):
+        return HttpResponseRedirect(address(made))
+    made.refresh_from_db()
+    report(request, made)
+    return HttpResponseRedirect(reverse("admin:categories_category_changelist"))

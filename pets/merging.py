@@ -1,0 +1,99 @@
+"""Merging a category into another: its animals move in blocks, and with the last of them it is deleted. One change."""
+
+from django.contrib.auth.base_user import AbstractBaseUser
+from django.db import transaction
+from django.db.models import Q
+from django.utils import timezone
+from django.utils.text import Truncator
+
+from categories.models import Category
+from changes.acting import acting
+from changes.models import Change, Kind, State
+from changes.naming import who
+from changes.recording import recording
+from pets.columns import CATEGORY, NAMES
+from pets.models import Pet
+from pets.plan import BLOCK
+from pets.writing import change_animals
+
+RIGHTS = ("pets.change_pet", "categories.delete_category")
+"""What merging needs, and undoing a merge."""
+
+CUT = 190
+"""Characters of a name in what the record says."""
+
+GONE = "Nothing changed. Someone deleted one of the categories."
+BUSY = "Nothing changed. “{}” is being merged by {}."
+EMPTY = "Nothing changed. “{}” has no animals. Delete it instead."
+INTO_GONE = "The category to merge into was deleted."
+
+
+class NotMergedError(Exception):
+    """Nothing was changed; the text says why."""
+
+
+def begin(category: Category, into: Category, *, user: AbstractBaseUser) -> Change:
+    """Create the merge of a category into another, which nothing has moved yet. Raises `NotMergedError`."""
+    with transaction.atomic():
+        there = Category.objects.select_for_update().filter(pk__in=[category.pk, into.pk]).order_by("pk")
+        if len(there) < 2:
+            raise NotMergedError(GONE)
+        of_these = Q(merged_category__in=[category.pk, into.pk]) | Q(into_category=category.pk)
+        running = Change.objects.filter(of_these, kind=Kind.MERGE, state=State.RUNNING).first()
+        if running is not None:
+            raise NotMergedError(BUSY.format(category, who(running.who)))
+        if not category.pets.exists():
+            raise NotMergedError(EMPTY.format(category))
+        return Change.objects.create(
+            kind=Kind.MERGE,
+            user_id=user.pk,
+            who=acting().actor,
+            what=described(category, into),
+            column=CATEGORY.name,
+            merged_category=category.pk,
+            into_category=into.pk,
+            request_id=acting().request_id,
+            state=State.RUNNING,
+            worked_at=timezone.now(),
+        )
+
+
+def described(category: Category, into: Category) -> str:
+    """Return what a merge does, as its record says it."""
+    return " into ".join(Truncator(each.name).chars(CUT) for each in (category, into))
+
+
+def advance(number: int) -> bool:
+    """Do the next block of a merge, and return whether it still runs; raises what the database raises."""
+    with transaction.atomic():
+        merge = Change.objects.select_for_update().get(pk=number)
+        if merge.state != State.RUNNING:
+            return False
+        now = timezone.now()
+        if not Category.objects.filter(pk=merge.into_category or 0).exists():
+            merge.state, merge.outcome, merge.ended_at = State.STOPPED, INTO_GONE, now
+            merge.save()
+            return False
+        animals = Pet.objects.filter(category=merge.merged_category)
+        block = animals.filter(pk__in=[*animals.order_by("status", "pk").values_list("pk", flat=True)[:BLOCK]])
+        values = {each.pop("pk"): each for each in block.order_by("pk").select_for_update().values("pk", *NAMES)}
+        if values:
+            moved = {number: each | {CATEGORY.name: merge.into_category} for number, each in values.items()}
+            change_animals(moved, now, merge)
+        merge.changed += len(values)
+        merge.passed, merge.worked_at = merge.changed, now
+        if len(values) < BLOCK and _delete(merge):
+            merge.state, merge.ended_at = State.DONE, now
+        merge.save()
+    return merge.state == State.RUNNING
+
+
+def _delete(merge: Change) -> bool:
+    """Delete the category if it is empty, and return whether it is. No one can add an animal to it at this moment."""
+    category = Category.objects.select_for_update().filter(pk=merge.merged_category or 0).first()
+    if category is None or category.pets.exists():
+        return category is None
+    if merge.changed:  # else there was nothing to merge
+        with recording(merge):
+            category.delete()
+    return True
