@@ -12,7 +12,8 @@ from pets.models import STANDING, ImportRun, ImportState, ImportUpload
 OPTIONS = {
     "dry_run": "dry run",
     "again": "again, although it was imported before",
-    "accept_references": "references accepted as they are",
+    "accept_near": "references like known ones accepted",
+    "accept_references": "altered references and names accepted",
     "create_categories": "missing categories added",
     "skip_errors": "rows with errors left out",
     "formula_safe": "a ' before cells dropped",

@@ -5,6 +5,7 @@ from typing import Any
 
 from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
+from django.core.paginator import Paginator
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import get_object_or_404
 from django.template.response import TemplateResponse
@@ -24,20 +25,17 @@ from pets.admin.import_facts import BADGES, list_of_added, page_of
 from pets.admin.permissions import may_see_imports
 from pets.admin.upload_form import UploadForm
 from pets.exporting import FileFormat
-from pets.importing import large
-from pets.importing.errors import BusyError, ImportRejectedError
+from pets.importing import page, working
+from pets.importing.errors import ImportRejectedError
 from pets.importing.options import Sender
-from pets.importing.uploads import (
-    accept_near,
-    choose,
-    confirm,
-    is_large,
-    keep,
-    match_of,
-    preview,
-    understand,
-)
+from pets.importing.uploads import choose, keep, match_of, understand
 from pets.models import IMPORTED, ColumnProfile, ImportRun, ImportUpload
+
+BOXES = ("again", "accept_near", "accept_references", "accept_names")
+"""What must be confirmed; the names are those of the options of an import."""
+
+LINES = 50
+"""Rows on a page."""
 
 
 class TroubleFilter(admin.SimpleListFilter):
@@ -126,7 +124,7 @@ class ImportRunAdmin(RecordAdmin):
                 upload = keep(form.cleaned_data["file"], chosen=form.chosen(), member=request.user)
                 if not understand(upload):
                     return HttpResponseRedirect(reverse("admin:pets_importrun_columns", args=[upload.pk]))
-                return self._show_preview(request, upload)
+                return self._check(upload)
             except ImportRejectedError as error:
                 form.add_error("file", str(error))
         profiles = ColumnProfile.objects.all()
@@ -153,7 +151,7 @@ class ImportRunAdmin(RecordAdmin):
             profile = form.cleaned_data["called"] if form.cleaned_data["remember"] else None
             try:
                 choose(upload, form.reading(), profile=profile, sender=_sender())
-                return self._show_preview(request, upload)
+                return self._check(upload)
             except ImportRejectedError as error:
                 form.add_error(None, str(error))
         shown = {"form": form, "read": read, "moved": is_moved, "title": f"Match the columns of {upload}"}
@@ -172,62 +170,51 @@ class ImportRunAdmin(RecordAdmin):
 
     @method_decorator(require_POST)
     def preview_view(self, request: HttpRequest, upload_id: int) -> HttpResponse:
-        """Show once more what a file would do that was sent before and not imported."""
-        upload = self._upload(request, upload_id)
-        if "accept_near" in request.POST:
-            accept_near(upload)
-        try:
-            return self._show_preview(request, upload)
-        except ImportRejectedError as error:
-            self.message_user(request, str(error), messages.ERROR)
-            return HttpResponseRedirect(reverse("admin:pets_importrun_changelist"))
+        """Check once more a file that was sent before and not imported."""
+        return self._work(request, self._upload(request, upload_id))
 
     @method_decorator(require_POST)
     def confirm_view(self, request: HttpRequest, upload_id: int) -> HttpResponse:
         """Import what was shown, or show it again."""
-        upload = self._upload(request, upload_id)
-        if upload.run is not None and upload.run.state in IMPORTED:
-            self.message_user(request, f"This was imported already: {upload.run}.", messages.WARNING)
-            return self._record(upload.run)
-        chosen = {name: name in request.POST for name in ("again", "accept_references", "accept_names")}
-        if upload.work is not None:
-            if not large.is_running(upload):
-                large.start(upload, _sender(), large.Confirmed(tally=request.POST.get("digest", ""), options=chosen))
-            return self._work_page(upload)
-        try:
-            run = confirm(upload, request.POST.get("digest", ""), _sender(), **chosen)
-        except BusyError as error:
-            kept = {"upload": upload, "run": upload.run, "why": str(error), "title": f"Check {upload}"}
-            return self._page(request, "busy.html", sent=request.POST, **kept)
-        except ImportRejectedError as error:
-            self.message_user(request, str(error), messages.ERROR)
-            try:
-                return self._show_preview(request, upload)
-            except ImportRejectedError:
-                return HttpResponseRedirect(reverse("admin:pets_importrun_add"))
-        return self._record(run)
+        options = {name: name in request.POST for name in BOXES}
+        confirmed = working.Confirmed(digest=request.POST.get("digest", ""), options=options)
+        return self._work(request, self._upload(request, upload_id), confirmed)
 
     @method_decorator(require_GET)
     def work_view(self, request: HttpRequest, upload_id: int) -> HttpResponse:
-        """Show how far a thread came with a large file, or what it found."""
+        """Show how far a thread came with a file, or what it found."""
         upload = self._upload(request, upload_id)
         if upload.work is None:
             raise Http404
-        title = f"Check {upload}"
-        if large.is_running(upload):
-            return self._page(request, "work.html", title=upload.file_name, upload=upload, work=upload.work)
-        if upload.work["state"] == "imported" and upload.run is not None:
+        if working.is_running(upload):
+            shown = {"title": upload.file_name, "is_stopping": working.is_stopping(upload)}
+            return self._page(request, "work.html", upload=upload, work=upload.work, **shown)
+        if upload.run is not None and upload.run.state in IMPORTED:
             return self._record(upload.run)
-        if upload.work["state"] == "checked" and upload.run is not None:
-            seen = large.Check(upload.run, upload.work)
-            return self._page(request, "preview.html", title=title, upload=upload, preview=seen, run=upload.run)
-        return self._page(request, "work.html", title=title, upload=upload, work=upload.work)
+        shown = {"title": f"Check {upload}", "upload": upload, "work": upload.work}
+        if upload.work["state"] != "checked" or upload.run is None:
+            return self._page(request, "work.html", **shown)
+        found, kind = upload.work["found"], request.GET.get("show")
+        lines = [line for line in found["lines"] if kind in {None, line["does"]}]
+        earlier = ImportRun.objects.filter(pk=upload.work["earlier"]).first()
+        to_import = upload.run.created + upload.run.updated
+        shown |= {
+            "run": upload.run,
+            "found": found,
+            "tallies": page.tallies(upload.run, found),
+            "kind": kind,
+            "lines": Paginator(lines, LINES).get_page(request.GET.get("page")),
+            "earlier": earlier,
+            "to_import": to_import,
+            "boxes": found["boxes"] + (earlier is not None) if to_import else 0,
+        }
+        return self._page(request, "preview.html", **shown)
 
     @method_decorator(require_POST)
     def stop_view(self, request: HttpRequest, upload_id: int) -> HttpResponse:
         """Ask the thread that works on a file to stop."""
         upload = self._upload(request, upload_id)
-        large.stop(upload)
+        working.stop(upload)
         return self._work_page(upload)
 
     @method_decorator(require_GET)
@@ -250,22 +237,30 @@ class ImportRunAdmin(RecordAdmin):
     def _upload(self, request: HttpRequest, upload_id: int) -> ImportUpload:
         """Return what this person sent, and no one else, if they can still do what they chose."""
         self._reject_others(request)
-        upload = ImportUpload.objects.filter(pk=upload_id, uploaded_by=request.user.pk).first()
+        kept = ImportUpload.objects.filter(pk=upload_id, uploaded_by=request.user.pk)
+        upload = kept.select_related("run").defer("content", "rejects").first()
         if upload is None:
             raise Http404
         if upload.options["create_categories"] and not _may_add_categories(request):
             raise PermissionDenied
         return upload
 
-    def _show_preview(self, request: HttpRequest, upload: ImportUpload) -> HttpResponse:
-        if upload.work is not None or is_large(upload):
-            if not large.is_running(upload):
-                large.start(upload, _sender())
-            return self._work_page(upload)
-        seen = preview(upload, _sender())
-        return self._page(
-            request, "preview.html", title=f"Check {upload}", upload=upload, preview=seen, run=seen.outcome.run
-        )
+    def _work(
+        self, request: HttpRequest, upload: ImportUpload, confirmed: working.Confirmed | None = None
+    ) -> HttpResponse:
+        """Check the file, or import it, and show the result."""
+        if upload.run is not None and upload.run.state in IMPORTED:
+            self.message_user(request, f"This was imported already: {upload.run}.", messages.WARNING)
+        elif not working.is_running(upload):
+            working.start(upload, _sender(), confirmed)
+        return self._work_page(upload)
+
+    def _check(self, upload: ImportUpload) -> HttpResponse:
+        """Check the file for the first time and show what it would do; raises `ImportRejectedError`."""
+        working.start(upload, _sender())
+        if upload.work is not None and upload.work["state"] == "rejected":
+            raise ImportRejectedError(upload.work["why"])
+        return self._work_page(upload)
 
     def _work_page(self, upload: ImportUpload) -> HttpResponse:
         return HttpResponseRedirect(reverse("admin:pets_importrun_work", args=[upload.pk]))

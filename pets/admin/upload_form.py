@@ -5,7 +5,7 @@ from typing import Any
 from django import forms
 from django.conf import settings
 
-from pets.importing.large import MOST_LARGE_ROWS
+from pets.importing.uploads import MOST_ROWS
 
 BLANKS = (("keep", "Leaves the animal as it is"), ("clear", "Clears the status, to available"))
 
@@ -14,7 +14,7 @@ class UploadForm(forms.Form):
     """The file, and what `import_pets` has options for."""
 
     file = forms.FileField(
-        help_text=f"CSV or XLSX, at most {settings.LARGEST_UPLOAD // 2**20} MB and {MOST_LARGE_ROWS:,} rows",
+        help_text=f"CSV or XLSX, at most {settings.LARGEST_UPLOAD // 2**20} MB and {MOST_ROWS:,} rows",
         error_messages={"required": "Choose a file."},
         widget=forms.FileInput({"accept": ".csv,.xlsx"}),
     )

@@ -11,7 +11,9 @@ from pets.importing.encodings import LOSSY, SUSPECT, misread
 from pets.importing.preview import Planned, cells_of, names_of_categories, planned
 from pets.importing.sql import is_not_ascii, matches, stream
 
-MOST_MISREAD = 5_000
+MOST_DOUBTS = 5_000
+"""How many of each kind of what looks wrong are kept."""
+
 ANIMALS, EXAMPLES = 20, 3
 """How many animals, and how many changes of a reference, are shown."""
 
@@ -61,10 +63,10 @@ class Changes:
     """The first `EXAMPLES` changes of references."""
     altered_count: int = 0
     altered: list[Change] = field(default_factory=list)
-    """How many references and names look like the work of a spreadsheet program, and the first `EXAMPLES` of them."""
+    """How many references and names look like the work of a spreadsheet program, and the first `MOST_DOUBTS`."""
     misread_count: int = 0
     misread: list[Misread] = field(default_factory=list)
-    """How many names of new animals look wrongly decoded, and the first `MOST_MISREAD` of them."""
+    """How many names of new animals look wrongly decoded, and the first `MOST_DOUBTS` of them."""
     first: list[Planned] = field(default_factory=list)
     """The first `ANIMALS` that are changed or added, if they were asked for."""
     path: str = ""
@@ -107,7 +109,7 @@ def look(*, first: bool) -> Changes:
         _note_altered(changes, (name for name in names if looks_converted(name.before or "", name.after)))
     for name in _misread_names():
         changes.misread_count += 1
-        if len(changes.misread) < MOST_MISREAD:
+        if len(changes.misread) < MOST_DOUBTS:
             changes.misread.append(name)
     return changes
 
@@ -134,7 +136,7 @@ def _look_at_references(changes: Changes) -> None:
 def _note_altered(changes: Changes, altered: Iterator[Change]) -> None:
     for change in altered:
         changes.altered_count += 1
-        if len(changes.altered) < EXAMPLES:
+        if len(changes.altered) < MOST_DOUBTS:
             changes.altered.append(change)
 
 

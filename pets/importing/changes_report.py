@@ -1,6 +1,7 @@
 """What an import changes, in words and as JSON."""
 
 from collections.abc import Iterable
+from itertools import islice
 from typing import Any
 
 from pets.columns import COLUMNS
@@ -25,8 +26,9 @@ def altered_count(changes: Changes) -> str:
 
 
 def examples(changes: Iterable[Change]) -> str:
-    """Return changes of one field in one line."""
-    return ", ".join(f"{_quoted(change.before)} → {_quoted(change.after)} (animal {change.id})" for change in changes)
+    """Return the first changes of one field in one line."""
+    first = islice(changes, EXAMPLES)
+    return ", ".join(f"{_quoted(change.before)} → {_quoted(change.after)} (animal {change.id})" for change in first)
 
 
 def _quoted(value: str | None) -> str:
@@ -86,7 +88,10 @@ def changes_as_json(changes: Changes) -> dict[str, Any]:
             "new": changes.new_references,
             "first": [change._asdict() for change in changes.references],
         },
-        "altered": {"count": changes.altered_count, "first": [change._asdict() for change in changes.altered]},
+        "altered": {
+            "count": changes.altered_count,
+            "first": [change._asdict() for change in changes.altered[:EXAMPLES]],
+        },
         "misread": {
             "count": changes.misread_count,
             "first": [each._asdict() for each in changes.misread[:EXAMPLES]],

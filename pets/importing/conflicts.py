@@ -5,7 +5,7 @@ from pets.importing.checking import Categories, Check
 from pets.importing.errors import RowError, error_in, quoted
 from pets.importing.near import differences
 from pets.importing.readers.rows import Cells
-from pets.importing.staging import Kind
+from pets.importing.staging import Found, Kind, Near
 
 MESSAGES = {
     Kind.UNKNOWN_ID: "is not the ID of an animal. Leave it blank to add one.",
@@ -13,9 +13,9 @@ MESSAGES = {
     Kind.SAME_REFERENCE: "is the same animal as {place} {other:,}. An animal can be in a file only once.",
     Kind.TAKEN_REFERENCE: "belongs to animal {other}.",
     Kind.NO_REFERENCE: "is what programs write where there is nothing. Leave the cell blank.",
-    Kind.NEAR_REFERENCE: "looks like {theirs} of animal {other}. They differ by {odd}.",
 }
-ACCEPTABLE = {Kind.NO_REFERENCE, Kind.NEAR_REFERENCE}
+NEAR = "looks like {theirs} of animal {other}. They differ by {odd}."
+ACCEPT = " If it is right, use --accept-references."
 
 
 class Conflicts:
@@ -28,18 +28,25 @@ class Conflicts:
         self._place = place
         self._may_accept = may_accept
 
-    def errors(self, row: Checked, kind: Kind, other: int, theirs: str | None) -> list[RowError]:
-        """Return what is wrong with a row, from what `staging.take_out_wrong` yields."""
+    def errors(self, found: Found) -> list[RowError]:
+        """Return what is wrong with a row."""
+        row, kind, other, near = found
+        errors = [] if near is None else [self._near(near)]
         if kind is Kind.INCOMPLETE:
             there = {column.header for column in COLUMNS if getattr(row, column.name) is not None}
-            return self._check.missing(row.line, there)
-        by_id = kind is Kind.UNKNOWN_ID or (kind is Kind.SAME_ANIMAL and row.id is not None)
-        field, value = (ID, row.id) if by_id else (REFERENCE.header, row.external_reference)
-        odd = differences(row.external_reference or "", theirs) if theirs else ""
-        message = MESSAGES[kind].format(place=self._place, other=other, theirs=quoted(theirs or ""), odd=odd)
-        if kind in ACCEPTABLE and self._may_accept:
-            message += " If it is right, use --accept-references."
-        return [error_in(row.line, field, message, value)]
+            errors += self._check.missing(row.line, there)
+        elif kind in MESSAGES:
+            by_id = kind is Kind.UNKNOWN_ID or (kind is Kind.SAME_ANIMAL and row.id is not None)
+            field, value = (ID, row.id) if by_id else (REFERENCE.header, row.external_reference)
+            message = MESSAGES[kind].format(place=self._place, other=other)
+            if kind is Kind.NO_REFERENCE and self._may_accept:
+                message += ACCEPT
+            errors.append(error_in(row.line, field, message, value))
+        return errors
+
+    def _near(self, near: Near) -> RowError:
+        message = NEAR.format(theirs=quoted(near.theirs), other=near.id, odd=differences(near.reference, near.theirs))
+        return error_in(near.line, REFERENCE.header, message + ACCEPT if self._may_accept else message, near.reference)
 
     def cells(self, row: Checked) -> Cells:
         """Return a staged row as the file had it."""

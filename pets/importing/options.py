@@ -8,7 +8,7 @@ from typing import Any
 from pets.importing import staging
 from pets.importing.changes import Changes
 from pets.importing.errors import RowError
-from pets.importing.preview import Planned, Watch
+from pets.importing.preview import Planned
 from pets.importing.readers.rows import Hidden, Reading
 from pets.importing.rejects import Rejected
 from pets.models import ImportRun
@@ -35,8 +35,10 @@ class Options:
     rejects: Path | None = None
     changes: Path | None = None
     """Write every change of a field to this file."""
+    accept_near: bool = False
+    """Also references that look like another animal's."""
     accept_references: bool = False
-    """Also references and names that look like the work of a spreadsheet, or like another animal's reference."""
+    """Also references and names that look like the work of a spreadsheet."""
     accept_names: bool = True
     """Also names of new animals that look wrongly decoded."""
     dry_run: bool = False
@@ -48,8 +50,8 @@ class Options:
     """The same file may be imported a second time."""
     most_rows: int | None = None
     """A file with more is rejected."""
-    keep_rows: bool = False
-    """Keep what each row does, for a page."""
+    for_page: bool = False
+    """Keep what the first rows do, for a page, which asks about references that look like another animal's."""
 
     def as_json(self) -> dict[str, Any]:
         """Return them as the record keeps them."""
@@ -59,14 +61,14 @@ class Options:
 
 @dataclass(frozen=True, kw_only=True)
 class Sender:
-    """Who imports or undoes; `watch` sees first what an import will write, if `Options.keep_rows`.
+    """Who imports or undoes; `watch` is called before an import writes; what it raises ends that.
 
     `started` gets the record as soon as it is there.
     `record` is the one that an earlier preview of the same file made: it goes on in it.
     """
 
     who: str
-    watch: Watch | None = None
+    watch: Callable[[], None] | None = None
     record: ImportRun | None = None
     started: Callable[[ImportRun], None] | None = None
 
@@ -77,7 +79,7 @@ class Outcome:
 
     run: ImportRun
     errors: list[RowError]
-    """The first 100 of them, or all if `Options.keep_rows`. A file of rejects holds all."""
+    """The first of them. A file of rejects holds all."""
     place: str
     """What their lines count: "line", or "animal" in a JSON array."""
     hidden: Hidden
@@ -89,8 +91,9 @@ class Outcome:
     changes: Changes | None = None
     """What it changed, or would change; None if that was not found out."""
     planned: Sequence[Planned] = ()
-    """What it wrote, or would write, row by row, if `Options.keep_rows`."""
+    """What the first rows did, or would do, for a page."""
     rejected: Sequence[Rejected] = ()
     """The rows with these errors."""
-    near: int = 0
-    """How many of them have a reference that only looks like another animal's, which can be accepted."""
+    near_count: int = 0
+    near: Sequence[staging.Near] = ()
+    """How many rows of a page have a reference that only looks like another animal's, and the first of them."""

@@ -14,7 +14,7 @@ from changes.naming import who
 from pets.adopting import adopt_imports, record
 from pets.columns import Checked, CheckedColumns
 from pets.importing import staging
-from pets.importing.changes import Changes, look, staged
+from pets.importing.changes import MOST_DOUBTS, Changes, look, staged
 from pets.importing.changes_file import ChangesFile, changes_file
 from pets.importing.changes_report import altered, misread
 from pets.importing.checking import Categories, Check
@@ -23,13 +23,12 @@ from pets.importing.errors import AlreadyImportedError, FileError, ImportRejecte
 from pets.importing.lock import only_import
 from pets.importing.matching import by_profile, remember
 from pets.importing.options import Options, Outcome, Sender
-from pets.importing.preview import Planned, planned
+from pets.importing.preview import MOST_SHOWN, Planned, planned_for_page
 from pets.importing.progress import Progress
 from pets.importing.readers import read
 from pets.importing.readers.rows import Block, Cells, Damaged, Table, count_of
 from pets.importing.rejects import SHOWN, Rejects
 from pets.importing.source import Source, open_source
-from pets.importing.staging import Kind
 from pets.importing.stopping import stop_if_asked, too_late
 from pets.importing.transactions import clear_rejections, disconnect, long_statements, write_at_once
 from pets.models import IMPORTED, ImportRun, ImportState
@@ -44,6 +43,7 @@ UNKNOWN = (
 )
 NO_ROWS_HERE = "The file has no rows."
 NO_ROWS = f"{NO_ROWS_HERE} If that is right, use --allow-empty."
+NEAR_UNCONFIRMED = "Nothing changed. Confirm the references that look like known ones, or fix them in the file."
 SENT_TWICE = "Nothing changed. This file was already imported from this page."
 REJECTED = {ImportState.REJECTED, ImportState.ALREADY}
 ENDED = REJECTED | {ImportState.DONE, ImportState.DRY_RUN}
@@ -119,8 +119,8 @@ def _rejects(table: Table, source: Source, options: Options) -> Rejects:
         options.rejects,
         source,
         at_most=options.max_errors if options.skip_errors else None,
-        shown=options.most_rows if options.keep_rows and options.most_rows else SHOWN,
-        in_order=options.keep_rows,
+        shown=MOST_SHOWN if options.for_page else SHOWN,
+        in_order=options.for_page,
         formula_safe=options.reading.formula_safe,
     )
 
@@ -177,7 +177,8 @@ class _Import:
         self.missing: staging.Missing | None = None
         self.changes: Changes | None = None
         self.planned: Sequence[Planned] = ()
-        self.near = 0
+        self.near_count = 0
+        self.near: list[staging.Near] = []
 
     def do(self) -> Outcome:
         """Read, check, write; a rejection is recorded and returned."""
@@ -228,6 +229,7 @@ class _Import:
             self.changes if rejection is None else None,
             self.planned,
             self.rejects.rows,
+            self.near_count,
             self.near,
         )
 
@@ -272,10 +274,14 @@ class _Import:
         if not self.progress.rows and not self.options.allow_empty:
             raise ImportRejectedError(NO_ROWS if self.options.most_rows is None else NO_ROWS_HERE)
         with self.progress.working("Checking against the catalogue"):
-            near = not self.options.accept_references
-            for row, kind, other, theirs in staging.take_out_wrong(near=near, defaults=self.defaults):
-                self.near += kind is Kind.NEAR_REFERENCE
-                rejects.add(self.conflicts.errors(row, kind, other, theirs), self.conflicts.cells(row))
+            near, stays = not self.options.accept_near, self.options.for_page
+            for found in staging.take_out_wrong(near=near, stays=stays, defaults=self.defaults):
+                if found.kind is not None:
+                    rejects.add(self.conflicts.errors(found), self.conflicts.cells(found.row))
+                elif found.near is not None:
+                    self.near_count += 1
+                    if self.near_count <= MOST_DOUBTS:
+                        self.near.append(found.near)
 
     def _rows(self, rejects: Rejects) -> Iterator[Checked | CheckedColumns]:
         """Yield what will be staged, in blocks of rows where they allow it."""
@@ -336,15 +342,18 @@ class _Import:
             raise AlreadyImportedError(message)
         if self.options.report_missing:
             self.missing = staging.missing()
-        self._look_at_changes()
-        if self.options.keep_rows:
-            self.planned = list(planned(unchanged=True))
+        changes = self._look_at_changes()
+        if self.options.for_page and self.options.dry_run:
+            doubted = [row.line for rows in (self.near, changes.altered, changes.misread) for row in rows]
+            self.planned = list(planned_for_page(doubted))
         if self.sender.watch is not None:
-            self.sender.watch(self.planned)
+            self.sender.watch()
 
-    def _look_at_changes(self) -> None:
+    def _look_at_changes(self) -> Changes:
         dry_run = self.options.dry_run
         self.changes = look(first=dry_run)
+        if self.near_count and not dry_run:
+            raise ImportRejectedError(NEAR_UNCONFIRMED)
         if self.changes.altered and not (self.options.accept_references or dry_run):
             raise ImportRejectedError(altered(self.changes))
         if self.changes.misread_count and not (self.options.accept_names or dry_run):
@@ -353,3 +362,4 @@ class _Import:
         if (file := self.files.changes) is not None:
             file.write(staged(None if dry_run else staging.id_before(self.run)))
             self.changes.path = str(file.path)
+        return self.changes

@@ -32,6 +32,7 @@ TABLES = (
     "import_moves",
     "import_odd_rows",
     "import_odd_pets",
+    "import_near",
 )
 BLOCK_LINES = 2_000
 NOTHING = "\1"
@@ -151,33 +152,61 @@ TAKEN = f"""
 """A subquery, no join: PostgreSQL would read all moves again for each step of a long chain."""
 
 ROW = ", ".join(f"r.{field}" for field in Checked._fields)
+FOUND = f"""
+    SELECT {ROW}, w.kind, w.other, n.line, p.id, p.external_reference, p.name
+    FROM (SELECT line FROM import_wrong UNION SELECT line FROM import_near) f JOIN import_rows r ON r.line = f.line
+    LEFT JOIN import_wrong w ON w.line = r.line
+    LEFT JOIN import_near n ON n.line = r.line LEFT JOIN pets_pet p ON p.id = n.other ORDER BY r.line
+"""
 
 
-def take_out_wrong(
-    *, near: bool = True, defaults: Mapping[str, Any] = {}
-) -> Iterator[tuple[Checked, Kind, int, str | None]]:
+class Near(NamedTuple):
+    """A row with a reference that no animal has, and the animal of whose reference it is a near miss."""
+
+    line: int
+    reference: str
+    id: int
+    theirs: str
+    name: str
+
+
+class Found(NamedTuple):
+    """A row that is wrong, or has a near miss of a reference."""
+
+    row: Checked
+    kind: Kind | None
+    """None if it is not wrong."""
+    other: int
+    """The line of the earlier row about the same animal, or the id of the animal that has the reference."""
+    near: Near | None
+
+
+def take_out_wrong(*, near: bool = True, stays: bool = False, defaults: Mapping[str, Any] = {}) -> Iterator[Found]:
     """Take out the rows that do not go with the catalogue or with earlier rows; yield them by line, with what is wrong.
 
-    The number is the line of the earlier row about the same animal, or the id of the animal that has the reference.
-    A row counts as earlier whether it is wrong itself or not. `near`: also rows whose reference only looks like that
-    of an animal; the number is its id, and the text its reference. `defaults`: what a new animal need not say.
+    A row counts as earlier whether it is wrong itself or not. `near`: also yield rows whose reference only looks like
+    that of an animal; if it `stays`, such a row is taken out for nothing but another error. `defaults`: what a new
+    animal need not say.
     """
     needed = [column.name for column in COLUMNS if column.required and column.name not in defaults]
     lacking = " OR ".join(f"r.{name} IS NULL" for name in needed)
-    nearly = {Kind.NO_REFERENCE: NO_REFERENCE} if near else {}
-    nearly |= {Kind.NEAR_REFERENCE: NEAR} if near and note_odd_references() else {}
+    execute("CREATE TEMPORARY TABLE import_near (line bigint, other bigint)")
+    if near and note_odd_references():
+        execute(f"INSERT INTO import_near {NEAR}")
     by_id = _given_ids()
-    for kind, statement in ((WRONG_IDS if by_id else {}) | nearly | WRONG).items():
+    blank = {Kind.NO_REFERENCE: NO_REFERENCE} if near or stays else {}
+    for kind, statement in ((WRONG_IDS if by_id else {}) | blank | WRONG).items():
         _note_wrong(kind, statement.format(lacking=lacking))
+    if not stays:
+        _note_wrong(Kind.NEAR_REFERENCE, "SELECT line, other FROM import_near")
     if by_id:
         execute(MOVES)
         execute("CREATE UNIQUE INDEX import_moves_other ON import_moves (other)")
         _note_wrong(Kind.TAKEN_REFERENCE, TAKEN)
-    for *row, kind, other, reference in stream(
-        f"SELECT {ROW}, w.kind, w.other, p.external_reference FROM import_wrong w JOIN import_rows r ON r.line = w.line"
-        f" LEFT JOIN pets_pet p ON p.id = w.other AND w.kind = '{Kind.NEAR_REFERENCE}' ORDER BY r.line"
-    ):
-        yield Checked(*row), Kind(kind), other, reference
+    for *values, kind, other, line, pet_id, theirs, name in stream(FOUND):
+        row = Checked(*values)
+        missed = None if line is None else Near(line, row.external_reference or "", pet_id, theirs, name)
+        yield Found(row, kind and Kind(kind), other, missed)
     rejected = "FROM import_rows WHERE rejected OR line IN (SELECT line FROM import_wrong)"
     execute(f"CREATE TEMPORARY TABLE import_rejected AS SELECT id, external_reference {rejected}")
     execute(f"DELETE {rejected}")
@@ -254,10 +283,9 @@ def write(run: ImportRun, now: datetime, *, watch: Callable[[], None], defaults:
     return Written(created, changed, known - changed, matched_by_id)
 
 
-def tally() -> str:
-    """Return by how many rows of each kind two plans for a file can be compared; call it in `watch`."""
-    rows = _count("SELECT count(*) FROM import_rows")
-    return "-".join(str(count) for count in (rows, *next(stream(KNOWN))))
+def tally() -> list[int]:
+    """Return how many rows of each kind there are; call it in `watch`."""
+    return [_count("SELECT count(*) FROM import_rows"), *next(stream(KNOWN))]
 
 
 def id_before(run: ImportRun) -> int:

@@ -1,30 +1,23 @@
-"""An import in two steps: a small file is kept and shown as what it would do, and imported if that is wanted."""
+"""The files of the back office: kept from the first look to the import, with how each is read."""
 
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from datetime import timedelta
-from itertools import accumulate
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
 
-from categories.models import Category
-from pets.columns import CATEGORY, REFERENCE
-from pets.importing.changes import Changes
 from pets.importing.errors import ImportRejectedError
 from pets.importing.matching import Match, match, remember, understood
-from pets.importing.options import Options, Outcome, Sender
-from pets.importing.preview import Line, Planned, digest, lines
+from pets.importing.options import Options, Sender
 from pets.importing.readers import read
-from pets.importing.readers.rows import Reading, count_of
-from pets.importing.run import import_of, import_source
+from pets.importing.readers.rows import Reading
 from pets.importing.source import GZIP, Source
-from pets.models import ImportRun, ImportUpload, UploadPart
+from pets.models import ImportUpload, UploadPart
 
 if TYPE_CHECKING:
     from django.core.files.uploadedfile import UploadedFile  # generic for mypy only
@@ -35,8 +28,9 @@ LARGEST_WORKBOOK = 32 * 1024 * 1024
 MATCHED = ("encoding", "delimiter", "header_row", "columns", "defaults")
 """What is found out or chosen of how a file is read."""
 
-MOST_BYTES, MOST_ROWS = 5 * 1024 * 1024, 5_000
-"""Of a file that is checked while its sender waits, and shown row by row."""
+MOST_ROWS = 500_000
+MOST_REJECTED = 10_000
+"""Rows with errors: so many are a mistake in all of them."""
 
 KEPT = timedelta(days=1)
 
@@ -45,74 +39,6 @@ PART = 1024 * 1024
 
 TOO_LARGE = "The file has {bytes:,} bytes. Files here can have at most 25 MB."
 COMPRESSED = "The file is compressed with gzip; send it as it was before."
-CHANGED_SINCE = "Nothing changed. The catalogue has changed since this page was shown. Look again."
-
-
-class Tally(NamedTuple):
-    """How many rows of one kind there are."""
-
-    kind: str
-    """As `Line.does` has it."""
-    title: str
-    word: str
-    colour: str
-    rows: int
-    start: float
-    width: float
-
-
-KINDS = (
-    ("added", "New", "new", "available"),
-    ("changed", "Changed", "changed", "sold"),
-    ("unchanged", "Unchanged", "unchanged", "answered"),
-    ("rejected", "Errors", "with errors", "failed"),
-)
-
-
-def tallies(run: ImportRun) -> list[Tally]:
-    """Return how many rows do what, with their share of a bar of 100."""
-    counts = (run.created, run.updated, run.unchanged, run.rejected)
-    starts = accumulate(counts, initial=0)
-    total = sum(counts) or 1
-    parts = zip(KINDS, counts, starts, strict=False)
-    return [Tally(*kind, count, 100 * start / total, 100 * count / total) for kind, count, start in parts]
-
-
-@dataclass(frozen=True)
-class Preview:
-    """What a file would do."""
-
-    outcome: Outcome
-    earlier: ImportRun | None
-    """An import of the very same file, if importing it again would add animals twice."""
-
-    @property
-    def rows(self) -> Sequence[Planned]:
-        """What each row would do."""
-        return [row for row in self.outcome.planned if row.acts]
-
-    @property
-    def digest(self) -> str:
-        """What `confirm` compares."""
-        return digest(self.rows)
-
-    def lines(self) -> list[Line]:
-        """Return each row and what it does, in the order of lines."""
-        return lines(self.outcome.planned, self.outcome.rejected)
-
-    @property
-    def changes(self) -> Changes:
-        """What changes of animals that are there."""
-        return self.outcome.changes or Changes()
-
-    def tallies(self) -> list[Tally]:
-        """Return how many rows do what."""
-        return tallies(self.outcome.run)
-
-    def new_categories(self) -> list[str]:
-        """Return the names of the categories that would be added."""
-        names = {row.cells[CATEGORY.header].after for row in self.rows}
-        return sorted(names - set(Category.objects.filter(name__in=names).values_list("name", flat=True)))
 
 
 def keep(file: "UploadedFile[Any]", *, chosen: dict[str, Any], member: Any) -> ImportUpload:
@@ -162,68 +88,6 @@ def _choose(upload: ImportUpload, how: Reading) -> None:
     upload.save(update_fields=["options"])
 
 
-def accept_near(upload: ImportUpload) -> None:
-    """Take references that only look like another animal's as they are, from the next preview on."""
-    upload.options |= {"accept_references": True}
-    upload.save(update_fields=["options"])
-
-
-def preview(upload: ImportUpload, sender: Sender) -> Preview:
-    """Do all of the import and roll it back; keep the rejected rows, and the record for the import to go on in.
-
-    Raises `ImportRejectedError`.
-    """
-    with opened(upload) as source, tempfile.TemporaryDirectory() as folder:
-        earlier = import_of(source.sha256)
-        rejects = Path(folder) / "rejects"
-        options = replace(options_of(upload), dry_run=True, again=True, rejects=rejects)
-        outcome = done(import_source(source, options, replace(sender, record=upload.run)))
-        upload.rejects = rejects.read_bytes() if rejects.exists() else b""
-    upload.run = outcome.run
-    upload.save(update_fields=["rejects", "run"])
-    note_preview(outcome.run)
-    twice = any(row.pet_id is None and not row.cells[REFERENCE.header].after for row in outcome.planned)
-    return Preview(outcome, earlier if twice else None)
-
-
-def note_preview(run: ImportRun) -> None:
-    """Let the record of a dry run say that it was a preview, whose file of rejects is gone."""
-    run.rejects, run.previewed_at = "", run.finished_at
-    run.options |= {"rejects": None, "again": False}
-    run.save(update_fields=["rejects", "options", "previewed_at"])
-
-
-def confirm(upload: ImportUpload, seen: str, sender: Sender, **confirmed: bool) -> ImportRun:
-    """Import the file, but for the rows with errors, if it still does what was `seen`, the digest of a preview.
-
-    `confirmed`: which of the options `again`, `accept_references` and `accept_names` were. Raises
-    `ImportRejectedError` if it does not, and as an import does.
-    """
-
-    def compare(rows: Sequence[Planned]) -> None:
-        if digest(rows) != seen:
-            raise ImportRejectedError(CHANGED_SINCE)
-
-    if upload.run is None:  # its preview was rejected
-        raise ImportRejectedError(CHANGED_SINCE)
-    with opened(upload) as source:
-        options = replace(options_of(upload), **accepted(upload, confirmed))
-        return done(import_source(source, options, replace(sender, watch=compare, record=upload.run))).run
-
-
-def accepted(upload: ImportUpload, confirmed: Mapping[str, bool]) -> dict[str, Any]:
-    """Return the options of an import whose sender confirmed these."""
-    references = confirmed.get("accept_references", False) or options_of(upload).accept_references
-    return {"accept_names": False, **confirmed, "accept_references": references}
-
-
-def done(outcome: Outcome) -> Outcome:
-    """Return it; raises `ImportRejectedError` if nothing was written."""
-    if outcome.rejection is not None:
-        raise ImportRejectedError(outcome.rejection)
-    return outcome
-
-
 @contextmanager
 def opened(upload: ImportUpload) -> Iterator[Source]:
     """Give the file as an import reads it."""
@@ -232,19 +96,6 @@ def opened(upload: ImportUpload) -> Iterator[Source]:
         for part in upload.parts.iterator(chunk_size=1):
             raw.write(part.content)
         yield Source(upload.file_name, raw)
-
-
-def is_large(upload: ImportUpload) -> bool:
-    """Return whether the file takes too long for a request; False for one that cannot be read."""
-    if upload.size > MOST_BYTES:
-        return True
-    rows = 0
-    with suppress(ImportRejectedError), opened(upload) as source:
-        for part in read(source, options_of(upload).reading).parts:
-            rows += count_of(part)
-            if rows > MOST_ROWS:
-                return True
-    return False
 
 
 def options_of(upload: ImportUpload) -> Options:
@@ -260,8 +111,9 @@ def options_of(upload: ImportUpload) -> Options:
         reading=replace(reading, **chosen.get("reading", {"encoding": chosen.get("encoding") or None})),
         create_categories=chosen["create_categories"],
         keep_blanks=chosen["blank"] == "keep",
-        accept_references=chosen.get("accept_references", False),
         skip_errors=True,
+        max_errors=MOST_REJECTED,
         most_rows=MOST_ROWS,
-        keep_rows=True,
+        accept_names=False,
+        for_page=True,
     )

@@ -118,11 +118,11 @@ def select(page: Page, needle: str, action: str = "") -> None:
 def work(page: Page) -> None:
     """Do a morning's work, so that every page has something to show."""
     send(page, [["FRIDAY-10", "Maple", "Rabbits", "available"]], name="thursday.csv")
-    page.get_by_role("button", name="Import 1 row").click()
+    page.get_by_role("button", name="Import 1 row").first.click()
     page.wait_for_url("**/activity/*/")
     early = [["FRIDAY-10", "Maple", "Rabbits", "sold"], FILE[1]]
     send(page, early, name="friday morning.csv")
-    page.get_by_role("button", name="Import 2 rows").click()
+    page.get_by_role("button", name="Import 2 rows").first.click()
     page.wait_for_url("**/activity/*/")
     select(page, "be", "become_pending")
     page.get_by_role("button", name=re.compile("Change .+ animals")).click()

@@ -71,8 +71,8 @@ def test_a_file_with_a_wrong_row_is_corrected_imported_and_undone(
         ["Thistle", "Rabbits", "lost", "FRIDAY-12"],
         [f'status "lost" {allowed}'],
     ]
-    office.locator('[data-show="rejected"]').check()
-    expect(office.locator("#plan tbody tr:visible")).to_have_count(2)
+    office.get_by_role("link", name="Errors 1").click()
+    expect(office.locator("#plan tbody tr")).to_have_count(2)
     assert downloaded(office, "Rejected rows", tmp_path) == (
         "friday-rejected.csv",
         (
@@ -89,7 +89,7 @@ def test_a_file_with_a_wrong_row_is_corrected_imported_and_undone(
 
     send(office, [["FRIDAY-12", "Thistle", "Rabbits", "pending"]], name="friday-rejected.csv")
     expect(office.locator("#plan .row-error")).to_have_count(0)
-    office.get_by_role("button", name="Import 1 row", exact=True).click()
+    office.get_by_role("button", name="Import 1 row", exact=True).first.click()
     office.wait_for_url("**/activity/*/")
     expect(office.get_by_role("heading", level=1)).to_have_text("keeper imported friday-rejected.csv: 1 added")
 
@@ -109,7 +109,7 @@ def test_hostile_names_stay_text_from_file_to_file(office: Page, tmp_path: Path)
     send(office, rows, name="hostile <b>.csv", add_categories=True)
     assert [row[2:4] for row in cells(office.locator("#plan"))] == [row[1:3] for row in rows]
     assert office.locator("img[src=x], #content b:not(.steps b), #content-main script").count() == 0
-    office.get_by_role("button", name="Import 5 rows").click()
+    office.get_by_role("button", name="Import 5 rows").first.click()
     office.wait_for_url("**/activity/*/")
     office.goto(f"{PETS}?q=HOSTILE-")
     expect(office.locator("#result_list tbody tr")).to_have_count(5)
@@ -161,7 +161,7 @@ def test_a_suppliers_sheet_is_matched_and_remembered(office: Page) -> None:
     expect(office.get_by_text("The columns were read again.")).to_be_visible()
     office.get_by_role("button", name="Check the rows").click()
     expect(office.locator("#plan")).to_contain_text("Śnieżka")
-    office.get_by_role("button", name="Import 2 rows").click()
+    office.get_by_role("button", name="Import 2 rows").first.click()
     expect(office.get_by_role("heading", level=1)).to_contain_text(": 2 added")
     office.goto(f"{IMPORTS}add/")
     office.get_by_role("button", name="Forget Farm").click()

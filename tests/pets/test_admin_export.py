@@ -8,7 +8,6 @@ from typing import Any
 import openpyxl
 import pytest
 from django.contrib.auth.models import Permission, User
-from django.core.files.uploadedfile import SimpleUploadedFile
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
@@ -18,6 +17,7 @@ from pets.admin import downloads
 from pets.exporting import FileFormat
 from pets.models import Pet
 from tests.factories import CategoryFactory, PetFactory
+from tests.pets.test_admin_imports import send
 from tests.whole import CSV_HEADER, HEADER, lines, row
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -82,9 +82,7 @@ def test_a_workbook(staff: Client, animals: list[Pet]) -> None:
 
 @pytest.mark.parametrize("ending", ["csv", "xlsx"])
 def test_what_is_exported_is_imported_unchanged(staff: Client, animals: list[Pet], ending: str) -> None:
-    file = SimpleUploadedFile(f"animals.{ending}", content(staff.get(f"{LIST}export/{ending}/?q=A-")))
-    shown = staff.post("/admin/pets/importrun/add/", {"blank": "keep", "formula_safe": "on", "file": file})
-    run = shown.context["preview"].outcome.run
+    run = send(staff, content(staff.get(f"{LIST}export/{ending}/?q=A-")), f"animals.{ending}").context["run"]
     assert (run.created, run.updated, run.unchanged, run.rejected) == (0, 0, 2, 0)
 
 

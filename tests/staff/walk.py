@@ -20,8 +20,9 @@ from categories.models import Category
 from changes.models import SILENT, Change
 from pets.blocks import begin, select
 from pets.bulk import Target
+from pets.importing import working
 from pets.importing.options import Sender
-from pets.importing.uploads import keep, preview
+from pets.importing.uploads import keep
 from pets.models import ColumnProfile, ImportRun, ImportUpload, Pet, SavedView, Selection
 from petstore_site.apikeys.models import APIKey, KeyUsage
 from petstore_site.request_desk.models import RequestRecord
@@ -83,7 +84,7 @@ def _file() -> dict[str, Any]:
 
 def _confirmation() -> dict[str, Any]:
     upload = ImportUpload.objects.last()
-    return {"digest": preview(upload, Sender(who="test")).digest} if upload else {}
+    return {"digest": upload.work["digest"]} if upload and upload.work else {}
 
 
 FORMS: dict[str, Callable[[], dict[str, Any]]] = {
@@ -200,7 +201,7 @@ def _upload(user: User) -> int:
     CategoryFactory(name="Dogs")
     chosen = {"encoding": "", "formula_safe": True, "create_categories": False, "blank": "keep"}
     upload = keep(SimpleUploadedFile("a.csv", FILE), chosen=chosen, member=user)
-    preview(upload, Sender(who="test"))
+    working.start(upload, Sender(who="test"))
     return int(upload.pk)
 
 
@@ -270,8 +271,10 @@ PREPARED: dict[str, Callable[[User | None], Any]] = {
 def rows() -> dict[str, Any]:
     """Return everything that a form could make, change or end. The ORM would take longer than most requests."""
     kept = [*admin.site._registry, Change, ColumnProfile, ImportUpload, Authenticator, SavedView, LogEntry]
+    stopping = list(map(working.is_stopping, ImportUpload.objects.defer("content")))
     with connection.cursor() as cursor:
-        return {model.__name__: _rows(cursor, model) for model in kept} | {"sessions": Session.objects.count()}
+        found = {model.__name__: _rows(cursor, model) for model in kept}
+    return found | {"sessions": Session.objects.count(), "stopping": stopping}
 
 
 def _rows(cursor: CursorWrapper, model: type[Model]) -> Any:

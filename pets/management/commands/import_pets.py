@@ -276,6 +276,7 @@ def _options(given: dict[str, Any]) -> Options:
         max_errors=given["max_errors"],
         rejects=given["rejects"],
         changes=given["changes"],
+        accept_near=given["accept_references"],
         accept_references=given["accept_references"],
         report_missing=given["missing"] == "report",
         dry_run=given["dry_run"],

@@ -43,6 +43,7 @@ def test_the_record_says_everything(run_import: Import, dogs: Category) -> None:
     assert run.finished_at >= run.started_at
     assert run.options == {
         "accept_names": True,
+        "accept_near": False,
         "accept_references": False,
         "again": False,
         "allow_empty": False,
@@ -54,7 +55,7 @@ def test_the_record_says_everything(run_import: Import, dogs: Category) -> None:
         "keep_blanks": False,
         "max_errors": None,
         "most_rows": None,
-        "keep_rows": False,
+        "for_page": False,
         "profile": None,
         "reading": asdict(Reading()),
         "rejects": None,

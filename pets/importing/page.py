@@ -1,0 +1,142 @@
+"""What the page of a check shows, as JSON: the rows with what they do, and what of them looks wrong."""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from itertools import accumulate
+from typing import Any, NamedTuple
+
+from pets.columns import CATEGORY, CATEGORY_ID, NAME, REFERENCE, STATUS
+from pets.importing.changes import EXAMPLES, Changes
+from pets.importing.errors import quoted
+from pets.importing.near import differences
+from pets.importing.options import Outcome
+from pets.importing.preview import Planned
+from pets.importing.rejects import Rejected
+from pets.importing.staging import Near
+from pets.models import ImportRun
+
+COLUMNS_SHOWN = (NAME, CATEGORY, STATUS, REFERENCE)
+MOST_CATEGORIES = 100
+"""New ones that the page names."""
+
+KINDS = (
+    ("added", "New", "new", "available"),
+    ("changed", "Changed", "changed", "sold"),
+    ("warning", "Warnings", "with a warning", "pending"),
+    ("unchanged", "Unchanged", "unchanged", "answered"),
+    ("rejected", "Errors", "with errors", "failed"),
+)
+
+
+class Tally(NamedTuple):
+    """How many rows of one kind there are, and their part of a bar of 100."""
+
+    kind: str
+    """As "does" of a row has it."""
+    title: str
+    word: str
+    colour: str
+    rows: int
+    start: float
+    width: float
+
+
+def tallies(run: ImportRun, found: Mapping[str, Any]) -> list[Tally]:
+    """Return how many rows do what."""
+    new, changed = found["warned"]
+    counts = (run.created - new, run.updated - changed, new + changed, run.unchanged, run.rejected)
+    starts = accumulate(counts, initial=0)
+    total = sum(counts) or 1
+    parts = [
+        Tally(*kind, count, 100 * start / total, 100 * count / total)
+        for kind, count, start in zip(KINDS, counts, starts, strict=False)
+    ]
+    return [part for part in parts if part.rows or part.kind != "warning"]
+
+
+class Doubt(NamedTuple):
+    """Why a value looks wrong: a sentence, perhaps with the name of an animal between its two parts."""
+
+    field: str
+    said: str
+    pet_id: int | None = None
+    name: str = ""
+    more: str = ""
+
+
+def found(outcome: Outcome) -> dict[str, Any]:
+    """Return what a check found."""
+    changes = outcome.changes or Changes()
+    doubts: dict[int, list[Doubt]] = defaultdict(list)
+    for near in outcome.near:
+        said = f"New reference {quoted(near.reference)}, but "
+        more = f" has {quoted(near.theirs)}. Is it the same animal?"
+        doubts[near.line].append(Doubt(REFERENCE.header, said, near.id, near.name, more))
+    for misread in changes.misread:
+        doubts[misread.line].append(Doubt(NAME.header, f"Looks wrongly decoded. It is probably {misread.likely}."))
+    both = len(outcome.near) + len(changes.misread) - len(doubts)
+    altered = {change.line for change in changes.altered}
+    for change in changes.altered:
+        said = "A spreadsheet program or a wrong encoding may have altered it."
+        doubts[change.line].append(Doubt(change.field, said))
+    rows = [*(_plan(row, doubts.get(row.line, ())) for row in outcome.planned), *map(_rejected, outcome.rejected)]
+    names = sorted(outcome.new_categories)
+    return {
+        "place": outcome.place,
+        "hidden": str(outcome.hidden) if outcome.hidden.rows or outcome.hidden.columns else "",
+        "categories": names[:MOST_CATEGORIES],
+        "new_categories": len(names),
+        "lines": sorted(rows, key=lambda row: row["number"]),
+        "warned": [
+            outcome.near_count + changes.misread_count - both,
+            changes.altered_count - len(changes.altered) + len(altered),
+        ],
+        "boxes": sum(map(bool, (outcome.near_count, changes.altered_count, changes.misread_count))),
+        "near": {"count": outcome.near_count, "first": [_pair(near) for near in outcome.near[:1]]},
+        "altered": {"count": changes.altered_count, "first": [each._asdict() for each in changes.altered[:EXAMPLES]]},
+        "misread": {"count": changes.misread_count, "first": [each._asdict() for each in changes.misread[:EXAMPLES]]},
+        "references": {
+            "changed": changes.changed_references,
+            "new": changes.new_references,
+            "first": [each._asdict() for each in changes.references],
+        },
+    }
+
+
+def _pair(near: Near) -> dict[str, str]:
+    return {
+        "reference": quoted(near.reference),
+        "theirs": quoted(near.theirs),
+        "odd": differences(near.reference, near.theirs),
+    }
+
+
+def _plan(row: Planned, doubts: Sequence[Doubt]) -> dict[str, Any]:
+    doubtful = {doubt.field for doubt in doubts}
+    cells = []
+    for header in (column.header for column in COLUMNS_SHOWN):
+        cell = row.cells[header]
+        before = (cell.before or "none") if cell.changes else ""
+        cells.append({"header": header, "before": before, "after": cell.after, "doubtful": header in doubtful})
+    does = "added" if row.pet_id is None else "changed" if row.acts else "unchanged"
+    return {
+        "number": row.line,
+        "does": "warning" if doubts else does,
+        "cells": cells,
+        "pet_id": row.pet_id,
+        "by_id": row.by_id,
+        "doubts": [doubt._asdict() for doubt in doubts],
+    }
+
+
+def _rejected(row: Rejected) -> dict[str, Any]:
+    wrong = {CATEGORY.header if error.field == CATEGORY_ID else error.field for error in row.errors}
+    texts = {} if row.cells is None else {CATEGORY.header: row.cells.get(CATEGORY_ID, ""), **row.cells}
+    shown = [] if row.cells is None else [column.header for column in COLUMNS_SHOWN]
+    cells = [{"header": header, "after": texts.get(header, ""), "wrong": header in wrong} for header in shown]
+    return {
+        "number": row.line,
+        "does": "rejected",
+        "cells": cells,
+        "errors": [error.text for error in row.errors],
+    }
