@@ -3,16 +3,13 @@
 import csv
 import io
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
 
 import orjson
 
-from pets.files import WholeFile
 from pets.importing.changes import Change
-from pets.importing.errors import ImportRejectedError
-from pets.importing.new_file import IN_THE_WAY, absolute, reject_unusable, sentences
+from pets.importing.new_file import NewFile
 from pets.importing.source import Source
 from pets.importing.sql import BATCH
 from pets.spreadsheets import guarded
@@ -21,48 +18,31 @@ ENDINGS = (".jsonl", ".ndjson")
 """Of names of JSON lines. Every other file is CSV."""
 
 
-class ChangesFile:
-    """A new file. `publish` gives it its name; it is removed again by `close`, unless `kept`."""
+class ChangesFile(NewFile):
+    """A new file; raises `ImportRejectedError` if there is one."""
 
     def __init__(self, path: Path, source: Source | None = None, *, formula_safe: bool = False) -> None:
-        """Open it; raises `ImportRejectedError`, also if there is a file. `formula_safe` is for CSV."""
-        self.path = path
-        self.kept = False
+        """Open it. `formula_safe` is for CSV."""
+        super().__init__(path, source)
         self._formula_safe = formula_safe
-        reject_unusable(path, source)
-        if path.exists():
-            raise ImportRejectedError(IN_THE_WAY.format(path=path))
-        with sentences(path):
-            self._whole = WholeFile(path, replace=False)
+        self._file = self.open()
 
     def write(self, changes: Iterable[Change]) -> None:
         """Write all changes, and nothing that was written before: a transaction can start again."""
-        with sentences(self.path):
-            self._whole.file.seek(0)
-            self._whole.file.truncate()
-            for block in self._blocks(changes):
-                self._whole.file.write(block)
+        with self.sentences():
+            self._file.seek(0)
+            self._file.truncate()
+            self._file.writelines(self._blocks(iter(changes)))
 
-    def publish(self) -> None:
-        """Give the file its name, complete and on the disk."""
-        with sentences(self.path):
-            self._whole.publish()
-
-    def close(self) -> None:
-        """Close it; nothing here can fail."""
-        if not self.kept:
-            self._whole.withdraw()
-        self._whole.close()
-
-    def _blocks(self, changes: Iterable[Change]) -> Iterator[bytes]:
-        waiting = iter(changes)
-        if self.path.name.lower().endswith(ENDINGS):
-            while batch := list(islice(waiting, BATCH)):
+    def _blocks(self, changes: Iterator[Change]) -> Iterator[bytes]:
+        is_csv = not self.path.name.lower().endswith(ENDINGS)
+        if is_csv:
+            yield "\ufeff".encode() + _csv([Change._fields])  # the mark by which Excel knows Unicode
+        while batch := list(islice(changes, BATCH)):
+            if is_csv:
+                yield _csv(map(_guarded, batch) if self._formula_safe else batch)
+            else:
                 yield b"".join([orjson.dumps(change._asdict()) + b"\n" for change in batch])
-            return
-        yield "\ufeff".encode() + _csv([Change._fields])  # the mark by which Excel knows Unicode
-        while batch := list(islice(waiting, BATCH)):
-            yield _csv(map(_guarded, batch) if self._formula_safe else batch)
 
 
 def _csv(rows: Iterable[tuple[object, ...]]) -> bytes:
@@ -73,17 +53,3 @@ def _csv(rows: Iterable[tuple[object, ...]]) -> bytes:
 
 def _guarded(change: Change) -> tuple[object, ...]:
     return tuple(guarded(value) if isinstance(value, str) else value for value in change)
-
-
-@contextmanager
-def changes_file(path: Path | None, source: Source, *, formula_safe: bool) -> Iterator[ChangesFile | None]:
-    """Give the file that an import of `source` writes its changes to, if one is asked for."""
-    if path is None:
-        yield None
-        return
-    path = absolute(path)
-    file = ChangesFile(path, source, formula_safe=formula_safe)
-    try:
-        yield file
-    finally:
-        file.close()

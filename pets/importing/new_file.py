@@ -1,10 +1,11 @@
-"""The files that an import writes: what is wrong with their names is said before anything is read."""
+"""The files that an import writes beside the catalogue."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import BinaryIO, Self
 
-from pets.files import FileInTheWayError
+from pets.files import FileInTheWayError, WholeFile
 from pets.importing.errors import ImportRejectedError, printable
 from pets.importing.source import Source
 
@@ -12,20 +13,66 @@ IN_THE_WAY = "{path} exists already. Choose another name."
 NO_FOLDER = "The working folder no longer exists. Change to another folder."
 
 
-def absolute(path: Path) -> Path:
-    """Return the path from the root; raises `ImportRejectedError`."""
-    try:
-        return path.absolute()
-    except FileNotFoundError:
-        raise ImportRejectedError(NO_FOLDER) from None
+class NewFile:
+    """A file that `publish` gives its name; it is removed again when the `with` block ends, unless it is `kept`."""
 
+    def __init__(self, path: Path, source: Source | None = None) -> None:
+        """Raise `ImportRejectedError`, before anything is read, if no file can be written there.
 
-def reject_unusable(path: Path, source: Source | None) -> None:
-    """Raise `ImportRejectedError` if no file can be written there, or if it is the file that is imported.
+        `source`: the file that is imported.
+        """
+        try:
+            self.path = path.absolute()
+        except FileNotFoundError:
+            raise ImportRejectedError(NO_FOLDER) from None
+        self.kept = False
+        self._whole: WholeFile | None = None
+        with self.sentences():
+            self._reject_unusable(source)
+            self._reject_what_is_in_the_way()
 
-    Whether there is another file in the way is for the caller.
-    """
-    with sentences(path):
+    def open(self) -> BinaryIO:
+        """Open it, still without a name."""
+        with self.sentences():
+            self._whole = WholeFile(self.path, replace=self.path.exists())
+        return self._whole.file
+
+    def publish(self) -> None:
+        """Give it its name, complete and on the disk; raises `ImportRejectedError` if that cannot be done."""
+        if self._whole is not None:
+            with self.sentences():
+                if not self._whole.published:
+                    self._reject_what_is_in_the_way()  # someone may have written it since
+                self._whole.publish()
+
+    def __enter__(self) -> Self:
+        """Return itself."""
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        """Close it, and remove it unless it is kept; nothing here can fail."""
+        if self._whole is not None:
+            if not self.kept:
+                self._whole.withdraw()
+            self._whole.close()
+
+    def may_replace(self) -> bool:
+        """Return whether the file that is there can go."""
+        return False
+
+    @contextmanager
+    def sentences(self) -> Iterator[None]:
+        """Turn what writing it can raise into an `ImportRejectedError`."""
+        try:
+            yield
+        except FileInTheWayError:
+            raise ImportRejectedError(IN_THE_WAY.format(path=self.path)) from None
+        except OSError as error:
+            message = f"{printable(str(self.path), 200)} cannot be written: {error.strerror or error}."
+            raise ImportRejectedError(message) from None
+
+    def _reject_unusable(self, source: Source | None) -> None:
+        path = self.path
         try:
             str(path).encode()
         except UnicodeEncodeError:
@@ -43,14 +90,6 @@ def reject_unusable(path: Path, source: Source | None) -> None:
             return
         raise ImportRejectedError(message)
 
-
-@contextmanager
-def sentences(path: Path) -> Iterator[None]:
-    """Turn what writing the file can raise into an `ImportRejectedError`."""
-    try:
-        yield
-    except FileInTheWayError:
-        raise ImportRejectedError(IN_THE_WAY.format(path=path)) from None
-    except OSError as error:
-        message = f"{printable(str(path), 200)} cannot be written: {error.strerror or error}."
-        raise ImportRejectedError(message) from None
+    def _reject_what_is_in_the_way(self) -> None:
+        if self.path.exists() and not self.may_replace():
+            raise ImportRejectedError(IN_THE_WAY.format(path=self.path))

@@ -9,12 +9,11 @@ from bisect import insort
 from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 from pathlib import Path
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple
 
 from pets.columns import HEADERS
-from pets.files import WholeFile
 from pets.importing.errors import ImportRejectedError, RowError, printable
-from pets.importing.new_file import IN_THE_WAY, absolute, reject_unusable, sentences
+from pets.importing.new_file import NewFile
 from pets.importing.readers.header import REMARKS, plain
 from pets.importing.readers.rows import Cells, Damaged, Table
 from pets.importing.source import Source
@@ -25,7 +24,6 @@ SHOWN = 100
 """Errors that are kept in memory to be shown; the file of rejects holds all."""
 
 LARGEST_EXPONENT = 300
-
 
 MOST_WAITING = 8 * 1024 * 1024
 """Characters of rows that wait to be written in the order of lines."""
@@ -41,150 +39,105 @@ class Rejected(NamedTuple):
 
 
 class Rejects:
-    """The rejected rows: how many, the first of them, and all of them in a file if one is asked for.
+    """The rejected rows: how many, the first of them, and all of them in a file if one is asked for."""
 
-    `publish` gives the file its name. It is removed again when the `with` block ends, unless `keep` was called.
-    """
-
-    def __init__(  # noqa: PLR0913 - what a caller of an import decides
-        self,
-        table: Table,
-        path: Path | None,
-        source: Source,
-        *,
-        at_most: int | None,
-        shown: int,
-        formula_safe: bool,
-        in_order: bool = False,
-    ) -> None:
-        """Prepare for rows of `table`; raises `ImportRejectedError` if no file can be written at `path`.
-
-        A file that is still as an earlier dry run wrote it is replaced. `in_order`: the file has the rows in the order
-        of lines, though some errors are found last, unless they are too large to wait.
-        """
+    def __init__(self, table: Table, file: "RejectsFile | None", *, at_most: int | None, shown: int) -> None:
+        """Prepare for rows of `table`: at most so many, of which so many are shown."""
         self.count = 0
         self.rows: list[Rejected] = []
         """The first of them, in the order of lines."""
-        self.path: Path | None = None
-        """The file, once there is something in it."""
-        self.sha256 = ""
-        """Of the published file, in hexadecimal."""
-        self._wanted = path and absolute(path)
+        self.file = file
         self._table = table
         self._at_most = at_most
         self._shown = shown
-        self._formula_safe = formula_safe
-        self._waiting: list[tuple[Sequence[RowError], Cells | Damaged]] | None = [] if in_order else None
-        self._waiting_size = 0
-        self._file: _RejectsFile | None = None
-        self.kept = False
-        """Whether the published file stays."""
-        if self._wanted is not None:
-            reject_unusable(self._wanted, source)
-            _reject_what_is_in_the_way(self._wanted)
 
     def add(self, errors: Sequence[RowError], cells: Cells | Damaged) -> None:
         """Count one rejected row; raises `ImportRejectedError` if there are more than are allowed."""
         self.count += 1
         insort(self.rows, Rejected(errors[0].line, errors, _printable(cells)), key=lambda row: row.line)
         del self.rows[self._shown :]
-        if self._file is None and self._wanted is not None:
-            self._file = _RejectsFile(self._wanted, self._table, formula_safe=self._formula_safe)
-            self.path = self._wanted
-        if self._file is not None:
-            self._write(self._file, errors, cells)
+        if self.file is not None:
+            self.file.add(errors, cells, self._table)
         if self._at_most is not None and self.count > self._at_most:
-            self.publish()
-            self.keep()
+            self.publish(keep=True)
             message = f"More than {self._at_most:,} rows have errors."
             raise ImportRejectedError(message)
 
-    def publish(self) -> None:
-        """Give the file its name, complete and on the disk; raises `ImportRejectedError` if that cannot be done."""
-        if self._file is not None:
-            self._write_waiting(self._file)
-            self.sha256 = self._file.publish()
-
-    def _write(self, file: "_RejectsFile", errors: Sequence[RowError], cells: Cells | Damaged) -> None:
-        if self._waiting is None:
-            file.add(errors, cells)
-            return
-        self._waiting.append((errors, cells))
-        self._waiting_size += sum(
-            len(str(cell)) for cell in (cells.cells if isinstance(cells, Damaged) else cells.values())
-        )
-        if self._waiting_size > MOST_WAITING:
-            self._write_waiting(file)
-
-    def _write_waiting(self, file: "_RejectsFile") -> None:
-        for errors, cells in sorted(self._waiting or (), key=lambda row: row[0][0].line):
-            file.add(errors, cells)
-        self._waiting = None
+    def publish(self, *, keep: bool = False) -> None:
+        """Give the file its name; raises `ImportRejectedError` if that cannot be done. `keep`: it stays in any case."""
+        if self.file is not None:
+            self.file.publish()
+            self.file.kept |= keep
 
     @property
     def errors(self) -> list[RowError]:
         """The first errors, in the order of lines."""
         return [error for row in self.rows for error in row.errors][: self._shown]
 
-    def keep(self) -> None:
-        """Let the published file stay."""
-        self.kept = True
 
-    def __enter__(self) -> Self:
-        """Return itself."""
-        return self
-
-    def __exit__(self, *_error: object) -> None:
-        """Close the file, and remove it unless it is kept; nothing here can fail."""
-        if self._file is not None:
-            self._file.close(keep=self.kept)
-
-
-class _RejectsFile:
+class RejectsFile(NewFile):
     """CSV with the columns and delimiter of the import behind `_line`, `_code` and `_message`, or JSON lines.
 
-    The remarks are in front, so that a row with too many cells can still be fixed.
+    The remarks are in front, so that a row with too many cells can still be fixed. It is there once it has a row. One
+    that is still as an earlier dry run wrote it is replaced.
     """
 
-    def __init__(self, path: Path, table: Table, *, formula_safe: bool) -> None:
-        self._path = path
-        self._header = table.header
-        self._titles = table.titles
+    def __init__(self, path: Path, source: Source, *, formula_safe: bool, in_order: bool) -> None:
+        """`in_order`: by line, though some errors are found last, unless the rows are too large to wait."""
+        super().__init__(path, source)
+        self.sha256 = ""
+        """Of the published file, in hexadecimal."""
         self._formula_safe = formula_safe
-        with sentences(path):
-            self._whole = WholeFile(path, replace=path.exists())
-        self._file = io.TextIOWrapper(
-            self._whole.file, encoding=_encoding(table), errors="backslashreplace", newline=""
-        )
-        # csv quotes a cell with a carriage return only if its own line ends have one.
-        self._csv = csv.writer(self._file, delimiter=table.delimiter, lineterminator="\r\n")
-        if self._header is not None:
-            self._csv.writerow(
-                [*REMARKS, *(self._titles.get(column, column) for column in self._header if _kept(column))]
-            )
+        self._waiting: list[tuple[Sequence[RowError], Cells | Damaged]] | None = [] if in_order else None
+        self._waiting_size = 0
+        self._table = Table(iter(()))
+        self._text: io.TextIOWrapper | None = None
 
-    def add(self, errors: Sequence[RowError], cells: Cells | Damaged) -> None:
+    def add(self, errors: Sequence[RowError], cells: Cells | Damaged, table: Table) -> None:
+        """Add a row of `table`; the first one opens the file."""
+        if self._text is None:
+            self._table = table
+            self._text = io.TextIOWrapper(self.open(), encoding=_encoding(table), errors="backslashreplace", newline="")
+            # csv quotes a cell with a carriage return only if its own line ends have one.
+            self._csv = csv.writer(self._text, delimiter=table.delimiter, lineterminator="\r\n")
+            if table.header is not None:
+                self._csv.writerow([*REMARKS, *(table.titles.get(each, each) for each in table.header if _kept(each))])
+        if self._waiting is None:
+            self._write(errors, cells)
+            return
+        self._waiting.append((errors, cells))
+        self._waiting_size += sum(len(str(each)) for each in _values(cells))
+        if self._waiting_size > MOST_WAITING:
+            self._write_waiting()
+
+    def publish(self) -> None:
+        if self._text is not None:
+            self._write_waiting()
+            with self.sentences():
+                self._text.flush()
+                self.sha256 = _sha256(os.dup(self._text.fileno()))
+            super().publish()
+
+    def may_replace(self) -> bool:
+        """Return whether a dry run was the last to write the file, and nobody has changed it since."""
+        last = ImportRun.objects.filter(rejects=str(self.path)).first()
+        try:
+            return last is not None and last.options["dry_run"] and _sha256(self.path) == last.rejects_sha256
+        except OSError:
+            return False
+
+    def _write_waiting(self) -> None:
+        for errors, cells in sorted(self._waiting or (), key=lambda row: row[0][0].line):
+            self._write(errors, cells)
+        self._waiting = None
+
+    def _write(self, errors: Sequence[RowError], cells: Cells | Damaged) -> None:
         remarks = (str(errors[0].line), errors[0].code, " ".join(error.sentence for error in errors))
-        with sentences(self._path):
-            if self._header is None:
-                self._file.write(f"{_json(remarks, cells, self._titles)}\n")
-            else:
-                self._csv.writerow([*remarks, *self._texts(self._header, cells)])
-
-    def publish(self) -> str:
-        """Give the file its name and return its digest."""
-        with sentences(self._path):
-            self._file.flush()
-            digest = _sha256(os.dup(self._whole.file.fileno()))
-            if not self._whole.published:
-                _reject_what_is_in_the_way(self._path)  # someone may have written it since
-            self._whole.publish()
-        return digest
-
-    def close(self, *, keep: bool) -> None:
-        if not keep:
-            self._whole.withdraw()
-        self._whole.close()
+        with self.sentences():
+            if self._table.header is not None:
+                self._csv.writerow([*remarks, *self._texts(self._table.header, cells)])
+            elif self._text is not None:
+                self._text.write(f"{_json(remarks, cells, self._table.titles)}\n")
 
     def _texts(self, header: Sequence[str], cells: Cells | Damaged) -> Iterable[str]:
         if isinstance(cells, Damaged):
@@ -196,25 +149,14 @@ class _RejectsFile:
         return [guarded(text) for text in texts] if self._formula_safe else texts
 
 
+def _values(cells: Cells | Damaged) -> Iterable[Any]:
+    return cells.cells if isinstance(cells, Damaged) else cells.values()
+
+
 def _printable(cells: Cells | Damaged) -> Mapping[str, str] | None:
     if isinstance(cells, Damaged):
         return None
     return {header: printable(str(cells[header])) for header in HEADERS if header in cells}
-
-
-def _reject_what_is_in_the_way(path: Path) -> None:
-    """Raise `ImportRejectedError` if there is a file, unless it is just as an earlier dry run wrote it."""
-    if path.exists() and not _is_of_dry_run(path):
-        raise ImportRejectedError(IN_THE_WAY.format(path=path))
-
-
-def _is_of_dry_run(path: Path) -> bool:
-    """Return whether a dry run was the last to write the file, and nobody has changed it since."""
-    last = ImportRun.objects.filter(rejects=str(path)).first()
-    try:
-        return last is not None and last.options["dry_run"] and _sha256(path) == last.rejects_sha256
-    except OSError:
-        return False
 
 
 def _sha256(file: Path | int) -> str:

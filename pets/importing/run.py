@@ -1,7 +1,8 @@
 """An import from its file to its record: what is done in which order, and what the record says of it."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from contextlib import ExitStack
+from dataclasses import asdict, replace
 from typing import Any
 
 from django.db import DatabaseError
@@ -15,7 +16,7 @@ from pets.adopting import adopt_imports, record
 from pets.columns import Checked, CheckedColumns
 from pets.importing import staging
 from pets.importing.changes import MOST_DOUBTS, Changes, look, staged
-from pets.importing.changes_file import ChangesFile, changes_file
+from pets.importing.changes_file import ChangesFile
 from pets.importing.changes_report import altered, misread
 from pets.importing.checking import Categories, Check
 from pets.importing.conflicts import Conflicts
@@ -26,8 +27,8 @@ from pets.importing.options import Options, Outcome, Sender
 from pets.importing.preview import MOST_SHOWN, Planned, planned_for_page
 from pets.importing.progress import Progress
 from pets.importing.readers import read
-from pets.importing.readers.rows import Block, Cells, Damaged, Table, count_of
-from pets.importing.rejects import SHOWN, Rejects
+from pets.importing.readers.rows import Block, Cells, Damaged, count_of
+from pets.importing.rejects import SHOWN, Rejects, RejectsFile
 from pets.importing.source import Source, open_source
 from pets.importing.stopping import stop_if_asked, too_late
 from pets.importing.transactions import clear_rejections, disconnect, long_statements, write_at_once
@@ -64,30 +65,13 @@ def import_file(name: str, options: Options, progress: Progress) -> Outcome:
 
 def import_source(source: Source, options: Options, sender: Sender, progress: Progress | None = None) -> Outcome:
     """Import an opened file as `import_file` does, in the name of `sender`."""
-    with only_import(), clear_rejections():
+    with only_import(), clear_rejections(), ExitStack() as files:
         adopt_imports()
-        digest = source.sha256
-        if options.profile is not None:
-            options = replace(options, reading=by_profile(source, options.reading, options.profile))
-        table = read(source, options.reading)
-        run = ImportRun(
-            **_identity(sender.record),
-            who=sender.who,
-            file_name=source.name[:255],
-            sha256=digest,
-            options=options.as_json(),
-        )
-        safe = options.reading.formula_safe
-        with (
-            _rejects(table, source, options) as rejects,
-            changes_file(options.changes, source, formula_safe=safe) as file,
-        ):
-            files = _Files(rejects, file)
-            work = _Import(run, source, table, options, progress or Progress(None, shown=False), sender, files)
-            try:
-                return work.do()
-            except BaseException as error:  # noqa: BLE001 - all of them are raised again, if nothing was written
-                return work.settle(error)
+        work = _Import(source, options, sender, progress or Progress(None, shown=False), files)
+        try:
+            return work.do()
+        except BaseException as error:  # noqa: BLE001 - all of them are raised again, if nothing was written
+            return work.settle(error)
 
 
 def _identity(record: ImportRun | None) -> dict[str, Any]:
@@ -98,31 +82,6 @@ def _identity(record: ImportRun | None) -> dict[str, Any]:
     if now.state in IMPORTED:
         raise ImportRejectedError(SENT_TWICE)
     return {"pk": now.pk, "previewed_at": now.previewed_at, "started_at": timezone.now()}
-
-
-@dataclass(frozen=True)
-class _Files:
-    """What an import writes beside the catalogue."""
-
-    rejects: Rejects
-    changes: ChangesFile | None
-
-    def keep(self) -> None:
-        self.rejects.keep()
-        if self.changes is not None:
-            self.changes.kept = True
-
-
-def _rejects(table: Table, source: Source, options: Options) -> Rejects:
-    return Rejects(
-        table,
-        options.rejects,
-        source,
-        at_most=options.max_errors if options.skip_errors else None,
-        shown=MOST_SHOWN if options.for_page else SHOWN,
-        in_order=options.for_page,
-        formula_safe=options.reading.formula_safe,
-    )
 
 
 def import_of(digest: str) -> ImportRun | None:
@@ -142,24 +101,30 @@ def _ending(error: BaseException) -> tuple[ImportState, str]:
 class _Import:
     """One import on its way."""
 
-    def __init__(  # noqa: PLR0913, PLR0917 - what came together in import_source
-        self,
-        run: ImportRun,
-        source: Source,
-        table: Table,
-        options: Options,
-        progress: Progress,
-        sender: Sender,
-        files: _Files,
-    ) -> None:
-        self.run = run
-        self.source = source
-        self.table = table
-        self.options = options
-        self.progress = progress
-        self.sender = sender
-        self.files = files
-        self.rejects = files.rejects
+    def __init__(self, source: Source, options: Options, sender: Sender, progress: Progress, files: ExitStack) -> None:
+        """Read the header and open what is written beside the catalogue; `files` close it."""
+        digest = source.sha256
+        if options.profile is not None:
+            options = replace(options, reading=by_profile(source, options.reading, options.profile))
+        self.source, self.options, self.sender, self.progress = source, options, sender, progress
+        self.table = table = read(source, options.reading)
+        self.run = ImportRun(
+            **_identity(sender.record),
+            who=sender.who,
+            file_name=source.name[:255],
+            sha256=digest,
+            options=options.as_json(),
+        )
+        safe, rejects = options.reading.formula_safe, None
+        if options.rejects is not None:
+            rejects = RejectsFile(options.rejects, source, formula_safe=safe, in_order=options.for_page)
+            files.enter_context(rejects)
+        at_most = options.max_errors if options.skip_errors else None
+        shown = MOST_SHOWN if options.for_page else SHOWN
+        self.rejects = Rejects(table, rejects, at_most=at_most, shown=shown)
+        self.changes_file: ChangesFile | None = None
+        if options.changes is not None:
+            self.changes_file = files.enter_context(ChangesFile(options.changes, source, formula_safe=safe))
         self.saving = False
         """Whether all is written and the COMMIT is next, or was sent."""
         self.categories = Categories(create=options.create_categories, force=options.force_categories)
@@ -208,13 +173,18 @@ class _Import:
         except DatabaseError:
             if not self.saving:
                 raise error from None
-            self.files.keep()
+            self._keep_files()
             raise OutcomeUnknownError(UNKNOWN.format(run=self.run), run=self.run.pk) from error
         if ended is None:
             raise error
         self.run = ended
-        self.files.keep()
+        self._keep_files()
         return self._outcome()
+
+    def _keep_files(self) -> None:
+        for file in (self.rejects.file, self.changes_file):
+            if file is not None:
+                file.kept = True
 
     def _outcome(self) -> Outcome:
         rejection = self.run.outcome if self.run.state in REJECTED else None
@@ -234,56 +204,53 @@ class _Import:
         )
 
     def _write_all(self) -> None:
-        self._read_and_check(self.rejects)
+        self._read_and_check()
         self._reject_errors()
         staging.set_ids_aside(self.run)
         with self.progress.writing(self.progress.rows - self.rejects.count):
             write_at_once(self._write, dry_run=self.options.dry_run)
-        self.files.keep()
+        self._keep_files()
         if self.options.dry_run:
             self.run.save()  # which was rolled back too
 
     def _record_rejection(self, error: ImportRejectedError) -> None:
         if isinstance(error, FileError):
             self.rejects.rows.clear()  # in a damaged file they may come from the damage
-        self._count_rows()
-        if not self.rejects.kept:
-            self.run.rejects = self.run.rejects_sha256 = ""
+        file = self.rejects.file
+        self._count_rows(file if file and file.kept else None)
         self.run.created = self.run.updated = self.run.unchanged = self.run.matched_by_id = 0
         self.run.new_categories, self.run.change = [], None
         self.run.state = ImportState.ALREADY if isinstance(error, AlreadyImportedError) else ImportState.REJECTED
         self.run.outcome, self.run.finished_at = str(error), timezone.now()
         self.run.save()
 
-    def _count_rows(self) -> None:
-        self.run.rows = self.progress.rows
-        self.run.rejected = self.rejects.count
-        self.run.rejects, self.run.rejects_sha256 = str(self.rejects.path or ""), self.rejects.sha256
+    def _count_rows(self, file: RejectsFile | None) -> None:
+        self.run.rows, self.run.rejected = self.progress.rows, self.rejects.count
+        self.run.rejects, self.run.rejects_sha256 = (str(file.path), file.sha256) if file and file.sha256 else ("", "")
 
     def _reject_errors(self) -> None:
         if self.rejects.count and not self.options.skip_errors:
-            self.rejects.publish()
-            self.rejects.keep()
+            self.rejects.publish(keep=True)
             have = "row has an error" if self.progress.rows == 1 else "rows have errors"
             message = f"{self.rejects.count:,} of {self.progress.rows:,} {have}."
             raise ImportRejectedError(message)
 
-    def _read_and_check(self, rejects: Rejects) -> None:
+    def _read_and_check(self) -> None:
         with self.progress.reading(self.source.raw.tell, self.source.size):
-            staging.stage(self._rows(rejects))
+            staging.stage(self._rows())
         if not self.progress.rows and not self.options.allow_empty:
             raise ImportRejectedError(NO_ROWS if self.options.most_rows is None else NO_ROWS_HERE)
         with self.progress.working("Checking against the catalogue"):
             near, stays = not self.options.accept_near, self.options.for_page
             for found in staging.take_out_wrong(near=near, stays=stays, defaults=self.defaults):
                 if found.kind is not None:
-                    rejects.add(self.conflicts.errors(found), self.conflicts.cells(found.row))
+                    self.rejects.add(self.conflicts.errors(found), self.conflicts.cells(found.row))
                 elif found.near is not None:
                     self.near_count += 1
                     if self.near_count <= MOST_DOUBTS:
                         self.near.append(found.near)
 
-    def _rows(self, rejects: Rejects) -> Iterator[Checked | CheckedColumns]:
+    def _rows(self) -> Iterator[Checked | CheckedColumns]:
         """Yield what will be staged, in blocks of rows where they allow it."""
         most = self.options.most_rows
         for part in self.table.parts:
@@ -292,21 +259,21 @@ class _Import:
                 message = f"The file has more than {most:,} rows."
                 raise FileError(message)
             if not isinstance(part, Block):
-                yield from self._row(*part, rejects)
+                yield from self._row(*part)
             elif (columns := self.check.block(part)) is not None:
                 self.progress.rows += len(part.cells)
                 yield columns
             else:
                 for row in part.one_by_one:
-                    yield from self._row(*row, rejects)
+                    yield from self._row(*row)
 
-    def _row(self, line: int, cells: Cells | Damaged, rejects: Rejects) -> Iterator[Checked]:
+    def _row(self, line: int, cells: Cells | Damaged) -> Iterator[Checked]:
         self.progress.rows += 1
         row = self.check(line, cells)
         if isinstance(row, Checked):
             yield row
             return
-        rejects.add(row, cells)
+        self.rejects.add(row, cells)
         if (about := self.check.about(line, cells)) is not None:
             yield about
 
@@ -325,9 +292,9 @@ class _Import:
         self.run.state = ImportState.DRY_RUN if self.options.dry_run else ImportState.DONE
         self.run.finished_at = timezone.now()
         self.rejects.publish()
-        if self.files.changes is not None:
-            self.files.changes.publish()
-        self._count_rows()
+        if self.changes_file is not None:
+            self.changes_file.publish()
+        self._count_rows(self.rejects.file)
         self.run.reading_share = self.progress.reading_share()
         if written.created + written.updated and not self.options.dry_run:
             self.run.change = record(self.run, who=acting().actor, request_id=acting().request_id)
@@ -359,7 +326,7 @@ class _Import:
         if self.changes.misread_count and not (self.options.accept_names or dry_run):
             message = f"{misread(self.changes)}. Nothing changed. Import them as they are, or send the file again."
             raise ImportRejectedError(message)
-        if (file := self.files.changes) is not None:
+        if (file := self.changes_file) is not None:
             file.write(staged(None if dry_run else staging.id_before(self.run)))
             self.changes.path = str(file.path)
         return self.changes

@@ -13,7 +13,6 @@ from pets.importing.changes_file import ChangesFile
 from pets.importing.changes_report import animals, changes_as_json, summary
 from pets.importing.errors import ImportRejectedError
 from pets.importing.lock import mark_killed
-from pets.importing.new_file import absolute
 from pets.importing.options import Options
 from pets.importing.report import counts, run_as_json, seconds, state
 from pets.importing.undo import Undone, undoable
@@ -72,13 +71,10 @@ def _write(run: ImportRun, changes: Changes | None, path: Path) -> Changes:
     if changes is None:
         message = f"Import {run.pk} changed nothing ({run.state}). There is nothing to write."
         raise ImportRejectedError(message)
-    file = ChangesFile(absolute(path), formula_safe=run.options.get("reading", {}).get("formula_safe", False))
-    try:
+    with ChangesFile(path, formula_safe=run.options.get("reading", {}).get("formula_safe", False)) as file:
         file.write(done_by(run.pk))
         file.publish()
         file.kept = True
-    finally:
-        file.close()
     changes.path = str(file.path)
     return changes
 
