@@ -27,8 +27,9 @@ def empty_others(*, reset_sequences: bool = False) -> None:
     """Empty all tables but those that `migrate` fills."""
     tables = set(connection.introspection.django_table_names(only_existing=True, include_views=False))
     tables -= {model._meta.db_table for model in FILLED}
-    found = tables if reset_sequences else _with_rows(tables)
-    sql = connection.ops.sql_flush(no_style(), sorted(found), reset_sequences=reset_sequences, allow_cascade=True)
+    if connection.vendor == "postgresql":
+        tables = _used(tables)
+    sql = connection.ops.sql_flush(no_style(), sorted(tables), reset_sequences=reset_sequences, allow_cascade=True)
     connection.ops.execute_sql_flush(sql)
 
 
@@ -36,7 +37,10 @@ def _rows() -> list[set[Any]]:
     return [set(model._default_manager.values_list()) for model in FILLED]
 
 
-def _with_rows(tables: set[str]) -> set[str]:
+def _used(tables: set[str]) -> set[str]:
+    """Return those with rows, or with what is left of rows: to truncate all takes four times as long."""
     with connection.cursor() as cursor:
-        cursor.execute(" UNION ".join(f"SELECT '{table}' WHERE EXISTS (SELECT 1 FROM {table})" for table in tables))
+        cursor.execute(
+            "SELECT relname FROM pg_class WHERE relname = ANY(%s) AND pg_relation_size(oid) > 0", [[*tables]]
+        )
         return {table for (table,) in cursor.fetchall()}

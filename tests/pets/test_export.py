@@ -32,7 +32,7 @@ from pets.files import BLOCK, FileInTheWayError, whole_file
 from pets.management.commands import export_pets
 from pets.models import Pet
 from pets.spreadsheets import unescape
-from tests.factories import CategoryFactory, PetFactory
+from tests.factories import CategoryFactory, PetFactory, add_many
 from tests.test_manage import manage
 from tests.whole import HEADER, Row, row
 
@@ -87,9 +87,8 @@ def animals(db: None) -> list[Row]:
 @pytest.fixture
 def many(transactional_db: None) -> list[Row]:
     """More animals than are written at a time, and committed, so that other connections see them."""
-    dogs = CategoryFactory(name="Dogs")
-    Pet.objects.bulk_create([Pet(name=f"Pet {number}", category=dogs) for number in range(BATCH + 1)])
-    return [row(None, f"Pet {number}", "Dogs", "available") for number in range(BATCH + 1)]
+    add_many(CategoryFactory(name="Dogs"), BATCH + 1)
+    return [row(None, f"Pet {number}", "Dogs", "available") for number in range(1, BATCH + 2)]
 
 
 def export(file: Path, *arguments: str) -> bytes:
