@@ -7,6 +7,8 @@ so a page takes as long after an import of a million as after none.
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
+from functools import lru_cache
+from time import monotonic
 from typing import Any, NamedTuple
 
 from django.db.models import OuterRef, Q, QuerySet, Subquery
@@ -31,6 +33,11 @@ SEARCHED = 10_000
 """Rows of history, the newest, that are looked through: history is indexed by animal only."""
 
 PART = 1_000
+
+KEPT = 10
+"""Seconds that a process knows how many changes were interrupted: every page says so."""
+
+COUNTED = 100
 
 
 @dataclass(frozen=True)
@@ -127,6 +134,19 @@ def interrupted() -> QuerySet[Change]:
     return running.annotate(last=Coalesce("worked_at", "selection__worked_at", "made_at")).filter(
         last__lt=timezone.now() - SILENT
     )
+
+
+@lru_cache(maxsize=1)
+def _count_interrupted(_moment: int) -> int:
+    return interrupted()[:COUNTED].count()
+
+
+def count_interrupted() -> int:
+    """Return how many changes were interrupted, `COUNTED` at most, as it was at most `KEPT` seconds ago."""
+    return _count_interrupted(int(monotonic() // KEPT))
+
+
+forget_count = _count_interrupted.cache_clear
 
 
 def actors(reader: Any) -> list[tuple[str, str]]:

@@ -20,6 +20,7 @@ from categories.models import Category
 from changes.acting import end_request
 from database.errors import breaker as database_breaker
 from database.errors import reset_commit_state
+from pets.activity import forget_count
 from petstore_site.apikeys import lookup, usage
 from petstore_site.apikeys.models import APIKey
 from petstore_site.portal import views as portal
@@ -146,6 +147,7 @@ def _nothing_left_over(settings: Any) -> Iterator[None]:
     usage.clear()
     records.clear()
     build_limiter.cache_clear()
+    forget_count()
     limits_breaker.succeed()
     reset_commit_state()
     cache.clear()

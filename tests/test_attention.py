@@ -1,5 +1,6 @@
 """What needs attention, on the first page of the back office: each line is true of the list that it leads to."""
 
+import re
 from datetime import UTC, datetime, time, timedelta
 from typing import Any
 
@@ -11,7 +12,8 @@ from django.utils import timezone
 from changes.models import Change
 from changes.times import short_day
 from pets import undoing
-from pets.blocks import advance, begin, select, stop
+from pets.activity import forget_count
+from pets.blocks import advance, begin, select
 from pets.bulk import Target
 from pets.models import ImportRun, Pet, Selection
 from petstore_site.apikeys.models import KeyUsage, Use
@@ -71,11 +73,24 @@ def test_an_interrupted_bulk_change_waits_for_a_person(keeper: Client) -> None:
     Selection.objects.update(worked_at=timezone.now() - timedelta(seconds=21))
     [matter] = matters(keeper)
     assert (matter.what, matter.why, matter.url) == (
-        *("1 bulk change", "was interrupted"),
+        *("1 change", "was interrupted"),
         f"/admin/activity/{bulk.pk}/",
     )
-    assert matters(member("viewer 2", "view_pet")) == []
-    stop(bulk.pk, "Stopped.")
+    viewer = member("viewer 2", "view_pet")
+    assert matters(viewer) == []
+    counts = [
+        re.findall("count-hot.*?>([0-9]+)<", client.get("/admin/activity/").content.decode())
+        for client in (keeper, viewer)
+    ]
+    assert counts == [[], []], "as it was a moment ago"
+    forget_count()
+    counts = [
+        re.findall("count-hot.*?>([0-9]+)<", client.get("/admin/activity/").content.decode())
+        for client in (keeper, viewer)
+    ]
+    assert counts == [["1"], []]
+    after = keeper.post(f"/admin/activity/{bulk.pk}/stop/", follow=True)
+    assert "count-hot" not in after.content.decode()
     assert matters(keeper) == []
 
 

@@ -1,6 +1,6 @@
 """All changes to the animals: the list, one change with its animals, and the one page that asks before an undo."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from datetime import UTC
 from types import SimpleNamespace
 from typing import Any
@@ -48,6 +48,14 @@ PER_SECOND = 5_000
 """Animals that are undone in a second, so that the page which asks can say how long it takes."""
 
 
+EXPORTED = [
+    *("at", "who", "what", "kind", "state", "added", "changed", "deleted", "left"),
+    *("undone_by", "request_id", "change"),
+]
+PART = 500
+"""Changes that are read and sent at once."""
+
+
 class FilterForm(forms.Form):
     """What the list is asked for."""
 
@@ -58,6 +66,18 @@ class FilterForm(forms.Form):
     day_from = forms.DateField(required=False, label="From", widget=forms.DateInput({"type": "date"}))
     day_to = forms.DateField(required=False, label="To", widget=forms.DateInput({"type": "date"}))
 
+    def filters(self) -> activity.Filters:
+        """Return it, without what makes no sense."""
+        self.is_valid()
+        wanted = self.cleaned_data
+        return activity.Filters(
+            kind=wanted.get("kind") or "",
+            who=wanted.get("who") or "",
+            day_from=wanted.get("day_from"),
+            day_to=wanted.get("day_to"),
+            animals=_animals(wanted),
+        )
+
 
 @require_safe
 def index(request: HttpRequest) -> HttpResponse:
@@ -65,15 +85,7 @@ def index(request: HttpRequest) -> HttpResponse:
     if not may_see_animals(request):
         raise PermissionDenied
     form = FilterForm(request.GET)
-    form.is_valid()
-    wanted = form.cleaned_data  # without what makes no sense
-    filters = activity.Filters(
-        kind=wanted.get("kind") or "",
-        who=wanted.get("who") or "",
-        day_from=wanted.get("day_from"),
-        day_to=wanted.get("day_to"),
-        animals=_animals(wanted),
-    )
+    filters = form.filters()
     page = activity.changes(filters, before=request.GET.get("before", ""), count=PER_PAGE)
     tell(page.changes, request.user)
     query = request.GET.copy()
@@ -86,11 +98,43 @@ def index(request: HttpRequest) -> HttpResponse:
         "newest": _query(query),
         "tabs": [(label, _query(query, kind=kind), kind == filters.kind) for kind, label in TABS.items()],
         "actors": activity.actors(request.user),
-        "chips": _chips(query, wanted),
+        "chips": _chips(query, form.cleaned_data),
         "presets": _presets(query, filters),
         "is_filtered": any(request.GET.get(name) for name in form.fields),
+        "may_export": request.user.has_perm("pets.export_pet"),
     }
     return _page(request, "list.html", **context)
+
+
+@require_safe
+def export(request: Any) -> StreamingHttpResponse:
+    """Send the changes that the filters leave as CSV, while they are read: there is no limit."""
+    if not may_see_animals(request) or not request.user.has_perm("pets.export_pet"):
+        raise PermissionDenied
+    lines = _lines(FilterForm(request.GET).filters(), request.user)
+    return csv_of(f"activity-{timezone.now():%Y-%m-%d-%H%M}.csv", EXPORTED, lines)
+
+
+def _lines(filters: activity.Filters, reader: Any) -> Iterator[list[list[str]]]:
+    before: str | None = ""
+    while before is not None:
+        page = activity.changes(filters, before=before, count=PART)
+        tell(page.changes, reader)
+        yield [
+            [
+                f"{change.made_at.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}",
+                change.name,
+                change.sentence,
+                change.kind,
+                "interrupted" if change.is_interrupted else change.state,
+                *map(str, (change.added, change.changed, change.deleted, change.left_count)),
+                change.undoer,
+                change.request_id,
+                change.key,
+            ]
+            for change in page.changes
+        ]
+        before = page.older or None
 
 
 @require_safe
@@ -172,6 +216,7 @@ def stop(request: HttpRequest, key: str) -> HttpResponse:
     """Stop a change that runs, also someone else's."""
     change = _running(request, key)
     undoing.stop(change.pk, f"Stopped by {who(acting().actor)}.")
+    activity.forget_count()
     return HttpResponseRedirect(address(change))
 
 
@@ -181,6 +226,7 @@ def go_on(request: HttpRequest, key: str) -> HttpResponse:
     change = _running(request, key)
     if change.is_interrupted:
         undoing.go_on(change.pk)
+        activity.forget_count()
     return HttpResponseRedirect(address(change))
 
 
@@ -196,6 +242,7 @@ def urls(view: Any) -> list[Any]:
     """Return the addresses of these pages; `view` makes each one of the back office's."""
     return [
         path("activity/", view(index), name="activity"),
+        path("activity/csv/", view(export), name="activity_export"),
         path("activity/i<int:number>/", view(of_import), name="activity_import"),
         path("activity/<slug:key>/", view(one), name="activity_change"),
         path("activity/<slug:key>/csv/", view(download), name="activity_csv"),

@@ -256,3 +256,29 @@ def test_an_account_keeps_the_case_of_its_name_everywhere(anna: Client, path: st
     story = text_of(anna.get(f"{PETS}{ann.pk}/history/").content.decode())
     assert "anna marked it sold" in story
     assert "A command or script added it" in story
+
+
+def test_the_list_is_exported_as_it_is_filtered(
+    anna: Client, bob: Client, rex: Pet, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(activity, "PART", 2)
+    rex.name = "=1+1"
+    rex.save()
+    click(anna, rex, "sold")
+    key = key_of(anna, "marked =1+1 sold")
+    three(anna)
+    undo(bob, key)
+    page = bob.get(f"{ACTIVITY}?who=staff+anna").content.decode()
+    link = re.search(r'href="(/admin/activity/csv/[^"]*)"', page)
+    assert link is not None
+    file = b"".join(bob.get(html.unescape(link[1]))).decode("utf-8-sig")
+    lines = [*csv.DictReader(io.StringIO(file))]
+    assert [[*line.values()][1:-2] for line in lines] == [
+        ["anna", "marked 3 animals sold", "bulk change", "done", "0", "3", "0", "0", ""],
+        ["anna", "marked =1+1 sold", "edit", "done", "0", "1", "0", "0", "bob"],
+    ]
+    assert [line["change"] for line in lines] == [str(Change.objects.get(kind="bulk change").pk), key]
+    everything = b"".join(bob.get("/admin/activity/csv/")).decode("utf-8-sig")
+    assert len([*csv.DictReader(io.StringIO(everything))]) == len(listed(bob)) == 8
+    assert anna.get("/admin/activity/csv/").status_code == 403
+    assert "/activity/csv/" not in anna.get(ACTIVITY).content.decode()

@@ -70,13 +70,13 @@ def _import(run: Waiting) -> str:
     return f"{run.name}: {rejected}"
 
 
-def _bulk_changes(stuck: list[Waiting]) -> Iterator[Matter]:
+def _changes(stuck: list[Waiting]) -> Iterator[Matter]:
     if stuck:
         why = f"{'was' if len(stuck) == 1 else 'were'} interrupted"
-        newest = sorted(stuck, key=lambda bulk: bulk.pk, reverse=True)
-        detail = _names([f"{bulk.name}, by {who(bulk.word)}" for bulk in newest])
+        newest = sorted(stuck, key=lambda change: change.pk, reverse=True)
+        detail = _names([f"{change.name}, by {who(change.word)}" for change in newest])
         url = reverse("admin:activity_change", args=[newest[0].pk]) if len(stuck) == 1 else reverse("admin:activity")
-        yield Matter("layers", _so_many(len(stuck), "bulk change", "bulk changes"), why, detail, url, "bad")
+        yield Matter("layers", _so_many(len(stuck), "change", "changes"), why, detail, url, "bad")
 
 
 def _expiring() -> QuerySet[Any]:
@@ -150,7 +150,7 @@ def _checks() -> list[Check]:
     use = ("apikeys.view_apikey", "apikeys.view_keyusage")
     routes = [route for route, each in settings.API_DEPRECATIONS.items() if each["sunset"] - timezone.now() < NEAR]
     return [
-        Check(("pets.change_pet",), interrupted, ("what", "who", "made_at", "pk"), _bulk_changes),
+        Check(("pets.change_pet",), interrupted, ("what", "who", "made_at", "pk"), _changes),
         Check(("pets.view_importrun",), _troubled, ("file_name", "state", "started_at", "rejected"), _imports),
         Check(("apikeys.view_apikey",), _expiring, of_key, _keys),
         *(Check(use, partial(_calling, route), of_key, partial(_callers, route)) for route in routes),
