@@ -9,10 +9,11 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from functools import lru_cache
 from time import monotonic
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 from django.db.models import OuterRef, Q, QuerySet, Subquery
-from django.db.models.functions import Coalesce
+from django.db.models.functions import Coalesce, JSONObject
 from django.utils import timezone
 
 from changes.models import SILENT, Change, Kind, State, undos_of
@@ -89,13 +90,13 @@ class AnimalPage(NamedTuple):
 def changes(filters: Filters, *, before: str = "", count: int = 50) -> Page:
     """Return a page of the changes; `before` is the `older` of the page before it."""
     place = _place(before)
-    found = [*_records(filters, place, count + 1), *map(change_of, _singles(filters, place, count + 1))]
+    rows = _singles(filters, place, count + 1)
+    found = [*_records(filters, place, count + 1), *map(change_of, rows)]
     found.sort(key=_order, reverse=True)
     shown = found[:count]
     older = "" if len(found) <= count else "~".join(map(str, (shown[-1].made_at.isoformat(), *_order(shown[-1])[1:])))
-    note(shown)
-    running = _running_import(filters) if place is None else []
-    return Page([*running, *shown], older)
+    note(shown, rows)
+    return Page(shown, older)
 
 
 def find(key: str) -> Change | None:
@@ -104,13 +105,13 @@ def find(key: str) -> Change | None:
         row = _rows().filter(history_id=row_number(key[1:])).first()
         if row is None or row.change or row.import_run:
             return row and (row.change or row.import_run.change)
-        found = change_of(row)
+        found, rows = change_of(row), [row]
     else:
         record = _with_undone(Change.objects.filter(pk=row_number(key) or 0)).first()
         if record is None:
             return None
-        found = record
-    note([found])
+        found, rows = record, []
+    note([found], rows)
     return found
 
 
@@ -203,18 +204,19 @@ def animals_in_parts(change: Change) -> Iterator[list[AnimalRow]]:
 def beside(found: Iterable[Any]) -> list[AnimalRow]:
     """Return these rows of history with their animals before, now, and what happened since."""
     found = [*found]
-    former = formers(found)
+    former = {row.history_id: former_of(row) for row in found}
     now = Pet.objects.select_related("category").in_bulk([row.id for row in found])
     otherwise = [row for row in found if not _is_as_set(row, former.get(row.history_id), now.get(row.id))]
     since = _newest(otherwise)
     return [AnimalRow(row, former.get(row.history_id), now.get(row.id), since.get(row.history_id)) for row in found]
 
 
-def formers(found: Iterable[Any]) -> dict[int, Any]:
-    """Return by row of history, as `rows` has them, the row of the same animal before it."""
-    of = {row.history_id: row.former_id for row in found if row.former_id}
-    read = _rows().in_bulk([*of.values()])
-    return {number: read[former] for number, former in of.items()}
+def former_of(row: Any) -> Any:
+    """Return the values of an animal before a row of history as `rows` has it; None if it was not there."""
+    if row.former is None:
+        return None
+    name = row.former["category"]
+    return SimpleNamespace(**{**row.former, "category": SimpleNamespace(name=name) if name else None})
 
 
 def _is_as_set(row: Any, former: Any, now: Any) -> bool:
@@ -242,8 +244,9 @@ def _newest(found: Sequence[Any]) -> dict[int, Any]:
 
 def _rows() -> QuerySet[Any]:
     earlier = Pet.history.filter(id=OuterRef("id"), history_id__lt=OuterRef("history_id")).order_by("-history_id")
+    former = JSONObject(category="category__name", **{name: name for name in NAMES})
     read: QuerySet[Any] = Pet.history.select_related("category", "change", "import_run__change")
-    read = read.annotate(former_id=Subquery(earlier.values("history_id")[:1]))
+    read = read.annotate(former=Subquery(earlier.values(values=former)[:1]))
     return read.defer("change__left", "import_run__rejects", "import_run__change__left")
 
 
@@ -288,7 +291,7 @@ def _records(filters: Filters, place: Place | None, count: int) -> list[Change]:
 def _singles(filters: Filters, place: Place | None, count: int) -> list[Any]:
     if filters.kind not in {"", Kind.EDIT, Kind.DELETION}:
         return []
-    found = Pet.history.filter(change=None, import_run=None, undo_of=None).select_related("category")
+    found = _rows().filter(change=None, import_run=None, undo_of=None)
     found = found.order_by("-history_date", "-history_id")
     if filters.kind:
         found = found.filter(history_type__in="-" if filters.kind == Kind.DELETION else "+~")
@@ -317,7 +320,7 @@ def _in_days(found: QuerySet[Any], when: str, filters: Filters) -> QuerySet[Any]
     return found
 
 
-def _running_import(filters: Filters) -> list[Change]:
+def running_import(filters: Filters) -> list[Change]:
     """Return the import that runs, if any, as a change that is no record yet."""
     if filters.kind not in {"", Kind.IMPORT} or filters.animals is not None:
         return []
@@ -332,8 +335,11 @@ def _unrecorded(run: ImportRun) -> Change:
     return change
 
 
-def note(found: Sequence[Change]) -> None:
-    """Read for all of them at once what undid each, and the one animal of those that are about one, but for imports."""
+def note(found: Sequence[Change], rows: Iterable[Any] = ()) -> None:
+    """Read for all of them at once what undid each, and the one animal of those that are about one, but for imports.
+
+    `rows` are those rows of history that were read before.
+    """
     undos: dict[tuple[bool, int | None], list[Any]] = {}
     for undo in undos_of(found):
         undos.setdefault((undo.undo_of_id is None, undo.undo_of_id or undo.undo_of_row), []).append(undo)
@@ -341,11 +347,13 @@ def note(found: Sequence[Change]) -> None:
         change.noted = undos.get((change.row is not None, change.row or change.pk), [])
     about_one = [change for change in found if change.animals == 1 and change.run is None]
     ones = {(change.row is not None, change.row or change.pk): change for change in about_one}
-    records = [pk for is_row, pk in ones if not is_row]
-    of = Q(history_id__in=[row for is_row, row in ones if is_row]) | Q(change__in=records)
-    read = list(_rows().filter(of)) if ones else []
-    former = formers(read)
-    for row in read:
+    known = {(True, row.history_id): row for row in rows}
+    missing = [
+        [pk for is_row, pk in ones if is_row == wanted and (is_row, pk) not in known] for wanted in (True, False)
+    ]
+    of = Q(history_id__in=missing[0]) | Q(change__in=missing[1])
+    read = _rows().filter(of) if any(missing) else ()
+    for row in (*known.values(), *read):
         one = ones.get((True, row.history_id)) or ones.get((False, row.change_id))
         if one is not None:
-            one.animal = Single(row.id, row.name, former.get(row.history_id), row)
+            one.animal = Single(row.id, row.name, former_of(row), row)

@@ -227,7 +227,7 @@ def test_a_visit_counts_no_animal_and_writes_nothing(shop: None, keeper: Client)
     (pending,) = [sql for sql in statements if '"pets_pet"' in sql]
     assert "COUNT" not in pending
     assert pending.count("LIMIT 101") == 4
-    assert len(statements) == 15, "\n".join(statements)
+    assert len(statements) == 10, "\n".join(statements)
 
 
 def test_a_member_of_the_staff_who_sees_everything_needs_two_statements_more(shop: None) -> None:
@@ -235,10 +235,11 @@ def test_a_member_of_the_staff_who_sees_everything_needs_two_statements_more(sho
     key = APIKeyFactory(name="Web shop")
     Pet.history.filter(id=PetFactory().pk).update(actor=f"key {key.key_id}")
     client = somebody(*EVERYTHING)
+    client.get("/admin/")  # the process knows for a moment how many changes were interrupted
     with CaptureQueriesContext(connection) as queries:
         page = client.get("/admin/").content.decode()
     assert "<b>Web shop</b>" in page
-    assert len(queries) == 17, "\n".join(query["sql"] for query in queries)
+    assert len(queries) == 12, "\n".join(query["sql"] for query in queries)
 
 
 def test_names_are_only_text(shop: None, keeper: Client) -> None:

@@ -22,7 +22,8 @@ from changes.naming import name_actors, opening, who
 from changes.numbers import row_number
 from changes.pages import sent_from
 from pets import activity, undoing
-from pets.admin.change_rows import HEADER, line_of, shown
+from pets.admin.change_rows import HEADER, line_of
+from pets.admin.change_rows import shown as in_words
 from pets.admin.downloads import csv_of
 from pets.admin.import_facts import facts
 from pets.admin.permissions import may_see_animals, may_see_imports
@@ -86,15 +87,17 @@ def index(request: HttpRequest) -> HttpResponse:
         raise PermissionDenied
     form = FilterForm(request.GET)
     filters = form.filters()
-    page = activity.changes(filters, before=request.GET.get("before", ""), count=PER_PAGE)
-    tell(page.changes, request.user)
     query = request.GET.copy()
+    is_first = "before" not in query
+    page = activity.changes(filters, before=query.get("before", ""), count=PER_PAGE)
+    shown = [*(activity.running_import(filters) if is_first else ()), *page.changes]
+    tell(shown, request.user)
     context = {
         "title": "Activity",
         "form": form,
-        "changes": page.changes,
+        "changes": shown,
         "older": _query(query, before=page.older) if page.older else "",
-        "is_first": "before" not in query,
+        "is_first": is_first,
         "newest": _query(query),
         "tabs": [(label, _query(query, kind=kind), kind == filters.kind) for kind, label in TABS.items()],
         "actors": activity.actors(request.user),
@@ -119,7 +122,8 @@ def _lines(filters: activity.Filters, reader: Any) -> Iterator[list[list[str]]]:
     before: str | None = ""
     while before is not None:
         page = activity.changes(filters, before=before, count=PART)
-        tell(page.changes, reader)
+        shown: list[Any] = page.changes
+        tell(shown, reader)
         yield [
             [
                 f"{change.made_at.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}",
@@ -132,7 +136,7 @@ def _lines(filters: activity.Filters, reader: Any) -> Iterator[list[list[str]]]:
                 change.request_id,
                 change.key,
             ]
-            for change in page.changes
+            for change in shown
         ]
         before = page.older or None
 
@@ -164,7 +168,7 @@ def _show(request: Any, change: Any) -> HttpResponse:
     context = {
         "title": f"{opening(change.name)} {change.sentence}",
         "change": change,
-        "rows": shown(page.rows, request.user) if may_see_animals(request) else [],
+        "rows": in_words(page.rows, request.user) if may_see_animals(request) else [],
         "next": _query(request.GET.copy(), after=str(page.older)) if page.older else "",
         "is_first": "after" not in request.GET,
         "shown": show,
@@ -184,7 +188,7 @@ def download(request: Any, key: str) -> StreamingHttpResponse:
     change = _change(request, key)
     if not request.user.has_perm("pets.export_pet"):
         raise PermissionDenied
-    parts = ([line_of(row) for row in shown(part, request.user)] for part in activity.animals_in_parts(change))
+    parts = ([line_of(row) for row in in_words(part, request.user)] for part in activity.animals_in_parts(change))
     return csv_of(f"change-{change.key}.csv", HEADER, parts)
 
 

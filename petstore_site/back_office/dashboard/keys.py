@@ -1,10 +1,9 @@
 """How the keys are used: by day, and by the busiest of them."""
 
 from collections.abc import Mapping
-from datetime import date
 from typing import Any
 
-from django.db.models import Q, Sum
+from django.db.models import Q, Sum, Value
 
 from changes.times import short_day
 from petstore_site.apikeys.models import KeyUsage
@@ -21,22 +20,26 @@ KINDS = [{"status_class__lt": 4}, {"status_class__exact": 4}, {"status_class__ex
 SUMS = {f"kind{position}": Sum("count", filter=Q(**kind)) for position, kind in enumerate(KINDS)}
 
 
-def per_day(days: list[date]) -> list[Row]:
-    """Return the requests of each day."""
-    recent = KeyUsage.objects.filter(day__gte=days[0], day__lte=days[-1])
-    counts = {row["day"]: row for row in recent.values("day").annotate(**SUMS)}
-    return [_row(short_day(day), counts.get(day, {}), day__exact=day) for day in days]
+COLUMNS = ("key", "key__name", "key__key_id", "key__contact", "day")
 
 
-def busiest() -> dict[str, Any]:
-    """Return the keys with the most requests in the last days, each with its days, and how many were errors."""
+def in_use() -> dict[str, Any]:
+    """Return the requests of each of the last days, and the keys with the most, by one statement.
+
+    Each key has its days, and how many of its requests were errors.
+    """
     days = last_days()
-    recent = KeyUsage.objects.filter(day__gte=days[0], day__lte=days[-1])
+    recent = KeyUsage.objects.filter(day__gte=days[0], day__lte=days[-1]).order_by()
     most = recent.values("key").annotate(all=Sum("count")).order_by("-all", "key")[:MOST]
-    columns = ("key", "key__name", "key__key_id", "key__contact", "day")
-    by_day = list(recent.filter(key__in=most.values("key")).values(*columns).annotate(all=Sum("count"), **SUMS))
+    of_keys = recent.filter(key__in=most.values("key")).values_list(*COLUMNS).annotate(all=Sum("count"), **SUMS)
+    everyone = recent.annotate(key_=Value(0), name=Value(""), key_id_=Value(""), contact=Value(""))
+    of_all = everyone.values_list("key_", "name", "key_id_", "contact", "day").annotate(all=Sum("count"), **SUMS)
+    rows = [dict(zip((*COLUMNS, "all", *SUMS), row, strict=True)) for row in of_keys.union(of_all, all=True)]
+    by_day = [row for row in rows if row["key"]]
+    per_day = {row["day"]: row for row in rows if not row["key"]}
     counts = {(row["key"], row["day"]): row["all"] for row in by_day}
     return {
+        "days": [_row(short_day(day), per_day.get(day, {}), day__exact=day) for day in days],
         "keys": [
             {
                 "name": row["key__name"],

@@ -13,10 +13,11 @@ from petstore_site.back_office.dashboard.tiles import of_days
 def parts_for(user: User | AnonymousUser) -> dict[str, Any]:
     """Return what the page needs of each part that `user` can see. The others are None and cost no query."""
     stock = animals.in_stock() if user.has_perm("pets.view_pet") else None
+    use = keys.in_use() if user.has_perms(("apikeys.view_apikey", "apikeys.view_keyusage")) else None
     return {
         "attention": attention(user),
         "activity": activity(user),
-        "figures": of_days(user, stock),
+        "figures": of_days(stock, use),
         "stock": stock,
-        "use": keys.busiest() if user.has_perms(("apikeys.view_apikey", "apikeys.view_keyusage")) else None,
+        "use": use,
     }

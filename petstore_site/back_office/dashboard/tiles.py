@@ -6,10 +6,9 @@ from typing import Any, NamedTuple
 
 from pets import stock
 from petstore_site.apikeys.overview import ENOUGH, is_alarming, share
-from petstore_site.back_office.dashboard import keys
 from petstore_site.back_office.dashboard.addresses import listed, sold_on, within
 from petstore_site.back_office.dashboard.days import DAYS, last_days
-from petstore_site.charts import Figure, Spark
+from petstore_site.charts import Figure, Row, Spark
 
 TWICE = 2
 """So many times the usual share of errors is an alarm, if there are enough requests."""
@@ -37,12 +36,12 @@ class Column(NamedTuple):
     figures: Sequence[Figure]
 
 
-def of_days(user: Any, in_stock: dict[str, Any] | None) -> dict[str, Any]:
-    """Return the tiles that `user` can see, and the table of the same days, newest first; `in_stock` if it may be."""
+def of_days(in_stock: dict[str, Any] | None, in_use: dict[str, Any] | None) -> dict[str, Any]:
+    """Return the tiles of what may be seen, and the table of the same days, newest first."""
     days = last_days()
     parts = [_animals(days, in_stock)] if in_stock else []
-    if user.has_perms(("apikeys.view_apikey", "apikeys.view_keyusage")):
-        parts.append(_requests(days))
+    if in_use:
+        parts.append(_requests(days, in_use["days"]))
     columns = [column for _, found in parts for column in found]
     rows = list(zip(days, zip(*(column.figures for column in columns), strict=True), strict=True)) if columns else []
     return {
@@ -84,8 +83,7 @@ def _change(now: int, before: int) -> tuple[str, str]:
     return f"{percent:+,} %".replace("-", "\N{MINUS SIGN}"), "good" if percent > 0 else ""
 
 
-def _requests(days: list[date]) -> tuple[list[Tile], list[Column]]:
-    rows = keys.per_day(days)
+def _requests(days: list[date], rows: list[Row]) -> tuple[list[Tile], list[Column]]:
     totals = [row.total for row in rows]
     wrong = [row.figures[1].value + row.figures[2].value for row in rows]
     shares = [100 * bad / total if total else 0 for bad, total in zip(wrong, totals, strict=True)]
