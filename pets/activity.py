@@ -7,7 +7,6 @@ so a page takes as long after an import of a million as after none.
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
-from functools import lru_cache
 from time import monotonic
 from types import SimpleNamespace
 from typing import Any, NamedTuple
@@ -137,17 +136,25 @@ def interrupted() -> QuerySet[Change]:
     )
 
 
-@lru_cache(maxsize=1)
-def _count_interrupted(_moment: int) -> int:
-    return interrupted()[:COUNTED].count()
+@dataclass
+class Counted:
+    """How many changes were interrupted, and until when this process believes it."""
+
+    changes: int = 0
+    until: float = 0
+
+
+interrupted_count = Counted()
 
 
 def count_interrupted() -> int:
     """Return how many changes were interrupted, `COUNTED` at most, as it was at most `KEPT` seconds ago."""
-    return _count_interrupted(int(monotonic() // KEPT))
-
-
-forget_count = _count_interrupted.cache_clear
+    if monotonic() >= interrupted_count.until:
+        interrupted_count.changes, interrupted_count.until = (
+            len(interrupted().values_list("pk")[:COUNTED]),
+            monotonic() + KEPT,
+        )
+    return interrupted_count.changes
 
 
 def actors(reader: Any) -> list[tuple[str, str]]:

@@ -2,6 +2,7 @@
 
 import gc
 import json
+import math
 import os
 import shutil
 from collections.abc import Iterator
@@ -20,7 +21,7 @@ from categories.models import Category
 from changes.acting import end_request
 from database.errors import breaker as database_breaker
 from database.errors import reset_commit_state
-from pets.activity import forget_count
+from pets.activity import interrupted_count
 from petstore_site.apikeys import lookup, usage
 from petstore_site.apikeys.models import APIKey
 from petstore_site.portal import views as portal
@@ -147,7 +148,7 @@ def _nothing_left_over(settings: Any) -> Iterator[None]:
     usage.clear()
     records.clear()
     build_limiter.cache_clear()
-    forget_count()
+    interrupted_count.changes, interrupted_count.until = 0, math.inf
     limits_breaker.succeed()
     reset_commit_state()
     cache.clear()

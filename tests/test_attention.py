@@ -12,7 +12,7 @@ from django.utils import timezone
 from changes.models import Change
 from changes.times import short_day
 from pets import undoing
-from pets.activity import forget_count
+from pets.activity import interrupted_count
 from pets.blocks import advance, begin, select
 from pets.bulk import Target
 from pets.models import ImportRun, Pet, Selection
@@ -83,7 +83,7 @@ def test_an_interrupted_bulk_change_waits_for_a_person(keeper: Client) -> None:
         for client in (keeper, viewer)
     ]
     assert counts == [[], []], "as it was a moment ago"
-    forget_count()
+    interrupted_count.until = 0
     counts = [
         re.findall("count-hot.*?>([0-9]+)<", client.get("/admin/activity/").content.decode())
         for client in (keeper, viewer)

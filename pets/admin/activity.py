@@ -220,7 +220,7 @@ def stop(request: HttpRequest, key: str) -> HttpResponse:
     """Stop a change that runs, also someone else's."""
     change = _running(request, key)
     undoing.stop(change.pk, f"Stopped by {who(acting().actor)}.")
-    activity.forget_count()
+    activity.interrupted_count.until = 0
     return HttpResponseRedirect(address(change))
 
 
@@ -230,7 +230,7 @@ def go_on(request: HttpRequest, key: str) -> HttpResponse:
     change = _running(request, key)
     if change.is_interrupted:
         undoing.go_on(change.pk)
-        activity.forget_count()
+        activity.interrupted_count.until = 0
     return HttpResponseRedirect(address(change))
 
 
