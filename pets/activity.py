@@ -150,10 +150,8 @@ interrupted_count = Counted()
 def count_interrupted() -> int:
     """Return how many changes were interrupted, `COUNTED` at most, as it was at most `KEPT` seconds ago."""
     if monotonic() >= interrupted_count.until:
-        interrupted_count.changes, interrupted_count.until = (
-            len(interrupted().values_list("pk")[:COUNTED]),
-            monotonic() + KEPT,
-        )
+        interrupted_count.changes = len(interrupted().values_list("pk")[:COUNTED])
+        interrupted_count.until = monotonic() + KEPT
     return interrupted_count.changes
 
 
