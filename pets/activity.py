@@ -11,7 +11,8 @@ from time import monotonic
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
-from django.db.models import OuterRef, Q, QuerySet, Subquery
+from django.db.models import BooleanField, OuterRef, Q, QuerySet, Subquery
+from django.db.models.expressions import RawSQL
 from django.db.models.functions import Coalesce, JSONObject
 from django.utils import timezone
 
@@ -23,7 +24,7 @@ from pets.adopting import adopt_imports
 from pets.columns import NAMES
 from pets.importing.lock import mark_killed
 from pets.models import IMPORTED, ImportRun, ImportState, Pet
-from pets.plan import source
+from pets.plan import along, source
 from pets.undoing import change_of
 
 RECENT = 10_000
@@ -185,13 +186,15 @@ def rows(change: Change) -> QuerySet[Any]:
     return found
 
 
-SOURCES = {"history_id": "history_id", "import_run_id": "import_run", "bulk_change_id": "change"}
+SOURCES = {"history_id": "history_id", "import_run_id": "import_run_id", "bulk_change_id": "change_id"}
 SHOWN = {"all": "", "changed": "~", "added": "+", "deleted": "-"}
 
 
 def animals(change: Change, *, show: str = "all", after: int = 0, count: int = 15) -> AnimalPage:
     """Return a page of the animals of a change, of those that it changed, added or deleted, or of all."""
-    wanted = rows(change).filter(history_id__gt=after)
+    column, value = source(change)
+    beyond = RawSQL(along(column, ">"), [value, after, value], output_field=BooleanField())  # noqa: S611 - constants
+    wanted = _rows().filter(beyond).order_by(SOURCES[column], "history_id")
     if SHOWN[show]:
         wanted = wanted.filter(history_type=SHOWN[show])
     found = list(wanted[: count + 1])

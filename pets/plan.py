@@ -17,6 +17,7 @@ from changes.models import Change, State
 from pets.columns import CATEGORY, NAME, NAMES, REFERENCE, STATUS, each
 from pets.importing.sql import execute
 from pets.models import PetStatus
+from pets.rules import INT64_MAX
 
 BLOCK = 1_000
 """Animals that are locked and written in one transaction."""
@@ -76,21 +77,34 @@ def source(change: Change) -> tuple[str, int]:
     return ("import_run_id", change.run.pk) if change.run else ("bulk_change_id", change.pk)
 
 
+ALONG = {
+    "postgresql": "({column}, pets_petchange.history_id) {sign} (%s, %s) AND NOT {column} {sign} %s",
+    "sqlite": "{column} = %s AND pets_petchange.history_id {sign} %s AND NOT {column} {sign} %s",
+}
+
+
+def along(column: str, sign: str) -> str:
+    """Return the condition for rows of a change beyond one of them; its parameters are the value, that row, the value.
+
+    PostgreSQL would order rows whose column is equal by the primary key, and read all that others changed since.
+    """
+    return ALONG[connection.vendor].format(column=f"pets_petchange.{column}", sign=sign)
+
+
 def rows_before(change: Change, reached: int | None, animals: Sequence[int] | None = None) -> list[int]:
     """Return the next rows of history to undo, newest first: at most a block of them, which all did the same.
 
     So what a change added goes before what it changed comes back, and frees its references.
     """
     column, value = source(change)
-    where, parameters = f"{column} = %s", [value]
-    if reached is not None:
-        where, parameters = f"{where} AND history_id < %s", [*parameters, reached]
+    where = along(column, "<")
+    parameters = [value, INT64_MAX if reached is None else reached, value]
     if animals is not None:
         where, parameters = f"{where} AND id {AMONG[connection.vendor]}", [*parameters, listed(animals)]
     with connection.cursor() as cursor:
         cursor.execute(
             f"SELECT history_id, history_type FROM pets_petchange WHERE {where} "
-            f"ORDER BY {'' if column == 'history_id' else column + ' DESC,'} history_id DESC LIMIT {BLOCK}",
+            f"ORDER BY {column} DESC, history_id DESC LIMIT {BLOCK}",
             parameters,
         )
         found = cursor.fetchall()

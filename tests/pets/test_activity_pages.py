@@ -8,13 +8,17 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from categories.models import Category
-from changes.models import Change, State
+from changes.models import Change, Kind, State
+from pets.activity import animals
 from pets.admin import activity
 from pets.models import Pet
+from pets.plan import rows_before
 from tests.factories import CategoryFactory, PetFactory
 from tests.pets.office import PETS, ask, click, confirm, form_of, member, text_of, told
 
@@ -229,6 +233,25 @@ def test_no_page_asks_more_of_the_database_than_twelve_statements(
     for path in ("", "?q=rex", f"{key}/", f"{key_of(bob, 'undid “marked 3 animals sold”')}/undo/"):
         with django_assert_max_num_queries(12):
             assert bob.get(f"{ACTIVITY}{path}").status_code == 200
+
+
+@pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite reads them along the index in any case")
+def test_the_animals_of_a_change_are_read_past_none_of_other_changes(rex: Pet) -> None:
+    older, change = (Change.objects.create(kind=Kind.BULK, column="status", changed=5_000) for _ in range(2))
+    row = {"name": "Rex", "category_id": rex.category_id, "history_type": "~", "history_date": change.made_at}
+    for number in (older.pk, change.pk, None):
+        Pet.history.bulk_create(Pet.history.model(id=pet, change_id=number, **row) for pet in range(5_000))
+    with connection.cursor() as cursor:
+        cursor.execute("ANALYZE pets_petchange")
+        with CaptureQueriesContext(connection) as queries:
+            [last, *_others] = rows_before(older, None)
+            assert rows_before(change, last + 11) == [*range(last + 10, last, -1)]
+            assert len(animals(older, after=last - 10, count=25).rows) == 10
+        walks = [query["sql"] for query in queries if query["sql"].endswith((" LIMIT 1000", " LIMIT 26"))]
+        assert len(walks) == 3
+        for walk in walks:
+            cursor.execute(f"EXPLAIN (ANALYZE) {walk}")
+            assert "Rows Removed" not in str(cursor.fetchall())
 
 
 def test_names_are_only_text(bob: Client) -> None:
