@@ -5,14 +5,25 @@ can be stopped and run again, and goes on then.
 """
 
 from collections import defaultdict
+from contextlib import contextmanager
+from time import sleep
 
-from django.db import migrations, transaction
-from django.db.models import Count, F, Max, Q
+from django.db import connection, migrations, transaction
+from django.db.models import Count, F, Max, Min, Q
 
-BLOCK = 10_000
+BLOCK = 1_000
 UNDO, RESTORED = "Undo of change ", "Restored"
 COMMON = {"column": "", "state": "done"}
 IMPORTED = ("done", "partly undone", "undone")
+
+
+@contextmanager
+def _block():
+    """Write in one transaction. Then others, who look for SQLite's one lock ten times a second, have their turn."""
+    with transaction.atomic():
+        yield
+    if connection.vendor == "sqlite":
+        sleep(0.2)
 
 
 def _adopt(apps, schema_editor):
@@ -23,34 +34,34 @@ def _adopt(apps, schema_editor):
         passed = undo.undo_of.changed if undo.state == "done" else 0
         change.objects.filter(pk=undo.pk).update(kind="undo", passed=passed)
     _adopt_imports(change, run)
-    last = row.objects.aggregate(last=Max("history_id"))["last"] or 0
-    for start in range(0, last, BLOCK):
-        with transaction.atomic():
-            _adopt_rows(change, run, row, start)
+    wanted = Q(undo_of__isnull=False) | Q(history_change_reason__startswith=UNDO)
+    wanted |= Q(history_change_reason=RESTORED)
+    rest, reached = row.objects.filter(wanted, change=None).order_by("history_id"), 0
+    while rows := list(rest.filter(history_id__gt=reached)[:BLOCK]):
+        _adopt_rows(change, run, row, rows)
+        reached = rows[-1].history_id
     _adopt_deletions(change, row)
 
 
 def _adopt_imports(change, run):
     some = Q(created__gt=0) | Q(updated__gt=0)
     for each in run.objects.filter(some, change=None, state__in=IMPORTED).defer("rejects"):
-        with transaction.atomic():
+        with _block():
             at = each.finished_at or each.started_at
             counts = {"added": each.created, "changed": each.updated}
             made = _record(change, at, kind="import", who=each.who, what=each.file_name, **counts)
             run.objects.filter(pk=each.pk).update(change=made)
 
 
-def _adopt_rows(change, run, row, start):
-    wanted = Q(undo_of__isnull=False) | Q(history_change_reason__startswith=UNDO)
-    wanted |= Q(history_change_reason=RESTORED)
-    in_block = Q(history_id__gt=start, history_id__lte=start + BLOCK)
+def _adopt_rows(change, run, row, found):
     parts = defaultdict(list)
-    for each in row.objects.filter(in_block, wanted, change=None).order_by("history_id"):
+    for each in found:
         parts[_of_import(each) or ("row", each.history_id)].append(each)
-    for of, rows in parts.items():
-        made = _undo_of_import(change, run, rows) if of[0] == "import" else _undo_of_one(change, row, rows[0])
-        if made is not None:
-            row.objects.filter(history_id__in=[each.history_id for each in rows]).update(change=made)
+    with _block():
+        for of, rows in parts.items():
+            made = _undo_of_import(change, run, rows) if of[0] == "import" else _undo_of_one(change, row, rows[0])
+            if made is not None:
+                row.objects.filter(history_id__in=[each.history_id for each in rows]).update(change=made)
 
 
 def _of_import(row):
@@ -89,12 +100,15 @@ def _undo_of_one(change, row, each):
 def _adopt_deletions(change, row):
     """Several animals that one request deleted are one change."""
     single = row.objects.filter(history_type="-", change=None, undo_of=None).exclude(request_id="").order_by()
-    groups = single.values("request_id", "actor", "history_user_id").annotate(count=Count("*"), at=Max("history_date"))
+    groups = single.values("request_id", "actor", "history_user_id").annotate(
+        count=Count("*"), at=Max("history_date"), first=Min("history_id"), last=Max("history_id")
+    )
     for each in groups.filter(count__gt=1):
         who = {"who": each["actor"], "user_id": each["history_user_id"], "request_id": each["request_id"]}
-        with transaction.atomic():
+        with _block():
             made = _record(change, each["at"], kind="deletion", **who, what="", deleted=each["count"])
-            single.filter(request_id=each["request_id"], actor=each["actor"]).update(change=made)
+            rows = single.filter(history_id__range=(each["first"], each["last"]))
+            rows.filter(request_id=each["request_id"], actor=each["actor"]).update(change=made)
 
 
 def _record(change, at, **values):
