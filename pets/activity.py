@@ -11,7 +11,7 @@ from time import monotonic
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
-from django.db.models import BooleanField, OuterRef, Q, QuerySet, Subquery
+from django.db.models import BooleanField, Count, Exists, OuterRef, Q, QuerySet, Subquery
 from django.db.models.expressions import RawSQL
 from django.db.models.functions import Coalesce, JSONObject
 from django.utils import timezone
@@ -23,7 +23,7 @@ from database.search import fold_needle
 from pets.adopting import adopt_imports
 from pets.columns import NAMES
 from pets.importing.lock import mark_killed
-from pets.models import IMPORTED, ImportRun, ImportState, Pet
+from pets.models import IMPORTED, ImportRun, ImportState, Pet, PetStatus
 from pets.plan import along, source
 from pets.undoing import change_of
 
@@ -188,6 +188,8 @@ def rows(change: Change) -> QuerySet[Any]:
 
 SOURCES = {"history_id": "history_id", "import_run_id": "import_run_id", "bulk_change_id": "change_id"}
 SHOWN = {"all": "", "changed": "~", "added": "+", "deleted": "-"}
+LATER = Exists(Pet.history.filter(id=OuterRef("id"), history_id__gt=OuterRef("history_id")))
+EARLIER = Pet.history.filter(id=OuterRef("id"), history_id__lt=OuterRef("history_id")).order_by("-history_id")
 
 
 def animals(change: Change, *, show: str = "all", after: int = 0, count: int = 15) -> AnimalPage:
@@ -195,10 +197,29 @@ def animals(change: Change, *, show: str = "all", after: int = 0, count: int = 1
     column, value = source(change)
     beyond = RawSQL(along(column, ">"), [value, after, value], output_field=BooleanField())  # noqa: S611 - constants
     wanted = _rows().filter(beyond).order_by(SOURCES[column], "history_id")
-    if SHOWN[show]:
+    if show == "since":
+        wanted = wanted.filter(LATER)
+    elif SHOWN[show]:
         wanted = wanted.filter(history_type=SHOWN[show])
     found = list(wanted[: count + 1])
     return AnimalPage(beside(found[:count]), found[count - 1].history_id if len(found) > count else None)
+
+
+def changed_since(change: Change) -> int:
+    """Return how many of its animals have a later row of history; 0 if it is about too many to look."""
+    return rows(change).filter(LATER).count() if change.animals <= SEARCHED else 0
+
+
+def flows(change: Change) -> list[tuple[str, str, int]]:
+    """Return from which value to which a bulk change or its undo changed how many; nothing if it is about too many."""
+    if not change.column or change.animals > SEARCHED:
+        return []
+    name = "status" if change.column == "status" else "category__name"
+    words: dict[str | None, str] = dict(PetStatus.choices) | {None: "a deleted category"}
+    moved = rows(change).filter(history_type="~").order_by()
+    counted = moved.values_list(Subquery(EARLIER.values(name)[:1]), name).annotate(count=Count("pk"))
+    found = [(words.get(before, before), words.get(after, after), count) for before, after, count in counted]
+    return sorted(found, key=lambda flow: -flow[2])
 
 
 def animals_in_parts(change: Change) -> Iterator[list[AnimalRow]]:
@@ -251,10 +272,9 @@ def _newest(found: Sequence[Any]) -> dict[int, Any]:
 
 
 def _rows() -> QuerySet[Any]:
-    earlier = Pet.history.filter(id=OuterRef("id"), history_id__lt=OuterRef("history_id")).order_by("-history_id")
     former = JSONObject(category="category__name", **{name: name for name in NAMES})
     read: QuerySet[Any] = Pet.history.select_related("category", "change", "import_run__change")
-    read = read.annotate(former=Subquery(earlier.values(values=former)[:1]))
+    read = read.annotate(former=Subquery(EARLIER.values(values=former)[:1]))
     return read.defer("change__left", "import_run__rejects", "import_run__change__left")
 
 

@@ -161,10 +161,13 @@ def of_import(request: Any, number: int) -> HttpResponse:
 def _show(request: Any, change: Any) -> HttpResponse:
     tell([change], request.user)
     kinds = {"changed": change.changed, "added": change.added, "deleted": change.deleted}
-    given = request.GET.get("show", "")
-    show = given if kinds.get(given) else "all"
-    page = activity.animals(change, show=show, after=row_number(request.GET.get("after", "")) or 0, count=LISTED)
     several = {name: count for name, count in kinds.items() if count}
+    parts = {"all": change.animals} | (several if len(several) > 1 else {})
+    if since := activity.changed_since(change):
+        parts["since"] = since
+    given = request.GET.get("show", "")
+    show = given if given in {*parts, *several} else "all"
+    page = activity.animals(change, show=show, after=row_number(request.GET.get("after", "")) or 0, count=LISTED)
     context = {
         "title": f"{opening(change.name)} {change.sentence}",
         "change": change,
@@ -172,7 +175,8 @@ def _show(request: Any, change: Any) -> HttpResponse:
         "next": _query(request.GET.copy(), after=str(page.older)) if page.older else "",
         "is_first": "after" not in request.GET,
         "shown": show,
-        "tabs": [("all", change.animals), *several.items()] if len(several) > 1 else [],
+        "tabs": parts.items() if len(parts) > 1 else [],
+        "flows": activity.flows(change),
         "may_export": request.user.has_perm("pets.export_pet"),
     }
     if change.may_undo and not change.why_not:

@@ -305,3 +305,21 @@ def test_the_list_is_exported_as_it_is_filtered(
     assert len([*csv.DictReader(io.StringIO(everything))]) == len(listed(bob)) == 8
     assert anna.get("/admin/activity/csv/").status_code == 403
     assert "/activity/csv/" not in anna.get(ACTIVITY).content.decode()
+
+
+def test_a_change_counts_from_what_to_what_and_which_were_changed_since(anna: Client, bob: Client, rex: Pet) -> None:
+    cats, rats = CategoryFactory(name="Cats"), CategoryFactory(name="Rats")
+    others = [PetFactory(name="Tom", category=cats), PetFactory(name="Kit", category=cats)]
+    confirm(anna, ask(anna, "become_category", rex, *others), category=rats.pk)
+    key = key_of(anna, "moved 3 animals to Rats")
+    rex.refresh_from_db()
+    bob.post(f"{PETS}{rex.pk}/change/", form_of(rex, category=cats.pk))
+    page = anna.get(f"{ACTIVITY}{key}/").content.decode()
+    assert "2 animals Cats becomes Rats 1 animal Dogs becomes Rats" in text_of(page)
+    assert "All 3 Changed since 1" in text_of(page)
+    since = text_of(anna.get(f"{ACTIVITY}{key}/?show=since").content.decode())
+    assert "Now Cats bob, Just now" in since
+    assert "Tom" not in since
+    undo(anna, key)
+    undone = anna.get(f"{ACTIVITY}{key_of(anna, 'undid “moved 3 animals to Rats”')}/").content.decode()
+    assert "2 animals Rats becomes Cats" in text_of(undone)
