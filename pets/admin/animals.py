@@ -225,15 +225,12 @@ class PetAdmin(ChangesAdmin):
         return answer
 
     def history_context(self, request: HttpRequest, page: HistoryPage) -> dict[str, Any]:
-        """Return the story of the page; nothing more for `as=table`, which is the history as of other things."""
-        context: dict[str, Any] = {"may_export": _may_export(request)}
-        if request.GET.get("as") == "table":
-            return context | {"also": "&as=table"} | super().history_context(request, page)
+        """Return the story of the page."""
         happened = story.told(page.changes, page.former)
         parts = activity.parts_of(page.changes, request.user)
         for event, part in zip(happened, parts, strict=True):
             event.change = part
-        return context | {"happened": happened}
+        return {"may_export": _may_export(request), "happened": happened}
 
     def get_history_queryset(self, *args: Any) -> Any:
         """Return the rows of history with the changes that they are a part of."""

@@ -40,7 +40,7 @@ def text_of(markup: str) -> str:
 
 def history_told(client: Client, page: str) -> dict[str, list[list[str]]]:
     """Return by day the cells of each row of the history, but for the time, as a wide window shows it as a table."""
-    shown = re.sub('(?s)<div class="only-narrow.*?</div>', "", client.get(f"{page}history/?as=table").content.decode())
+    shown = re.sub('(?s)<div class="only-narrow.*?</div>', "", client.get(f"{page}history/").content.decode())
     return {
         text_of(day): [
             [text_of(cell) for cell in re.findall("(?s)<td.*?</td>", row)[1:]]

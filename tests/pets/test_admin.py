@@ -2,16 +2,14 @@
 
 import html
 import re
-from datetime import timedelta
 
 import pytest
 from django.test import Client
-from django.utils import timezone
 
 from categories.models import Category
-from pets.models import BulkChange, ImportRun, Pet
-from tests.factories import CategoryFactory, PetFactory
-from tests.pets.office import ask, click, confirm, history_told, member, seen
+from pets.models import ImportRun, Pet
+from tests.factories import PetFactory
+from tests.pets.office import ask, click, confirm, member, seen
 
 HOSTILE = ["<script>alert(1)</script>", '"><img src=x onerror=alert(1)>', "{{ 7*7 }}", "\u202eevil", "=1+1"]
 
@@ -91,55 +89,24 @@ def test_names_are_escaped(staff: Client, name: str) -> None:
         assert "49" not in html or name != "{{ 7*7 }}" or "{{ 7*7 }}" in html
 
 
-def test_the_history_page_tells_who_when_what_and_from_where(staff: Client, category: Category) -> None:
-    run = ImportRun.objects.create(who="root", file_name="stock.csv", options={}, state="done")
-    pet = PetFactory(name="Rex", category=category, status="available")
-    Pet.history.update(actor=str(run), import_run=run, import_line=7)
-    other = CategoryFactory(name="<b>Dogs</b>")
-    data = {"name": "Rex", "category": other.pk, "status": "sold", "external_reference": "", "seen": seen(pet)}
-    staff.post(f"/admin/pets/pet/{pet.pk}/change/", data, headers={"X-Request-ID": "call-9"})
-    day = timezone.now() - timedelta(days=3)
-    Pet.history.filter(history_type="+").update(history_date=day)
-    assert history_told(staff, f"/admin/pets/pet/{pet.pk}/") == {
-        f"Today, {timezone.now().day} {timezone.now():%B}": [
-            [
-                "KE keeper",
-                f"Category {category.name} becomes <b>Dogs</b> Status Available becomes Sold",
-                "Back office",
-                "call-9",
-            ]
-        ],
-        f"{day:%A}, {day.day} {day:%B}": [[str(run), "Added", "stock.csv, line 7 Undo…", ""]],
-    }
-    page = staff.get(f"/admin/pets/pet/{pet.pk}/history/").content.decode()
-    assert f'<a href="/admin/pets/importrun/{run.pk}/change/">stock.csv</a>, line 7' in page
-
-
 def test_the_history_links_to_the_request_of_a_caller(staff: Client, category: Category) -> None:
     pet = PetFactory(category=category)
     Pet.history.update(actor="key Ab3dE6gH", request_id="a&b")
-    desk = 'href="/admin/request_desk/requestrecord/desk/?request_id=a%26b">a&amp;b</a>'
-    address = f"/admin/pets/pet/{pet.pk}/history/?as=table"
+    desk = 'href="/admin/request_desk/requestrecord/desk/?request_id=a%26b"'
+    address = f"/admin/pets/pet/{pet.pk}/history/"
     assert desk in staff.get(address).content.decode()
     viewer = member("vera", "view_pet").get(address).content.decode()
     assert desk not in viewer
-    assert 'title="a&amp;b">a&amp;b</span>' in viewer
 
 
 def test_the_history_offers_only_what_can_be_undone(staff: Client, category: Category) -> None:
     pet = PetFactory(category=category, status="available")
     page = f"/admin/pets/pet/{pet.pk}/"
     click(staff, pet, "sold")
-    made = BulkChange.objects.get()
-
-    def through(client: Client) -> str:
-        [[newest, *_]] = history_told(client, page).values()
-        return newest[2]
-
-    assert through(staff) == "With 1 animal"
-    assert f'action="/admin/activity/{made.pk}/undo/"' in staff.get(f"{page}history/").content.decode()
-    staff.post(f"/admin/activity/{made.pk}/undo/")
-    assert f'action="/admin/activity/{made.pk}/undo/"' not in staff.get(f"{page}history/").content.decode()
+    undo = f"/admin/activity/r{seen(pet)}/undo/"
+    assert f'action="{undo}"' in staff.get(f"{page}history/").content.decode()
+    staff.post(undo)
+    assert f'action="{undo}"' not in staff.get(f"{page}history/").content.decode()
     staff.post(f"{page}delete/", {"post": "yes"})
     restore = f'action="/admin/activity/r{Pet.history.latest("history_id").pk}/undo/"'
     assert restore in staff.get(f"{page}history/").content.decode()
@@ -166,6 +133,5 @@ def test_deleting_several_leaves_a_row_for_each(staff: Client) -> None:
 def test_imports_are_read_and_not_written(staff: Client) -> None:
     run = ImportRun.objects.create(who="root", file_name="<stock>.csv", options={}, state="done", created=5)
     assert "&lt;stock&gt;.csv" in staff.get("/admin/pets/importrun/").content.decode()
-    assert staff.get(f"/admin/pets/importrun/{run.pk}/change/").status_code == 200
     assert staff.get(f"/admin/pets/importrun/{run.pk}/delete/").status_code == 403
-    assert staff.post(f"/admin/pets/importrun/{run.pk}/change/", {"state": "undone"}).status_code == 403
+    assert staff.post(f"/admin/pets/importrun/{run.pk}/change/", {"state": "undone"}).status_code == 405

@@ -200,9 +200,8 @@ def becomes(client: Client, pet: Pet, query: str) -> list[str]:
     return re.findall("<ins>(.*?)</ins>", page_of(client, pet, query))
 
 
-@pytest.mark.parametrize("also", ["", "&as=table"])
-def test_pages_lead_to_each_other(staff: Client, renamed: Pet, also: str) -> None:
-    first = f"?{also}"
+def test_pages_lead_to_each_other(staff: Client, renamed: Pet) -> None:
+    first = ""
     second = links(staff, renamed, first)["next"]
     last = links(staff, renamed, second)["next"]
     assert [becomes(staff, renamed, page) for page in (first, second, last)] == [["5", "4"], ["3", "2"], ["1"]]
@@ -214,7 +213,6 @@ def test_pages_lead_to_each_other(staff: Client, renamed: Pet, also: str) -> Non
     newer = links(staff, renamed, last)["prev"]
     assert becomes(staff, renamed, newer) == ["3", "2"]
     assert becomes(staff, renamed, links(staff, renamed, newer)["prev"]) == ["5", "4"]
-    assert [page.endswith(also) for page in (second, last, newer)] == [True] * 3
 
 
 @pytest.mark.parametrize("query", ["before=1", "before=x", "before=" + "9" * 18, "after=" + "9" * 18, "after=", "p=2"])
