@@ -7,6 +7,7 @@ import contextvars
 import logging
 import tempfile
 import threading
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
@@ -39,8 +40,8 @@ IN_REQUEST = 2
 EACH = 1
 """Seconds between two looks at how far the thread is, and whether it should stop."""
 
-SILENT = timedelta(seconds=20)
-"""A thread that has not begun by then never will."""
+SILENT = timedelta(seconds=10)
+"""A thread that neither imports nor has said anything for so long is gone."""
 
 CHANGED_SINCE = "Nothing changed. The catalogue has changed since this page was shown. Look again."
 STOPPED = "It was stopped. Nothing changed."
@@ -78,16 +79,26 @@ def is_running(upload: ImportUpload) -> bool:
     if run is not None and run.state == ImportState.RUNNING:
         mark_killed()
         run.refresh_from_db()
+        if run.state == ImportState.RUNNING:
+            return True
+        if run.state == ImportState.KILLED:
+            _note(upload, state="interrupted", why=INTERRUPTED)
+            return False
     if run is not None and run.state in IMPORTED:
         _note(upload, state="imported")
         return False
-    is_new = timezone.now() - datetime.fromisoformat(upload.work["at"]) < SILENT
-    if is_new or (run is not None and run.state == ImportState.RUNNING):
+    if not _is_silent(upload):
         return True
+    time.sleep(2 * EACH)  # on SQLite a thread says nothing while its import writes, and this has just ended
     upload.refresh_from_db(fields=["work"])
-    if upload.work["state"] == "running":
+    if _is_silent(upload):
         _note(upload, state="interrupted", why=INTERRUPTED)
-    return False
+    return bool(upload.work["state"] == "running")
+
+
+def _is_silent(upload: ImportUpload) -> bool:
+    work = upload.work or {}
+    return work["state"] == "running" and timezone.now() - datetime.fromisoformat(work["at"]) > SILENT
 
 
 def stop(upload: ImportUpload, *, asked: bool = True) -> None:
@@ -173,13 +184,13 @@ def _import(upload: ImportUpload, sender: Sender, confirmed: Confirmed | None, a
             return {"state": "imported"}
         kept = rejects.exists() and rejects.stat().st_size <= LARGEST_REJECTS
         upload.rejects = rejects.read_bytes() if kept else b""
-    run = outcome.run
-    run.rejects, run.previewed_at = "", run.finished_at  # the file is gone
-    run.options |= {"rejects": None, "again": False}
-    run.save(update_fields=["rejects", "options", "previewed_at"])
-    upload.save(update_fields=["rejects"])
-    twice = earlier.pk if earlier and seen["adds"] else None
-    return {"state": "checked", "digest": seen["digest"], "earlier": twice, "found": found(outcome)}
+        upload.save(update_fields=["rejects"])
+        run = outcome.run
+        run.rejects, run.previewed_at = "", run.finished_at  # the file is gone
+        run.options |= {"rejects": None, "again": False}
+        run.save(update_fields=["rejects", "options", "previewed_at"])
+        twice = earlier.pk if earlier and seen["adds"] else None
+        return {"state": "checked", "digest": seen["digest"], "earlier": twice, "found": found(outcome)}
 
 
 @contextmanager
@@ -201,7 +212,8 @@ def _watched(upload: ImportUpload, source: Source, progress: Progress, asked: St
                 continue
             with suppress(DatabaseError):
                 share = min(source.raw.tell() / source.size, 1) if source.size else 1
-                work = (upload.work or {}) | {"rows": progress.rows, "share": round(share, 2)}
+                now = {"rows": progress.rows, "share": round(share, 2), "at": timezone.now().isoformat()}
+                work = (upload.work or {}) | now
                 ImportUpload.objects.filter(pk=upload.pk).update(work=work)
         connection.close()
 

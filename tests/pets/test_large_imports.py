@@ -1,7 +1,7 @@
 """Files in the back office that are too large for one request: checked and imported in a thread."""
 
 import hashlib
-from datetime import timedelta
+from datetime import datetime
 from typing import Any
 
 import pytest
@@ -82,26 +82,39 @@ def test_stop_leaves_nothing_and_the_file_can_be_checked_again(
     assert ImportRun.objects.get().state == "dry run"
 
 
+def running_since(began: datetime) -> dict[str, Any]:
+    return {"state": "running", "checks": False, "at": began.isoformat()}
+
+
+@pytest.mark.parametrize("state", ["running", "killed"])
 def test_what_was_running_in_a_process_that_is_gone_was_interrupted(
-    staff: Client, keeper: User, dogs: Category
+    staff: Client, dogs: Category, monkeypatch: pytest.MonkeyPatch, state: str
 ) -> None:
-    content = rows(MANY)
-    shown = send(staff, content)
-    upload = shown.context["upload"]
-    begun = timezone.now() - 2 * working.SILENT
-    ImportUpload.objects.update(work={"state": "running", "checks": False, "at": begun.isoformat()})
-    ImportRun.objects.update(state="running")
+    """At once if that is seen here first, or else after a while."""
+    monkeypatch.setattr(working, "EACH", 0)
+    upload = send(staff, rows(1)).context["upload"]
+    began = timezone.now() if state == "running" else timezone.now() - 2 * working.SILENT
+    ImportUpload.objects.update(work=running_since(began))
+    ImportRun.objects.update(state=state)
     shown = staff.get(f"{ADD}{upload.pk}/")
     assert why(shown) == working.INTERRUPTED
     assert (ImportRun.objects.get().state, Pet.objects.count()) == ("killed", 0)
+
+
+def test_what_ended_while_its_page_was_made_was_not_interrupted(
+    staff: Client, dogs: Category, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    upload = send(staff, rows(1)).context["upload"]
+    ImportUpload.objects.update(work=running_since(timezone.now() - 2 * working.SILENT))
+    monkeypatch.setattr("time.sleep", lambda _: ImportUpload.objects.update(work=upload.work))
+    assert staff.get(f"{ADD}{upload.pk}/").context["work"] == upload.work
 
 
 def test_what_was_saved_before_its_process_was_gone_is_imported(staff: Client, dogs: Category) -> None:
     shown = send(staff, rows(MANY))
     confirm(staff, shown)
     upload = ImportUpload.objects.get()
-    work = {"state": "running", "checks": False, "at": (timezone.now() - timedelta(minutes=1)).isoformat()}
-    ImportUpload.objects.update(work=work)
+    ImportUpload.objects.update(work=running_since(timezone.now() - 2 * working.SILENT))
     shown = staff.get(f"{ADD}{upload.pk}/", follow=True)
     assert shown.redirect_chain == [(f"/admin/activity/{Change.objects.get().pk}/", 302)]
 
