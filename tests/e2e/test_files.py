@@ -5,6 +5,7 @@ import io
 from pathlib import Path
 
 import openpyxl
+import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.e2e.test_animals import HOSTILE
@@ -133,6 +134,32 @@ def test_what_the_list_shows_is_downloaded(office: Page, server: Gunicorn, tmp_p
     assert name.endswith(".xlsx")
     sheet = openpyxl.load_workbook(io.BytesIO(content)).worksheets[0]
     assert [row[1:] for row in sheet.values] == [tuple(HEADER), ("LIST-1", "Nutmeg", "Rabbits", "sold")]
+
+
+@pytest.mark.slow
+def test_a_large_file_is_stopped_left_and_found_again(office: Page, tmp_path: Path) -> None:
+    """On a phone, with as many rows as take a while."""
+    office.set_viewport_size({"width": 390, "height": 844})
+    file = tmp_path / "large.csv"
+    file.write_text("name,category\n" + "".join(f"Large {number},Rabbits\n" for number in range(150_000)))
+    office.goto(f"{IMPORTS}add/")
+    expect(office.get_by_text("at most 25 MB and 500,000 rows")).to_be_visible()
+    office.get_by_label("Drop a file here").set_input_files(file)
+    office.get_by_role("button", name="Check the file").click()
+    expect(office.get_by_text("Checking the file")).to_be_visible()
+    office.get_by_role("button", name="Stop").click()
+    expect(office.get_by_text("It was stopped. Nothing changed.")).to_be_visible(timeout=60_000)
+    office.get_by_role("button", name="Check it again").click()
+    expect(office.get_by_text("rows read. Nothing is saved until you confirm.")).to_be_visible()
+    expect(office.locator("body")).to_have_js_property("scrollWidth", 390)
+    office.get_by_role("link", name="Imports", exact=True).last.click()
+    office.get_by_role("link", name="large.csv").click()
+    office.get_by_role("link", name="Show how far it is").click()
+    expect(office.get_by_role("heading", level=1)).to_have_text("Check large.csv", timeout=120_000)
+    expect(office.locator("#plan tbody tr")).to_have_count(50)
+    expect(office.get_by_text("Rows 1 to 50 of 5,000 that are shown")).to_be_visible()
+    office.get_by_role("button", name="Import 150,000 rows").first.click()
+    expect(office.get_by_role("heading", level=1)).to_contain_text(": 150,000 added", timeout=120_000)
 
 
 def page_that_asks(page: Page, word: str) -> str:
