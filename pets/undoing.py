@@ -44,8 +44,8 @@ class NotUndoneError(Exception):
 
 def rights_to_undo(change: Change) -> Sequence[str]:
     """Return the permissions that undoing a change needs."""
-    if change.kind == Kind.UNDO:
-        return rights_to_undo(undone_by(change))
+    if change.kind == Kind.UNDO and change.undo_of is not None:
+        return rights_to_undo(change.undo_of)
     if change.kind == Kind.MERGE:
         return merging.RIGHTS
     if change.kind == Kind.DELETION:
