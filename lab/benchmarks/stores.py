@@ -20,7 +20,7 @@ FILL_CATEGORIES = "INSERT INTO categories_category (name, created_at, updated_at
 SUMS = ", ".join(f"COALESCE(sum({what}), 0)" for what in ("length(name)", "category_id", "length(status)"))
 CONTENT = f"SELECT count(*), {SUMS} FROM pets_pet"
 HISTORY = "SELECT count(*) FROM pets_petchange"
-EMPTY = "TRUNCATE pets_pet, pets_petchange, pets_importrun, pets_importupload RESTART IDENTITY"
+EMPTY = "TRUNCATE pets_pet, pets_petchange, pets_importrun, pets_importupload, pets_bulkchange RESTART IDENTITY CASCADE"
 TIDY = "VACUUM (ANALYZE) pets_pet, pets_petchange, pets_importrun, categories_category"
 TABLES = "SELECT count(*) FROM information_schema.tables WHERE table_schema = 'public'"
 
