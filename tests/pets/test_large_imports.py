@@ -1,12 +1,15 @@
 """Files in the back office that are too large for one request: checked and imported in a thread."""
 
 import hashlib
+import sqlite3
+from contextlib import closing
 from datetime import datetime
 from typing import Any
 
 import pytest
 from django.conf import settings
 from django.contrib.auth.models import User
+from django.db import connection
 from django.test import Client
 from django.utils import timezone
 
@@ -80,6 +83,15 @@ def test_stop_leaves_nothing_and_the_file_can_be_checked_again(
     assert (ImportRun.objects.get().state, Pet.objects.count()) == ("stopped", 0)
     assert again(staff, shown).context["run"].created == 60_000
     assert ImportRun.objects.get().state == "dry run"
+
+
+@pytest.mark.skipif(connection.vendor != "sqlite", reason="PostgreSQL has many writers")
+def test_someone_can_press_stop_while_the_import_keeps_others_from_writing(staff: Client, dogs: Category) -> None:
+    upload = send(staff, rows(1)).context["upload"]
+    with closing(sqlite3.connect(connection.settings_dict["NAME"], isolation_level=None)) as writer:
+        writer.execute("BEGIN IMMEDIATE")
+        assert post(staff, f"{ADD}{upload.pk}/stop/").status_code == 302
+    assert working.is_stopping(upload)
 
 
 def running_since(began: datetime) -> dict[str, Any]:
