@@ -4,7 +4,7 @@ Both adapters ask here: Django REST framework through `authentication.py`, the e
 """
 
 import asyncio
-from collections.abc import Callable, Container, Mapping
+from collections.abc import Callable, Container
 
 from django.conf import settings
 from django.utils import timezone
@@ -43,13 +43,13 @@ async def admit(request: Request, run: Run) -> None:
 
 def complete(request: Request) -> None:
     """Keep what is left of the limit of a good key whose request was rejected before it was counted."""
-    if _is_uncounted(request):
+    if request.key and request.quota is None:
         keep(request, what_is_left(request.key))
 
 
 async def complete_async(request: Request) -> None:
     """Do the same in the event loop."""
-    if _is_uncounted(request):
+    if request.key and request.quota is None:
         keep(request, await _ask_cache(what_is_left, request.key))
 
 
@@ -64,7 +64,9 @@ def accept_key(request: Request, key: CachedKey | None) -> None:
         raise error
     request.key = key
     if key:
-        request.notices = notices(key)
+        if key.expires_at and key.expires_at - timezone.now() <= settings.API_KEY_EXPIRATION_NOTICE:
+            # An HTTP-date (RFC 9110, section 5.6.7); docs/decisions/0001 has the reasons.
+            request.notices = {"API-Key-Expiration": http_date(key.expires_at.timestamp())}
         identify(f"key {key.key_id}")
 
 
@@ -100,10 +102,6 @@ def allow_one_more(request: Request, quota: Quota) -> None:
         raise Throttled(quota.seconds)
 
 
-def _is_uncounted(request: Request) -> bool:
-    return request.key is not None and request.quota is None
-
-
 async def _ask_cache(ask: Callable[[CachedKey], Quota], key: CachedKey) -> Quota:
     """Ask how much of its limit a key has left, in a thread if that is a question to another process."""
     return await asyncio.to_thread(ask, key) if waits_for_cache(key) else ask(key)
@@ -114,16 +112,6 @@ def keep(request: Request, quota: Quota) -> None:
     request.quota = quota
     if quota.headers:
         request.notices = {**request.notices, **quota.headers}
-
-
-def notices(key: CachedKey) -> Mapping[str, str]:
-    """Return `API-Key-Expiration`, an HTTP-date (RFC 9110, section 5.6.7), if the key expires soon.
-
-    docs/decisions/0001 has the reasons.
-    """
-    if key.expires_at and key.expires_at - timezone.now() <= settings.API_KEY_EXPIRATION_NOTICE:
-        return {"API-Key-Expiration": http_date(key.expires_at.timestamp())}
-    return {}
 
 
 def challenge(request: Request) -> str:

@@ -128,10 +128,7 @@ class MFAAdapter(DefaultMFAAdapter):  # type: ignore[misc]  # allauth has no typ
 
 
 def _cipher() -> MultiFernet:
+    kind = "petstore_site.staff.adapters", "second factors"
     keys = [settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS]
-    return MultiFernet([Fernet(_derived(key)) for key in keys])
-
-
-def _derived(secret_key: str) -> bytes:
-    digest = salted_hmac("petstore_site.staff.adapters", "second factors", secret=secret_key, algorithm="sha256")
-    return urlsafe_b64encode(digest.digest())
+    derived = (salted_hmac(*kind, secret=key, algorithm="sha256").digest() for key in keys)
+    return MultiFernet([Fernet(urlsafe_b64encode(key)) for key in derived])

@@ -24,7 +24,8 @@ class StaffBackend(ModelBackend):
     ) -> AbstractBaseUser | None:
         """Return the user, or None. Each reason for None takes the same time."""
         user = super().authenticate(request, username=username, password=password, **more)
-        return None if user is None or _expired(user) else user
+        expired = user and TemporaryPassword.objects.filter(user_id=user.pk).exclude(in_its_lifetime()).exists()
+        return None if expired else user
 
     def user_can_authenticate(self, user: Any) -> bool:
         return bool(super().user_can_authenticate(user) and user.is_staff)
@@ -55,7 +56,3 @@ class StaffBackend(ModelBackend):
 def _permissions(user: User) -> Any:
     every = Permission.objects.order_by().values_list("content_type__app_label", "codename")
     return every if user.is_superuser else every.filter(user=user).union(every.filter(group__user=user)).order_by()
-
-
-def _expired(user: AbstractBaseUser) -> bool:
-    return TemporaryPassword.objects.filter(user_id=user.pk).exclude(in_its_lifetime()).exists()

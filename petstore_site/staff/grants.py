@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable
 from hashlib import sha256
-from typing import Any
 
 from django.contrib.auth.models import Group, Permission, User
 from django.db.models import Exists, OuterRef, Q, QuerySet
@@ -50,12 +49,6 @@ def may_edit(user: User, member: User) -> bool:
 def may_edit_role(user: User, role: Group) -> bool:
     """Return whether a role can do nothing that the user cannot: deleting a stronger one would disarm its people."""
     return not role.permissions.exclude(pk__in=grantable_permissions(user).values("pk")).exists()
-
-
-def limit(field: Any, grantable: QuerySet[Any], held: QuerySet[Any] | None) -> None:
-    """Let the field of a form take what may be granted, and keep what is held already."""
-    may = Q(pk__in=grantable.values("pk"))
-    field.queryset = field.queryset.filter(may if held is None else may | Q(pk__in=held.values("pk")))
 
 
 def version_of(member: User) -> str:

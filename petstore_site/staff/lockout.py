@@ -31,7 +31,7 @@ APP, ACTION = "allauth.account", "login_failed"
 def key_of(name: str, address: str = "") -> str:
     """Return what the failures of a name are counted by. An unlocked name is counted afresh."""
     name = name.strip().lower()
-    return f"sign-in:{cache.get(_unlocked(name), 0)}:{name}:{address}"
+    return f"sign-in:{cache.get(_key('unlocked', name), 0)}:{name}:{address}"
 
 
 def spend_elsewhere(request: HttpRequest, name: str) -> Any:
@@ -47,24 +47,24 @@ def spend_elsewhere(request: HttpRequest, name: str) -> Any:
 
 def note(name: str) -> None:
     """Store that a name is locked for an address, or everywhere, for the page of the account."""
-    cache.set(_locked(name), time.time(), PERIOD)
+    cache.set(_key("locked", name), time.time(), PERIOD)
 
 
 def is_locked(name: str) -> bool:
     """Return whether a sign-in with this name was rejected for too many failures in the last 15 minutes."""
-    return cache.get(_locked(name)) is not None
+    return cache.get(_key("locked", name)) is not None
 
 
 def locked_of(names: Iterable[str]) -> set[str]:
     """Return those of the names that are locked, in one request to the cache."""
-    keys = {_locked(name): name for name in names}
+    keys = {_key("locked", name): name for name in names}
     return {keys[key] for key in cache.get_many(keys)}
 
 
 def unlock(name: str) -> None:
     """Forget the failed attempts of a name, wherever they came from."""
-    cache.set(_unlocked(name), time.time(), 2 * PERIOD)
-    cache.delete(_locked(name))
+    cache.set(_key("unlocked", name), time.time(), 2 * PERIOD)
+    cache.delete(_key("locked", name))
 
 
 def note_address(request: HttpRequest, user: Any) -> None:
@@ -74,13 +74,6 @@ def note_address(request: HttpRequest, user: Any) -> None:
     KnownAddress.objects.update_or_create(user=user, address=ratelimit.get_ip(request), defaults={"last_at": now})
 
 
-def _locked(name: str) -> str:
-    return f"sign-in-locked:{_hashed(name)}"
-
-
-def _unlocked(name: str) -> str:
-    return f"sign-in-unlocked:{_hashed(name)}"
-
-
-def _hashed(name: str) -> str:
-    return sha256(name.strip().lower().encode("utf-8", "replace")).hexdigest()
+def _key(state: str, name: str) -> str:
+    """Return the cache's key for when a name was `locked` or `unlocked`."""
+    return f"sign-in-{state}:{sha256(name.strip().lower().encode('utf-8', 'replace')).hexdigest()}"

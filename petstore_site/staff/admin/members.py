@@ -12,7 +12,7 @@ from django.contrib.auth.admin import UserAdmin
 from django.contrib.auth.models import Group, User
 from django.core.exceptions import PermissionDenied
 from django.db import OperationalError, transaction
-from django.db.models import Exists, OuterRef, Value
+from django.db.models import Exists, OuterRef, Q, Value
 from django.db.models.functions import Coalesce, NullIf
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
@@ -30,7 +30,6 @@ from petstore_site.staff.grants import (
     grantable_roles,
     held_by,
     is_administrator,
-    limit,
     lock_administrators,
     may_edit,
     others_administrate,
@@ -150,15 +149,19 @@ class MemberAdmin(OfficeAdmin, UserAdmin):
         kwargs |= {"widget": forms.CheckboxSelectMultiple, "label": "Roles", "help_text": ""}
         field: Any = super().formfield_for_manytomany(db_field, request, **kwargs)
         held = held_by(Group.objects.all())
-        field.label_from_instance = lambda role: _in_words(role.name, sentence(held.get(role.pk, ())))
+        in_words = '{}<small class="help">{}</small>'
+        field.label_from_instance = lambda role: format_html(in_words, role.name, sentence(held.get(role.pk, ())))
         return field
 
     def get_form(self, request: Any, obj: User | None = None, **kwargs: Any) -> Any:  # type: ignore[override]
-        """Return a form that knows who sends it, and takes no role beyond what they can do."""
-        form = super().get_form(request, obj, **kwargs)
-        if "groups" in form.base_fields:
-            limit(form.base_fields["groups"], grantable_roles(request.user), obj.groups.all() if obj else None)
-        form.editor = request.user  # type: ignore[attr-defined]  # a MemberForm
+        """Return a form that knows who sends it, and takes no role beyond what they can do and what is held already."""
+        form: Any = super().get_form(request, obj, **kwargs)
+        if roles := form.base_fields.get("groups"):
+            held = obj.groups.values("pk") if obj else []
+            roles.queryset = roles.queryset.filter(
+                Q(pk__in=grantable_roles(request.user).values("pk")) | Q(pk__in=held)
+            )
+        form.editor = request.user
         return form
 
     def get_deleted_objects(self, objs: Any, request: HttpRequest) -> tuple[Any, ...]:
@@ -295,10 +298,6 @@ def state_of(member: Any, *, is_locked: bool) -> tuple[str, str]:
 
 def _name(member: User) -> str:
     return member.get_full_name() or member.get_username()
-
-
-def _in_words(name: str, can: str) -> str:
-    return format_html('{}<small class="help">{}</small>', name, can)
 
 
 def _can_edit(request: Any, member: User | None) -> bool:

@@ -104,13 +104,12 @@ def grid(held: Iterable[str], form: forms.Form | None = None) -> list[dict[str, 
 
 def compared() -> list[dict[str, Any]]:
     """Return the tasks in groups, each with the levels of the built-in roles and their words."""
-    rows = [{"task": task, "cells": [_cell(task, role) for role in ROLES]} for task in TASKS.values()]
+    rows = []
+    for task in TASKS.values():
+        levels = {role: ROLES[role].get(task.name, NO) for role in ROLES}
+        cells = [{"role": role, "level": level, "word": task.levels[level]} for role, level in levels.items()]
+        rows.append({"task": task, "cells": cells})
     return _grouped(rows)
-
-
-def _cell(task: Task, role: str) -> dict[str, str]:
-    level = ROLES[role].get(task.name, NO)
-    return {"role": role, "level": level, "word": task.levels[level]}
 
 
 def _grouped(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
