@@ -75,7 +75,6 @@ class CategoryAdmin(ChangesAdmin):
         return self._warned_if_used_meanwhile(request, super().changelist_view, request, extra_context)
 
     def delete_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> HttpResponse:
-        """Ask, and delete."""
         return self._warned_if_used_meanwhile(request, super().delete_view, request, object_id, extra_context)
 
     def _warned_if_used_meanwhile(self, request: HttpRequest, view: Any, *args: Any) -> HttpResponse:

@@ -50,5 +50,4 @@ class NameField(models.CharField):  # type: ignore[type-arg]  # cannot be subscr
     """A column for a name. Its form field trims nothing."""
 
     def formfield(self, *args: Any, **kwargs: Any) -> Any:
-        """Return the form field."""
         return super().formfield(*args, **{"strip": False} | kwargs)

@@ -21,7 +21,6 @@ class Similar:
             self.add(name)
 
     def add(self, name: str) -> None:
-        """Know one more name."""
         for key in _keys(name):
             self._names[key].append(name)
 

@@ -100,13 +100,11 @@ class OfficeAdmin:
         return answer
 
     def response_add(self, request: Any, obj: Any, *given: Any) -> HttpResponse:
-        """Say what was added, and go on."""
         request.said = format_html("“{}” was added.", obj), ""
         answer: HttpResponse = super().response_add(request, obj, *given)  # type: ignore[misc]  # as above
         return answer
 
     def response_change(self, request: Any, obj: Any) -> HttpResponse:
-        """Say what was saved, and go on."""
         request.said = self.said_of_change(obj)
         answer: HttpResponse = super().response_change(request, obj)  # type: ignore[misc]  # as above
         return answer
@@ -116,7 +114,6 @@ class OfficeAdmin:
         return format_html("“{}” was saved.", obj), ""
 
     def response_delete(self, request: Any, obj_display: str, obj_id: Any) -> HttpResponse:
-        """Say what was deleted, and go on."""
         request.said = self.said_of_deletion(request, obj_display, obj_id)
         answer: HttpResponse = super().response_delete(request, obj_display, obj_id)  # type: ignore[misc]  # as above
         return answer
@@ -146,7 +143,6 @@ class OfficeAdmin:
 
     @admin.display(description="")
     def action_checkbox(self, obj: Any) -> Any:
-        """Return the box that selects a row."""
         box = forms.CheckboxInput({"class": "action-select", "aria-label": f"Select {obj}"}, lambda _value: False)
         return box.render(ACTION_CHECKBOX_NAME, str(obj.pk))
 
@@ -196,7 +192,6 @@ class HistoryAdmin(OfficeAdmin, EditPages, SimpleHistoryAdmin):  # type: ignore[
     object_history_template = "admin/history.html"
 
     def history_view_title(self, _request: HttpRequest, obj: Any) -> str:
-        """Return the heading."""
         return f"History of {obj}"
 
     def history_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> HttpResponse:
@@ -239,7 +234,6 @@ class HistoryAdmin(OfficeAdmin, EditPages, SimpleHistoryAdmin):  # type: ignore[
         return format_html("“{}” was saved.", obj), f"undo {address}" if address else ""
 
     def get_urls(self) -> list[URLPattern]:
-        """Add the address that undoes one edit."""
         name = f"{self.opts.app_label}_{self.opts.model_name}_undo_edit"
         view = self.admin_site.admin_view(self.undo_edit_view)
         return [path("<object_id>/undo/<version_id>/", view, name=name), *super().get_urls()]
@@ -279,13 +273,10 @@ class RecordAdmin(OfficeAdmin, admin.ModelAdmin):
     """What the store itself wrote down: nobody adds, changes or deletes it by hand."""
 
     def has_add_permission(self, _request: HttpRequest) -> bool:
-        """Return that nobody adds one here."""
         return False
 
     def has_change_permission(self, _request: HttpRequest, _obj: Any = None) -> bool:
-        """Return that nobody changes one."""
         return False
 
     def has_delete_permission(self, _request: HttpRequest, _obj: Any = None) -> bool:
-        """Return that nobody deletes one."""
         return False

@@ -10,7 +10,6 @@ class ChangesConfig(AppConfig):
     name = "changes"
 
     def ready(self) -> None:
-        """Watch the history."""
         from changes.recording import note_change  # noqa: PLC0415 - models come after apps
 
         pre_create_historical_record.connect(note_change)

@@ -91,7 +91,6 @@ class Change(models.Model):
         ordering: ClassVar = ["-id"]
 
     def __str__(self) -> str:
-        """Return what it is called everywhere."""
         return f"change {self.key}"
 
     @property

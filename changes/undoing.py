@@ -19,7 +19,6 @@ class NotUndoneError(Exception):
     """Nothing was changed; the text says why, and `details` what others changed since."""
 
     def __init__(self, message: str, details: Iterable[str] = ()) -> None:
-        """Keep both."""
         super().__init__(message)
         self.details = [*details]
 

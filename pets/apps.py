@@ -13,7 +13,6 @@ class PetsConfig(AppConfig):
     name = "pets"
 
     def ready(self) -> None:
-        """Watch migrations, and deletions of accounts."""
         from pets.blocks import stop_with_owner  # noqa: PLC0415 - models come after apps
 
         pre_delete.connect(stop_with_owner, sender="pets.Selection")

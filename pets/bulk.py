@@ -28,7 +28,6 @@ class Target:
     word: str
 
     def __str__(self) -> str:
-        """Return it as a sentence."""
         return f"{'Status' if self.column == 'status' else 'Category'} becomes {self.word}"
 
 

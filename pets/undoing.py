@@ -37,7 +37,6 @@ class NotUndoneError(Exception):
     """Nothing was changed; the text says why, and `left` which animals stay: `[id, name, reason]`."""
 
     def __init__(self, message: str, left: Sequence[list[Any]] = ()) -> None:
-        """Keep both."""
         super().__init__(message)
         self.left = [*left]
 

@@ -66,11 +66,9 @@ class PetAdmin(ChangesAdmin):
 
     @admin.display(description="reference")
     def reference(self, pet: Pet) -> str:
-        """Return the external reference, under a short heading."""
         return pet.external_reference or NOTHING
 
     def get_urls(self) -> list[URLPattern]:
-        """Add the status of a row, saved views, the files of the list, and the pages of deleted animals."""
         view = self.admin_site.admin_view
         return [
             path("export/csv/", view(self.export_view), {"file_format": FileFormat.CSV}, name="pets_pet_export_csv"),
@@ -101,7 +99,6 @@ class PetAdmin(ChangesAdmin):
         return (listing.matching(queryset, needle) if needle else queryset), False
 
     def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
-        """Show the list, or do an action of it."""
         context = {"may_export": _may_export(request), "saved_views": views.views_of(request)}
         answer: HttpResponse = super().changelist_view(request, context | (extra_context or {}))
         return answer
@@ -212,7 +209,6 @@ class PetAdmin(ChangesAdmin):
         return deleting.ask(request, queryset)
 
     def delete_selected_view(self, request: HttpRequest, selection_id: int) -> HttpResponse:
-        """Ask, naming each animal, or delete them."""
         return deleting.confirm(request, self, selection_id)
 
     def delete_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> HttpResponse:

@@ -20,7 +20,6 @@ class Beside(listing.PetChangeList):
     next: int | None
 
     def get_results(self, request: HttpRequest) -> None:
-        """Find the neighbours, in the order of the list."""
         match: Any = request.resolver_match
         number = int(match.kwargs["object_id"])
         found = self._sorted(listing.LISTED) if self.order[0] != "added" else None

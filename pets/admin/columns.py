@@ -64,14 +64,12 @@ class ColumnsForm(forms.Form):
         return [(name, *LIKELY[name], texts) for name, texts in self.match.encodings.items()]
 
     def rows(self) -> list[tuple[int, list[str]]]:
-        """Return the first rows, of which one is the header."""
         rows = self.match.first.rows
         at = next((at for at, row in enumerate(rows) if row[0] == self.match.how.header_row), 0)
         first = max(0, at - SHOWN_ROWS // 2) if at >= SHOWN_ROWS else 0
         return [(line, cells[:SHOWN_COLUMNS]) for line, cells in rows[first : first + SHOWN_ROWS]]
 
     def clean(self) -> dict[str, Any]:
-        """Reject a profile without a name."""
         cleaned: dict[str, Any] = super().clean() or {}
         if cleaned.get("remember") and not cleaned.get("called"):
             self.add_error("called", "Say whose files these are, or don't remember them.")

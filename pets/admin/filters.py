@@ -29,14 +29,12 @@ class FormFilter(admin.ListFilter, ABC):
         cls.parameters = list(cls.form_class.base_fields)
 
     def __init__(self, request: HttpRequest, params: dict[str, Any], model: Any, model_admin: Any) -> None:
-        """Take what belongs to this filter out of the query."""
         super().__init__(request, params, model, model_admin)
         given = {name: params.pop(name)[-1] for name in self.expected_parameters() if name in params}
         self.used_parameters = {name: value for name, value in given.items() if value}
         self.form = self.form_class(self.used_parameters or None, auto_id="filter_%s")
 
     def has_output(self) -> bool:
-        """Return that the form is shown."""
         return True
 
     def expected_parameters(self) -> list[Any]:
@@ -44,11 +42,9 @@ class FormFilter(admin.ListFilter, ABC):
         return self.parameters
 
     def choices(self, _changelist: Any) -> Iterator[Any]:
-        """Return no links."""
         return iter(())
 
     def queryset(self, _request: HttpRequest, queryset: Any) -> Any:
-        """Return the animals that the form asks for; none if it makes no sense."""
         if not self.used_parameters:
             return queryset
         return self.chosen(queryset, self.form.cleaned_data) if self.form.is_valid() else queryset.none()
@@ -81,7 +77,6 @@ class StatusFilter(FormFilter):
     form_class = StatusForm
 
     def chosen(self, animals: QuerySet[Pet], wanted: dict[str, Any]) -> QuerySet[Pet]:
-        """Return the animals of the status."""
         return animals.filter(status=wanted["status__exact"])
 
 
@@ -104,7 +99,6 @@ class CategoryFilter(FormFilter):
     form_class = CategoryForm
 
     def chosen(self, animals: QuerySet[Pet], wanted: dict[str, Any]) -> QuerySet[Pet]:
-        """Return the animals of the category."""
         return animals.filter(category=wanted["category__id__exact"])
 
 
@@ -135,7 +129,6 @@ class AddedFilter(FormFilter):
     form_class = AddedForm
 
     def chosen(self, animals: QuerySet[Pet], wanted: dict[str, Any]) -> QuerySet[Pet]:
-        """Return the animals that were added on these days."""
         if first := wanted["added_from"]:
             animals = animals.filter(created_at__gte=datetime.combine(first, time(), UTC))
         if (last := wanted["added_to"]) and last < date.max:
@@ -157,7 +150,6 @@ class SoldFilter(FormFilter):
     form_class = SoldForm
 
     def chosen(self, animals: QuerySet[Pet], wanted: dict[str, Any]) -> QuerySet[Pet]:
-        """Return the animals that were sold on these days."""
         if first := wanted["sold_from"]:
             animals = animals.filter(sale__day__gte=first)
         if last := wanted["sold_to"]:
@@ -178,7 +170,6 @@ class UnchangedFilter(FormFilter):
     form_class = UnchangedForm
 
     def chosen(self, animals: QuerySet[Pet], wanted: dict[str, Any]) -> QuerySet[Pet]:
-        """Return the animals that were last changed before the day."""
         return animals.filter(updated_at__lt=datetime.combine(wanted["unchanged_since"], time(), UTC))
 
 
@@ -195,7 +186,6 @@ class ImportFilter(FormFilter):
     form_class = ImportForm
 
     def chosen(self, animals: QuerySet[Pet], wanted: dict[str, Any]) -> QuerySet[Pet]:
-        """Return the animals that the import added."""
         number = wanted["import_run"]
         added = Pet.history.filter(import_run_id=number, history_type="+")
         animals = animals.filter(pk__in=added.order_by().values("id"))

@@ -45,11 +45,9 @@ class TroubleFilter(admin.SimpleListFilter):
     parameter_name = "trouble"
 
     def lookups(self, _request: HttpRequest, _model_admin: Any) -> list[tuple[str, str]]:
-        """Return the one choice."""
         return [("week", "In the last 7 days")]
 
     def queryset(self, _request: HttpRequest, queryset: Any) -> Any:
-        """Return the imports with errors, if they are asked for."""
         chosen = self.value() == "week"
         return queryset.troubled_since(timezone.now().date() - timedelta(days=7)) if chosen else queryset
 
@@ -71,7 +69,6 @@ class ImportRunAdmin(RecordAdmin):
         return bool(request.user.has_perm("pets.add_importrun"))
 
     def get_urls(self) -> list[URLPattern]:
-        """Add the steps of an import to the admin's own pages."""
         view = self.admin_site.admin_view
         return [
             path("add/<int:upload_id>/columns/", view(self.columns_view), name="pets_importrun_columns"),
@@ -88,7 +85,6 @@ class ImportRunAdmin(RecordAdmin):
 
     @admin.display(description="state", ordering="state")
     def how(self, run: ImportRun) -> str:
-        """Return its state, as a badge."""
         return format_html('<span class="badge badge-{}">{}</span>', BADGES[run.state], run.get_state_display())
 
     @admin.display(description="added", ordering="created")
@@ -99,7 +95,6 @@ class ImportRunAdmin(RecordAdmin):
 
     @admin.display(description="changed", ordering="updated")
     def changed(self, run: ImportRun) -> str:
-        """Return how many animals it changed."""
         return _counted(run, run.updated)
 
     @method_decorator(require_safe)

@@ -62,11 +62,9 @@ class Words(Func):
     output_field = TextField()
 
     def __init__(self) -> None:
-        """Join the two columns."""
         super().__init__(Folded("name"), Coalesce(Folded("external_reference"), Value("")))
 
     def as_sqlite(self, compiler: Any, connection: Any, **context: Any) -> tuple[str, tuple[Any, ...]]:
-        """Name the line feed as SQLite does."""
         sql, parameters = self.as_sql(compiler, connection, arg_joiner=" || char(10) || ", **context)
         return sql, tuple(parameters)
 
@@ -239,7 +237,6 @@ class PetChangeList(ChangeList):
         return self.may_change() or self.may_delete()
 
     def statuses(self) -> list[tuple[str, str]]:
-        """Return each status and its label."""
         return [(str(value), str(label)) for value, label in PetStatus.choices]
 
     def tabs(self) -> list[dict[str, Any]]:

@@ -58,7 +58,6 @@ class Happened:
 
     @property
     def day(self) -> date:
-        """Return the day, in UTC."""
         day: date = self.row.history_date.astimezone(UTC).date()
         return day
 

@@ -51,5 +51,4 @@ class UploadForm(forms.Form):
         return f"Blank cells {blanks} · missing categories {categories}"
 
     def chosen(self) -> dict[str, Any]:
-        """Return what was chosen, without the file."""
         return {name: value for name, value in self.cleaned_data.items() if name != "file"}

@@ -54,7 +54,6 @@ class Options:
     """Keep what the first rows do, for a page, which asks about references that look like another animal's."""
 
     def as_json(self) -> dict[str, Any]:
-        """Return them as the record keeps them."""
         paths = {"rejects": self.rejects, "changes": self.changes}
         return asdict(self) | {name: str(path) if path else None for name, path in paths.items()}
 

@@ -12,7 +12,6 @@ class Stop:
     """A signal handler that raises KeyboardInterrupt once at most; or what another thread asks to stop by."""
 
     def __init__(self) -> None:
-        """Begin without a wish to stop."""
         self.too_late = False
         self.raised = False
 

@@ -105,7 +105,6 @@ class Pet(models.Model):
         ]
 
     def __str__(self) -> str:
-        """Return the name."""
         return str(self.name)
 
 
@@ -124,7 +123,6 @@ class StockMovement(models.Model):
     animals = models.BigIntegerField()
 
     def __str__(self) -> str:
-        """Return how many, and what they are."""
         return f"{self.animals:+} {self.status}, added on {self.day}"
 
 
@@ -140,7 +138,6 @@ class Sale(models.Model):
     day = models.DateField("sold on", db_index=True, help_text="In UTC.")
 
     def __str__(self) -> str:
-        """Return the animal and the day."""
         return f"animal {self.pet_id}, sold on {self.day}"
 
 
@@ -161,5 +158,4 @@ class EndedSale(models.Model):
         indexes: ClassVar = [models.Index(fields=["pet", "ended_at"], name="ended_sale_of_pet")]
 
     def __str__(self) -> str:
-        """Return the animal and the day."""
         return f"animal {self.pet_id}, had been sold on {self.day}"

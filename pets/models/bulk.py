@@ -41,7 +41,6 @@ class Selection(models.Model):
         default_permissions = ()
 
     def __str__(self) -> str:
-        """Return how many animals there are."""
         return f"{self.animals:,} animals"
 
 
@@ -58,7 +57,6 @@ class SelectedBlock(models.Model):
         default_permissions = ()
 
     def __str__(self) -> str:
-        """Return how many animals there are."""
         return f"{self.size:,} animals"
 
 
@@ -76,5 +74,4 @@ class SavedView(models.Model):
         constraints: ClassVar = [models.UniqueConstraint(fields=["user", "name"], name="saved_view_is_one")]
 
     def __str__(self) -> str:
-        """Return the name."""
         return self.name

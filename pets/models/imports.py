@@ -128,7 +128,6 @@ class ImportUpload(models.Model):
     stop_asked = models.BooleanField(db_default=False)
 
     def __str__(self) -> str:
-        """Return the name of the file."""
         return self.file_name
 
     @property
@@ -151,5 +150,4 @@ class UploadPart(models.Model):
         ordering: ClassVar = ["pk"]
 
     def __str__(self) -> str:
-        """Return the name of the file."""
         return str(self.upload)

@@ -22,5 +22,4 @@ class ColumnProfile(models.Model):
         ordering: ClassVar = ["name"]
 
     def __str__(self) -> str:
-        """Return its name."""
         return self.name

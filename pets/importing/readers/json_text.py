@@ -90,7 +90,6 @@ class _Scanner:
     """A window on a JSON text."""
 
     def __init__(self, blocks: Iterator[str]) -> None:
-        """Begin in front of the first of `blocks`."""
         self._blocks = blocks
         self._text = ""
         self._at = 0

@@ -119,7 +119,6 @@ class Table:
 
     @property
     def rows(self) -> Iterator[Row]:
-        """Yield the rows one by one."""
         for part in self.parts:
             if isinstance(part, Block):
                 yield from part.one_by_one

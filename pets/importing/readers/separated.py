@@ -27,7 +27,6 @@ class _Lines:
     """Passes lines on to the CSV reader and keeps those of the record being read; or gives all that it read ahead."""
 
     def __init__(self, blocks: Iterator[list[str]]) -> None:
-        """Read from `blocks` of lines."""
         self._blocks = blocks
         self._ahead: deque[str] = deque()
         self._put_back = False

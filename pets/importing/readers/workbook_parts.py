@@ -95,7 +95,6 @@ class Styles(_Attributed):
     """The number formats, by the styles of cells."""
 
     def __init__(self, *, from_1904: bool) -> None:
-        """Begin with none."""
         self.starts = {"numFmt": self._code, "cellXfs": self._begin, "xf": self._style}
         self.ends = {"cellXfs": self._end}
         self._codes: dict[str, str] = {str(number): code for number, code in BUILT_IN.items()}
@@ -165,7 +164,6 @@ class Strings:
     """The strings that cells share, in a file: there can be more than fit into memory."""
 
     def __init__(self, file: IO[bytes]) -> None:
-        """Use an empty file."""
         self._file = file
         self._ends = array("Q", [0])
         self._text = text = _Text()
@@ -212,7 +210,6 @@ class Rows:
     """The rows of a sheet, and which of its columns are hidden."""
 
     def __init__(self) -> None:
-        """Begin before the first row."""
         self._rows: list[SheetRow] = []
         self._row = SheetRow(0, [], hidden=False)
         self._hidden: list[range] = []

@@ -29,8 +29,6 @@ SECONDS_BETWEEN_LINES = 10.0
 
 
 class Command(StoreCommand):
-    """Exports the catalogue."""
-
     help = (
         "Write the catalogue, or a part of it, to a file that import_pets reads back. The file is CSV, JSON lines or "
         "XLSX, with the columns id, external_reference, name, category and status. It appears whole or not at all. "
@@ -39,7 +37,6 @@ class Command(StoreCommand):
     examples = ("animals.csv", "animals.xlsx --status available --category Dogs")
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Add what is written where, and which animals."""
         parser.add_argument(
             "file",
             metavar="FILE",
@@ -78,7 +75,6 @@ class Command(StoreCommand):
         _add_selection(parser)
 
     def handle(self, **options: Any) -> None:
-        """Write, and report how much."""
         file, form, pets, began = options["file"], _form(options), _selected(options), time.monotonic()
         printing = file == STANDARD_OUTPUT
         if printing:

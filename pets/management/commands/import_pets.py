@@ -31,8 +31,6 @@ SHOWN = 20
 
 
 class Command(StoreCommand):
-    """Imports one file, all or nothing."""
-
     help = (
         "Import animals from a file: CSV, JSON, JSON lines or XLSX, also in gzip. A row with the id or the "
         "external_reference of an animal changes it; every other row adds one. All or nothing: docs/import-commands.md."
@@ -41,7 +39,6 @@ class Command(StoreCommand):
     examples = ("animals.csv --dry-run", "supplier.xlsx --create-categories --on-error skip --rejects rejects.csv")
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Add the file, how to read it, and what to do with its rows."""
         parser.add_argument("file", metavar="FILE", help='The file, or "-" for standard input.')
         reading = parser.add_argument_group("reading", "The file shows all of this, unless you set it.")
         reading.add_argument("--format", choices=FORMATS, help="The kind of file.")
@@ -172,7 +169,6 @@ class Command(StoreCommand):
         parser.add_argument("--again", action="store_true", help="Import a file that was imported before.")
 
     def handle(self, **options: Any) -> None:
-        """Import and report."""
         chosen = _options(options)
         progress = Progress(sys.stderr, shown=options["verbosity"] > 0)
         with ending():

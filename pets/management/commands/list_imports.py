@@ -16,13 +16,10 @@ TITLES = ("import", "started (UTC)", "state", "added", "changed", "unchanged", "
 
 
 class Command(StoreCommand):
-    """Lists imports."""
-
     help = "List the imports, newest first: when, by whom, which file, how many animals, and why it failed."
     examples = ("", "--limit 5")
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Add how many."""
         parser.add_argument("--limit", type=count, default=20, metavar="N", help="How many to list; default 20.")
 
     def handle(self, **options: Any) -> None:

@@ -8,13 +8,10 @@ from pets.demo import CatalogueNotEmptyError, load_demo_catalogue
 
 
 class Command(StoreCommand):
-    """Loads the demonstration catalogue."""
-
     help = "Fill an empty catalogue with the demonstration of a pet store. A catalogue with any animal is left alone."
     examples = ("", "--json")
 
     def handle(self, **_options: Any) -> None:
-        """Load and report how much."""
         try:
             categories, pets = load_demo_catalogue()
         except CatalogueNotEmptyError as error:

@@ -10,8 +10,6 @@ from pets import stock
 
 
 class Command(StoreCommand):
-    """Counts all animals, while others write."""
-
     help = (
         "Count all animals and correct the stored figures that the dashboard shows. Run it once a day to keep them "
         "small, and after rows were written without triggers, such as by pg_restore --data-only."
@@ -19,7 +17,6 @@ class Command(StoreCommand):
     examples = ("", "--check")
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Add whether to write."""
         parser.add_argument("--check", action="store_true", help="Compare only; the exit status is 1 if they differ.")
 
     def handle(self, **options: Any) -> None:

@@ -30,8 +30,6 @@ OPTIONS = {
 
 
 class Command(StoreCommand):
-    """Shows one import."""
-
     help = (
         "Show an import: who, when, the file, its options, what it did and why it ended, what it changed, and what of "
         "that can be undone."
@@ -39,7 +37,6 @@ class Command(StoreCommand):
     examples = ("12", "12 --changes changes.csv")
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Add which one, and where all changes go."""
         parser.add_argument(
             "run", type=import_number, metavar="RUN", help="The number of the import, as list_imports shows it."
         )

@@ -27,8 +27,6 @@ BLOCK = 10_000
 
 
 class Command(StoreCommand):
-    """Undoes one import."""
-
     help = (
         "Undo an import: delete the animals it added and give those it changed their former values. "
         "Animals that were changed since are left as they are, and listed; undo it again once they are as before. "
@@ -37,7 +35,6 @@ class Command(StoreCommand):
     examples = ("12 --dry-run", "12 --yes")
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Add which."""
         parser.add_argument(
             "run", type=import_number, metavar="RUN", help="The number of the import, as list_imports shows it."
         )
