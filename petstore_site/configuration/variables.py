@@ -32,19 +32,16 @@ def rate(text: str) -> str:
     return text
 
 
+# fmt: off
 GROUPS: dict[str, list[Variable]] = {
     "Where the service runs": [
         Variable(
-            "PETSTORE_ENVIRONMENT",
-            choice("production", "staging", "development"),
-            "development",
+            "PETSTORE_ENVIRONMENT", choice("production", "staging", "development"), "development",
             "`production`, `staging` or `development`. It sets the prefix of keys, the colours of the back office, and "
             "which settings are required.",
         ),
         Variable(
-            "SECRET_KEY",
-            random_key,
-            "",
+            "SECRET_KEY", random_key, "",
             "Signs sessions and cursors: 50 or more random characters.",
             shown="generated in development",
             is_secret=True,
@@ -52,41 +49,30 @@ GROUPS: dict[str, list[Variable]] = {
         ),
         Variable("SECRET_KEY_FALLBACKS", items, (), "Older keys that are still accepted, separated by commas."),
         Variable(
-            "ALLOWED_HOSTS",
-            items,
-            (),
+            "ALLOWED_HOSTS", items, (),
             "The host names of the service, separated by commas.",
-            shown="this machine, in development",
-            required="the host names of this service, separated by commas.",
+            shown="this machine, in development", required="the host names of this service, separated by commas.",
         ),
         Variable("HOST", str, "127.0.0.1", "The address that gunicorn listens on."),
         Variable("PORT", integer(1, 65535), 8000, "The port that gunicorn listens on."),
         Variable(
-            "PRODUCTION_URL",
-            api_address,
-            "https://petstore.example/v1",
+            "PRODUCTION_URL", api_address, "https://petstore.example/v1",
             "The address of the API in production. It ends in `/v1`. With more before that, the service lives "
             "[under a path](nginx.md#under-a-path).",
         ),
         Variable(
-            "STAGING_URL",
-            api_address,
-            "https://staging.petstore.example/v1",
+            "STAGING_URL", api_address, "https://staging.petstore.example/v1",
             "The address of the API in staging, as `PRODUCTION_URL`.",
         ),
         Variable(
-            "STATIC_ROOT",
-            str,
-            "",
+            "STATIC_ROOT", str, "",
             "The folder that `collectstatic` writes the static files to, and the service reads them from.",
             shown="`staticfiles`",
         ),
     ],
     "Data": [
         Variable(
-            "DATABASE_URL",
-            str,
-            "sqlite:///var/petstore.sqlite3",
+            "DATABASE_URL", str, "sqlite:///var/petstore.sqlite3",
             "`postgres://USER:PASSWORD@HOST:5432/NAME[?sslmode=…]`, `sqlite:///relative/path` or "
             "`sqlite:////absolute/path`.",
             shown="`sqlite:///var/petstore.sqlite3` in development",
@@ -94,24 +80,18 @@ GROUPS: dict[str, list[Variable]] = {
             required="postgres://USER:PASSWORD@HOST:5432/NAME, or sqlite:////path for a small store.",
         ),
         Variable(
-            "DATABASE_STANDBY_URL",
-            str,
-            "",
+            "DATABASE_STANDBY_URL", str, "",
             "`postgres://USER:PASSWORD@HOST:5432,HOST:5432,HOST:5432/NAME`: the servers that the API reads from while "
             "the primary is lost. Name the only standby, or all servers that can be the primary. See "
             "[Reads while the primary is lost](high-availability.md#reads-while-the-primary-is-lost).",
             is_secret=True,
         ),
         Variable(
-            "DATABASE_BEHIND_PGBOUNCER",
-            flag,
-            False,
+            "DATABASE_BEHIND_PGBOUNCER", flag, False,
             "`true` for PgBouncer in transaction mode. See [PgBouncer](databases.md#pgbouncer).",
         ),
         Variable(
-            "CACHE_URL",
-            cache_address,
-            "memory://",
+            "CACHE_URL", cache_address, "memory://",
             "`redis://[:PASSWORD@]HOST:6379/0` (or `rediss`, `valkey`, `valkeys`), or "
             "`redis+sentinel://[:PASSWORD@]HOST:26379,HOST:26379/SERVICE`. Counts rate limits and failed sign-ins "
             "across all processes.",
@@ -124,9 +104,7 @@ GROUPS: dict[str, list[Variable]] = {
             "CORS_ALLOWED_ORIGINS", origins, (), "Origins of web pages that can call the API, separated by commas."
         ),
         Variable(
-            "API_IN_EVENT_LOOP",
-            flag,
-            None,
+            "API_IN_EVENT_LOOP", flag, None,
             "Whether requests under `/v1` skip Django. The responses are the same.",
             shown="`true`",
         ),
@@ -134,15 +112,11 @@ GROUPS: dict[str, list[Variable]] = {
     ],
     "Pages and sign-in": [
         Variable(
-            "BEHIND_TLS_PROXY",
-            flag,
-            ByEnvironment(False, True, True),
+            "BEHIND_TLS_PROXY", flag, ByEnvironment(False, True, True),
             "Whether to trust the proxy's `X-Forwarded-Proto`, and the last address in its `X-Forwarded-For`.",
         ),
         Variable(
-            "HSTS_PRELOAD",
-            flag,
-            False,
+            "HSTS_PRELOAD", flag, False,
             "`true` adds `preload` to `Strict-Transport-Security`. Set it before you submit the domain to browsers.",
         ),
         Variable("CSRF_TRUSTED_ORIGINS", origins, (), "Origins of the back office, if they differ from its host."),
@@ -156,37 +130,30 @@ GROUPS: dict[str, list[Variable]] = {
     ],
     "Logs, metrics and traces": [
         Variable(
-            "LOG_FORMAT",
-            choice("json", "text"),
-            ByEnvironment("text", "json", "json"),
+            "LOG_FORMAT", choice("json", "text"), ByEnvironment("text", "json", "json"),
             "The form of the log: one line per request, without secrets.",
         ),
         Variable(
             "LOG_LEVEL", choice("DEBUG", "INFO", "WARNING", "ERROR"), "INFO", "`DEBUG`, `INFO`, `WARNING` or `ERROR`."
         ),
         Variable(
-            "METRICS_PORT",
-            integer(0, 65535),
-            0,
+            "METRICS_PORT", integer(0, 65535), 0,
             "The port where Prometheus reads metrics. Never make it public.",
             shown="none",
         ),
         Variable("METRICS_HOST", str, "127.0.0.1", "The address where Prometheus reads metrics."),
         Variable(
-            "OTEL_EXPORTER_OTLP_ENDPOINT",
-            collector_address,
-            "",
+            "OTEL_EXPORTER_OTLP_ENDPOINT", collector_address, "",
             "The OpenTelemetry collector that gets traces. See [Traces](monitoring.md#traces).",
         ),
         Variable(
-            "SENTRY_DSN",
-            sentry_address,
-            "",
+            "SENTRY_DSN", sentry_address, "",
             "Where errors are reported, without values. See [Error reports](monitoring.md#error-reports).",
             is_secret=True,
         ),
     ],
 }
+# fmt: on
 
 
 def env() -> Env:
