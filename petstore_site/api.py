@@ -16,9 +16,8 @@ from database import errors as database_errors
 from database.statements import from_standby
 from petstore_site.apikeys.admission import complete
 from petstore_site.public import errors
-from rest.request import Request, Route, request_of
+from rest.request import Request, Route, is_api, request_of, route_of
 from rest.responses import Finish
-from rest.routes import is_api, route_of
 
 GetResponse = Callable[[HttpRequest], HttpResponse]
 

@@ -19,9 +19,8 @@ DEEPEST_NESTING = 32
 INT64_DIGITS = 19
 
 
-def render_json(data: Any) -> bytes:
-    """Return `data` as compact JSON in UTF-8."""
-    return orjson.dumps(data)
+render_json = orjson.dumps
+"""Returns data as compact JSON in UTF-8."""
 
 
 class BodyTooLargeError(ParseError):

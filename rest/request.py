@@ -1,9 +1,9 @@
-"""A request, whichever adapter received it, its route, and the result of its operation."""
+"""A request, whichever adapter received it, the result of its operation, and the routes that have operations."""
 
 import re
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
 from io import BytesIO
 from random import getrandbits
@@ -15,6 +15,8 @@ from django.core.exceptions import DisallowedHost
 from django.core.handlers.wsgi import WSGIRequest
 from django.http import QueryDict
 from django.http.request import split_domain_port, validate_host
+from django.urls import URLPattern, URLResolver, get_resolver, resolve
+from django.urls.resolvers import RoutePattern
 from django.utils.encoding import repercent_broken_unicode
 from django.utils.http import parse_header_parameters
 
@@ -291,3 +293,69 @@ def _is_ours(host: str, allowed: tuple[str, ...]) -> bool:
     domain, port = split_domain_port(host)
     is_port = not port or (len(port) <= PORT_DIGITS and int(port) <= LAST_PORT)
     return bool(domain) and is_port and validate_host(domain, allowed)
+
+
+# --- Routes -----------------------------------------------------------------------------------------------------------
+
+ALWAYS = ("HEAD", "OPTIONS")
+"""The methods of every path besides its own."""
+
+
+def is_api(path: str) -> bool:
+    """Return whether the path is under /v1."""
+    return path == "/v1" or path.startswith("/v1/")
+
+
+class Routes:
+    """Finds the route of a path in the way of `urls.py`, for paths whose only parameter is their last segment."""
+
+    def __init__(self) -> None:
+        self._literal: dict[str, Route | None] = {}
+        self._with_argument: dict[str, Route | None] = {}
+        for path, pattern in _patterns(get_resolver()):
+            if not is_api(path):
+                continue
+            if "<" not in path:
+                self._literal[path] = _route_of(pattern) if _is_reached(path, pattern) else None
+            elif path.endswith(">") and path.count("<") == 1:
+                self._with_argument.setdefault(path.partition("<")[0], _route_of(pattern))
+
+    def find(self, path: str) -> tuple[Route, str] | None:
+        """Return the route of a path and its argument, or None if it has no operations here."""
+        if path in self._literal:
+            route = self._literal[path]
+            return route and (route, "")
+        start = path.rfind("/") + 1
+        route = self._with_argument.get(path[:start])
+        return (route, path[start:]) if route and start < len(path) else None
+
+
+def route_of(view: Callable[..., Any], name: str) -> Route | None:
+    """Return the route of a view function, or None if it has no operations."""
+    operations = getattr(getattr(view, "cls", None), "operations", None)
+    if operations is None:
+        return None
+    actions: Mapping[str, str] = view.actions  # type: ignore[attr-defined]  # of Django REST framework
+    methods = {method.upper(): operations[action] for method, action in actions.items()}
+    if "GET" in methods:
+        methods.setdefault("HEAD", methods["GET"])
+    listed = [method for method in methods if method != "HEAD"]
+    return Route(name, methods, ", ".join((*listed, *ALWAYS)))
+
+
+def _route_of(pattern: URLPattern) -> Route | None:
+    return route_of(pattern.callback, str(pattern.name))
+
+
+def _is_reached(path: str, pattern: URLPattern) -> bool:
+    return resolve(path).func is pattern.callback
+
+
+def _patterns(resolver: URLResolver, prefix: str = "/") -> Iterator[tuple[str, URLPattern]]:
+    """Yield the addresses that are no regular expressions, with their paths."""
+    for pattern in resolver.url_patterns:
+        path = f"{prefix}{pattern.pattern}"
+        if isinstance(pattern, URLResolver):
+            yield from _patterns(pattern, path)
+        elif isinstance(pattern.pattern, RoutePattern):
+            yield path, pattern

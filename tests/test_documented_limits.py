@@ -7,7 +7,7 @@ import pytest
 from django.conf import settings
 
 from petstore_site.configuration import database
-from petstore_site.door import adapter, bodies, door, postgresql, queue, threads
+from petstore_site.door import adapter, door, postgresql, threads
 from petstore_site.staff import lockout
 from tests.server import ROOT
 
@@ -32,12 +32,12 @@ DEADLINES = {
     "| a response to a form of the back office | {} |": threads.FORM_DEADLINE,
     "| a thread | {} |": threads.QUEUE_SECONDS,
     "| a connection to the database | {} |": postgresql.WAIT_SECONDS,
-    "| each part of its body | {} |": bodies.SECONDS,
-    "| all of its body | {} |": bodies.TOTAL_SECONDS,
+    "| each part of its body | {} |": door.PART_SECONDS,
+    "| all of its body | {} |": door.TOTAL_SECONDS,
     "| to read more of a response | {} |": threads.STALL_SECONDS,
     "a read gets {} s in the database": postgresql.SECONDS,
     "A write gets {} s and is not retried": postgresql.WRITE_SECONDS,
-    "if it would wait longer than {} s for a thread or a connection": queue.MOST_SECONDS,
+    "if it would wait longer than {} s for a thread or a connection": adapter.MOST_SECONDS,
     "or if {} requests already wait for a thread": threads.MOST_WAITING,
     "after {:.0f} ms": door.REJECTION_SECONDS * 1000,
 }

@@ -70,11 +70,6 @@ def redact(text: str) -> str:
     return SECRET.sub(r"\1***", text)
 
 
-def has_prefix(text: str) -> bool:
-    """Return whether a key, of any environment, may be somewhere in `text`."""
-    return any(prefix in text for prefix in PREFIXES.values())
-
-
 def digest(text: str) -> str:
     """Return the SHA-256 of the whole key, in hexadecimal; a fast hash will do, as the secret is random."""
     return sha256(text.encode("ascii")).hexdigest()

@@ -3,8 +3,11 @@
 What is unusual goes on to Django, whose viewsets have the same operations (docs/decisions/0040).
 """
 
+import asyncio
+import time
 from collections.abc import Awaitable, Callable
-from typing import Protocol, TypeVar
+from contextlib import AbstractAsyncContextManager, nullcontext
+from typing import Any, Protocol, TypeVar
 
 from django.conf import settings
 from django.core.exceptions import SuspiciousOperation
@@ -15,14 +18,13 @@ from changes.acting import begin_request, end_request
 from database.errors import BROKEN, RETRYABLE, described, failure_of, outcome_is_unknown, reset_commit_state, sqlstate
 from database.statements import Row, Steps
 from petstore_site.apikeys.admission import admit, complete_async
-from petstore_site.public.errors import UnknownOutcomeError
+from petstore_site.public.errors import BusyError, UnknownOutcomeError
 from petstore_site.requests import metrics
 from petstore_site.requests.access import Batch, record_of
 from rest.errors import error_result
 from rest.media_type import render_json
-from rest.request import Request, Result
+from rest.request import Request, Result, Routes, is_api
 from rest.responses import Finish, Response
-from rest.routes import Routes, is_api
 
 T = TypeVar("T")
 
@@ -30,6 +32,13 @@ DEADLINE = 6.5
 """Seconds after which a request that has not begun its response is given up."""
 
 UNCONFIRMED = "no standby confirmed its COMMIT"
+
+MOST_SECONDS = 2
+"""How long the last in the queue may have to wait, as far as can be foreseen. A rejection takes more than half of the
+time that a read takes, so that rejecting early serves fewer."""
+
+WEIGHT = 0.05
+"""Of the last request, in the average of how long they keep a place."""
 
 
 class Driver(Protocol):
@@ -118,3 +127,40 @@ def _decline(route: str, reason: str) -> Response | None:
     """Leave a request to Django, and count why."""
     metrics.count_declined(route, reason)
     return None
+
+
+# --- The queue before a few threads or connections --------------------------------------------------------------------
+
+
+class Queue:
+    """Counts the requests that wait (`with queue`), and rejects one that would wait too long by their average."""
+
+    def __init__(self, places: int) -> None:
+        self.waiting = 0
+        self._places = places
+        self._average_seconds = 0.0
+
+    def admit(self) -> None:
+        """Raise `BusyError` if a new request would wait too long."""
+        if self.waiting * self._average_seconds / self._places > MOST_SECONDS:
+            raise BusyError
+
+    def __enter__(self) -> None:
+        self.waiting += 1
+
+    def __exit__(self, *_: object) -> None:
+        self.waiting -= 1
+
+    def learn(self, seconds: float) -> None:
+        """Take into the average how long a place was kept."""
+        self._average_seconds += WEIGHT * (seconds - self._average_seconds)
+
+
+def within(seconds: float, latest: float, *rooms: asyncio.Semaphore | asyncio.Lock) -> AbstractAsyncContextManager[Any]:
+    """Return what raises `TimeoutError` after so many seconds, or at the time `latest` of `time.perf_counter`.
+
+    That takes time, so it does nothing if all rooms are free.
+    """
+    if any(room.locked() for room in rooms):
+        return asyncio.timeout(min(seconds, latest - time.perf_counter()))
+    return nullcontext()

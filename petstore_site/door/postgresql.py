@@ -19,7 +19,7 @@ from database import statements
 from database.errors import CLOSED, breaker, committing, connection_failed, has_ended, shut_down, watch
 from database.servers import fallback, parameters_of_primary
 from database.statements import Row, Statement, Steps
-from petstore_site.door.queue import Queue, within
+from petstore_site.door.adapter import Queue, within
 from petstore_site.public.errors import BusyError
 from petstore_site.requests import metrics
 

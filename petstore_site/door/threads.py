@@ -14,8 +14,7 @@ from rest_framework.permissions import SAFE_METHODS
 from database import statements
 from database.errors import cut_off
 from database.statements import Steps
-from petstore_site.door.adapter import DEADLINE
-from petstore_site.door.queue import Queue, within
+from petstore_site.door.adapter import DEADLINE, Queue, within
 from petstore_site.public.errors import BusyError, LateError
 from petstore_site.requests import metrics
 from rest.request import Environ, Request

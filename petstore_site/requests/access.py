@@ -13,8 +13,7 @@ from rest_framework.permissions import SAFE_METHODS
 from petstore_site.apikeys import usage
 from petstore_site.request_desk import records
 from petstore_site.requests import metrics
-from rest.request import Request
-from rest.routes import is_api
+from rest.request import Request, is_api
 
 AFTER_SECONDS = 0.01
 """How long a request may wait until it is logged and counted. A worker that ends waits longer (`server/worker.py`)."""

@@ -16,9 +16,9 @@ from database import servers as database_servers
 from database.errors import BROKEN, breaker, failure_of
 from database.statements import Row, Statement, Steps
 from pets import statements
-from petstore_site.door import queue
+from petstore_site.door import adapter
+from petstore_site.door.adapter import MOST_SECONDS
 from petstore_site.door.postgresql import Connections, OnPostgreSQL
-from petstore_site.door.queue import MOST_SECONDS
 from petstore_site.public.errors import BusyError
 from petstore_site.requests.metrics import Metrics
 from rest.lists import INT64_MAX
@@ -280,7 +280,7 @@ class TestConnections:
         using(1, waiting)
 
     def test_how_long_connections_are_kept_is_learned_from_requests(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(queue, "MOST_SECONDS", 0.01)
+        monkeypatch.setattr(adapter, "MOST_SECONDS", 0.01)
 
         async def waiting(connections: Any) -> list[Row]:
             rows: list[Row] = await connections.run(asked("SELECT 1 FROM pg_sleep(0.5)"))

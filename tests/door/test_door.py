@@ -15,8 +15,8 @@ from django.core.cache import caches
 
 from changes.acting import Acting, acting, begin_request, identify
 from database.statements import Steps
-from petstore_site.door import bodies, queue, threads
-from petstore_site.door.door import Door
+from petstore_site.door import adapter, threads
+from petstore_site.door.door import LARGEST_FORM, Door
 from petstore_site.door.threads import OnSQLite
 from petstore_site.public.errors import BusyError, LateError
 from petstore_site.requests.metrics import GIVEN_UP, Metrics
@@ -134,7 +134,7 @@ class TestBodies:
         ("parts", "length", "expected"),
         [
             ([b"x", None], "100", (400, INCOMPLETE)),
-            ([], str(bodies.LARGEST_FORM + 1), (413, TOO_LARGE)),
+            ([], str(LARGEST_FORM + 1), (413, TOO_LARGE)),
         ],
     )
     def test_a_form_that_cannot_be_used(
@@ -145,12 +145,12 @@ class TestBodies:
         assert got.headers["Connection"] == "close"
 
     def test_a_chunked_form_that_is_too_large(self, application: Application) -> None:
-        parts = [b"x" * 2**20] * (bodies.LARGEST_FORM // 2**20 + 1)
+        parts = [b"x" * 2**20] * (LARGEST_FORM // 2**20 + 1)
         got = body_of(application, "/admin/", *parts, transfer_encoding="chunked")
         assert got.status == 413
 
     def test_a_body_that_does_not_come(self, application: Application, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(bodies, "SECONDS", 0.05)
+        monkeypatch.setattr("petstore_site.door.door.PART_SECONDS", 0.05)
         got = body_of(application, "/admin/", content_length="5")
         assert message_of(got) == INCOMPLETE
 
@@ -159,7 +159,7 @@ class TestBodies:
         self, application: Application, monkeypatch: pytest.MonkeyPatch, path: str, status: int
     ) -> None:
         """Each part in time, and all of them not."""
-        monkeypatch.setattr(bodies, "TOTAL_SECONDS", 0.5)
+        monkeypatch.setattr("petstore_site.door.door.TOTAL_SECONDS", 0.5)
         drops = scope(path, "POST", content_length="60")
         begun = time.monotonic()
         got = asyncio.run(ask(Door(application, 1), drops, [b"x"] * 60, every=0.05))
@@ -276,7 +276,7 @@ class TestThreads:
     def test_who_would_wait_too_long_as_far_as_can_be_foreseen_is_rejected_at_once(
         self, application: Application, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(queue, "MOST_SECONDS", 0)
+        monkeypatch.setattr(adapter, "MOST_SECONDS", 0)
 
         async def three() -> tuple[Got, float, list[int]]:
             door = Door(application, 1)
@@ -297,7 +297,7 @@ class TestThreads:
         self, application: Application, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """What is foreseen is how long each thread is kept, shared among all of them."""
-        monkeypatch.setattr(queue, "MOST_SECONDS", 0.05)
+        monkeypatch.setattr(adapter, "MOST_SECONDS", 0.05)
 
         async def eleven_wait() -> list[int]:
             door = Door(application, 20)
@@ -501,7 +501,7 @@ def test_sqlite_knows_in_its_threads_who_acts() -> None:
 
 
 def test_sqlite_rejects_what_it_could_not_begin_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(queue, "MOST_SECONDS", 0.001)
+    monkeypatch.setattr(adapter, "MOST_SECONDS", 0.001)
 
     def slow() -> Steps[None]:
         time.sleep(0.1)
