@@ -1,7 +1,7 @@
 """A process that changes animals as the back office does, for as long as each line of its input says.
 
-It edits, deletes and restores, rolls back, changes in bulk and undoes that, and lets two transactions that change the
-same animal end in the other order.
+It edits, deletes and restores, rolls back, changes in bulk, merges categories, undoes these, and lets two transactions
+that change the same animal end in the other order.
 """
 
 import json
@@ -22,8 +22,10 @@ from django.contrib.auth.models import User
 from django.db import DatabaseError, connection, transaction
 from django.db.models import Exists, OuterRef
 
+from categories.models import Category
 from changes.acting import identify
-from pets import blocks, undoing
+from changes.models import Change
+from pets import blocks, merging, undoing
 from pets.bulk import Target
 from pets.models import Pet, PetStatus
 
@@ -104,16 +106,28 @@ class Editor:
             while undoing.advance(undo.pk):
                 pass
 
+    def merge(self) -> None:
+        """Merge a category into another one, while others add animals to both, and undo that."""
+        for number, name in enumerate(("Dogs", "Cats", "Birds"), 1):  # an undo leaves what was merged again since
+            Category.objects.get_or_create(pk=number, defaults={"name": name})
+        one, other = self.random.sample([*Category.objects.order_by("pk")], 2)
+        merge = merging.begin(one, other, user=self.user)
+        while merging.advance(merge.pk):
+            pass
+        undo = undoing.begin(Change.objects.get(pk=merge.pk), user=self.user)
+        while undoing.advance(undo.pk):
+            pass
+
     def work(self, seconds: float) -> Counter[str]:
         """Work for so long, and return what was done."""
         end, done = time.monotonic() + seconds, Counter[str]()
         ways = [self.edit, self.edit, self.roll_back, self.cross, self.delete, self.restore]
         while time.monotonic() < end:
-            way = self.random.choice([*ways, self.change_in_bulk])
+            way = self.random.choice([*ways, self.change_in_bulk, self.merge])
             try:
                 way()
                 done[way.__name__] += 1
-            except (DatabaseError, Pet.DoesNotExist, undoing.NotUndoneError):
+            except (DatabaseError, Pet.DoesNotExist, undoing.NotUndoneError, merging.NotMergedError):
                 done["not done"] += 1
             time.sleep(self.random.random() * 0.05)
         return done
@@ -121,7 +135,7 @@ class Editor:
 
 def main() -> None:
     """Work as often as the input says."""
-    blocks.BLOCK = 10
+    blocks.BLOCK = merging.BLOCK = 10
     editor = Editor(int(sys.argv[1]))
     for line in sys.stdin:
         sys.stdout.write(f"{json.dumps(editor.work(float(line)))}\n")

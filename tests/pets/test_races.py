@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
-from django.db import connection
+from django.db import connection, transaction
 from django.test import Client
 
 from categories.models import Category
 from changes.admin import NOT_SAVED
-from pets import stock
+from pets import merging, stock
 from pets.importing.options import Options
 from pets.importing.progress import Progress
 from pets.importing.run import import_file
@@ -216,6 +216,41 @@ def test_what_an_undo_has_just_restored_is_not_saved_over(staff: Client, rex: Pe
     assert (undone.restored, rejected(answer)) == (1, True)
     assert values(rex) == ("Rex", "available", "A-1")
     assert history_disagrees() == []
+
+
+def test_an_animal_that_is_added_while_its_category_is_merged_moves_too(three: list[Pet], category: Category) -> None:
+    cats = Category.objects.create(name="Cats")
+    merge = merging.begin(category, cats, user=User.objects.create(username="anna"))
+
+    def add() -> None:
+        with transaction.atomic():
+            PetFactory(name="New", category=category)
+
+    def move() -> None:
+        while merging.advance(merge.pk):
+            pass
+
+    race(HISTORY, add, move)
+    assert [*Category.objects.all()] == [cats]
+    assert {*Pet.objects.values_list("name", flat=True)} == {"Rex", "Max", "Tom", "New"}
+    assert (history_disagrees(), stock.differences()) == ([], [])
+
+
+def test_of_two_merges_in_opposite_directions_one_begins(anna: Client, three: list[Pet], category: Category) -> None:
+    cats = Category.objects.create(name="Cats")
+    PetFactory(category=cats)
+
+    def merging_into(client: Client, kept: Category, other: Category) -> Callable[[], Any]:
+        sent = {"keep": kept.pk, "merge": other.pk, "what": f"{other} into {kept}"}
+        return lambda: client.post("/admin/categories/category/merge/", sent, follow=True)
+
+    both = f"SELECT 1 FROM categories_category WHERE id IN ({category.pk}, {cats.pk}) FOR UPDATE"
+    bert = member("bert", superuser=True)
+    first, second = race(both, merging_into(anna, cats, category), merging_into(bert, category, cats))
+    assert "Merged Dogs into Cats." in first.content.decode()
+    assert "Nothing changed." in second.content.decode()
+    assert Category.objects.count() == 1
+    assert (history_disagrees(), stock.differences()) == ([], [])
 
 
 A_MOVEMENT = "SELECT 1 FROM pets_stockmovement LIMIT 1 FOR UPDATE"
