@@ -176,7 +176,9 @@ def _show(request: Any, change: Any) -> HttpResponse:
         "is_first": "after" not in request.GET,
         "shown": show,
         "tabs": parts.items() if len(parts) > 1 else [],
+        "since": parts.get("since"),
         "flows": activity.flows(change),
+        "changed": "?show=changed" if "changed" in parts else "",
         "may_export": request.user.has_perm("pets.export_pet"),
     }
     if change.may_undo and not change.why_not:

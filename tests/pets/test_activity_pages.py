@@ -318,9 +318,23 @@ def test_a_change_counts_from_what_to_what_and_which_were_changed_since(anna: Cl
     page = anna.get(f"{ACTIVITY}{key}/").content.decode()
     assert "2 animals Cats becomes Rats 1 animal Dogs becomes Rats" in text_of(page)
     assert "All 3 Changed since 1" in text_of(page)
+    assert "Just now, back office. 1 animal was changed since." in text_of(page)
     since = text_of(anna.get(f"{ACTIVITY}{key}/?show=since").content.decode())
     assert "Now Cats bob, Just now" in since
     assert "Tom" not in since
     undo(anna, key)
     undone = anna.get(f"{ACTIVITY}{key_of(anna, 'undid “moved 3 animals to Rats”')}/").content.decode()
     assert "2 animals Rats becomes Cats" in text_of(undone)
+
+
+def test_what_would_change_nothing_has_no_undo_but_says_why(anna: Client, rex: Pet) -> None:
+    click(anna, rex, "sold")
+    key = key_of(anna, "marked Rex sold")
+    rex.refresh_from_db()
+    click(anna, rex, "pending")
+    page = anna.get(f"{ACTIVITY}{key}/").content.decode()
+    assert "Undo would change no animal. 1 stays as it is, because it was changed since. See why" in text_of(page)
+    assert f'action="{ACTIVITY}{key}/undo/"' not in page
+    why = text_of(anna.get(f"{ACTIVITY}{key}/undo/").content.decode())
+    assert "Nothing would change." in why
+    assert "Changed since anna, Just now" in why

@@ -141,7 +141,10 @@ def test_a_file_is_shown_then_imported(staff: Client, dogs: Category) -> None:
     said = text_of(done.content.decode())
     assert "keeper imported friday.csv: 1 added, 1 changed Just now, back office." in said
     assert "Undo deletes 1 animal and sets 1 animal back." in said
-    assert "1 animal Added Show them 1 animal Changed 2 rows Left out Download with errors" in said
+    assert (
+        "1 animal Added Show the new animals 1 animal Changed Show what changed 2 rows Left out Download with errors"
+        in said
+    )
     assert catalogue() == [
         ("Maximus", "Dogs", "sold", "A-1"),
         ("Same", "Dogs", "sold", "A-2"),
@@ -272,7 +275,7 @@ def test_the_record_links_to_what_was_added(staff: Client, dogs: Category) -> No
     pages = ["/admin/pets/importrun/", page_of(run)]
     listed, record = (staff.get(page).content.decode() for page in pages)
     assert f'<a href="{added}">1</a>' in listed
-    assert f'<a href="{added}">Show them</a>' in record
+    assert f'<a href="{added}">Show the new animals</a>' in record
     assert [pet.name for pet in staff.get(added).context["cl"].result_list] == ["Rex"]
     staff.post(undo_of(run))
     assert [added in staff.get(page).content.decode() for page in pages] == [False, False]
@@ -298,6 +301,7 @@ def test_the_page_of_an_import_says_how_it_ended_and_what_to_do(staff: Client, s
     page = text_of(staff.get(page_of(run)).content.decode())
     assert f"root {verb} a.csv {badge} Just now, command. Import another file {said}" in page
     assert "undo/" not in page
+    assert 'class="card flows"' not in staff.get(page_of(run)).content.decode() or state == "dry run"
     for page in ("undo", "csv", "stop", "continue"):
         assert staff.post(f"{page_of(run)}{page}/").status_code in {404, 405}
 
