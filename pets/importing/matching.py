@@ -103,15 +103,19 @@ def by_profile(source: Source, how: Reading, name: str) -> Reading:
     """Return how a file is read by the profile of this name; raises `ImportRejectedError`."""
     profiles = list(ColumnProfile.objects.filter(name=name))
     if not profiles:
-        names = named(list(ColumnProfile.objects.values_list("name", flat=True))) or "none"
-        message = f"There is no profile {quoted(name)}. Profiles: {names}."
-        raise ImportRejectedError(message)
+        raise ImportRejectedError(no_profile(name))
     if (found := _remembered(source, how, profiles)) is not None:
         return found
     if any(REMARKS[0] in cells for _, cells in first_rows(source, how).rows):  # rejects, with our own titles
         return replace(how, defaults={**profiles[0].defaults, **how.defaults})
     message = f"None of the first rows has the columns of {quoted(name)}: {named(profiles[0].header)}."
     raise FileError(message)
+
+
+def no_profile(name: str) -> str:
+    """Return the sentence that there is none of this name, with the names that there are."""
+    names = named(list(ColumnProfile.objects.values_list("name", flat=True))) or "none"
+    return f"There is no profile {quoted(name)}. Profiles: {names}."
 
 
 def _remembered(source: Source, how: Reading, profiles: Sequence[ColumnProfile] | None = None) -> Reading | None:

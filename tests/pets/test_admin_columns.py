@@ -9,8 +9,9 @@ import pytest
 from django.test import Client
 
 from categories.models import Category
+from changes.accounts import account
 from pets.models import ColumnProfile, ImportUpload, Pet
-from tests.pets.importing.conftest import Import, catalogue
+from tests.pets.importing.conftest import Import, catalogue, command
 from tests.pets.importing.conftest import run_import as run_import  # noqa: PLC0414 - a fixture
 from tests.pets.office import member
 from tests.pets.test_admin_imports import ADD, confirm, dogs, ended, keeper, messages, send, staff
@@ -220,6 +221,30 @@ def test_rejects_of_a_profile_are_read_by_it(run_import: Import, dogs: Category,
     assert rejects.read_text("utf-8-sig").splitlines()[0].endswith(";external_reference;name;category;status")
     assert run_import(rejects.read_text().replace("gone", "pending"), "--profile", "Farm").status == 0
     assert catalogue()[0] == ("Żółwik", "Dogs", "pending", "LT-1")
+
+
+def test_the_command_lists_and_deletes_profiles(run_import: Import, dogs: Category) -> None:
+    assert command("import_profiles").out == "There are no profiles.\n"
+    run_import(DELIVERY, *FARM, "--save-profile", "Farm")
+    profile = ColumnProfile.objects.get()
+    assert command("import_profiles").out == (
+        "Farm: no.=external_reference, pet name=name, kind=category, state=status. "
+        f"Saved {profile.saved_at:%Y-%m-%d %H:%M} UTC by {account()}.\n"
+    )
+    assert command("import_profiles", "--json").json == [
+        {
+            "name": "Farm",
+            "columns": dict(zip(profile.header, profile.columns, strict=True)),
+            "encoding": "cp1250",
+            "defaults": {},
+            "saved_by": account(),
+            "saved_at": profile.saved_at.isoformat(),
+        }
+    ]
+    unknown = command("import_profiles", "--forget", "Barn")
+    assert (unknown.status, unknown.error) == (3, 'There is no profile "Barn". Profiles: "Farm".')
+    assert command("import_profiles", "--forget", "Farm").out == 'Profile "Farm" deleted.\n'
+    assert not ColumnProfile.objects.exists()
 
 
 def test_a_profile_must_be_there_and_fit(run_import: Import, dogs: Category) -> None:
