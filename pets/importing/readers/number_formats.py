@@ -60,7 +60,7 @@ class NumberFormat:
 
     def text(self, text: str) -> str:
         """Return what is shown for a text; raises `UnknownTextError` if that is not the text itself."""
-        if self._text is not None and [token.kind for token in self._text if token.kind != "colour"] != ["text"]:
+        if self._text is not None and [token.kind for token in self._text] != ["text"]:
             raise UnknownTextError
         return text
 
@@ -91,7 +91,7 @@ class NumberFormat:
 
 
 def _sections(code: str) -> list[Section] | None:
-    """Return the tokens of each section, None for a code that is not understood."""
+    """Return the tokens of each section without colours, None for a code that is not understood."""
     sections: list[Section] = [[]]
     at = 0
     while at < len(code):
@@ -103,7 +103,7 @@ def _sections(code: str) -> list[Section] | None:
             sections.append([])
         elif kind in {"currency", "quoted", "escaped"}:
             sections[-1].append(_Token("literal", token[kind]))
-        else:
+        elif kind != "colour":
             sections[-1].append(_Token(kind, token[0]))
     return sections
 
@@ -121,18 +121,14 @@ def _general(value: Decimal) -> str:
 
 def _number(section: Section, value: Decimal) -> str:
     """Return the number as the section shows it."""
-    if _has(section, "general") and not _has(section, "digit"):
-        return "".join(_general(value) if token.kind == "general" else token.text for token in section if _shown(token))
-    if (
-        not _has(section, "digit")
-        and all(token.kind in {"literal", "colour"} for token in section)
-        and _joined(section)
-    ):
-        return _joined(section)
-    if not _has(section, "digit") or _has(section, "general") or _has(section, "text"):
-        raise UnknownTextError
-    value *= 100 ** sum(token.kind == "percent" for token in section)
     kinds = [token.kind for token in section]
+    if "digit" not in kinds and "general" in kinds:
+        return "".join(_general(value) if token.kind == "general" else token.text for token in section)
+    if {*kinds} == {"literal"} and _joined(section):
+        return _joined(section)
+    if "digit" not in kinds or "general" in kinds or "text" in kinds:
+        raise UnknownTextError
+    value *= 100 ** kinds.count("percent")
     point = kinds.index("point") if "point" in kinds else len(section)
     whole, fraction = section[:point], section[point + 1 :]
     places = sum(token.kind == "digit" for token in fraction)
@@ -141,12 +137,8 @@ def _number(section: Section, value: Decimal) -> str:
     return _whole(whole, digits.lstrip("0")) + ("." if "point" in kinds else "") + _fraction(fraction, decimals)
 
 
-def _shown(token: _Token) -> bool:
-    return token.kind != "colour"
-
-
 def _joined(tokens: Section) -> str:
-    return "".join(token.text for token in tokens if _shown(token))
+    return "".join(token.text for token in tokens)
 
 
 def _whole(tokens: Section, digits: str) -> str:
@@ -174,7 +166,7 @@ def _filled(tokens: Section, digits: str) -> str:
         if token.kind == "digit":
             shown.append(digits[-1:])
             digits = digits[:-1]
-        elif _shown(token):
+        else:
             shown.append(token.text)
     return digits + "".join(reversed(shown))
 
@@ -190,7 +182,7 @@ def _fraction(tokens: Section, decimals: str) -> str:
             digit, decimals = decimals[-1:], decimals[:-1]
             optional = optional and token.text == "#" and digit == "0"
             shown.append("" if optional else digit)
-        elif _shown(token):
+        else:
             shown.append(token.text)
     return "".join(reversed(shown))
 
@@ -201,19 +193,13 @@ FORMS = {"yy": "%y", "yyyy": "%Y", "mm": "%m", "dd": "%d", "hh": "%H", "ss": "%S
 
 def _date(section: Section, value: Decimal, *, from_1904: bool) -> str:
     """Return the moment as the section shows it."""
-    if any(token.kind not in {"date", "literal", "colour", "point", "comma"} for token in section):
+    if any(token.kind not in {"date", "literal", "point", "comma"} for token in section):
         raise UnknownTextError
-    moment = _moment(value, from_1904=from_1904, time_only=not _shows_a_day(section))
     parts = _letters(section)
-    if moment.microsecond and any(part in {"s", "ss"} for part in parts if part):
+    moment = _moment(value, from_1904=from_1904, time_only=not any(part[:1] in {"y", "m", "d"} for part in parts))
+    if moment.microsecond and {"s", "ss"}.intersection(parts):
         raise UnknownTextError  # programs differ in how they round it
-    return "".join(
-        _part(moment, part) if part else token.text for part, token in zip(parts, section, strict=True) if _shown(token)
-    )
-
-
-def _shows_a_day(section: Section) -> bool:
-    return any(part and part[0] in "ymd" for part in _letters(section))
+    return "".join(_part(moment, part) if part else token.text for part, token in zip(parts, section, strict=True))
 
 
 def _letters(section: Section) -> list[str]:
