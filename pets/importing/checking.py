@@ -125,10 +125,11 @@ class Check:
         }
         self._categories = categories
         self._ignore_ids = ignore_ids
-        self._id = _no_id if ignore_ids else rules.identifier
         self.names_categories = header is not None and CATEGORY_ID not in header
         """Whether a category that is missing is called `category`."""
-        self._columns: dict[str, tuple[str, Callable[[Any], Any]]] = {ID: (ID, self._id)}
+        self._columns: dict[str, tuple[str, Callable[[Any], Any]]] = {
+            ID: (ID, _no_id if ignore_ids else rules.identifier)
+        }
         """By its header: the name and the rule of each column, in the order in which errors are shown."""
         for column in COLUMNS:
             if column.rule is not None:
@@ -142,25 +143,28 @@ class Check:
         """Return the row, or its errors in the order of the columns."""
         if isinstance(cells, Damaged):
             return [RowError(line, "", cells.message, cells.code)]
-        return self._plain(line, cells) or self._any(line, cells)
-
-    def _plain(self, line: int, cells: Cells) -> Checked | None:
-        """Return a row that has the usual cells and no error, in half the time; None for any other."""
-        number, reference = cells.get("id"), cells.get("external_reference")
-        if len(cells) != 3 + (number is not None) + (reference is not None):
-            return None
-        try:
-            return Checked(
-                line,
-                id=None if number is None else self._id(number),
-                external_reference=None if reference is None else rules.reference(reference),
-                name=rules.name(cells["name"]),
-                category_id=self._categories.ids[cells["category"]],
-                status=rules.status(cells["status"]),
-            )
-        except (KeyError, TypeError, ValidationError) as error:
-            error.__traceback__ = None
-            return None
+        values: dict[str, Any] = {}
+        errors = []
+        for header, cell in cells.items():
+            if column := self._columns.get(header):
+                name, rule = column
+                try:
+                    values[name] = rule(cell)
+                except ValidationError as error:
+                    errors.append(error_in(line, header, " ".join(error.messages), cell))
+                    error.__traceback__ = None  # Django's error refers to itself, so it would keep the row for long
+        if not (values.get(ID) or REFERENCE.name in values):
+            errors += self.missing(line, cells)
+            values = self._defaults | values
+        elif not self._keep_blanks:
+            errors += self.missing(line, cells, self._cleared)
+            values = {each.name: self._defaults.get(each.name) for each in self._cleared} | values
+        if CATEGORY.header in cells and CATEGORY_ID in cells:
+            errors.append(RowError(line, CATEGORY_ID, BOTH))
+        if errors:
+            order = list(self._columns)
+            return sorted(errors, key=lambda error: order.index(error.field))
+        return Checked(line, **values)
 
     def block(self, block: Block) -> CheckedColumns | None:
         """Return rows that have the usual cells and no error, in a fifth of the time; None if one is different."""
@@ -188,30 +192,6 @@ class Check:
         except ValidationError:
             return None
         return None if BLANK in stored else [stored.get(cell) for cell in cells]
-
-    def _any(self, line: int, cells: Cells) -> Checked | list[RowError]:
-        values: dict[str, Any] = {}
-        errors = []
-        for header, cell in cells.items():
-            if column := self._columns.get(header):
-                name, rule = column
-                try:
-                    values[name] = rule(cell)
-                except ValidationError as error:
-                    errors.append(error_in(line, header, " ".join(error.messages), cell))
-                    error.__traceback__ = None  # Django's error refers to itself, so it would keep the row for long
-        if not (values.get(ID) or REFERENCE.name in values):
-            errors += self.missing(line, cells)
-            values = self._defaults | values
-        elif not self._keep_blanks:
-            errors += self.missing(line, cells, self._cleared)
-            values = {each.name: self._defaults.get(each.name) for each in self._cleared} | values
-        if CATEGORY.header in cells and CATEGORY_ID in cells:
-            errors.append(RowError(line, CATEGORY_ID, BOTH))
-        if errors:
-            order = list(self._columns)
-            return sorted(errors, key=lambda error: order.index(error.field))
-        return Checked(line, **values)
 
     def missing(self, line: int, there: Container[str], needed: Iterable[Column] = COLUMNS) -> list[RowError]:
         """Return an error for each needed column that has no default and whose header is not in `there`."""

@@ -4,7 +4,6 @@ import fcntl
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO
 
 from django.db import DatabaseError, connection
 from django.db.backends.base.base import BaseDatabaseWrapper
@@ -33,19 +32,14 @@ def only_import() -> Iterator[None]:
     """
     with _advisory_lock() if connection.vendor == "postgresql" else _file_lock():
         with clear_rejections():
-            _mark_killed()
+            ImportRun.objects.filter(state=ImportState.RUNNING).update(state=ImportState.KILLED, outcome=INTERRUPTED)
         yield
-
-
-def check_connection() -> None:
-    """Raise `ImportRejectedError` if the connection is none for an import or an undo."""
-    if connection.vendor == "postgresql" and connection.settings_dict["DISABLE_SERVER_SIDE_CURSORS"]:
-        raise ImportRejectedError(NOT_THROUGH_PGBOUNCER)
 
 
 @contextmanager
 def _advisory_lock() -> Iterator[None]:
-    check_connection()
+    if connection.settings_dict["DISABLE_SERVER_SIDE_CURSORS"]:
+        raise ImportRejectedError(NOT_THROUGH_PGBOUNCER)
     holder = connection.copy()
     holder.settings_dict["OPTIONS"].pop("pool", None)
     try:
@@ -69,21 +63,18 @@ def _asked(holder: BaseDatabaseWrapper, function: str) -> bool:
 
 @contextmanager
 def _file_lock() -> Iterator[None]:
-    with _lock_file() as file:
+    path = Path(connection.settings_dict["NAME"])
+    try:
+        file = path.with_name(f"{path.name}.import-lock").open("wb")
+    except OSError as error:
+        message = f"The lock file beside the database cannot be created: {error.strerror}."
+        raise ImportRejectedError(message) from None
+    with file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise BusyError(_who_is_running()) from None
         yield
-
-
-def _lock_file() -> IO[bytes]:
-    path = Path(connection.settings_dict["NAME"])
-    try:
-        return path.with_name(f"{path.name}.import-lock").open("wb")
-    except OSError as error:
-        message = f"The lock file beside the database cannot be created: {error.strerror}."
-        raise ImportRejectedError(message) from None
 
 
 def _who_is_running() -> str:
@@ -94,10 +85,6 @@ def _who_is_running() -> str:
         f"Nothing changed. Import {run.pk} is running, started by {who(run.who)} at {run.started_at:%H:%M} UTC. "
         "Try again when it finishes."
     )
-
-
-def _mark_killed() -> None:
-    ImportRun.objects.filter(state=ImportState.RUNNING).update(state=ImportState.KILLED, outcome=INTERRUPTED)
 
 
 def mark_killed() -> None:

@@ -1,13 +1,14 @@
 """What an import did, for people and for machines."""
 
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Any
 
 from pets.importing.changes_report import animals, changes_as_json, summary
-from pets.importing.errors import printable, quoted
+from pets.importing.errors import printable
 from pets.importing.options import Outcome
+from pets.importing.readers.header import named
 from pets.importing.staging import Missing
 from pets.models import ENDED_EARLY, ImportRun, ImportState
 
@@ -34,7 +35,7 @@ def report(outcome: Outcome) -> str:
         lines += summary(outcome.changes, would=would)
         lines += animals(outcome.changes, run.created + run.updated, outcome.place) if would else []
     if outcome.new_categories:
-        lines.append(f"New categories: {_listed(outcome.new_categories)}.")
+        lines.append(f"New categories: {named(outcome.new_categories, NAMED)}.")
     if outcome.missing is not None:
         lines += _missing(outcome.missing)
     if would:
@@ -86,11 +87,6 @@ def _missing(missing: Missing) -> list[str]:
     if missing.count > len(named):
         named.append(f"  … and {missing.count - len(named):,} more.")
     return [f"Missing in the file: {missing.count:,} {'animal' if missing.count == 1 else 'animals'}.", *named]
-
-
-def _listed(names: Sequence[str]) -> str:
-    more = f" and {len(names) - NAMED:,} more" if len(names) > NAMED else ""
-    return ", ".join(map(quoted, names[:NAMED])) + more
 
 
 def counts(run: ImportRun) -> str:

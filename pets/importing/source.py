@@ -294,10 +294,16 @@ def _advice(word: bytes) -> str:
 def open_source(name: str, *, max_unpacked: int = MAX_UNPACKED) -> Iterator[Source]:
     """Open a file by its name, or standard input for "-"; raises `FileError` with the reason."""
     try:
-        if name == STANDARD_INPUT:
-            raw = _standard_input(max_unpacked)
+        if name != STANDARD_INPUT:
+            raw: IO[bytes] = Path(name).open("rb")  # noqa: SIM115 - closed below
+            if not raw.seekable():
+                with raw as pipe:
+                    raw = _copy(pipe, max_unpacked)
+        elif sys.stdin is None:
+            message = "Standard input is closed."
+            raise FileError(message)
         else:
-            raw = _seekable(Path(name).open("rb"), max_unpacked)  # noqa: SIM115 - closed below
+            raw = _copy(sys.stdin.buffer, max_unpacked)
         raw.seek(0, io.SEEK_END)
     except OSError as error:
         message = f"{name} cannot be read: {error.strerror or error}." if name else "The name of the file is empty."
@@ -306,23 +312,8 @@ def open_source(name: str, *, max_unpacked: int = MAX_UNPACKED) -> Iterator[Sour
         yield Source(os.fsencode(Path(name).name).decode("utf-8", "replace"), raw, max_unpacked=max_unpacked)
 
 
-def _standard_input(most: int) -> IO[bytes]:
-    if sys.stdin is None:
-        message = "Standard input is closed."
-        raise FileError(message)
-    return _copy(sys.stdin.buffer, most)
-
-
-def _seekable(file: IO[bytes], most: int) -> IO[bytes]:
-    """Return the file, or a copy of what cannot be read twice, such as a pipe."""
-    if file.seekable():
-        return file
-    with file:
-        return _copy(file, most)
-
-
 def _copy(file: IO[bytes], most: int) -> IO[bytes]:
-    """Return a copy; raises `FileError` for a pipe without an end."""
+    """Return a copy of what cannot be read twice, such as a pipe; raises `FileError` for one without an end."""
     copy = tempfile.TemporaryFile()  # noqa: SIM115 - the caller closes it
     while block := file.read(BLOCK):
         if copy.write(block) and copy.tell() > most:

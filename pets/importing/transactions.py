@@ -1,6 +1,6 @@
 """The one transaction in which an import, or its undoing, writes."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from typing import TypeVar
 
@@ -33,7 +33,8 @@ def write_at_once(work: Callable[[], T], *, dry_run: bool) -> T:
     for attempt in range(1, ATTEMPTS + 1):
         try:
             with transaction.atomic():
-                _see_one_state()
+                if connection.vendor == "postgresql" and not connection.savepoint_ids:
+                    _execute(["SET TRANSACTION ISOLATION LEVEL REPEATABLE READ"])
                 result = work()
                 if dry_run:
                     transaction.set_rollback(True)
@@ -62,12 +63,6 @@ def clear_rejections() -> Iterator[None]:
         raise ImportRejectedError(message) from error
 
 
-def _see_one_state() -> None:
-    if connection.vendor == "postgresql" and not connection.savepoint_ids:
-        with connection.cursor() as cursor:
-            cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
-
-
 SETTINGS = {
     "work_mem": "256MB",
     "statement_timeout": "0",
@@ -83,7 +78,13 @@ def long_statements() -> Iterator[None]:
     If the block is left by an exception the connection is closed, as a statement may be half way: with it go its
     transaction and its temporary tables.
     """
-    _set_up()
+    on_postgresql = connection.vendor == "postgresql"
+    if on_postgresql:
+        _execute(f"SET {name} = '{value}'" for name, value in SETTINGS.items())
+    else:
+        connection.ensure_connection()
+        # SQLite calls Python now and then in a long statement, or a signal would only be noticed at its end.
+        connection.connection.set_progress_handler(lambda: 0, 100_000)
     try:
         yield
     except BaseException as error:
@@ -93,30 +94,19 @@ def long_statements() -> Iterator[None]:
         if isinstance(error, OperationalError) and str(error) == "interrupted":  # SQLite's word for Ctrl-C
             raise KeyboardInterrupt from None
         raise
-    _reset()
+    if on_postgresql:
+        _execute(f"RESET {name}" for name in SETTINGS)
+    else:
+        connection.connection.set_progress_handler(None, 0)
+
+
+def _execute(statements: Iterable[str]) -> None:
+    with connection.cursor() as cursor:
+        for statement in statements:
+            cursor.execute(statement)
 
 
 def disconnect() -> None:
     """Close the connection itself, which a pool would keep; that cannot fail."""
     with suppress(DatabaseError):
         drop(connection)
-
-
-def _set_up() -> None:
-    if connection.vendor == "postgresql":
-        with connection.cursor() as cursor:
-            for name, value in SETTINGS.items():
-                cursor.execute(f"SET {name} = '{value}'")
-    else:
-        connection.ensure_connection()
-        # SQLite calls Python now and then in a long statement, or a signal would only be noticed at its end.
-        connection.connection.set_progress_handler(lambda: 0, 100_000)
-
-
-def _reset() -> None:
-    if connection.vendor == "postgresql":
-        with connection.cursor() as cursor:
-            for name in SETTINGS:
-                cursor.execute(f"RESET {name}")
-    else:
-        connection.connection.set_progress_handler(None, 0)

@@ -71,10 +71,10 @@ def unknown_columns(names: Sequence[str]) -> str:
     return f"Unknown {'column' if len(names) == 1 else 'columns'}: {named(names)}.{hint}"
 
 
-def named(names: Sequence[str]) -> str:
+def named(names: Sequence[str], most: int = NAMED) -> str:
     """Return the first of the names in quotes, as they can be printed."""
-    more = f" and {len(names) - NAMED:,} more" if len(names) > NAMED else ""
-    return ", ".join(map(quoted, names[:NAMED])) + more
+    more = f" and {len(names) - most:,} more" if len(names) > most else ""
+    return ", ".join(map(quoted, names[:most])) + more
 
 
 def cells_of(columns: Sequence[str], row: Sequence[str], *, formula_safe: bool) -> Cells | Damaged:

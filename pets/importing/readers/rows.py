@@ -116,11 +116,3 @@ class Table:
     place: str = "line"
     """What the number that comes with a row counts; each row has a number of its own."""
     hidden: Hidden = field(default_factory=Hidden)
-
-    @property
-    def rows(self) -> Iterator[Row]:
-        for part in self.parts:
-            if isinstance(part, Block):
-                yield from part.one_by_one
-            else:
-                yield part

@@ -2,7 +2,7 @@
 
 import io
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -10,6 +10,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from categories.models import Category
+from pets.importing.readers.rows import Block, Row, Table
 from pets.models import ImportRun, Pet
 
 
@@ -56,6 +57,12 @@ def command(*arguments: str) -> Result:
 @pytest.fixture
 def dogs() -> Category:
     return Category.objects.create(name="Dogs")
+
+
+def rows_in(table: Table) -> Iterator[Row]:
+    """Yield the rows one by one."""
+    for part in table.parts:
+        yield from part.one_by_one if isinstance(part, Block) else [part]
 
 
 def catalogue() -> list[Animal]:

@@ -11,11 +11,14 @@ from pets.importing.encodings import LIKELY, known_encoding, readings
 from pets.importing.readers import read
 from pets.importing.readers.rows import Reading
 from pets.importing.source import Source
+from tests.pets.importing.conftest import rows_in
 
 
 def test_utf_32_of_the_other_byte_order_is_read() -> None:
     content = codecs.BOM_UTF32_BE + "name,category\nŻółwik,Dogs\n".encode("utf-32-be")
-    assert list(read(Source("a", BytesIO(content)), Reading()).rows) == [(2, {"name": "Żółwik", "category": "Dogs"})]
+    assert list(rows_in(read(Source("a", BytesIO(content)), Reading()))) == [
+        (2, {"name": "Żółwik", "category": "Dogs"})
+    ]
 
 
 def _encodings() -> list[str]:
@@ -33,7 +36,7 @@ def test_every_encoding_of_python_is_read(encoding: str) -> None:
     letters = [chr(code) for code in (*range(0xC0, 0x180), *range(0x410, 0x450), *range(0x3B1, 0x3CA), 0x5C0F, 0xAC00)]
     name = "".join([letter for letter in letters if _fits(letter, encoding)][:40]) or "Rex"
     source = Source("a", BytesIO(f"name,category\n{name},Dogs\n".encode(encoding)))
-    assert list(read(source, Reading(encoding=encoding)).rows) == [(2, {"name": name, "category": "Dogs"})]
+    assert list(rows_in(read(source, Reading(encoding=encoding)))) == [(2, {"name": name, "category": "Dogs"})]
 
 
 def _fits(letter: str, encoding: str) -> bool:

@@ -15,6 +15,7 @@ from pets.importing.errors import FileError
 from pets.importing.readers import read
 from pets.importing.readers.rows import Damaged, Reading, Row
 from pets.importing.source import CHANGED, Source, open_source
+from tests.pets.importing.conftest import rows_in
 from tests.whole import COLUMNS
 
 HEADER = ["name", "category", "status", "external_reference"]
@@ -58,7 +59,7 @@ FORMATS: dict[str, tuple[Callable[[list[list[str]]], bytes], Reading]] = {
 
 
 def rows_of(content: bytes, how: Reading | None = None) -> list[Row]:
-    return list(read(Source("animals", io.BytesIO(content)), how or Reading()).rows)
+    return list(rows_in(read(Source("animals", io.BytesIO(content)), how or Reading())))
 
 
 @pytest.mark.parametrize("pack", [bytes, gzip.compress], ids=["plain", "gzip"])
@@ -174,7 +175,7 @@ def test_a_file_that_changes_while_it_is_read_is_rejected(
 ) -> None:
     with open_source(str(file)) as source:
         assert len(source.sha256) == 64
-        rows = read(source, Reading()).rows
+        rows = rows_in(read(source, Reading()))
         for _ in range(after):
             next(rows)
         change(file)
@@ -188,7 +189,7 @@ def test_what_a_pipe_gave_does_not_change(monkeypatch: pytest.MonkeyPatch) -> No
     os.close(writing)
     with open_source(f"/dev/fd/{reading}") as source:
         os.close(reading)
-        assert len(list(read(source, Reading()).rows)) == 10
+        assert len(list(rows_in(read(source, Reading())))) == 10
 
 
 REX = {"name": "Rex", "category": "Dogs"}

@@ -11,8 +11,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from categories.models import Category
-from pets.columns import Checked
-from pets.importing.checking import Categories, Check
 from pets.models import ImportRun, Pet
 from tests.conftest import ApiClient
 from tests.factories import PetFactory
@@ -110,14 +108,6 @@ def test_animals_get_ids_in_the_order_of_the_file_and_the_api_goes_on_behind_the
     ids = list(Pet.objects.exclude(pk=before.pk).exclude(pk=after).order_by("pk").values_list("name", "pk"))
     assert [name for name, _ in ids] == [str(number) for number in range(30)]
     assert before.pk < ids[0][1] < ids[-1][1] < after
-
-
-@pytest.mark.parametrize("more", [{}, {"id": 7}, {"external_reference": "A-1"}, {"id": 7, "external_reference": "A-1"}])
-def test_usual_rows_take_the_short_way_to_the_same(dogs: Category, more: dict[str, Any]) -> None:
-    check = Check(Categories(create=False), None, keep_blanks=True)
-    cells = {"name": "Rex", "category": "Dogs", "status": "sold", **more}
-    row = Checked(2, name="Rex", category_id=dogs.pk, status="sold", **more)
-    assert check._plain(2, cells) == check._any(2, cells) == row
 
 
 UPDATE = "external_reference,name,category,status\nA-1,{name},{category},{status}\n"

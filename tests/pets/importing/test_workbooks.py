@@ -23,6 +23,7 @@ from pets.importing.readers.rows import Damaged, Reading, Row
 from pets.importing.readers.workbook import NO_RESULT, TYPE_AGAIN
 from pets.importing.source import Source
 from tests.exploring import EXPLORE
+from tests.pets.importing.conftest import rows_in
 
 OFFICE = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
 RELATION = '<Relationship Id="{}" Type="' + OFFICE + '/{}" Target="{}"/>'
@@ -70,7 +71,7 @@ def packed(contents: Parts, kind: int = zipfile.ZIP_DEFLATED) -> bytes:
 
 
 def rows_of(content: bytes, how: Reading | None = None) -> list[Row]:
-    return list(read(Source("animals.xlsx", io.BytesIO(content)), how or Reading()).rows)
+    return list(rows_in(read(Source("animals.xlsx", io.BytesIO(content)), how or Reading())))
 
 
 def name_of(cell: str, **given: Any) -> str:
@@ -394,7 +395,7 @@ from pets.importing.readers.rows import Reading
 from pets.importing.source import open_source
 try:
     with open_source(sys.argv[1]) as source:
-        print(sum(1 for _ in read(source, Reading()).rows))
+        print(sum(1 for _ in read(source, Reading()).parts))
 except FileError as error:
     print(error)
 print(Path("/proc/self/status").read_text().partition("VmHWM:")[2].split()[0])
