@@ -5,7 +5,9 @@ import os
 import re
 import subprocess
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
@@ -37,10 +39,10 @@ def sample(request: pytest.FixtureRequest, tmp_path: Path) -> Run:
     need("curl" if language == "sh" else RUNNERS[language][0])
 
     def run(url: str, title: str = RETRIES) -> subprocess.CompletedProcess[str]:
-        text = SAMPLES[title, language].replace("https://petstore.example/v1", url)
-        program = compiled(text, tmp_path) if language == "ts" else text
+        sample = SAMPLES[title, language]
+        program = (compiled(sample) if language == "ts" else sample).replace("https://petstore.example/v1", url)
         environment = {"PATH": os.environ["PATH"], "PETSTORE_API_KEY": "k"}
-        command = [*RUNNERS[language], program]
+        command = [*(RUNNERS | {"ts": ["node", "--input-type=module", "--eval"]})[language], program]
         return subprocess.run(
             command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=60, check=False
         )
@@ -48,14 +50,18 @@ def sample(request: pytest.FixtureRequest, tmp_path: Path) -> Run:
     return run
 
 
-def compiled(text: str, folder: Path) -> str:
+@cache
+def compiled(text: str) -> str:
     with or_skip():
-        (folder / "node_modules").symlink_to(node_tools())
-    (folder / "package.json").write_text('{"type": "module"}')
-    (folder / "tsconfig.json").write_text(json.dumps({"compilerOptions": COMPILER_OPTIONS, "include": ["*.ts"]}))
-    (folder / "sample.ts").write_text(text)
-    subprocess.run(["node_modules/.bin/tsc"], cwd=folder, check=True, timeout=120)
-    return "js/sample.js"
+        modules = node_tools()
+    with TemporaryDirectory() as name:
+        folder = Path(name)
+        (folder / "node_modules").symlink_to(modules)
+        (folder / "package.json").write_text('{"type": "module"}')
+        (folder / "tsconfig.json").write_text(json.dumps({"compilerOptions": COMPILER_OPTIONS, "include": ["*.ts"]}))
+        (folder / "sample.ts").write_text(text)
+        subprocess.run(["node_modules/.bin/tsc"], cwd=folder, check=True, timeout=120)
+        return (folder / "js" / "sample.js").read_text()
 
 
 def sent(script: Script) -> int:

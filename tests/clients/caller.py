@@ -1,6 +1,6 @@
 """A program on the packed Python client; `test_packed.py` type-checks it and runs it.
 
-Its argument is JSON: what to do, with what, and the client's options. It prints the result or the error as JSON.
+Each line that it reads is JSON: what to do, with what, and the client's options. It prints the result or the error as JSON.
 """
 
 import json
@@ -14,11 +14,7 @@ from petstore_client import NewPet, PetStore, PetStoreError, ResponseInfo
 from petstore_client.errors import NoResponseError
 from petstore_client.generated.api.pets import get_pet
 
-given: dict[str, Any] = json.loads(sys.argv[1])
 store: PetStore
-seen: Any
-responses: list[ResponseInfo] = []
-sent: list[str] = []
 
 
 def pets(status: str | None, category_id: int | None, page_size: int) -> Any:
@@ -60,25 +56,35 @@ OPERATIONS: dict[str, Callable[..., Any]] = {
     "codes": lambda: sorted({kind.__name__ for kind in PetStoreError.__subclasses__()}),
 }
 
-hooks = {"request": [lambda request: sent.append(f"{request.method} {request.url.path}")]}
-try:
-    with (
-        httpx.Client(event_hooks=hooks, follow_redirects=True, auth=("other", "password")) as own,
-        PetStore(
-            given["url"],
-            given["key"],
-            http_client=own if given["own"] else None,
-            on_response=responses.append,
-            **given["options"],
-        ) as store,
-    ):
-        seen = {"result": OPERATIONS[given["do"]](*given["with"])}
-        store.close()
-        assert not own.is_closed
-except PetStoreError as error:
-    seen = {"error": [type(error).__name__, error.code, error.status, error.message, error.request_id]}
-except ValueError as error:
-    seen = {"wrong": str(error)}
-if given["noted"]:
-    seen = {"responses": [[one.status, one.request_id, one.rate_limit] for one in responses], "sent": sent}
-sys.stdout.write(json.dumps(seen))
+
+def answer(given: dict[str, Any]) -> Any:
+    global store
+    responses: list[ResponseInfo] = []
+    sent: list[str] = []
+    hooks = {"request": [lambda request: sent.append(f"{request.method} {request.url.path}")]}
+    try:
+        with (
+            httpx.Client(event_hooks=hooks, follow_redirects=True, auth=("other", "password")) as own,
+            PetStore(
+                given["url"],
+                given["key"],
+                http_client=own if given["own"] else None,
+                on_response=responses.append,
+                **given["options"],
+            ) as store,
+        ):
+            seen = {"result": OPERATIONS[given["do"]](*given["with"])}
+            store.close()
+            assert not own.is_closed
+    except PetStoreError as error:
+        seen = {"error": [type(error).__name__, error.code, error.status, error.message, error.request_id]}
+    except ValueError as error:
+        seen = {"wrong": str(error)}
+    if given["noted"]:
+        return {"responses": [[one.status, one.request_id, one.rate_limit] for one in responses], "sent": sent}
+    return seen
+
+
+for line in sys.stdin:
+    sys.stdout.write(json.dumps(answer(json.loads(line))) + "\n")
+    sys.stdout.flush()

@@ -1,6 +1,7 @@
 // A program on the packed TypeScript client; test_packed.py type-checks it and runs it.
-// Its argument is JSON: what to do, with what, and the client's options. It prints the result or the error as JSON.
+// Each line that it reads is JSON: what to do, with what, and the client's options. It prints the result or the error as JSON.
 
+import { createInterface } from "node:readline";
 import { inspect } from "node:util";
 
 import { ERROR_CODES, PetStore, PetStoreError, type NewPet, type PetStatus, type ResponseInfo } from "petstore-client";
@@ -15,11 +16,8 @@ interface Given {
   options: { timeout?: number; retries?: number; max_wait?: number };
 }
 
-const given = JSON.parse(process.argv[2] ?? "") as Given;
-const { timeout, retries, max_wait: maxWait } = given.options;
-const responses: ResponseInfo[] = [];
-const sent: string[] = [];
 let store: PetStore;
+let sent: string[];
 
 async function all<Item>(items: AsyncIterable<Item>): Promise<Item[]> {
   const found: Item[] = [];
@@ -53,29 +51,36 @@ const own: typeof fetch = (input, init) => {
   return fetch(input, init);
 };
 
-let seen: unknown;
-try {
-  store = new PetStore({
-    baseUrl: given.url ?? undefined,
-    key: given.key ?? undefined,
-    onResponse: (response) => responses.push(response),
-    ...(given.own && { fetch: own }),
-    ...(timeout !== undefined && { timeout: timeout * 1000 }),
-    ...(retries !== undefined && { retries }),
-    ...(maxWait !== undefined && { maxWait: maxWait * 1000 }),
-  });
-  const operation = operations[given.do] as (...values: never[]) => Promise<unknown>;
-  seen = { result: await operation(...given.with) };
-} catch (error) {
-  if (error instanceof PetStoreError) {
-    seen = { error: [error.name, error.code, error.status, error.message, error.requestId] };
-  } else {
-    const { name, message } = error as Error;
-    seen = name === "TypeError" ? { wrong: message } : { lost: name };
+async function answer(given: Given): Promise<unknown> {
+  const { timeout, retries, max_wait: maxWait } = given.options;
+  const responses: ResponseInfo[] = [];
+  let seen: unknown;
+  sent = [];
+  try {
+    store = new PetStore({
+      baseUrl: given.url ?? undefined,
+      key: given.key ?? undefined,
+      onResponse: (response) => responses.push(response),
+      ...(given.own && { fetch: own }),
+      ...(timeout !== undefined && { timeout: timeout * 1000 }),
+      ...(retries !== undefined && { retries }),
+      ...(maxWait !== undefined && { maxWait: maxWait * 1000 }),
+    });
+    const operation = operations[given.do] as (...values: never[]) => Promise<unknown>;
+    seen = { result: await operation(...given.with) };
+  } catch (error) {
+    if (error instanceof PetStoreError) {
+      seen = { error: [error.name, error.code, error.status, error.message, error.requestId] };
+    } else {
+      const { name, message } = error as Error;
+      seen = name === "TypeError" ? { wrong: message } : { lost: name };
+    }
   }
-}
-if (given.noted) {
+  if (!given.noted) return seen;
   const limits = responses.map(({ rateLimit: one }) => one && [one.limit, one.window, one.remaining, one.reset]);
-  seen = { responses: responses.map((one, at) => [one.status, one.requestId, limits[at]]), sent };
+  return { responses: responses.map((one, at) => [one.status, one.requestId, limits[at]]), sent };
 }
-process.stdout.write(JSON.stringify(seen));
+
+for await (const line of createInterface({ input: process.stdin })) {
+  process.stdout.write(`${JSON.stringify(await answer(JSON.parse(line) as Given))}\n`);
+}

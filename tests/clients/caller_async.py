@@ -9,10 +9,6 @@ import httpx
 from petstore_client import AsyncPetStore, NewPet, PetStoreError, ResponseInfo
 from petstore_client.generated.api.pets import get_pet
 
-given: dict[str, Any] = json.loads(sys.argv[1])
-responses: list[ResponseInfo] = []
-sent: list[str] = []
-
 
 async def pets(store: AsyncPetStore, status: str | None, category_id: int | None, page_size: int) -> Any:
     found = store.pets(status=status, category_id=category_id, page_size=page_size)
@@ -66,11 +62,13 @@ OPERATIONS = {
 }
 
 
-async def note(request: httpx.Request) -> None:
-    sent.append(f"{request.method} {request.url.path}")
+async def answer(given: dict[str, Any]) -> Any:
+    responses: list[ResponseInfo] = []
+    sent: list[str] = []
 
+    async def note(request: httpx.Request) -> None:
+        sent.append(f"{request.method} {request.url.path}")
 
-async def main() -> Any:
     try:
         async with (
             httpx.AsyncClient(
@@ -84,17 +82,18 @@ async def main() -> Any:
                 **given["options"],
             ) as store,
         ):
-            result = await OPERATIONS[given["do"]](store, *given["with"])
+            seen = {"result": await OPERATIONS[given["do"]](store, *given["with"])}
             await store.aclose()
             assert not own.is_closed
-            return {"result": result}
     except PetStoreError as error:
-        return {"error": [type(error).__name__, error.code, error.status, error.message, error.request_id]}
+        seen = {"error": [type(error).__name__, error.code, error.status, error.message, error.request_id]}
     except ValueError as error:
-        return {"wrong": str(error)}
+        seen = {"wrong": str(error)}
+    if given["noted"]:
+        return {"responses": [[one.status, one.request_id, one.rate_limit] for one in responses], "sent": sent}
+    return seen
 
 
-seen = asyncio.run(main())
-if given["noted"]:
-    seen = {"responses": [[one.status, one.request_id, one.rate_limit] for one in responses], "sent": sent}
-sys.stdout.write(json.dumps(seen))
+for line in sys.stdin:
+    sys.stdout.write(json.dumps(asyncio.run(answer(json.loads(line)))) + "\n")
+    sys.stdout.flush()

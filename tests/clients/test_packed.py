@@ -1,14 +1,17 @@
 """The clients as `make clients` packs them, against a real service and a server that misbehaves."""
 
 import json
+import os
 import re
+import subprocess
 import sys
 import zipfile
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
+from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 from urllib.parse import urlencode
 
 import pytest
@@ -42,6 +45,7 @@ class Client(ABC):
     timed_out: str
     hung_up: str
     caller = "caller"
+    environment: ClassVar[dict[str, str]] = {}
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -60,8 +64,22 @@ class Client(ABC):
         """Check the types of the programs, strictly."""
 
     @abstractmethod
-    def start(self, program: str, *arguments: str, **variables: str) -> str:
+    def command(self, program: str) -> list[str]:
+        """Return the command that runs a program in the folder."""
+
+    def start(self, program: str, **variables: str) -> str:
         """Run a program and return what it printed."""
+        return run(*self.command(program), cwd=self.folder, environment=self.environment | variables)
+
+    @cached_property
+    def process(self) -> subprocess.Popen[str]:
+        """A caller that waits for the next call: to start one takes longer than most calls."""
+        return self.started({})
+
+    def started(self, variables: dict[str, str]) -> subprocess.Popen[str]:
+        environment = os.environ | self.environment | variables
+        command, pipe = self.command(self.caller), subprocess.PIPE
+        return subprocess.Popen(command, cwd=self.folder, env=environment, stdin=pipe, stdout=pipe, text=True)
 
     @abstractmethod
     def kind(self, _code: str) -> str:
@@ -87,11 +105,25 @@ class Client(ABC):
         `own`: it sends through a client of the caller's. `noted`: return the responses that it reported, and what it sent.
         """
         given = {"url": url, "key": key, "do": do, "with": values, "options": {"timeout": 5} | options}
-        return json.loads(self.start(self.caller, json.dumps(given | {"own": own, "noted": noted}), **variables or {}))
+        line = json.dumps(given | {"own": own, "noted": noted}) + "\n"
+        if variables:
+            return json.loads(ended(self.started(variables), line))
+        assert self.process.stdin
+        assert self.process.stdout
+        self.process.stdin.write(line)
+        self.process.stdin.flush()
+        return json.loads(self.process.stdout.readline())
+
+
+def ended(process: subprocess.Popen[str], line: str = "") -> str:
+    """Give a caller its last line and return what it printed; it must succeed."""
+    printed, _ = process.communicate(line, timeout=60)
+    assert process.returncode == 0
+    return printed
 
 
 class PythonClient(Client):
-    language, suffix = "python", ".py"
+    language, suffix, environment = "python", ".py", {"PYTHONPATH": "site"}
     timed_out, hung_up = "ReadTimeout", "RemoteProtocolError"
 
     def __init__(self, folder: Path) -> None:
@@ -107,9 +139,8 @@ class PythonClient(Client):
         command = (sys.executable, "-m", "mypy", *options, python, *programs)
         run(*command, cwd=self.folder, environment={"MYPYPATH": "site"})
 
-    def start(self, program: str, *arguments: str, **variables: str) -> str:
-        python, environment = self.tools / "python", {"PYTHONPATH": "site"} | variables
-        return run(python, "-W", "error", f"{program}.py", *arguments, cwd=self.folder, environment=environment)
+    def command(self, program: str) -> list[str]:
+        return [str(self.tools / "python"), "-W", "error", f"{program}.py"]
 
     def kind(self, _code: str) -> str:
         if _code not in {*CODES, "no_response", "unexpected_response"}:
@@ -147,10 +178,10 @@ class TypeScriptClient(Client):
         run("node_modules/.bin/tsc", "--strict", cwd=self.folder)
         self.compiled = True
 
-    def start(self, program: str, *arguments: str, **variables: str) -> str:
+    def command(self, program: str) -> list[str]:
         if not self.compiled:
             self.check()
-        return run("node", f"{program}.js", *arguments, cwd=self.folder, environment=variables)
+        return ["node", f"{program}.js"]
 
     def kind(self, _code: str) -> str:
         return "PetStoreError"
@@ -162,9 +193,10 @@ class TypeScriptClient(Client):
 @pytest.fixture(
     scope="module", params=[PythonClient, AsyncPythonClient, TypeScriptClient], ids=lambda kind: kind.__name__
 )
-def client(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Client:
+def client(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
     packed: Client = request.param(tmp_path_factory.mktemp("packed"))
-    return packed
+    yield packed
+    assert ended(packed.process) == ""
 
 
 @pytest.fixture(scope="module")
