@@ -125,8 +125,9 @@ class PetChangeList(ChangeList):
     def order(self) -> tuple[str, bool]:
         """Return one of `ORDERS`, and whether it ascends: newest first, and last sold first on the tab of the sold."""
         given = self.params.get(ORDER_VAR, "")
-        if given.removeprefix("-") in ORDERS:
-            return given.removeprefix("-"), not given.startswith("-")
+        name = given.removeprefix("-")
+        if name in ORDERS and (self.is_sold or name != "sold"):
+            return name, not given.startswith("-")
         return ("added", True) if given == OLDEST else ("sold" if self.is_sold else "added", False)
 
     @property

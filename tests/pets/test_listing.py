@@ -66,6 +66,9 @@ def test_the_sold_come_by_the_day_they_were_sold_on(staff: Client) -> None:
     assert names(staff, status__exact="sold", o="sold") == ["One", "Two", "Too", "Came so"]
     assert names(staff, status__exact="sold", o="-sold", sold_from="2026-05-02") == ["Too", "Two"]
     assert names(staff, status__exact="sold", o="name") == ["Came so", "One", "Too", "Two"]
+    [all_animals, available, *_] = staff.get(PETS, {"status__exact": "sold", "o": "sold"}).context["cl"].tabs()
+    assert names(staff, available["query"]) == ["Here"]
+    assert names(staff, all_animals["query"]) == ["Here", "Came so", "Too", "One", "Two"]
     table = staff.get(PETS, {"status__exact": "sold"}).content.decode()
     assert re.findall(r"<th[^>]*>(?:<a [^>]*>)?(\w+)", table) == [
         "Name",
@@ -418,6 +421,19 @@ def test_what_is_common_is_found_among_the_newest(staff: Client) -> None:
         for address in (PETS, "/admin/search/"):
             made = plans(partial(staff.get, address, {"q": needle}))
             assert [("Seq Scan" in plan) for plan in made] == [False], (needle, address)
+
+
+@postgresql_only
+def test_the_last_sold_are_found_by_the_index_of_sales_also_of_one_day(staff: Client) -> None:
+    store_many()
+    with connection.cursor() as cursor:
+        cursor.execute("INSERT INTO pets_sale (pet_id, day) SELECT id, '2026-05-01' FROM pets_pet; ANALYZE pets_sale")
+        with CaptureQueriesContext(connection) as queries:
+            assert len(names(staff, status__exact="sold")) == PetAdmin.list_per_page
+        [statement] = [query["sql"] for query in queries if 'ORDER BY "pets_sale"."day"' in query["sql"]]
+        cursor.execute(f"EXPLAIN {statement}")
+        plan = str(cursor.fetchall())
+    assert ("sale_day" in plan, "Sort" in plan) == (True, False)
 
 
 @postgresql_only
