@@ -48,9 +48,7 @@ class IdempotentRequest(models.Model):
     objects: ClassVar = IdempotentRequestQuerySet.as_manager()
 
     class Meta:
-        constraints: ClassVar = [
-            models.UniqueConstraint(fields=["api_key", "key"], name=ONE_ANSWER),
-        ]
+        constraints: ClassVar = [models.UniqueConstraint(fields=["api_key", "key"], name=ONE_ANSWER)]
 
     def __str__(self) -> str:
         return self.key

@@ -137,7 +137,7 @@ TEMPLATES: list[dict[str, Any]] = [
                 "category_rows": "petstore_site.back_office.categories",
             },
         },
-    },
+    }
 ]
 
 FORM_RENDERER = "django.forms.renderers.TemplatesSetting"
@@ -207,7 +207,7 @@ API_DEPRECATIONS: dict[str, dict[str, Any]] = {
         "since": datetime(2026, 11, 21, tzinfo=UTC),
         "sunset": datetime(2030, 12, 5, tzinfo=UTC),
         "successor": "pet-list",
-    },
+    }
 }
 """Route name → since when it is deprecated, when it will be removed, which route replaces it."""
 
@@ -231,21 +231,9 @@ CORS_URLS_REGEX = r"^/v1/"
 CORS_ALLOW_METHODS = ["GET", "HEAD", "OPTIONS", "POST"]
 CORS_ALLOW_HEADERS = ["authorization", "content-type", "idempotency-key", "if-none-match", "x-request-id"]
 CORS_EXPOSE_HEADERS = [
-    "API-Key-Expiration",
-    "Deprecation",
-    "ETag",
-    "Idempotency-Replayed",
-    "Link",
-    "Location",
-    "RateLimit",
-    "RateLimit-Policy",
-    "Request-Outcome",
-    "Retry-After",
-    "Service-Mode",
-    "Sunset",
-    "WWW-Authenticate",
-    "X-Request-ID",
-]
+    "API-Key-Expiration", "Deprecation", "ETag", "Idempotency-Replayed", "Link", "Location", "RateLimit",
+    "RateLimit-Policy", "Request-Outcome", "Retry-After", "Service-Mode", "Sunset", "WWW-Authenticate", "X-Request-ID",
+]  # fmt: skip
 
 # --- Pages --------------------------------------------------------------------------------------
 
@@ -289,13 +277,8 @@ SECURE_HSTS_PRELOAD = env["HSTS_PRELOAD"]
 SILENCED_SYSTEM_CHECKS = ["security.W021"]  # it recommends preloading
 X_FRAME_OPTIONS = "DENY"
 AUTH_PASSWORD_VALIDATORS = [
-    {"NAME": f"django.contrib.auth.password_validation.{name}"}
-    for name in (
-        "UserAttributeSimilarityValidator",
-        "MinimumLengthValidator",
-        "CommonPasswordValidator",
-        "NumericPasswordValidator",
-    )
+    {"NAME": f"django.contrib.auth.password_validation.{name}Validator"}
+    for name in ("UserAttributeSimilarity", "MinimumLength", "CommonPassword", "NumericPassword")
 ]
 CONTENT_SECURITY_POLICY = {
     "DIRECTIVES": {

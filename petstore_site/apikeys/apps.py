@@ -7,5 +7,4 @@ class ApikeysConfig(AppConfig):
     """Access to the API: bearer keys, their life and their use."""
 
     name = "petstore_site.apikeys"
-    label = "apikeys"
     verbose_name = "API keys"

@@ -3,7 +3,7 @@
 import unicodedata
 from collections.abc import Iterable
 from datetime import date, datetime, timedelta
-from typing import ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 from django.conf import settings
 from django.contrib.auth.models import User
@@ -111,28 +111,12 @@ class APIKeyQuerySet(models.QuerySet["APIKey"]):
         """Return the keys locked against other writers; requests that refer to them do not wait."""
         return self.select_for_update(no_key=True)
 
-    def issue(  # noqa: PLR0913 - one parameter a column
-        self,
-        *,
-        name: str,
-        contact: str = "",
-        scope: str = Scope.WRITE,
-        rate_limit: str = "",
-        expires_at: datetime | None = None,
-        created_by: User | None = None,
-    ) -> tuple["APIKey", str]:
-        """Store a new key and return it with its text, which is known only here.
+    def issue(self, **columns: Any) -> tuple["APIKey", str]:
+        """Store a new key with these columns, and return it with its text, which is known only here.
 
         Raises `ValidationError` (by field) for values that the back office would reject too.
         """
-        key = self.model(
-            name=name,
-            contact=contact,
-            scope=scope,
-            rate_limit=rate_limit,
-            expires_at=expires_at,
-            created_by=created_by,
-        )
+        key = self.model(**columns)
         secret = key.give_secret()
         key.clean_fields(exclude=["created_by"])
         with transaction.atomic():  # its history with it

@@ -18,10 +18,7 @@ def openapi_of(production: str, staging: str) -> dict[str, Any]:
         "CONTACT": {"name": "Support", "url": f"{production.removesuffix('/v1')}/docs/guide/#request-ids-and-support"},
         "LICENSE": {"name": "MIT", "identifier": "MIT"},
         "OAS_VERSION": "3.1.0",
-        "SERVERS": [
-            {"url": production, "description": "Production"},
-            {"url": staging, "description": "Staging"},
-        ],
+        "SERVERS": [{"url": production, "description": "Production"}, {"url": staging, "description": "Staging"}],
         "TAGS": [
             {"name": "pets", "x-displayName": "Animals", "description": "The animals of the catalogue."},
             {
@@ -39,9 +36,6 @@ def openapi_of(production: str, staging: str) -> dict[str, Any]:
         "SCHEMA_PATH_PREFIX_TRIM": True,
         "ENUM_NAME_OVERRIDES": {"PetStatus": "pets.models.PetStatus", "ChangeKind": "pets.serializers.CHANGES"},
         "PREPROCESSING_HOOKS": ["rest.description.only_versioned_paths"],
-        "POSTPROCESSING_HOOKS": [
-            "drf_spectacular.hooks.postprocess_schema_enums",
-            "rest.description.add_components",
-        ],
+        "POSTPROCESSING_HOOKS": ["drf_spectacular.hooks.postprocess_schema_enums", "rest.description.add_components"],
         "ENUM_GENERATE_CHOICE_DESCRIPTION": False,
     }

@@ -7,13 +7,7 @@ gunicorn's master imports this file, so that it must not import Django (deploy/g
 import os
 import sys
 
-from petstore_site.configuration.addresses import (
-    api_address,
-    cache_address,
-    collector_address,
-    origins,
-    sentry_address,
-)
+from petstore_site.configuration.addresses import api_address, cache_address, collector_address, origins, sentry_address
 from petstore_site.configuration.env import ByEnvironment, Env, Variable, choice, flag, integer, items
 from rest.rates import parse_rate
 

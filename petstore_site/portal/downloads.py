@@ -51,9 +51,7 @@ def _item(operation: dict[str, Any]) -> dict[str, Any]:
     return {
         "name": operation["summary"],
         "request": request | ({"body": body} if operation["body_example"] else {}),
-        "event": [
-            {"listen": "test", "script": {"type": "text/javascript", "exec": list(_tests(operation))}},
-        ],
+        "event": [{"listen": "test", "script": {"type": "text/javascript", "exec": list(_tests(operation))}}],
     }
 
 

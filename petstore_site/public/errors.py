@@ -50,11 +50,7 @@ HEADINGS = {
 }
 """The headings of pages where the phrase of HTTP says little to people."""
 
-REJECTED = {
-    500: ErrorCode.INTERNAL_ERROR,
-    501: ErrorCode.UNSUPPORTED_TRANSFER_CODING,
-    503: ErrorCode.UNAVAILABLE,
-}
+REJECTED = {500: ErrorCode.INTERNAL_ERROR, 501: ErrorCode.UNSUPPORTED_TRANSFER_CODING, 503: ErrorCode.UNAVAILABLE}
 TOO_LONG = {
     414: "The request line (method and URL) must have at most 4,094 bytes.",
     431: "The request must have at most 50 headers, each of at most 8,000 bytes.",

@@ -7,5 +7,4 @@ class RequestDeskConfig(AppConfig):
     """What happened to a request: records of errors and writes, kept for support."""
 
     name = "petstore_site.request_desk"
-    label = "request_desk"
     verbose_name = "Request desk"

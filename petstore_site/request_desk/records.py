@@ -3,7 +3,7 @@
 import logging
 import threading
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from datetime import datetime
 from typing import NamedTuple
 
@@ -143,21 +143,13 @@ def _within(reads_left: dict[int, int], records: Iterable[Record]) -> list[Recor
     return kept
 
 
-def _rows(records: Iterable[Record], stored: set[int]) -> list[RequestRecord]:
-    return [
-        RequestRecord(
-            request_id=record.request_id,
-            key_id=record.key if record.key in stored else None,
-            at=record.at,
-            method=_tidy(record.method)[:LONGEST_METHOD],
-            route=record.route,
-            status=record.status,
-            code=record.code,
-            message=_tidy(record.message)[:LONGEST_MESSAGE],
-            milliseconds=record.milliseconds,
-        )
-        for record in records
-    ]
+def _rows(records: Iterable[Record], stored: set[int]) -> Iterator[RequestRecord]:
+    for record in records:
+        columns = record._asdict()
+        columns["key_id"] = record.key if columns.pop("key") in stored else None
+        columns["method"] = _tidy(record.method)[:LONGEST_METHOD]
+        columns["message"] = _tidy(record.message)[:LONGEST_MESSAGE]
+        yield RequestRecord(**columns)
 
 
 def _tidy(text: str) -> str:

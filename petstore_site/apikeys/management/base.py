@@ -17,6 +17,11 @@ VOID = "The commit failed. No key printed above works, unless show_api_key finds
 
 UNITS = {"min": timedelta(minutes=1), "h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
 
+SHOWN = (
+    "key_id", "name", "contact", "scope", "rate_limit", "state",
+    "created_at", "expires_at", "last_used_at", "revoked_at",
+)  # fmt: skip
+
 HEADINGS = ("KEY ID", "NAME", "SCOPE", "LIMIT", "CREATED", "EXPIRES", "LAST USED", "STATE")
 
 
@@ -56,20 +61,8 @@ def moment(at: datetime | None) -> str:
 
 def as_json(key: APIKey, /, **more: Any) -> dict[str, Any]:
     """Return what may be shown of a key, and `more`."""
-    return {
-        "key_id": key.key_id,
-        "name": key.name,
-        "contact": key.contact,
-        "scope": key.scope,
-        "rate_limit": key.rate_limit,
-        "state": key.state,
-        "created_at": key.created_at,
-        "expires_at": key.expires_at,
-        "last_used_at": key.last_used_at,
-        "revoked_at": key.revoked_at,
-        "replaced_by": key.replaced_by.key_id if key.replaced_by else None,
-        **more,
-    }
+    replaced_by = key.replaced_by.key_id if key.replaced_by else None
+    return {name: getattr(key, name) for name in SHOWN} | {"replaced_by": replaced_by, **more}
 
 
 def issued(key: APIKey, secret: str) -> str:

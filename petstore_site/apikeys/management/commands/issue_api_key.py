@@ -29,10 +29,7 @@ class Command(StoreCommand):
         expiry = parser.add_mutually_exclusive_group()
         expiry.add_argument("--expires-in", type=duration, metavar="TIME", help="Such as 90d; default: never.")
         expiry.add_argument(
-            "--expires",
-            type=arguments.moment,
-            metavar="DATE",
-            help="Such as 2027-01-31: when that day begins, UTC.",
+            "--expires", type=arguments.moment, metavar="DATE", help="Such as 2027-01-31: when that day begins, UTC."
         )
         parser.add_argument(
             "--rate-limit", default="", metavar="N/min", help="Such as 600/min; default: the service's own limit."
