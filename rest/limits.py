@@ -13,13 +13,7 @@ from typing import Any, NamedTuple
 
 from django.conf import settings
 from django.dispatch import Signal
-from limits import (
-    RateLimitItem,
-    RateLimitItemPerDay,
-    RateLimitItemPerHour,
-    RateLimitItemPerMinute,
-    RateLimitItemPerSecond,
-)
+from limits import RateLimitItem, parse
 from limits.errors import StorageError
 from limits.storage import storage_from_string
 from limits.strategies import MovingWindowRateLimiter
@@ -33,12 +27,8 @@ limiter_failed = Signal()
 """The cache did not respond, and rate limits are not applied. Who sends it knows no metrics."""
 
 
-UNITS = {
-    "s": RateLimitItemPerSecond,
-    "min": RateLimitItemPerMinute,
-    "h": RateLimitItemPerHour,
-    "day": RateLimitItemPerDay,
-}
+UNITS = {"s": "second", "min": "minute", "h": "hour", "day": "day"}
+"""What the library calls ours."""
 
 SECONDS_WITHOUT_LIMITS = 5
 """After a failure of the cache no request waits for it so long."""
@@ -77,7 +67,7 @@ def build_limiter() -> MovingWindowRateLimiter:
 @lru_cache(maxsize=1024)
 def _item(written: str) -> RateLimitItem:
     rate = parse_rate(written)
-    return UNITS[rate.unit](rate.requests)
+    return parse(f"{rate.requests}/{UNITS[rate.unit]}")
 
 
 class Quota(NamedTuple):

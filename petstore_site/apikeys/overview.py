@@ -189,12 +189,10 @@ def _rotation(old: APIKey, new: APIKey, use: dict[int, UseOfKey], now: datetime)
     safe, words = judge(old, new, used_today=use[old.pk].today, now=now)
     days = min((now.date() - new.created_at.date()).days + BEFORE_ROTATION, DAYS)
     shown = [tally.total for key in (old, new) for tally in list(use[key.pk].days.values())[-days:]]
+    looks = {"days": days, "top": max(shown), "height": 112}
     sides = [
-        Side(key, word, use[key.pk].today, use[key.pk].chart(title, days=days, top=max(shown), height=112))
-        for key, word, title in (
-            (old, "Old key", "Old key, requests per day"),
-            (new, "New key", "New key, requests per day"),
-        )
+        Side(key, word, use[key.pk].today, use[key.pk].chart(f"{word}, requests per day", **looks))
+        for key, word in ((old, "Old key"), (new, "New key"))
     ]
     return Rotation(old, new, safe, words, sides)
 

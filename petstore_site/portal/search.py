@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from html.parser import HTMLParser
 from typing import NamedTuple
 
@@ -32,14 +33,14 @@ class Entry(NamedTuple):
     """Words that are not on the page, but that people search it by."""
 
 
+@dataclass
 class _Part:
     """A heading or a term, and the text after it."""
 
-    def __init__(self, level: int, anchor: str) -> None:
-        self.level = level
-        self.anchor = anchor
-        self.title = ""
-        self.text = ""
+    level: int
+    anchor: str
+    title: str = ""
+    text: str = ""
 
 
 class _Reader(HTMLParser):
