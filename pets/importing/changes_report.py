@@ -92,10 +92,7 @@ def changes_as_json(changes: Changes) -> dict[str, Any]:
             "count": changes.altered_count,
             "first": [change._asdict() for change in changes.altered[:EXAMPLES]],
         },
-        "misread": {
-            "count": changes.misread_count,
-            "first": [each._asdict() for each in changes.misread[:EXAMPLES]],
-        },
+        "misread": {"count": changes.misread_count, "first": [each._asdict() for each in changes.misread[:EXAMPLES]]},
         "first": [change._asdict() for row in changes.first for change in changes_of(row, row.pet_id)],
         "path": changes.path or None,
     }

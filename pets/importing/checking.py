@@ -11,17 +11,7 @@ from categories.models import Category
 from categories.names import validate_name
 from categories.similar import Similar
 from pets import rules
-from pets.columns import (
-    CATEGORY,
-    CATEGORY_ID,
-    COLUMNS,
-    ID,
-    REFERENCE,
-    STATUS,
-    Checked,
-    CheckedColumns,
-    Column,
-)
+from pets.columns import CATEGORY, CATEGORY_ID, COLUMNS, ID, REFERENCE, STATUS, Checked, CheckedColumns, Column
 from pets.importing.errors import FileError, RowError, error_in, quoted
 from pets.importing.readers.rows import BLANK, Block, Cells, Damaged
 

@@ -10,14 +10,7 @@ from itertools import islice
 
 from django.db import connection
 
-from pets.importing.altered import (
-    EXACT_DIGITS,
-    SHOWN_WHOLE,
-    as_shortened,
-    keys_of_catalogue,
-    keys_of_file,
-    plain_value,
-)
+from pets.importing.altered import EXACT_DIGITS, SHOWN_WHOLE, as_shortened, keys_of_catalogue, keys_of_file, plain_value
 from pets.importing.dates import MONTHS
 from pets.importing.encodings import misread
 from pets.importing.sql import BATCH, execute, is_not_ascii, stream

@@ -134,9 +134,4 @@ def _rejected(row: Rejected) -> dict[str, Any]:
     texts = {} if row.cells is None else {CATEGORY.header: row.cells.get(CATEGORY_ID, ""), **row.cells}
     shown = [] if row.cells is None else [column.header for column in COLUMNS_SHOWN]
     cells = [{"header": header, "after": texts.get(header, ""), "wrong": header in wrong} for header in shown]
-    return {
-        "number": row.line,
-        "does": "rejected",
-        "cells": cells,
-        "errors": [error.text for error in row.errors],
-    }
+    return {"number": row.line, "does": "rejected", "cells": cells, "errors": [error.text for error in row.errors]}

@@ -18,10 +18,7 @@ TRY_AGAIN = RETRYABLE | {UNIQUE_VIOLATION}
 LOCKED = "Nothing changed. Something else kept the database locked. Try again."
 READ_ONLY = "Nothing changed. The database is read-only: check the permissions of its file and of its folder."
 CATALOGUE_CHANGED = "Nothing changed. The catalogue was changed while this ran. Try again."
-REJECTIONS = {
-    "database is locked": LOCKED,
-    "attempt to write a readonly database": READ_ONLY,
-}
+REJECTIONS = {"database is locked": LOCKED, "attempt to write a readonly database": READ_ONLY}
 
 
 def write_at_once(work: Callable[[], T], *, dry_run: bool) -> T:
