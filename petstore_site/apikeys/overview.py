@@ -113,27 +113,6 @@ class Fact(NamedTuple):
     note: str = ""
 
 
-@dataclass
-class Side:
-    """One of two keys beside each other."""
-
-    key: APIKey
-    word: str
-    today: int
-    chart: Chart
-
-
-@dataclass
-class Rotation:
-    """A key and the one that replaced it; `safe` says that the old one can be ended, `words` says why or why not."""
-
-    old: APIKey
-    new: APIKey
-    safe: bool
-    words: str
-    sides: list[Side]
-
-
 def overview(pk: int) -> dict[str, Any]:
     """Return what the page of the key shows beside its form, by two queries."""
     now = timezone.now()
@@ -185,16 +164,17 @@ def _use(keys: Iterable[APIKey], today: date) -> dict[int, UseOfKey]:
     return use
 
 
-def _rotation(old: APIKey, new: APIKey, use: dict[int, UseOfKey], now: datetime) -> Rotation:
+def _rotation(old: APIKey, new: APIKey, use: dict[int, UseOfKey], now: datetime) -> dict[str, Any]:
+    """Return a key and the one that replaced it, whether the old one can be ended and why, and the use of both."""
     safe, words = judge(old, new, used_today=use[old.pk].today, now=now)
     days = min((now.date() - new.created_at.date()).days + BEFORE_ROTATION, DAYS)
     shown = [tally.total for key in (old, new) for tally in list(use[key.pk].days.values())[-days:]]
     looks = {"days": days, "top": max(shown), "height": 112}
     sides = [
-        Side(key, word, use[key.pk].today, use[key.pk].chart(f"{word}, requests per day", **looks))
-        for key, word in ((old, "Old key"), (new, "New key"))
+        {"key": key, "word": word, "today": of.today, "chart": of.chart(f"{word}, requests per day", **looks)}
+        for key, word, of in ((old, "Old key", use[old.pk]), (new, "New key", use[new.pk]))
     ]
-    return Rotation(old, new, safe, words, sides)
+    return {"old": old, "new": new, "safe": safe, "words": words, "sides": sides}
 
 
 def _end(key: APIKey) -> Fact:

@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterable
 from datetime import timedelta
-from typing import Any, NamedTuple
+from typing import Any
 
 from django.conf import settings
 from django.db.models import Sum
@@ -19,22 +19,6 @@ MOST = 20
 """Keys that are shown. The list of keys has all."""
 
 
-class OfKey(NamedTuple):
-    """A key, its requests, and its bar: class, start and length of each piece."""
-
-    key: APIKey
-    tally: Tally
-    bar: list[tuple[str, str, str]]
-
-
-class OfOperation(NamedTuple):
-    """An operation, its requests, and when it will be removed, if it is deprecated."""
-
-    operation: str
-    tally: Tally
-    sunset: Any
-
-
 def summary() -> dict[str, Any]:
     """Return what the page shows, by four queries."""
     days = [timezone.now().date() - timedelta(days=back) for back in reversed(range(DAYS))]
@@ -48,7 +32,14 @@ def summary() -> dict[str, Any]:
         "chart": Chart("Requests by day", ANSWERS, rows, is_last_open=True),
         "keys": _keys(by_key),
         "more_keys": max(len(by_key) - MOST, 0),
-        "operations": sorted(_operations(by_route), key=lambda each: -each.tally.total),
+        "operations": [
+            {
+                "operation": operation(route),
+                "tally": tally,
+                "sunset": settings.API_DEPRECATIONS.get(route, {}).get("sunset"),
+            }
+            for route, tally in sorted(by_route.items(), key=lambda found: -found[1].total)
+        ],
     }
 
 
@@ -65,14 +56,10 @@ def _sum(tallies: Iterable[Tally]) -> Tally:
     return Tally(*(sum(getattr(each, part) for each in every) for part in ("total", "rejected", "failed")))
 
 
-def _keys(by_key: dict[int, Tally]) -> list[OfKey]:
+def _keys(by_key: dict[int, Tally]) -> list[dict[str, Any]]:
+    """Return the busiest keys, each with its requests and its bar: class, start and length of each piece."""
     busiest = sorted(by_key, key=lambda pk: (-by_key[pk].total, pk))[:MOST]
     keys = APIKey.objects.in_bulk(busiest)
     longest = by_key[busiest[0]].total if busiest else 0
     bars = {pk: [*Row("", by_key[pk].figures()).bar(longest, ANSWERS)] for pk in busiest}
-    return [OfKey(keys[pk], by_key[pk], bars[pk]) for pk in busiest if pk in keys]
-
-
-def _operations(by_route: dict[str, Tally]) -> Iterable[OfOperation]:
-    for route, tally in by_route.items():
-        yield OfOperation(operation(route), tally, settings.API_DEPRECATIONS.get(route, {}).get("sunset"))
+    return [{"key": keys[pk], "tally": by_key[pk], "bar": bars[pk]} for pk in busiest if pk in keys]
