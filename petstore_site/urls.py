@@ -5,7 +5,7 @@ from django.urls import include, path, re_path
 
 from petstore_site.apikeys import schema  # noqa: F401 - importing registers it with drf-spectacular
 from petstore_site.public import description, health
-from rest.views import UnknownRouteView
+from rest.viewsets import UnknownRouteView
 
 admin.autodiscover()
 

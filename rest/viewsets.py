@@ -3,7 +3,9 @@
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
+from rest_framework.exceptions import NotFound
 from rest_framework.pagination import BasePagination
+from rest_framework.permissions import BasePermission
 from rest_framework.request import Request as FrameworkRequest
 from rest_framework.response import Response
 from rest_framework.views import APIView
@@ -76,3 +78,19 @@ class OperationViewSet(GenericViewSet[Any]):
         request = request_of(framework_request.META)
         result = (run_reads if request.reads else run)(self.operations[str(self.action)](request))
         return Response(result.data, result.status, headers=dict(result.headers))
+
+
+class RouteIsKnown(BasePermission):
+    """Reject a path that does not exist (404), after the key is checked and before its rate limit is."""
+
+    def has_permission(self, _request: FrameworkRequest, _view: APIView) -> bool:
+        message = "This path does not exist."
+        raise NotFound(message, "route_not_found")
+
+
+class UnknownRouteView(APIView):
+    """Respond to unknown paths under /v1: 401 without a key, else 404."""
+
+    schema = None  # not in the description
+    permission_classes = [RouteIsKnown]
+    throttle_classes = []
