@@ -87,7 +87,7 @@ def cells_of(columns: Sequence[str], row: Sequence[str], *, formula_safe: bool) 
     cells: Cells = dict(zip(columns, row, strict=True))
     cells.pop("", None)  # columns to ignore
     if "" in row or BLANK in row:
-        cells = {column: cell for column, cell in cells.items() if cell not in {"", BLANK}}
+        cells = {column: cell for column, cell in cells.items() if cell and (cell != BLANK or column == NAME.header)}
     for column in NUMBERS:
         if column in cells:
             cells[column] = number(cells[column])

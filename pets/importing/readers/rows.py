@@ -14,7 +14,7 @@ from pets.importing.source import MAX_UNPACKED
 
 Cells = dict[str, Any]
 BLANK = "\\N"
-"""A cell of a dump of PostgreSQL or MySQL that is blank."""
+"""A blank cell of a dump of PostgreSQL or MySQL. As a name it is kept, so that each export comes back."""
 
 AHEAD = 30
 """Rows among which the header is looked for."""

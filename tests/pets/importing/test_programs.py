@@ -107,7 +107,7 @@ def test_a_reference_that_says_nothing_can_be_right(run_import: Import) -> None:
     assert catalogue()[2:] == [("Max", "Dogs", "available", "NULL")]
 
 
-@pytest.mark.parametrize("name", ["NULL", "nan", "Zoë ", "\u00a0Zoë", "Zoë\u00a0"])
+@pytest.mark.parametrize("name", ["NULL", "nan", "\\N", "Zoë ", "\u00a0Zoë", "Zoë\u00a0"])
 def test_no_person_renames_an_animal_like_this(run_import: Import, name: str) -> None:
     result = run_import(f"external_reference,name,category\nA-1,{name},Dogs\nB-1,{name},Dogs\n")
     shown = name.replace("\u00a0", "\N{REPLACEMENT CHARACTER}")
@@ -118,5 +118,5 @@ def test_no_person_renames_an_animal_like_this(run_import: Import, name: str) ->
 
 
 def test_a_blank_cell_of_a_dump_keeps_the_value(run_import: Import) -> None:
-    assert run_import("external_reference,name,category,status\nA-1,\\N,\\N,sold\n").status == 0
+    assert run_import("id,external_reference,category,status\n\\N,A-1,\\N,sold\n").status == 0
     assert catalogue() == [KNOWN[0], ("Zoë", "Dogs", "sold", "A-1")]

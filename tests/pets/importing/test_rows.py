@@ -280,7 +280,8 @@ def test_many_fields_take_time_in_proportion(
 
 @pytest.mark.parametrize("name", ["=1+1", "\u202eevil", "<script>", "\\.", "\\N", "a\\tb", '"', "🐾" * 255, "'quoted'"])
 def test_any_name_comes_through_unchanged(run_import: Import, dogs: Category, name: str) -> None:
-    run_import(json.dumps([{"name": name, "category": "Dogs", "external_reference": name[:100]}]), name="a.json")
+    file = json.dumps([{"name": name, "category": "Dogs", "external_reference": name[:100]}])
+    run_import(file, "--accept-references", name="a.json")
     assert catalogue() == [(name, "Dogs", "available", name[:100])]
 
 
