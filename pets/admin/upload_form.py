@@ -1,4 +1,4 @@
-"""What staff send to import a small file, and the options that they choose for it."""
+"""What staff send to import a file, and the options that they choose for it."""
 
 from typing import Any
 

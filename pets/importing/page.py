@@ -83,7 +83,7 @@ def found(outcome: Outcome) -> dict[str, Any]:
     names = sorted(outcome.new_categories)
     return {
         "place": outcome.place,
-        "hidden": str(outcome.hidden) if outcome.hidden.rows or outcome.hidden.columns else "",
+        "hidden": str(outcome.hidden),
         "categories": names[:MOST_CATEGORIES],
         "new_categories": len(names),
         "lines": sorted(rows, key=lambda row: row["number"]),

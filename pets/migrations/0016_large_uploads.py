@@ -14,7 +14,7 @@ class Migration(migrations.Migration):
             model_name="importupload",
             name="work",
             field=models.JSONField(
-                help_text="How far a thread came with it, and what it found; of a large file.", null=True
+                help_text="How far a thread came with it, and what it found.", null=True
             ),
         ),
         migrations.AddField(

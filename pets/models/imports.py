@@ -124,7 +124,7 @@ class ImportUpload(models.Model):
     rejects = models.BinaryField(default=b"", help_text="The rejected rows, as import_pets --rejects writes them.")
     run = models.ForeignKey(ImportRun, on_delete=models.SET_NULL, null=True, related_name="uploads")
     created_at = models.DateTimeField(auto_now_add=True, db_index=True)
-    work = models.JSONField(null=True, help_text="How far a thread came with it, and what it found; of a large file.")
+    work = models.JSONField(null=True, help_text="How far a thread came with it, and what it found.")
     stop_asked = models.BooleanField(db_default=False)
 
     def __str__(self) -> str:
