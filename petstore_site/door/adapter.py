@@ -80,7 +80,8 @@ class Adapter:
         except (DatabaseError, InterfaceError) as error:
             if outcome_is_unknown():
                 raise UnknownOutcomeError(described(error)) from error
-            if not _may_help_to_repeat(error):
+            # Django may do better: on another connection, after another transaction, or with another plan.
+            if sqlstate(error) not in RETRYABLE and failure_of(error) not in {BROKEN, None}:
                 raise
             return _decline(request.route.name, "database")
         except SuspiciousOperation:
@@ -116,11 +117,6 @@ def _unusual(request: Request) -> str:
     if "origin" in request.headers and settings.CORS_ALLOWED_ORIGINS:
         return "origin"
     return "" if request.host else "host"
-
-
-def _may_help_to_repeat(error: Exception) -> bool:
-    """Return whether Django may do better: on another connection, after another transaction, or with another plan."""
-    return sqlstate(error) in RETRYABLE or failure_of(error) in {BROKEN, None}
 
 
 def _decline(route: str, reason: str) -> Response | None:

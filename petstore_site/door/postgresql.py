@@ -168,8 +168,12 @@ class Connection(AsyncConnection[Row]):
                 pgconn.consume_input()
             result = pgconn.get_result()
             if result is None:
-                return _good(results)[-1]
+                break
             results.append(result)
+        for result in results:  # the end of the connection comes after what it interrupts
+            if result.status == ExecStatus.FATAL_ERROR:
+                raise error_from_result(result)
+        return results[-1]
 
     async def _until_ready(self, *, writes: bool = False) -> None:
         loop = asyncio.get_running_loop()
@@ -200,14 +204,6 @@ class _Numbers(dict[str, str]):
     def __missing__(self, name: str) -> str:
         self[name] = number = f"${len(self) + 1}"
         return number
-
-
-def _good(results: list[PGresult]) -> list[PGresult]:
-    """Return the results; raises psycopg's error for the first that failed."""
-    for result in results:  # the end of the connection comes after what it interrupts
-        if result.status == ExecStatus.FATAL_ERROR:
-            raise error_from_result(result)
-    return results
 
 
 class Connections:
