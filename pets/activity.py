@@ -16,6 +16,7 @@ from django.db.models.expressions import RawSQL
 from django.db.models.functions import Coalesce, JSONObject
 from django.utils import timezone
 
+from categories.models import Category
 from changes.models import SILENT, Change, Kind, State, undos_of
 from changes.naming import name_actors
 from changes.numbers import row_number
@@ -272,7 +273,9 @@ def _newest(found: Sequence[Any]) -> dict[int, Any]:
 
 
 def _rows() -> QuerySet[Any]:
-    former = JSONObject(category="category__name", **{name: name for name in NAMES})
+    deleted = Category.history.filter(id=OuterRef("category_id"), history_type="-").order_by("-history_id")
+    category = Coalesce("category__name", Subquery(deleted.values("name")[:1]))
+    former = JSONObject(category=category, **{name: name for name in NAMES})
     read: QuerySet[Any] = Pet.history.select_related("category", "change", "import_run__change")
     read = read.annotate(former=Subquery(EARLIER.values(values=former)[:1]))
     return read.defer("change__left", "import_run__rejects", "import_run__change__left")

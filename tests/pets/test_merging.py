@@ -89,6 +89,8 @@ def test_a_merge_is_one_change_that_several_people_undo_and_redo(staff: Client, 
     assert (answer.redirect_chain, told(answer)) == ([(CATEGORIES, 302)], ["Merged Cats (old) into Cats."])
     merged = made()
     assert f'href="/admin/activity/{merged.key}/undo/"' in answer.content.decode()
+    page = text_of(staff.get(f"/admin/activity/{merged.key}/").content.decode())
+    assert page.count("Category Cats (old) becomes Cats") == 3
     fields = ("kind", "state", "who", "what", "changed", "left_count")
     assert [getattr(merged, name) for name in fields] == ["merge", "done", "staff anna", "Cats (old) into Cats", 3, 0]
     bert, kept = member("bert", superuser=True), Category.history.filter(id=old.pk).values("name", "icon").first()
