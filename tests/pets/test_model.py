@@ -231,6 +231,7 @@ class People:
 @pytest.mark.django_db(transaction=True)
 def test_whatever_people_do_and_undo_the_catalogue_is_as_the_model_says() -> None:
     people, store = People(SEED), Store()
+    store.note()
     acts = [
         *(people.add, people.edit, people.edit, people.click, people.mark, people.move, people.delete),
         *(people.load, people.load, people.add_category, people.delete_category, people.merge),
@@ -249,6 +250,7 @@ def test_whatever_people_do_and_undo_the_catalogue_is_as_the_model_says() -> Non
         else:
             if Category.objects.count() < 2:
                 people.add_category()
+                store.note()
             people.random.choice(acts)()
             store.note()
         if step % 20 == 0:
