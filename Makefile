@@ -137,12 +137,12 @@ fast-postgresql:
 		|| $(WITHOUT_POSTGRESQL)
 
 # Half of their time they wait: for deadlines, clocks and pauses.
-export HALF_MORE := import os; print(3 * os.cpu_count() // 2)
+export TWICE := import os; print(2 * os.cpu_count())
 
 slow-sqlite:
 	@echo '== SQLite, slow tests'
 	@$(MAKE) -C lab patroni || echo 'Left out: Patroni cannot be installed.' >&2
-	@$(RUN) $(PY) -m pytest -n $$($(PY) -c "$$HALF_MORE") -m slow --junit-xml=$(REPORTS)/slow-sqlite.xml
+	@$(RUN) $(PY) -m pytest -n $$($(PY) -c "$$TWICE") -m slow --junit-xml=$(REPORTS)/slow-sqlite.xml
 
 slow-postgresql:
 	@echo '== PostgreSQL, slow tests that depend on the database'

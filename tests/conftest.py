@@ -74,12 +74,14 @@ READING = (
     "pets/importing/test_workbooks.py",
     "portal/",
     "staff/test_stock_words.py",
+    "test_install.py",
     "test_links.py",
+    "test_logs.py",
     "test_named.py",
     "test_private_names.py",
     "test_release.py",
 )
-"""Tests that read many files or pages and hardly depend on the database: they run on SQLite only."""
+"""Tests that read many files or pages, or wait, and hardly depend on the database: they run on SQLite only."""
 
 SLOW_ON_POSTGRESQL = (
     "apikeys/test_history.py",
@@ -88,6 +90,8 @@ SLOW_ON_POSTGRESQL = (
     "pets/test_admin_imports.py",
     "pets/test_demo.py",
     "pets/test_export.py",
+    "pets/test_large_imports.py",
+    "pets/test_people.py",
     "test_dashboard.py",
     "test_lookups.py",
     "test_search.py",

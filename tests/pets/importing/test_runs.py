@@ -218,7 +218,7 @@ def test_killed_at_any_moment_all_or_nothing_is_there(dogs: Category, tmp_path: 
             until(lambda: ImportRun.objects.filter(state="running").exists() or process.poll() is not None)
             time.sleep(seconds * (random.random() if EXPLORE else share))
             process.kill()
-        until(lambda: manage("list_imports").returncode == 0 and not ImportRun.objects.filter(state="running").exists())
+        until(lambda: command("list_imports").status == 0 and not ImportRun.objects.filter(state="running").exists())
         run = ImportRun.objects.latest("pk")
         if run.state == "done":
             assert Pet.objects.count() == rows
