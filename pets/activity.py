@@ -265,11 +265,10 @@ def _newest(found: Sequence[Any]) -> dict[int, Any]:
     """Return by row of history the newest row of the same animal, if that is another one."""
     if not found:
         return {}
-    newest = Pet.history.filter(id=OuterRef("id")).order_by("-history_id").values("history_id")[:1]
-    pairs = Pet.history.filter(history_id__in=[row.history_id for row in found]).order_by()
-    of = dict(pairs.annotate(newest=Subquery(newest)).values_list("history_id", "newest"))
-    read = _rows().in_bulk([*of.values()])
-    return {number: read[newest] for number, newest in of.items() if newest != number}
+    last = Pet.history.filter(id=OuterRef("id")).order_by("-history_id").values("history_id")[:1]
+    these = Pet.history.filter(history_id__in=[row.history_id for row in found]).order_by()
+    newest = {row.id: row for row in _rows().filter(history_id__in=these.values_list(Subquery(last)))}
+    return {row.history_id: newest[row.id] for row in found if newest[row.id].history_id != row.history_id}
 
 
 def _rows() -> QuerySet[Any]:

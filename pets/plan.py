@@ -207,7 +207,7 @@ def _read(change: Change, rows: Sequence[int], category: int | None) -> Iterator
     with connection.cursor() as cursor:
         cursor.execute(statement, parameters)
         found = cursor.fetchall()
-    is_complete = all(row[-2] for row in found)
+    is_complete = all(row[-2] or row[1] == "+" for row in found)  # what was added had no category before
     gone = {} if is_complete else {each.pk: each.name for each in deleted_categories(change)}
     taken = {*Category.objects.filter(name__in=gone.values()).values_list("name", flat=True)} if gone else set()
     reasons = {number: NAME_TAKEN if name in taken else "" for number, name in gone.items()}

@@ -59,11 +59,14 @@ class Plan:
         return self.sets + self.restores + self.deletes
 
 
-def plan(change: Change, *, animals: Sequence[int] | None = None, category: int | None = None) -> Plan:
-    """Return what undoing a change, or these animals of it, would do now."""
+def plan(
+    change: Change, *, animals: Sequence[int] | None = None, category: int | None = None, named: bool = True
+) -> Plan:
+    """Return what undoing a change, or these animals of it, would do now; only counts, unless they shall be `named`."""
     found: list[Planned] = []
     reached = None
-    while len(found) < BLOCK and (block := rows_before(change, reached, animals)):
+    most = BLOCK if animals else min(BLOCK, change.animals)
+    while len(found) < most and (block := rows_before(change, reached, animals)):
         found += planned(change, block, category=category)
         reached = block[-1]
     does = Counter(each.does for each in found)
@@ -71,6 +74,8 @@ def plan(change: Change, *, animals: Sequence[int] | None = None, category: int 
     if not is_exact:  # what the others have now is found when they are undone
         does = Counter({"~": change.changed, "-": change.added, "+": change.deleted})
     left = [each for each in found if each.reason]
+    if not named:
+        return Plan(does["~"], does["+"], does["-"], len(left), [], [], [], is_exact)
     shown = [each for each in found if each.does][:LISTED]
     numbers = [each.row for each in (*shown, *left[:LISTED])]
     read = {row.row.history_id: row for row in beside(rows(change).filter(history_id__in=numbers))}

@@ -182,7 +182,7 @@ def _show(request: Any, change: Any) -> HttpResponse:
         "may_export": request.user.has_perm("pets.export_pet"),
     }
     if change.may_undo and not change.why_not:
-        context["plan"] = plan(change)
+        context["plan"] = plan(change, named=False)
     if change.run is not None:
         context |= facts(request, change.run)
     return _page(request, "change.html", **context)

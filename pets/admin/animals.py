@@ -19,6 +19,7 @@ from django.views.decorators.http import require_safe
 
 from categories.models import Category
 from changes.admin import ChangesAdmin, moment
+from changes.naming import name_actors
 from changes.paging import HistoryPage
 from changes.times import NOTHING
 from pets.admin import activity, bulk, deleted, deleting, filters, history, listing, status, story, views
@@ -142,12 +143,13 @@ class PetAdmin(ChangesAdmin):
             pet = Pet.objects.select_related("category").get(pk=context["original"].pk)
             newest = story.history_of(pet)
             origin = story.first_of(pet, newest)
+            happened = story.told(newest)[: story.SHOWN]
+            name_actors([*newest[:1], origin, *happened], request.user)
             context |= neighbours(self, request) | {
                 "animal": pet,
                 "newest": newest[0] if newest else None,
                 "origin": origin,
-                "happened": story.told(newest)[: story.SHOWN],
-                "named": [*newest[:1], origin],
+                "happened": happened,
                 "sale": Sale.objects.filter(pet=pet).first(),
                 "statuses": PetStatus.choices,
                 "shown": PetSerializer(pet).data,
@@ -174,13 +176,14 @@ class PetAdmin(ChangesAdmin):
     def _was_deleted(self, request: HttpRequest, last: Any) -> HttpResponse:
         """Say who deleted it and when, and offer to restore it."""
         pet = Pet(pk=last.id, name=last.name)
-        newest = story.history_of(pet)
+        happened = story.told(story.history_of(pet))[: story.SHOWN]
+        name_actors(happened, request.user)
         context = self.admin_site.each_context(request) | {
             "title": f"{last.name}, deleted",
             "opts": self.opts,
             "last": last,
             "animal": pet,
-            "happened": story.told(newest)[: story.SHOWN],
+            "happened": happened,
             "may_restore": deleted.may_restore(request),
             "undo": self._restoring(last),
             "categories": Category.objects.all(),

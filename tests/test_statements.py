@@ -1,0 +1,83 @@
+"""No page of the animals, of their changes or of categories asks the database more than twelve times."""
+
+from typing import Any
+
+import pytest
+from django.core.management import call_command
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+
+from changes.acting import identify
+from changes.models import Change
+from pets.models import ImportRun, Pet
+from tests.factories import APIKeyFactory, CategoryFactory, PetFactory
+from tests.pets.office import PETS, ask, click, confirm, member, seen
+from tests.test_dashboard import EVERYTHING
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+MOST = 12
+RIGHTS = ("export_pet", "delete_pet", "restore_pet", "add_pet", "change_category", "delete_category")
+
+
+@pytest.fixture
+def office() -> Client:
+    return member("anna", *(name.partition(".")[2] for name in EVERYTHING), *RIGHTS)
+
+
+@pytest.fixture
+def pages(office: Client, tmp_path: Any) -> dict[str, str]:
+    """Do some of everything, and return the addresses of what has it."""
+    dogs, cats = CategoryFactory(name="Dogs"), CategoryFactory(name="Cats")
+    identify(f"key {APIKeyFactory(name='Web shop').key_id}")
+    pets = [PetFactory(name=f"Rex {number}", category=dogs, status="available") for number in range(30)]
+    confirm(office, ask(office, "become_sold", *pets))
+    bulk = Change.objects.get()
+    click(office, pets[0], "pending")
+    edit = f"r{seen(pets[0])}"
+    office.post(f"/admin/activity/{edit}/undo/")
+    one = Change.objects.latest("pk")
+    office.post(f"/admin/activity/{bulk.pk}/undo/")
+    many = Change.objects.latest("pk")
+    confirm(office, ask(office, "delete_selected", *pets[20:]), post="yes")
+    deletion = Change.objects.latest("pk")
+    file = tmp_path / "some.csv"
+    rows = "".join(f"Tom {number},Cats,available,\n" for number in range(30))
+    file.write_text(
+        f"id,name,category,status,external_reference\n{pets[1].pk},Max,Dogs,sold,\n" + rows.replace("Tom", ",Tom")
+    )
+    call_command("import_pets", str(file), verbosity=0)
+    run = ImportRun.objects.get()
+    changes = {"bulk": bulk, "undo of one": one, "undo of many": many, "deletion": deletion, "import": run.change}
+    found = {f"change: {name}": f"/admin/activity/{change.pk}/" for name, change in changes.items() if change}
+    return {
+        "overview": "/admin/",
+        "activity": "/admin/activity/",
+        "activity, searched": "/admin/activity/?q=rex&kind=edit",
+        "activity of one": f"/admin/activity/?animal={pets[0].pk}",
+        "change: edit": f"/admin/activity/{edit}/",
+        **found,
+        **{f"undo of {name}": f"{address}undo/" for name, address in found.items() if "bulk" not in name},
+        "animals": PETS,
+        "animals, searched": f"{PETS}?q=rex",
+        "sold": f"{PETS}?status__exact=sold",
+        "animal": f"{PETS}{pets[1].pk}/change/",
+        "deleted animal": f"{PETS}{pets[25].pk}/change/",
+        "history": f"{PETS}{pets[0].pk}/history/",
+        "version": f"{PETS}{pets[0].pk}/history/{Pet.history.filter(id=pets[0].pk).earliest('history_id').pk}/",
+        "categories": "/admin/categories/category/",
+        "category": f"/admin/categories/category/{cats.pk}/change/",
+        "history of a category": f"/admin/categories/category/{cats.pk}/history/",
+        "merge": f"/admin/categories/category/merge/?merge={cats.pk}&keep={dogs.pk}",
+    }
+
+
+def test_no_page_asks_more_than_twelve_times(office: Client, pages: dict[str, str]) -> None:
+    counts = {}
+    for name, address in pages.items():
+        office.get(address)  # what the process knows from then on
+        with CaptureQueriesContext(connection) as queries:
+            assert office.get(address).status_code == 200, name
+        counts[name] = len(queries)
+    assert {name: count for name, count in counts.items() if count > MOST} == {}
