@@ -160,7 +160,7 @@ def test_the_history_of_an_animal_can_be_read(office: Page, server: Gunicorn, tm
     expect(office.locator("#change-history .story > li")).to_have_count(2)
     expect(office.locator("#change-history .change")).to_have_text("Available becomes Sold")
     expect(office.locator("#change-history")).to_contain_text("animals.csv, line 2")
-    office.locator("#change-history").get_by_role("link", name="animals.csv").click()
+    office.locator("#change-history").get_by_role("link", name="animals.csv", exact=True).click()
     office.locator("#file summary").click()
     expect(office.get_by_text("SHA-256")).to_be_visible()
     office.go_back()
