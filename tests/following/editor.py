@@ -135,7 +135,7 @@ class Editor:
 
 def main() -> None:
     """Work as often as the input says."""
-    blocks.BLOCK = merging.BLOCK = 10
+    blocks.BLOCK = merging.BLOCK = 10  # type: ignore[attr-defined]  # pets.plan has it
     editor = Editor(int(sys.argv[1]))
     for line in sys.stdin:
         sys.stdout.write(f"{json.dumps(editor.work(float(line)))}\n")
