@@ -4,6 +4,8 @@ import gzip
 import io
 import json
 import os
+import random
+import string
 import subprocess
 import sys
 from collections.abc import Callable
@@ -65,6 +67,13 @@ def workbook_of_long_rows() -> bytes:
     return file.getvalue()
 
 
+def categories_of_letters() -> bytes:
+    """Return rows of as many new categories: each name is kept once for each of its typos."""
+    letters = random.Random(1).choices(string.ascii_letters, k=10_000 * 50)
+    rows = ("a," + "".join(letters[start : start + 50]) + "\n" for start in range(0, len(letters), 50))
+    return HEADER + "".join(rows).encode()
+
+
 HEADER = b"name,category\n"
 OBJECT = b'{"name": "a", "category": "b"}\n'
 HOSTILE: dict[str, Callable[[], bytes]] = {
@@ -76,6 +85,7 @@ HOSTILE: dict[str, Callable[[], bytes]] = {
     "many names": lambda: OBJECT + b"{" + b",".join(b'"%d": []' % number for number in range(40_000)) + b"}\n",
     "a long value": lambda: OBJECT + (b'{"name": "' + "\U0001f600".encode() * 520_000 + b'"}\n') * 300,
     "long rows of a workbook": workbook_of_long_rows,
+    "new categories": categories_of_letters,
 }
 
 
@@ -86,7 +96,7 @@ def test_a_file_that_is_made_to_take_memory_takes_little(tmp_path: Path, content
     file = tmp_path / "animals"
     made = HOSTILE[content]()
     file.write_bytes(made if made.startswith(b"PK") else gzip.compress(made))
-    _, size = peak("import_pets", str(file), "--on-error", "skip")
+    _, size = peak("import_pets", str(file), "--on-error", "skip", "--create-categories")
     assert size <= MOST_OF_HOSTILE
 
 
