@@ -138,23 +138,23 @@ def _work(upload: ImportUpload, sender: Sender, confirmed: Confirmed | None, bef
 
 def _ended(upload: ImportUpload, sender: Sender, confirmed: Confirmed | None, before: dict[str, Any]) -> dict[str, Any]:
     """Check or import, and return what is noted of it. What can no longer be imported is checked again."""
-    try:
-        with stoppable_by() as asked:
+    with stoppable_by() as asked:
+        try:
             return _import(upload, sender, confirmed, asked)
-    except BusyError as error:
-        why = str(error)
-        return {"state": "busy", "why": why} if confirmed is None else before | {"why": why}
-    except ImportRejectedError as error:
-        why = str(error)
-        rejected = {"state": "rejected"} if confirmed is None else _ended(upload, sender, None, {})
-        return rejected | {"why": why}
-    except OutcomeUnknownError as error:
-        return {"state": "unknown", "why": str(error)}
-    except KeyboardInterrupt:
-        return {"state": "stopped", "why": STOPPED}
-    except Exception:
-        logger.exception("The import of upload %s failed.", upload.pk)
-        return {"state": "failed", "why": FAILED}
+        except BusyError as error:
+            why = str(error)
+            return {"state": "busy", "why": why} if confirmed is None else before | {"why": why}
+        except ImportRejectedError as error:
+            why = str(error)
+            rejected = {"state": "rejected"} if confirmed is None else _ended(upload, sender, None, {})
+            return rejected | {"why": why}
+        except OutcomeUnknownError as error:
+            return {"state": "unknown", "why": str(error)}
+        except (KeyboardInterrupt, Exception) as error:
+            if asked.raised or isinstance(error, KeyboardInterrupt):
+                return {"state": "stopped", "why": STOPPED}
+            logger.exception("The import of upload %s failed.", upload.pk)
+            return {"state": "failed", "why": FAILED}
 
 
 def _import(upload: ImportUpload, sender: Sender, confirmed: Confirmed | None, asked: Stop) -> dict[str, Any]:

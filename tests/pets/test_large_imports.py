@@ -2,6 +2,7 @@
 
 import hashlib
 import sqlite3
+import time
 from contextlib import closing
 from datetime import datetime
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 import pytest
 from django.conf import settings
 from django.contrib.auth.models import User
-from django.db import connection
+from django.db import OperationalError, connection
 from django.test import Client
 from django.utils import timezone
 
@@ -83,6 +84,19 @@ def test_stop_leaves_nothing_and_the_file_can_be_checked_again(
     assert (ImportRun.objects.get().state, Pet.objects.count()) == ("stopped", 0)
     assert again(staff, shown).context["run"].created == 60_000
     assert ImportRun.objects.get().state == "dry run"
+
+
+def test_what_the_database_interrupts_was_stopped_whatever_it_did(
+    staff: Client, dogs: Category, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(_digest: str) -> None:
+        working.stop(ImportUpload.objects.get())
+        time.sleep(0.5)
+        raise OperationalError
+
+    monkeypatch.setattr(working, "EACH", 0.02)
+    monkeypatch.setattr(working, "import_of", interrupted)
+    assert why(send(staff, rows(1))) == working.STOPPED
 
 
 @pytest.mark.skipif(connection.vendor != "sqlite", reason="PostgreSQL has many writers")
