@@ -281,7 +281,8 @@ def test_keys_that_add_animals_to_it_are_named(staff: Client, old: Category, cat
 def test_categories_that_look_alike_are_shown_with_a_link(staff: Client, cats: Category) -> None:
     def notice(client: Client) -> str:
         found = re.search(
-            '(?s)<div class="notice notice-info">(.*?)</div></div>', client.get(CATEGORIES).content.decode()
+            '(?s)<div class="notice notice-info notice-apart">(.*?)</div></div>',
+            client.get(CATEGORIES).content.decode(),
         )
         return found[1] if found else ""
 

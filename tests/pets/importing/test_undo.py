@@ -235,6 +235,19 @@ def test_a_category_that_is_in_use_or_renamed_is_left(run: ImportRun, run_import
     assert undo(ImportRun.objects.latest("pk"))["categories_deleted"] == 0
 
 
+def test_a_large_undo_that_only_deletes_a_category_is_kept(
+    run_import: Import, dogs: Category, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pets.undoing.BLOCK", 1)
+    run_import("name,category\nMia,Cats\nTom,Cats\n", "--create-categories")
+    change = ImportRun.objects.get().change
+    Pet.objects.all().delete()
+    assert change is not None
+    undo = undoing.undo(change)
+    assert (undo.state, undo.animals, undo.left_count) == ("done", 0, 2)
+    assert [*Category.objects.all()] == [dogs]
+
+
 def test_only_what_wrote_can_be_undone_and_only_once(run: ImportRun, run_import: Import) -> None:
     undo(run)
     again = command("undo_import", str(run.pk))
