@@ -840,3 +840,17 @@ def test_names_that_look_wrongly_decoded_must_be_confirmed(staff: Client, dogs: 
     assert not Pet.objects.exists()
     confirm(staff, stopped, accept_names="on")
     assert [name for name, *_ in catalogue()] == ["ZoÃ«", "Ð“ÐµÑˆÐ°", "Zoë"]
+
+
+def test_who_may_only_import_undoes_an_import_and_sees_no_link_that_is_not_allowed(dogs: Category) -> None:
+    client = member("importer", "view_pet", "add_importrun")
+    page = confirm(client, send(client, f"{HEADER}Rex,Dogs,,\n"))
+    run = ImportRun.objects.get()
+    assert (page.status_code, page.redirect_chain) == (200, [(page_of(run), 302)])
+    asked = client.get(undo_of(run))
+    links = re.findall('href="(/admin/[^"]*)"', page.content.decode() + asked.content.decode())
+    assert {client.get(link).status_code for link in links} == {200}
+    back = re.findall('name="back" value="([^"]*)"', asked.content.decode())[0]
+    undone = client.post(undo_of(run), {"back": back}, follow=True)
+    assert (undone.status_code, messages(undone)) == (200, ["Undid “imported friday.csv: 1 added”."])
+    assert catalogue() == []
