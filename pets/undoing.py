@@ -110,7 +110,7 @@ def undo(
     made = begin(change, user=user)
     working.work(made.pk, advance)
     made = Change.objects.get(pk=made.pk)
-    if made.state == State.DONE and not made.animals and not made.categorychange_rows.exists():
+    if made.state == State.DONE and not made.animals and not Category.history.filter(change=made.pk).exists():
         Change.objects.filter(pk=made.pk).delete()
         raise NotUndoneError(_nothing(made), made.left)
     return made
