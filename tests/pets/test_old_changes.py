@@ -12,7 +12,7 @@ from changes.models import Change
 from pets import activity, undoing
 from pets.models import ImportRun, Pet
 from tests.factories import CategoryFactory, PetFactory
-from tests.pets.office import history_disagrees
+from tests.pets.office import history_disagrees, member, text_of
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -80,3 +80,19 @@ def test_animals_that_one_request_deleted_are_one_deletion() -> None:
     assert (deletion.kind, deletion.who, deletion.deleted) == ("deletion", "staff anna", 2)
     assert undoing.undo(deletion).added == 2
     assert [*Pet.objects.order_by("name").values_list("name", flat=True)] == ["Rex", "Tom"]
+
+
+def test_an_undo_that_the_release_before_made_beside_this_one_is_one() -> None:
+    pet = PetFactory(name="Rex", status="available")
+    made = {"who": "staff anna", "column": "status", "changed": 1}
+    bulk = Change.objects.create(what="Status becomes Sold", **made)
+    undo = Change.objects.create(what="Undo of bulk change 1: Status becomes Sold", undo_of=bulk, **made)
+    for change, status in ((bulk, "sold"), (undo, "available")):
+        pet.status = status
+        pet.save()
+        Pet.history.filter(pk=Pet.history.latest("history_id").pk).update(change=change)
+    page = text_of(member("bert", "view_pet", "change_pet").get("/admin/activity/").content.decode())
+    assert "undid “marked Rex sold”" in page
+    found = activity.find(str(bulk.pk))
+    assert found is not None
+    assert (found.is_undone, undoing.why_not(found)) == (True, "It was undone already, by anna.")
