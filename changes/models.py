@@ -1,6 +1,6 @@
 """What was done: the record of a change of several animals, and what each row of history says beside the values."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from datetime import datetime, timedelta
 from typing import Any, ClassVar, Self
 
@@ -94,9 +94,9 @@ class Change(models.Model):
         return f"change {self.key}"
 
     @classmethod
-    def from_db(cls, db: str | None, field_names: Collection[str], values: Collection[Any]) -> Self:
+    def from_db(cls, *given: Any, **options: Any) -> Self:
         """Read an undo that the release before made beside this one: it writes neither its kind nor how far it came."""
-        change = super().from_db(db, field_names, values)
+        change = super().from_db(*given, **options)
         if change.kind == Kind.BULK and change.undo_of_id is not None and change.state != State.RUNNING:
             change.kind, change.passed = Kind.UNDO, change.animals + change.left_count
         return change
