@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import subprocess
 import tempfile
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -19,23 +20,38 @@ def standby_of(primary: Server, *, behind: Server | None = None, name: str = "")
 
     With a name, it has a replication slot of that name, and `synchronous_standby_names` can name it.
     """
-    folder = Path(tempfile.mkdtemp(prefix="petstore-pg-", dir="/tmp"))
-    standby = Server(folder, primary.binaries, settings=primary.settings)
-    try:
-        if standby.account:
-            os.chown(folder, standby.account.pw_uid, standby.account.pw_gid)
+    with _beside(primary) as standby:
         address = f"host={primary.folder} port=5432 user=postgres"
         named = ["-C", "-S", name] if name else []
         address += f" application_name={name}" if name else ""
-        options = ["-D", str(folder / "data"), "-d", address, "-R", "--checkpoint=fast", "--no-sync", *named]
+        options = ["-D", str(standby.folder / "data"), "-d", address, "-R", "--checkpoint=fast", "--no-sync", *named]
         standby._run("pg_basebackup", *options)
         if behind:
-            with (folder / "data" / "postgresql.auto.conf").open("a") as settings:
+            with (standby.folder / "data" / "postgresql.auto.conf").open("a") as settings:
                 settings.write(f"primary_conninfo = 'host={behind.folder} port=5432 user=postgres'\n")
         standby.start()
         yield standby
+
+
+@contextmanager
+def copied(stopped: Server) -> Iterator[Server]:
+    """Give another server with the files of a stopped one, not started yet."""
+    with _beside(stopped) as copy:
+        subprocess.run(["cp", "-a", stopped.folder / "data", copy.folder], check=True)
+        yield copy
+
+
+@contextmanager
+def _beside(server: Server) -> Iterator[Server]:
+    """Give a server without files, and stop it in the end."""
+    folder = Path(tempfile.mkdtemp(prefix="petstore-pg-", dir="/tmp"))
+    new = Server(folder, server.binaries, settings=server.settings)
+    try:
+        if new.account:
+            os.chown(folder, new.account.pw_uid, new.account.pw_gid)
+        yield new
     finally:
-        standby.stop()
+        new.stop()
         shutil.rmtree(folder, ignore_errors=True)
 
 

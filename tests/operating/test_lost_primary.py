@@ -18,10 +18,10 @@ from database.errors import breaker
 from database.fallback import ASK_STANDBY, LEASE, Fallback, UnprovenError
 from database.statements import Row, Statement
 from tests.flood import additions, flood
-from tests.operating.standbys import ask, let_the_service_ask, parameters, standby_of
+from tests.operating.standbys import ask, copied, let_the_service_ask, parameters, standby_of
 from tests.outages import frozen
 from tests.server import RELEASE, Answer, Gunicorn, manage, running_server, until
-from tests.with_postgresql import SETTINGS, Server, server
+from tests.with_postgresql import SETTINGS, Server
 
 SLACK = 1.0
 """Seconds for a machine that is busy with other tests."""
@@ -34,10 +34,8 @@ STRICT |= {"wal_retrieve_retry_interval": "500ms", "wal_receiver_timeout": "5s",
 class Store:
     """The service with its servers, and what it acknowledged."""
 
-    def __init__(self, service: Gunicorn, primary: Server, standbys: list[Server]) -> None:
-        self.service, self.primary, self.standbys = service, primary, standbys
-        service.manage("load_demo_data")
-        self.key = service.issue_key()
+    def __init__(self, service: Gunicorn, key: str, primary: Server, standbys: list[Server]) -> None:
+        self.service, self.key, self.primary, self.standbys = service, key, primary, standbys
         self.acknowledged: set[int] = set()
 
     @property
@@ -74,26 +72,38 @@ class Store:
         return (answer.status, answer.headers["Service-Mode"]) == (200, None) and self.add().status == 201
 
 
+@pytest.fixture(scope="module")
+def filled(postgresql: Server) -> tuple[Server, str]:
+    """A server with a catalogue, which is stopped, and a key of its service."""
+    let_the_service_ask(postgresql)
+    environment = {"PATH": os.environ["PATH"], "DATABASE_URL": postgresql.url}
+    for command in ("migrate", "load_demo_data"):
+        manage(environment, command, "--verbosity=0")
+    key = manage(environment, "issue_api_key", "Test", "--secret-only").strip()
+    postgresql.stop()
+    return postgresql, key
+
+
 @contextmanager
-def running_store(*names: str, first_segment: str = "", **variables: str) -> Iterator[Store]:
+def running_store(
+    filled: tuple[Server, str], *names: str, first_segment: str = "", **variables: str
+) -> Iterator[Store]:
     """Run a primary whose first standby is synchronous, and the service with all servers, or with the only standby."""
-    with server() as primary, ExitStack() as entered:
-        primary.stop()
+    origin, key = filled
+    with copied(origin) as primary, ExitStack() as entered:
         if first_segment:
             primary._run(
                 "pg_resetwal", f"--next-wal-file=0000000100000000{first_segment}", str(primary.folder / "data")
             )
         primary.settings = STRICT
         primary.start()
-        let_the_service_ask(primary)
-        manage({"PATH": os.environ["PATH"], "DATABASE_URL": primary.url}, "migrate", "--verbosity=0")
         standbys = [entered.enter_context(standby_of(primary, name=name)) for name in names]
         require(primary, names[0])
         named = [primary, *standbys] if len(names) > 1 else standbys
         folders = ",".join(quote(str(each.folder), safe="") for each in named)
         variables["DATABASE_STANDBY_URL"] = f"postgres://petstore@/petstore?host={folders}&port=5432"
         service = entered.enter_context(running_server(database=primary.url, workers=1, **variables))
-        store = Store(service, primary, standbys)
+        store = Store(service, key, primary, standbys)
         until(store.is_well)
         until(store.trusts_the_standby)
         yield store
@@ -133,14 +143,14 @@ def amid_a_record(store: Store) -> Iterator[None]:
 
 
 @pytest.fixture(params=["true", "false"], ids=["event loop", "Django"])
-def store(postgresql: Server, request: pytest.FixtureRequest) -> Iterator[Store]:
-    with running_store("one", "two", API_IN_EVENT_LOOP=request.param) as running:
+def store(filled: tuple[Server, str], request: pytest.FixtureRequest) -> Iterator[Store]:
+    with running_store(filled, "one", "two", API_IN_EVENT_LOOP=request.param) as running:
         yield running
 
 
 @pytest.fixture
-def pair(postgresql: Server) -> Iterator[Store]:
-    with running_store("one") as running:
+def pair(filled: tuple[Server, str]) -> Iterator[Store]:
+    with running_store(filled, "one") as running:
         yield running
 
 
@@ -342,8 +352,8 @@ def cut_off(standby: Server) -> None:
 
 
 @pytest.fixture
-def observer(postgresql: Server) -> Iterator[tuple[Store, Observer]]:
-    with running_store("one", "two") as running:
+def observer(filled: tuple[Server, str]) -> Iterator[tuple[Store, Observer]]:
+    with running_store(filled, "one", "two") as running:
         seen = Observer(running)
         yield running, seen
         seen.close()
@@ -377,9 +387,9 @@ def test_who_alone_lost_the_primary_reads_nothing_old(observer: tuple[Store, Obs
 
 
 @pytest.fixture(params=["0F", "FF"])
-def near_a_digit_more(postgresql: Server, request: pytest.FixtureRequest) -> Iterator[tuple[Store, Observer]]:
+def near_a_digit_more(filled: tuple[Server, str], request: pytest.FixtureRequest) -> Iterator[tuple[Store, Observer]]:
     """Standbys whose log is in this segment of 16 MB. The next ones are at 0/10000000 and 1/0."""
-    with running_store("one", "two", first_segment=f"000000{request.param[0]}B") as running:
+    with running_store(filled, "one", "two", first_segment=f"000000{request.param[0]}B") as running:
         while not ask(running.primary, "SELECT pg_walfile_name(pg_current_wal_lsn())").endswith(request.param):
             ask(running.primary, "SELECT pg_switch_wal()", "SELECT txid_current()")
         seen = Observer(running)
