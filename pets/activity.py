@@ -41,6 +41,9 @@ KEPT = 10
 
 COUNTED = 100
 
+COMPARED = 2_000
+"""Animals of a change whose values before it and later rows are looked up to be counted."""
+
 
 @dataclass(frozen=True)
 class Filters:
@@ -208,12 +211,12 @@ def animals(change: Change, *, show: str = "all", after: int = 0, count: int = 1
 
 def changed_since(change: Change) -> int:
     """Return how many of its animals have a later row of history; 0 if it is about too many to look."""
-    return rows(change).filter(LATER).count() if change.animals <= SEARCHED else 0
+    return rows(change).filter(LATER).count() if change.animals <= COMPARED else 0
 
 
 def flows(change: Change) -> list[tuple[str, str, int]]:
     """Return from which value to which a bulk change or its undo changed how many; nothing if it is about too many."""
-    if not change.column or change.animals > SEARCHED:
+    if not change.column or change.animals > COMPARED:
         return []
     name = "status" if change.column == "status" else "category__name"
     words: dict[str | None, str] = dict(PetStatus.choices) | {None: "a deleted category"}
