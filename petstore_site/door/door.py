@@ -7,6 +7,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Awaitable, Callable, Iterable
+from contextlib import suppress
 from functools import partial
 from io import BytesIO
 from tempfile import SpooledTemporaryFile
@@ -85,7 +86,7 @@ class Body:
 
         Under /v1, one longer than `settings.API_BODY_LIMIT` is left unread, or read one byte further if it comes in
         chunks. One that is incomplete stays so: the view says what is wrong with it, after the key was checked.
-        Raises `APIError` for the form of a page that is incomplete or too large.
+        Raises `APIError` for the form of a page that is incomplete or too large, and `OSError` if the disk is full.
         """
         if self._is_read or self.is_whole:
             return
@@ -193,8 +194,11 @@ class Door:
 
         try:
             await body.read()
+        except (APIError, OSError) as error:
+            return await self._reject(request, error)
+        try:
             await self._threads.respond(request, send_part)
-        except (APIError, BusyError, LateError) as error:
+        except (BusyError, LateError) as error:
             return await self._reject(request, error)
         return None
 
@@ -205,7 +209,8 @@ class Door:
         elif isinstance(error, LateError):
             metrics.count_given_up("deadline")
         if request.input and not isinstance(error, LateError):  # the thread still has it
-            request.input.close()
+            with suppress(OSError):  # on a full disk it tries once more to write what is left
+                request.input.close()
         return self._make(request, partial(_rejected, error=error), observed=not isinstance(error, LateError))
 
     def _make(self, request: Request, view: View, *, route: str = "", observed: bool = True) -> Response:

@@ -3,6 +3,7 @@
 An operation or a check raises what `rest/errors.py` converts. All that fails around them is here.
 """
 
+import errno
 import logging
 import sys
 from collections.abc import Callable
@@ -63,6 +64,9 @@ NOTHING_KNOWN: dict[str, Any] = {
 
 BUSY_SECONDS = 1
 """After which a caller tries again for whom there was no room."""
+
+FULL = {errno.ENOSPC, errno.EDQUOT}
+"""What a disk says that has no room for a file that was sent, or a part of it."""
 
 View = TypeVar("View", bound=Callable[..., HttpResponseBase])
 
@@ -185,10 +189,11 @@ def for_exception(request: HttpRequest, error: BaseException) -> HttpResponse | 
         logger.error("The database rejected a value that our validation accepted", exc_info=error)
         data_rejected.send(sender=None)
         return _respond(request, ErrorCode.BAD_REQUEST)
-    failure = database_errors.failure_of(error)
+    is_full = isinstance(error, OSError) and error.errno in FULL
+    failure = database_errors.DISK if is_full else database_errors.failure_of(error)
     if failure is None:
         return None
-    logger.error("Database error: %s", database_errors.described(error))
+    logger.error("%s error: %s", "Disk" if is_full else "Database", database_errors.described(error))
     if failure.drop_connection:
         database_errors.drop(connection)
     return unavailable(request, failure.retry_after)

@@ -1,12 +1,15 @@
 """The door with a small application behind it, in this process."""
 
 import asyncio
+import errno
 import json
+import os
 import re
 import threading
 import time
 from collections.abc import Iterator
-from io import BytesIO
+from io import BufferedRandom, BytesIO, FileIO
+from pathlib import Path
 from typing import Any
 from unittest import mock
 
@@ -67,6 +70,19 @@ class Parts:
 
     def close(self) -> None:
         self.application.closed += 1
+
+
+class SmallDisk(FileIO):
+    """A file on a disk that has room for this many bytes."""
+
+    def __init__(self, path: Path, room: int) -> None:
+        super().__init__(path, "w+")
+        self.room = room
+
+    def write(self, block: Any, /) -> int:
+        if self.tell() + len(block) > self.room:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return super().write(block)
 
 
 @pytest.fixture
@@ -143,6 +159,21 @@ class TestBodies:
         got = body_of(application, "/admin/", *parts, content_length=length)
         assert (got.status, message_of(got)) == expected
         assert got.headers["Connection"] == "close"
+
+    @pytest.mark.parametrize("room", [0, 290_000])
+    def test_a_form_that_the_disk_has_no_room_for(
+        self, application: Application, room: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    ) -> None:
+        full = SmallDisk(tmp_path / "form", room)
+        monkeypatch.setattr("tempfile.TemporaryFile", lambda **_how: BufferedRandom(full))
+        got = body_of(application, "/admin/", *[b"x" * 300] * 1000, content_length="300000")
+        assert (got.status, message_of(got), got.headers["Retry-After"], got.headers["Request-Outcome"]) == (
+            503,
+            "The service is temporarily unavailable. Wait a moment, then reload the page. "
+            "Check whether your change was saved before you send it again.",
+            "30",
+            "not-done",
+        )
 
     def test_a_chunked_form_that_is_too_large(self, application: Application) -> None:
         parts = [b"x" * 2**20] * (LARGEST_FORM // 2**20 + 1)
