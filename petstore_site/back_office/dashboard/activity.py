@@ -41,7 +41,7 @@ def activity(user: Any) -> dict[str, Any] | None:
     elif not others:
         return None
     if others:
-        rows = others[0].union(*others[1:], all=True)
+        rows = others[0].union(*others[1:], all=True).order_by()
         events += [
             Event(at, actor, verb, what, page_of(page, number) if number else "", note)
             for at, actor, verb, what, note, page, number in rows
