@@ -59,12 +59,12 @@ def template(file_format: FileFormat) -> HttpResponse:
     """Return a file with the header alone, for new animals."""
     file = BytesIO()
     write_pets(Pet.objects.filter(pk__lt=0), file, form=Form(file_format=file_format, ids=False, marked=True))
-    return HttpResponse(file.getvalue(), headers=_headers(f"new-animals.{file_format}", file_format))
+    return HttpResponse(file.getvalue(), headers=headers(f"new-animals.{file_format}", file_format))
 
 
 def csv_of(name: str, header: Sequence[str], parts: Iterable[Iterable[Sequence[str]]]) -> StreamingHttpResponse:
     """Return the lines as a formula-safe CSV file, which is sent while they are read, a part at a time: no limit."""
-    return StreamingHttpResponse(_csv(header, parts), headers=_headers(name, FileFormat.CSV))
+    return StreamingHttpResponse(_csv(header, parts), headers=headers(name, FileFormat.CSV))
 
 
 def _csv(header: Sequence[str], parts: Iterable[Iterable[Sequence[str]]]) -> Iterator[bytes]:
@@ -73,7 +73,8 @@ def _csv(header: Sequence[str], parts: Iterable[Iterable[Sequence[str]]]) -> Ite
         yield csv_lines([[guarded(text) for text in line] for line in part])
 
 
-def _headers(name: str, file_format: FileFormat) -> dict[str, str]:
+def headers(name: str, file_format: FileFormat) -> dict[str, str]:
+    """Return what makes a response a file of this name."""
     disposition = content_disposition_header(as_attachment=True, filename=name) or ""
     return {"Content-Type": CONTENT_TYPES[file_format], "Content-Disposition": disposition}
 

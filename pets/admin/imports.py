@@ -13,14 +13,13 @@ from django.urls import URLPattern, path, reverse
 from django.utils import timezone
 from django.utils.decorators import method_decorator
 from django.utils.html import format_html
-from django.utils.http import content_disposition_header
 from django.views.decorators.http import require_GET, require_http_methods, require_POST, require_safe
 
 from changes.acting import acting
 from changes.admin import RecordAdmin, actor, moment, number
 from changes.times import NOTHING
 from pets.admin.columns import ColumnsForm, ReadingForm
-from pets.admin.downloads import CONTENT_TYPES, template
+from pets.admin.downloads import CONTENT_TYPES, headers, template
 from pets.admin.import_facts import BADGES, list_of_added, page_of
 from pets.admin.permissions import may_see_imports
 from pets.admin.upload_form import UploadForm
@@ -219,11 +218,7 @@ class ImportRunAdmin(RecordAdmin):
         if not upload.rejects:
             raise Http404
         name = f"{upload.file_name.rpartition('.')[0] or 'animals'}-rejected.csv"
-        return HttpResponse(
-            bytes(upload.rejects),
-            content_type="text/csv; charset=utf-8",
-            headers={"Content-Disposition": content_disposition_header(as_attachment=True, filename=name) or ""},
-        )
+        return HttpResponse(bytes(upload.rejects), headers=headers(name, FileFormat.CSV))
 
     def _reject_others(self, request: HttpRequest) -> None:
         if not self.has_add_permission(request):
