@@ -142,14 +142,14 @@ def interrupted() -> QuerySet[Change]:
 
 
 @dataclass
-class Counted:
+class InterruptedCount:
     """How many changes were interrupted, and until when this process believes it."""
 
     changes: int = 0
     until: float = 0
 
 
-interrupted_count = Counted()
+interrupted_count = InterruptedCount()
 
 
 def count_interrupted() -> int:

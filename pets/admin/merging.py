@@ -66,7 +66,7 @@ def _preview(request: HttpRequest, category: Category, into: Category, counts: A
     after = {status: before.get(status, 0) + kept.get(status, 0) for status in PetStatus.values}
     count = sum(before.values())
     first = [*Pet.objects.filter(category=category).select_related("category").order_by("status", "pk")[:LISTED]]
-    added = lately(category=category, history_type="+", actor__startswith="key ").order_by().values("actor").distinct()
+    added = lately(category=category, history_type="+", actor__startswith="key ").values("actor").distinct()
     keys = [Pet.history.model(actor=each["actor"]) for each in added]
     name_actors(keys, request.user)
     return {
