@@ -23,7 +23,7 @@ RETRY_SECONDS = 5
 
 def reload_what_loads(server: Arbiter) -> None:
     """On SIGHUP, let gunicorn reload if a process like the new workers can load the application."""
-    reload = server.handle_hup
+    reload, stop = server.handle_hup, server.stop
 
     def handle_hup() -> None:
         os.chdir("/")  # gunicorn cannot reload in a folder that was removed
@@ -34,7 +34,11 @@ def reload_what_loads(server: Arbiter) -> None:
             LastLoad(server.last_load.fileno()).note(failed=True)
             server.log.error("Not reloaded: what is on disk cannot be loaded. The workers go on with what they have.")
 
-    server.handle_hup = handle_hup
+    def stop_all(graceful: bool = True) -> None:  # noqa: FBT001, FBT002 - as in gunicorn
+        LastLoad(server.last_load.fileno()).note(failed=False)  # the old workers wait no longer
+        stop(graceful)
+
+    server.handle_hup, server.stop = handle_hup, stop_all
 
 
 def end(server: Arbiter, worker: Worker) -> None:

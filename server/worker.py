@@ -22,8 +22,8 @@ from server.limits import Limits
 LAST_SECONDS = 0.05
 """How long a worker waits after its last response, which is logged and counted a moment later."""
 
-REPLACED_SECONDS = 6
-"""How long a worker that should stop serves on for one that still loads. It must end within `graceful_timeout`."""
+REPLACED_SECONDS = 60
+"""How long a worker that should stop serves on for one that still loads."""
 
 
 class Worker(UvicornWorker):  # type: ignore[misc]  # it has no types

@@ -31,7 +31,7 @@ SERVER = {
     "gunicorn.workers.base:Worker": {
         "booted", "cfg", "handle_exit", "init_process", "init_signals", "max_requests", "notify", "nr", "ppid", "run",
     },
-    "gunicorn.arbiter:Arbiter": {"WORKERS", "WORKER_BOOT_ERROR", "app", "handle_hup", "setup"},
+    "gunicorn.arbiter:Arbiter": {"WORKERS", "WORKER_BOOT_ERROR", "app", "handle_hup", "setup", "stop"},
 }  # fmt: skip
 """What `server/` uses: private names, and others that uvicorn and gunicorn do not document."""
 
