@@ -25,6 +25,7 @@ from pets.activity import interrupted_count
 from petstore_site.apikeys import lookup, usage
 from petstore_site.apikeys.models import APIKey
 from petstore_site.portal import views as portal
+from petstore_site.public import health
 from petstore_site.request_desk import records
 from petstore_site.requests import metrics
 from rest.limits import breaker as limits_breaker
@@ -144,7 +145,8 @@ def django_db_modify_db_settings(
 
 
 @pytest.fixture(autouse=True)
-def _nothing_left_over(settings: Any) -> Iterator[None]:
+def _nothing_left_over(settings: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setattr(health, "SECONDS", 60)  # nothing hangs here but on a machine that is busy
     settings.API_KEY_USE_FLUSH_SECONDS = None
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]  # the real one is slow on purpose
     settings.WHITENOISE_AUTOREFRESH = True  # or every client would look up every static file first

@@ -25,7 +25,7 @@ def race(lock: str, *works: Callable[[], Any], meanwhile: Callable[[], Any] = la
         begun = []
         for work in works:
             begun.append(pool.submit(_with_own_connection, work))
-            _wait_until_blocked(len(begun))
+            wait_until_blocked(len(begun))
         meanwhile()
         holder.rollback()
         return [each.result(30) for each in begun]
@@ -38,7 +38,7 @@ def _with_own_connection(work: Callable[[], Any]) -> Any:
         connection.close()
 
 
-def _wait_until_blocked(wanted: int) -> None:
+def wait_until_blocked(wanted: int) -> None:
     end, blocked = time.monotonic() + 30, -1
     while blocked != wanted:
         assert time.monotonic() < end, f"{blocked} connections wait, not {wanted}"

@@ -2,7 +2,6 @@
 
 import sqlite3
 import threading
-import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -19,11 +18,11 @@ from django.utils import timezone
 from database.errors import rejected_data
 from idempotency.models import IdempotentRequest
 from pets.models import Pet
-from petstore_site.api import AT_ONCE
 from petstore_site.apikeys.models import APIKey
 from rest.errors import ErrorCode
 from tests.conftest import ApiClient, error
 from tests.factories import CategoryFactory
+from tests.server import until
 
 UNAVAILABLE = error("unavailable", ErrorCode.UNAVAILABLE.meaning, 503)
 
@@ -130,8 +129,11 @@ def test_a_lost_race_is_tried_again_twice(api: ApiClient, sqlstate: str) -> None
 
 @postgresql_only
 @pytest.mark.parametrize("headers", [{}, {"Idempotency_Key": "order-1"}], ids=["POST", "POST with a key"])
-def test_a_write_whose_connection_breaks_is_sent_once(api: ApiClient, headers: dict[str, str]) -> None:
+def test_a_write_whose_connection_breaks_is_sent_once(
+    api: ApiClient, headers: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """It may be done. A read is repeated."""
+    monkeypatch.setattr("petstore_site.api.AT_ONCE", 60)
     category = CategoryFactory()
     ended = "SELECT pg_terminate_backend(pg_backend_pid())"
     with instead_of('FROM "pets_pet"', ended, times=1) as reads:
@@ -144,10 +146,10 @@ def test_a_write_whose_connection_breaks_is_sent_once(api: ApiClient, headers: d
 
 
 @postgresql_only
-def test_a_read_whose_connection_breaks_late_is_not_repeated(api: ApiClient) -> None:
-    """It has waited for a second already, and its repetition could take as long."""
-    late = f"SELECT pg_terminate_backend(pg_backend_pid()) FROM pg_sleep({AT_ONCE + 0.1})"
-    with instead_of('FROM "pets_pet"', late, times=1) as reads:
+def test_a_read_whose_connection_breaks_late_is_not_repeated(api: ApiClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It has waited already, and its repetition could take as long."""
+    monkeypatch.setattr("petstore_site.api.AT_ONCE", 0)
+    with instead_of('FROM "pets_pet"', "SELECT pg_terminate_backend(pg_backend_pid())", times=1) as reads:
         answer = api.get("/v1/pets")
     assert (answer.status_code, answer.json(), len(reads)) == (503, UNAVAILABLE, 1)
 
@@ -202,10 +204,7 @@ def cancel_wait_for_standby() -> None:
     """Do as an operator does whose standby is gone: cancel the COMMIT that waits for it."""
     cancel = "SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'"
     with another_connection() as operator:
-        for _ in range(100):
-            if operator.execute(cancel).fetchone():
-                return
-            time.sleep(0.05)
+        until(lambda: operator.execute(cancel).fetchone())
 
 
 def another_connection() -> psycopg.Connection[Any]:
@@ -276,10 +275,7 @@ def in_its_own_thread(work: Callable[[], Any]) -> Any:
 def until_someone_waits() -> None:
     waiting = "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
     with another_connection() as observer:
-        end = time.monotonic() + 10
-        while not observer.execute(waiting).fetchone():
-            assert time.monotonic() < end
-            time.sleep(0.01)
+        until(lambda: observer.execute(waiting).fetchone())
 
 
 def test_an_unmigrated_database_is_503(api: ApiClient) -> None:

@@ -7,7 +7,6 @@ import logging
 import os
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from select import PIPE_BUF
 from typing import Any
@@ -205,11 +204,21 @@ def written() -> Iterator[tuple[logging.Logger, io.StringIO]]:
     handler.close()
 
 
+def end_the_second(logger: logging.Logger) -> None:
+    """Let the handler believe that it is over."""
+    handler: Any = logger.handlers[0]
+    handler._timer.cancel()
+    handler._timer.function()
+
+
 def shown(stream: io.StringIO) -> list[str]:
     return [line.partition(" - ")[2] for line in stream.getvalue().splitlines()]
 
 
-def test_what_repeats_is_one_line_a_second_with_its_count(written: tuple[logging.Logger, io.StringIO]) -> None:
+def test_what_repeats_is_one_line_a_second_with_its_count(
+    written: tuple[logging.Logger, io.StringIO], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(logs.RepeatsHandler, "SECONDS", 60)
     logger, stream = written
     for number in range(100):
         logger.error("Database error: %s port %d", "57P01", number)
@@ -218,16 +227,23 @@ def test_what_repeats_is_one_line_a_second_with_its_count(written: tuple[logging
     first = ["Database error: 57P01 port 0", "Database error: 08006 port 0", *["GET /v1/pets 503"] * 100]
     assert shown(stream) == first
     counted = ["Database error: 57P01 port 99 (repeated 99 times)", "Database error: 08006 port 99 (repeated 99 times)"]
-    until(lambda: shown(stream) == [*first, *counted])
+    end_the_second(logger)
+    assert shown(stream) == [*first, *counted]
     logger.error("Database error: %s port %d", "57P01", 7)
     assert shown(stream) == [*first, *counted]
-    until(lambda: shown(stream) == [*first, *counted, "Database error: 57P01 port 7 (repeated 1 times)"])
+    monkeypatch.setattr(logs.RepeatsHandler, "SECONDS", 0.1)
+    end_the_second(logger)
+    assert shown(stream) == [*first, *counted, "Database error: 57P01 port 7 (repeated 1 times)"]
+    until(lambda: not logger.handlers[0]._repeated)  # type: ignore[attr-defined]  # by itself
 
 
-def test_what_is_over_is_written_at_once_when_it_comes_again(written: tuple[logging.Logger, io.StringIO]) -> None:
+def test_what_is_over_is_written_at_once_when_it_comes_again(
+    written: tuple[logging.Logger, io.StringIO], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(logs.RepeatsHandler, "SECONDS", 60)
     logger, stream = written
     logger.warning("The cache is lost")
-    time.sleep(1.5)
+    end_the_second(logger)
     logger.warning("The cache is lost")
     assert shown(stream) == ["The cache is lost"] * 2
 

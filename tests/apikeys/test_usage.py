@@ -2,7 +2,6 @@
 
 import gc
 import threading
-import time
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -19,6 +18,7 @@ from rest.request import Request
 from tests.conftest import ApiClient
 from tests.door.calling import scope
 from tests.factories import APIKeyFactory, PetFactory
+from tests.server import until
 
 
 def cached(key: APIKey) -> CachedKey:
@@ -212,9 +212,7 @@ class TestWriter:
         assert "api-key-use" not in {thread.name for thread in threading.enumerate()}
         settings.API_KEY_USE_FLUSH_SECONDS = 0.05
         usage.count(cached(key), route="pet-list", status=200)
-        end = time.monotonic() + 10
-        while not KeyUsage.objects.exists() and time.monotonic() < end:
-            time.sleep(0.05)
+        until(KeyUsage.objects.exists)
         assert written() == [(key.pk, "pet-list", 2, 1)]
         settings.API_KEY_USE_FLUSH_SECONDS = None
         for thread in threading.enumerate():

@@ -1,7 +1,9 @@
 """Call the door as a server does, in this process."""
 
 import asyncio
-from collections.abc import Sequence
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from django.db import OperationalError
@@ -59,6 +61,14 @@ def scope(path: str, method: str = "GET", **headers: str) -> dict[str, Any]:
         "client": ("127.0.0.1", 50000),
         "headers": [(name.encode(), value.encode()) for name, value in sent.items()],
     }
+
+
+@contextmanager
+def at_most(seconds: float) -> Iterator[None]:
+    """Fail if the block takes longer: many times what it takes, since a busy machine may do nothing for seconds."""
+    begun = time.monotonic()
+    yield
+    assert time.monotonic() - begun < seconds
 
 
 async def ask(door: Door, asked: dict[str, Any], body: Sequence[bytes | None] = (), *, every: float = 0) -> Got:

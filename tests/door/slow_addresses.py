@@ -8,7 +8,7 @@ from django.views.decorators.csrf import csrf_exempt
 
 from petstore_site import urls
 
-SECONDS = 7.5
+SECONDS = 10
 
 
 @csrf_exempt

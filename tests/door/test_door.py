@@ -25,7 +25,8 @@ from petstore_site.public.errors import BusyError, LateError
 from petstore_site.requests.metrics import GIVEN_UP, Metrics
 from rest.request import Request
 from tests.conftest import error
-from tests.door.calling import Got, ask, scope
+from tests.door.calling import Got, ask, at_most, scope
+from tests.server import until
 
 UNAVAILABLE = error("unavailable", "The service is temporarily unavailable.", 503)
 
@@ -40,7 +41,7 @@ class Application:
     def __call__(self, environ: dict[str, Any], start_response: Any) -> Any:
         self.called += 1
         if environ["PATH_INFO"].endswith("wait"):
-            self.go.wait(20)
+            self.go.wait(60)
         start_response("200 OK", [("Content-Type", "text/plain")])
         if environ["PATH_INFO"].endswith("long"):
             return Parts(self)
@@ -53,10 +54,10 @@ class Application:
 
 
 def slow_parts() -> Iterator[bytes]:
-    """Make a response of 500 kB in half a second."""
-    for _ in range(5):
-        time.sleep(0.1)
-        yield b"x" * 100_000
+    """Make a response of 500 kB, most of it after two seconds."""
+    yield from [b"x" * 100_000] * 2
+    time.sleep(2.2)
+    yield from [b"x" * 100_000] * 3
 
 
 class Parts:
@@ -86,9 +87,12 @@ class SmallDisk(FileIO):
 
 
 @pytest.fixture
-def application(settings: Any) -> Iterator[Application]:
+def application(settings: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Application]:
+    """What a test does not shorten is longer than any pause of a busy machine."""
     settings.ALLOWED_HOSTS = ["localhost"]
     settings.API_IN_EVENT_LOOP = False
+    monkeypatch.setattr(threads, "DEADLINE", 60)
+    monkeypatch.setattr(threads, "QUEUE_SECONDS", 60)
     application = Application()
     yield application
     application.go.set()
@@ -191,10 +195,9 @@ class TestBodies:
     ) -> None:
         """Each part in time, and all of them not."""
         monkeypatch.setattr("petstore_site.door.door.TOTAL_SECONDS", 0.5)
-        drops = scope(path, "POST", content_length="60")
-        begun = time.monotonic()
-        got = asyncio.run(ask(Door(application, 1), drops, [b"x"] * 60, every=0.05))
-        assert time.monotonic() - begun < 2
+        drops = scope(path, "POST", content_length="600")
+        with at_most(20):
+            got = asyncio.run(ask(Door(application, 1), drops, [b"x"] * 600, every=0.05))
         assert (got.status, got.headers["Connection"]) == (status, "close")
 
 
@@ -209,7 +212,7 @@ class TestThreads:
     def test_a_response_that_has_begun_may_take_longer(
         self, application: Application, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(threads, "DEADLINE", 0.3)
+        monkeypatch.setattr(threads, "DEADLINE", 2)
         got = asyncio.run(ask(Door(application, 1), scope("/docs/slow")))
         assert (got.status, len(got.body)) == (200, 500_000)
 
@@ -231,6 +234,7 @@ class TestThreads:
         async def both() -> tuple[Got, Got]:
             door = Door(application, 1)
             late = await ask(door, scope("/v1/wait", "POST"))
+            monkeypatch.setattr(threads, "DEADLINE", 60)
             application.go.set()
             return late, await ask(door, scope("/v1/pets"))
 
@@ -244,10 +248,9 @@ class TestThreads:
     def test_a_client_that_sends_slowly_has_all_the_time_after_it(
         self, application: Application, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(threads, "DEADLINE", 0.5)
-        threading.Timer(0.7, application.go.set).start()
-        slow = scope("/v1/wait", "POST", content_length="3")
-        got = asyncio.run(ask(Door(application, 1), slow, [b"a", b"b", b"c"], every=0.2))
+        monkeypatch.setattr(threads, "DEADLINE", 2)
+        slow = scope("/v1/pets", "POST", content_length="3")
+        got = asyncio.run(ask(Door(application, 1), slow, [b"a", b"b", b"c"], every=0.7))
         assert got.status == 200
 
     def test_who_would_wait_too_long_is_rejected(
@@ -276,21 +279,18 @@ class TestThreads:
         """As after a plain read that got no connection to the database in time."""
         monkeypatch.setattr(threads, "DEADLINE", 0.5)
 
-        async def second() -> float:
+        async def second() -> None:
             behind = threads.Threads(application, 1)
             first = asyncio.ensure_future(behind.respond(_request(time.perf_counter() + 60), mock.AsyncMock()))
             await asyncio.sleep(0.05)
-            begun = time.perf_counter()
-            with pytest.raises(BusyError):
-                await behind.respond(_request(begun - before), mock.AsyncMock())
-            seconds = time.perf_counter() - begun
+            with at_most(20), pytest.raises(BusyError):
+                await behind.respond(_request(time.perf_counter() - before), mock.AsyncMock())
             application.go.set()
             await first
             with pytest.raises(BusyError):
-                await behind.respond(_request(begun - 5), mock.AsyncMock())
-            return seconds
+                await behind.respond(_request(time.perf_counter() - 5), mock.AsyncMock())
 
-        assert asyncio.run(second()) < 0.3
+        asyncio.run(second())
         assert application.called == 1, "what is late is not begun in a free thread either"
 
     def test_a_long_queue_rejects_soon_but_not_at_once(
@@ -298,42 +298,39 @@ class TestThreads:
     ) -> None:
         monkeypatch.setattr(threads, "MOST_WAITING", 0)
         begun = time.monotonic()
-        got = asyncio.run(ask(Door(application, 1), scope("/v1/pets")))
+        with at_most(20):
+            got = asyncio.run(ask(Door(application, 1), scope("/v1/pets")))
         assert (got.status, "Request-Outcome" in got.headers) == (503, False)
-        assert 0.05 <= time.monotonic() - begun < 1, (
-            "requests that return at once take the time of those that are served"
-        )
+        assert time.monotonic() - begun >= 0.05, "requests that return at once take the time of those that are served"
 
     def test_who_would_wait_too_long_as_far_as_can_be_foreseen_is_rejected_at_once(
         self, application: Application, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(adapter, "MOST_SECONDS", 0)
 
-        async def three() -> tuple[Got, float, list[int]]:
+        async def three() -> tuple[Got, list[int]]:
             door = Door(application, 1)
             await ask(door, scope("/v1/pets"))  # from now on it is known that a request takes some time
             others = [asyncio.ensure_future(ask(door, scope("/v1/wait"))) for _ in range(2)]
             await asyncio.sleep(0.05)
-            begun = time.monotonic()
-            rejected = await ask(door, scope("/v1/pets", "POST"))
-            seconds = time.monotonic() - begun
+            with at_most(20):
+                rejected = await ask(door, scope("/v1/pets", "POST"))
             application.go.set()
-            return rejected, seconds, [each.status for each in await asyncio.gather(*others)]
+            return rejected, [each.status for each in await asyncio.gather(*others)]
 
-        rejected, seconds, others = asyncio.run(three())
+        rejected, others = asyncio.run(three())
         assert (rejected.status, rejected.headers["Retry-After"], others) == (503, "1", [200, 200])
-        assert seconds < 1
 
     def test_with_many_threads_a_queue_is_short(
         self, application: Application, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """What is foreseen is how long each thread is kept, shared among all of them."""
-        monkeypatch.setattr(adapter, "MOST_SECONDS", 0.05)
+        monkeypatch.setattr(adapter, "MOST_SECONDS", 0.15)
 
         async def eleven_wait() -> list[int]:
             door = Door(application, 20)
-            asyncio.get_running_loop().call_later(0.2, application.go.set)
-            await ask(door, scope("/v1/wait"))  # the forecast for eleven is now about 5 ms, and 110 ms for one thread
+            asyncio.get_running_loop().call_later(0.4, application.go.set)
+            await ask(door, scope("/v1/wait"))  # the forecast for eleven is now about 10 ms, and 200 ms for one thread
             application.go.clear()
             asked = [asyncio.ensure_future(ask(door, scope("/v1/wait"))) for _ in range(31)]
             await asyncio.sleep(0.3)
@@ -359,28 +356,30 @@ class TestThreads:
         self, application: Application, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """The next begins when one is done, or has run for a while."""
-        monkeypatch.setattr(threads, "PAGE_SECONDS", 0.4)
 
-        async def all_begun() -> list[int]:
+        async def called(times: int) -> None:
+            await asyncio.to_thread(until, lambda: application.called >= times)
+
+        async def all_begun() -> None:
             door = Door(application, 4)
+            monkeypatch.setattr(threads, "PAGE_SECONDS", 0.1)
             await asyncio.gather(ask(door, scope("/admin/")), ask(door, scope("/admin/")))
-            await asyncio.sleep(0.5)  # what is done does not end its turn again
-            begun = [application.called]
-            pages = [
-                asyncio.ensure_future(ask(door, scope("/admin/wait", method))) for method in ("GET", "HEAD", "GET")
-            ]
-            await asyncio.sleep(0.2)
-            begun.append(application.called)
-            await ask(door, scope("/v1/pets"))
-            begun.append(application.called)
-            for _ in range(2):
-                await asyncio.sleep(0.4)
-                begun.append(application.called)
-            application.go.set()
-            assert [each.status for each in await asyncio.gather(*pages)] == [200, 200, 200]
-            return begun
+            await asyncio.sleep(0.2)  # what is done does not end its turn again
+            for seconds, begun in ((60, 1), (0.1, 3)):
+                monkeypatch.setattr(threads, "PAGE_SECONDS", seconds)
+                application.called = 0
+                pages = [
+                    asyncio.ensure_future(ask(door, scope("/admin/wait", method))) for method in ("GET", "HEAD", "GET")
+                ]
+                await called(begun)
+                await ask(door, scope("/v1/pets"))
+                assert application.called == begun + 1
+                application.go.set()
+                assert [each.status for each in await asyncio.gather(*pages)] == [200, 200, 200]
+                assert application.called == 4
+                application.go.clear()
 
-        assert asyncio.run(all_begun()) == [2, 3, 4, 5, 6]
+        asyncio.run(all_begun())
 
     @pytest.mark.parametrize("methods", [("GET", "POST"), ("POST", "GET")])
     def test_a_form_and_a_page_do_not_wait_for_each_other(
@@ -392,7 +391,7 @@ class TestThreads:
             door = Door(application, 2)
             first = asyncio.ensure_future(ask(door, scope("/admin/wait", methods[0])))
             await asyncio.sleep(0.05)
-            second = await asyncio.wait_for(ask(door, scope("/admin/", methods[1])), 0.5)
+            second = await asyncio.wait_for(ask(door, scope("/admin/", methods[1])), 20)
             application.go.set()
             await first
             return second

@@ -46,18 +46,22 @@ def reading(path: str, key: str) -> dict[str, Any]:
 
 
 @postgresql_only
-def test_a_statement_that_reaches_its_deadline(key: str) -> None:
+def test_a_statement_that_reaches_its_deadline(key: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is wrong with the database: the thread may connect, and so may the requests after this one."""
     pet = PetFactory()
+    patient = f"{connection.settings_dict['OPTIONS']['options']} -c lock_timeout=20s -c statement_timeout=20s"
+    monkeypatch.setitem(connection.settings_dict["OPTIONS"], "options", patient)
 
     async def read_while_locked() -> list[Got]:
         driver, door = OnPostgreSQL(2), Door(in_a_thread, 2)
         door._adapter = Adapter(driver)
-        driver._to_read._seconds = 0.3
+        await ask(door, reading("/v1/categories", key))
+        driver._to_read._seconds = 0.3  # from now on: to connect may take longer
         with psycopg.connect(**connection.get_connection_params()) as other:
             other.execute("LOCK TABLE pets_pet IN ACCESS EXCLUSIVE MODE")
             waiting = asyncio.create_task(ask(door, reading(f"/v1/pets/{pet.pk}", key)))
             await asyncio.sleep(0.5)
+            driver._to_read._seconds = 30
             beside = await ask(door, reading("/v1/categories", key))
         read = await waiting
         for each in (driver._for_keys, driver._to_read):
@@ -80,7 +84,7 @@ def test_a_statement_that_reaches_its_deadline(key: str) -> None:
 def test_the_log_says_why_no_connection_is_tried(
     key: str, path: str, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(breaker, "seconds", 10)
+    monkeypatch.setattr(breaker, "seconds", 60)
     breaker.fail()
     got = uvloop.run(ask(Door(in_a_thread, 2), reading(path, key)))
     assert (got.status, json.loads(got.body)) == (503, UNAVAILABLE)

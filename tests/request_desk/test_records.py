@@ -1,7 +1,6 @@
 """Records of requests are kept in memory, saved every few seconds, and deleted when they are old."""
 
 import threading
-import time
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -19,6 +18,7 @@ from petstore_site.request_desk.records import Record
 from petstore_site.request_desk.templatetags.request_desk import recent_errors
 from tests.conftest import ApiClient
 from tests.factories import APIKeyFactory, CategoryFactory
+from tests.server import until
 
 DAY = timedelta(days=1)
 AT = datetime(2026, 11, 21, 14, 30, 15, tzinfo=UTC)
@@ -269,9 +269,7 @@ class TestFlush:
 def test_the_writer_starts_with_the_first_record(settings: Any) -> None:
     settings.API_KEY_USE_FLUSH_SECONDS = 0.05
     ApiClient(None).get("/v1/pets")
-    end = time.monotonic() + 10
-    while not RequestRecord.objects.exists() and time.monotonic() < end:
-        time.sleep(0.05)
+    until(RequestRecord.objects.exists)
     settings.API_KEY_USE_FLUSH_SECONDS = None
     for thread in threading.enumerate():
         if thread.name == "api-key-use":
