@@ -11,7 +11,7 @@ import sys
 import tempfile
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from functools import cached_property
 from pathlib import Path
 from typing import IO, cast
@@ -104,14 +104,10 @@ class Source:
         if not self._zipped:
             yield self.open()
             return
-        with tempfile.TemporaryFile() as copy:
-            file = self.open()
-            with _readable():
-                while block := file.read(BLOCK):
-                    if copy.tell() + len(block) > most:
-                        raise FileError(TOO_MUCH.format(most=most))
-                    copy.write(block)
-            yield cast("IO[bytes]", copy)
+        with _readable():
+            copy = _copy(self.open(), most)
+        with copy:
+            yield copy
 
     def beginning(self) -> bytes:
         """Return the first bytes, enough to recognise the format; raises `FileError` if the file is empty."""
@@ -205,11 +201,8 @@ class Source:
 
     def _digest(self) -> str:
         self.raw.seek(0)
-        digest = hashlib.sha256()
         with _readable():
-            while block := self.raw.read(BLOCK):
-                digest.update(block)
-        return digest.hexdigest()
+            return hashlib.file_digest(cast("io.BufferedReader", self.raw), "sha256").hexdigest()
 
     def _last_written(self) -> tuple[int, int] | None:
         """Return the size of the file and the time of its last change; None if it is in memory."""
@@ -313,12 +306,13 @@ def open_source(name: str, *, max_unpacked: int = MAX_UNPACKED) -> Iterator[Sour
 
 
 def _copy(file: IO[bytes], most: int) -> IO[bytes]:
-    """Return a copy of what cannot be read twice, such as a pipe; raises `FileError` for one without an end."""
-    copy = tempfile.TemporaryFile()  # noqa: SIM115 - the caller closes it
-    while block := file.read(BLOCK):
-        if copy.write(block) and copy.tell() > most:
-            copy.close()
-            raise FileError(TOO_MUCH.format(most=most))
+    """Return a copy of what cannot be read in any order, such as a pipe; raises `FileError` for one without an end."""
+    with ExitStack() as unless_complete:
+        copy = unless_complete.enter_context(tempfile.TemporaryFile())
+        while block := file.read(BLOCK):
+            if copy.write(block) and copy.tell() > most:
+                raise FileError(TOO_MUCH.format(most=most))
+        unless_complete.pop_all()
     return cast("IO[bytes]", copy)
 
 

@@ -7,7 +7,7 @@ from difflib import get_close_matches
 from pets.columns import CATEGORY, CATEGORY_ID, HEADERS, ID, NAME, REFERENCE
 from pets.importing.encodings import misread
 from pets.importing.errors import HeaderError, quoted
-from pets.importing.readers.numbers import number
+from pets.importing.readers.json_values import number
 from pets.importing.readers.rows import BLANK, Cells, Damaged, Reading
 from pets.spreadsheets import unguarded
 

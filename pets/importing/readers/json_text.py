@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 from pets.columns import HEADERS, REFERENCE
 from pets.importing.errors import MALFORMED_JSON, FileError, quoted
 from pets.importing.readers.header import REMARKS, names_of_columns, plain, unknown_columns
-from pets.importing.readers.json_mistakes import DECODER, Twice, mistake
+from pets.importing.readers.json_values import DECODER, Twice, mistake
 from pets.importing.readers.rows import Cells, Damaged, Reading, Row
 from pets.importing.source import line_ends
 
@@ -30,8 +30,8 @@ def read_json_lines(lines: Iterator[str], how: Reading) -> Iterator[Row]:
             at, complaint = mistake(text, 0, error, "line")
             message = f"Column {at + 1:,}: {complaint}. The line must be one JSON object."
             yield line, Damaged(message, [text.rstrip("\r\n")], MALFORMED_JSON)
-            continue
-        yield line, _cells(value, names, ignore_unknown=how.ignore_unknown)
+        else:
+            yield line, _cells(value, names, ignore_unknown=how.ignore_unknown)
 
 
 def _one_object_a_line(lines: Iterator[str]) -> Iterator[str]:
@@ -87,7 +87,7 @@ def _cells(value: Any, names: Mapping[str, str], *, ignore_unknown: bool) -> Cel
 
 
 class _Scanner:
-    """A window on a JSON text."""
+    """A window on a JSON text; what is wrong in it is raised as a `FileError` with its place."""
 
     def __init__(self, blocks: Iterator[str]) -> None:
         self._blocks = blocks
@@ -103,36 +103,31 @@ class _Scanner:
                 return self._text[self._at : self._at + 1]
 
     def expect(self, character: str, complaint: str) -> None:
-        """Step over `character`; raises `FileError`."""
         if self.peek() != character:
             self.fail(complaint)
         self._step_to(self._at + 1)
 
     def value(self) -> Any:
-        """Return the next value and step behind it; raises `FileError`."""
+        """Return the next value and step behind it."""
         if self.peek() == "]":
             self.fail("There is a comma before ]")
         while True:
             try:
                 value, end = DECODER.raw_decode(self._text, self._at)
-            except (ValueError, RecursionError):
+            except (ValueError, RecursionError) as error:
                 if len(self._text) - self._at > LONGEST_VALUE or not self._refill():
-                    self._fail_in_value()
+                    self._fail_in_value(error)
                 continue
             if end < len(self._text) or not self._refill():  # a number may go on in the next block
                 self._step_to(end)
                 return value
 
     def fail(self, complaint: str) -> NoReturn:
-        """Raise `FileError` with the place."""
         message = f"Line {self._line:,}, column {self._column:,}: {complaint}."
         raise FileError(message)
 
-    def _fail_in_value(self) -> NoReturn:
-        try:
-            DECODER.raw_decode(self._text, self._at)  # again, as `_refill` moves the text
-        except (ValueError, RecursionError) as error:
-            at, complaint = mistake(self._text, self._at, error, "file")
+    def _fail_in_value(self, error: Exception) -> NoReturn:
+        at, complaint = mistake(self._text, self._at, error, "file")
         if at >= len(self._text) and len(self._text) - self._at > LONGEST_VALUE:
             self.fail(f"An animal has more than {LONGEST_VALUE:,} characters")
         self._step_to(at)
@@ -146,7 +141,6 @@ class _Scanner:
 
     def _refill(self) -> bool:
         """Add a block and forget what lies behind; False at the end of the file."""
-        block = next(self._blocks, "")
-        self._text = self._text[self._at :] + block
-        self._at = 0
+        if block := next(self._blocks, ""):
+            self._text, self._at = self._text[self._at :] + block, 0
         return bool(block)

@@ -5,6 +5,7 @@ Only what is the same on every computer: nothing that depends on its language, i
 
 import math
 import re
+from collections.abc import Iterable
 from datetime import datetime, timedelta
 from decimal import ROUND_HALF_UP, Decimal
 from typing import NamedTuple
@@ -93,12 +94,11 @@ class NumberFormat:
 def _sections(code: str) -> list[Section] | None:
     """Return the tokens of each section without colours, None for a code that is not understood."""
     sections: list[Section] = [[]]
-    at = 0
-    while at < len(code):
-        token = _TOKEN.match(code, at)
-        if token is None:
-            return None
-        at, kind = token.end(), token.lastgroup or "literal"
+    tokens = [*_TOKEN.finditer(code)]
+    if sum(len(token[0]) for token in tokens) < len(code):
+        return None
+    for token in tokens:
+        kind = token.lastgroup or "literal"
         if kind == "end":
             sections.append([])
         elif kind in {"currency", "quoted", "escaped"}:
@@ -155,36 +155,26 @@ def _whole(tokens: Section, digits: str) -> str:
         raise UnknownTextError  # a comma at the end divides by a thousand
     zeros = [at for at in places if tokens[at].text == "0"]
     digits = digits.rjust(sum(at >= zeros[0] for at in places) if zeros else 0, "0")
-    thousands = re.compile(r"(?<=[0-9])(?=(?:[0-9]{3})+$)")
-    middle = thousands.sub(",", digits) if commas else _filled(tokens[first : last + 1], digits)
-    return _joined(tokens[:first]) + middle + _joined(tokens[last + 1 :])
-
-
-def _filled(tokens: Section, digits: str) -> str:
-    shown: list[str] = []
-    for token in reversed(tokens[1:]):
-        if token.kind == "digit":
-            shown.append(digits[-1:])
-            digits = digits[:-1]
-        else:
-            shown.append(token.text)
-    return digits + "".join(reversed(shown))
+    if commas:
+        return _filled(tokens, [re.sub("(?<=[0-9])(?=(?:[0-9]{3})+$)", ",", digits)])
+    rest = len(digits) - len(places)
+    return _filled(tokens, [digits[: rest + 1], *digits[rest + 1 :]] if rest > 0 else [""] * -rest + [*digits])
 
 
 def _fraction(tokens: Section, decimals: str) -> str:
     """Return what is behind the point; a zero under a trailing # is not shown."""
     if _has(tokens, "comma") or _has(tokens, "point"):
         raise UnknownTextError
-    shown: list[str] = []
-    optional = True
-    for token in reversed(tokens):
-        if token.kind == "digit":
-            digit, decimals = decimals[-1:], decimals[:-1]
-            optional = optional and token.text == "#" and digit == "0"
-            shown.append("" if optional else digit)
-        else:
-            shown.append(token.text)
-    return "".join(reversed(shown))
+    places = [token.text for token in tokens if token.kind == "digit"]
+    while decimals.endswith("0") and places[len(decimals) - 1] == "#":
+        decimals = decimals[:-1]
+    return _filled(tokens, decimals)
+
+
+def _filled(tokens: Section, digits: Iterable[str]) -> str:
+    """Return the tokens with these texts in place of their digits."""
+    left = iter(digits)
+    return "".join(next(left, "") if token.kind == "digit" else token.text for token in tokens if token.kind != "comma")
 
 
 FORMS = {"yy": "%y", "yyyy": "%Y", "mm": "%m", "dd": "%d", "hh": "%H", "ss": "%S", "MM": "%M"}
@@ -214,8 +204,7 @@ def _letters(section: Section) -> list[str]:
 
 
 def _part(moment: datetime, letters: str) -> str:
-    if letters in {"y", "yyy"}:
-        letters = letters + "y"
+    letters = {"y": "yy", "yyy": "yyyy"}.get(letters, letters)
     if len(letters) == 1:
         return str(int(moment.strftime(FORMS[letters * 2])))
     if letters not in FORMS:

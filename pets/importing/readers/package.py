@@ -2,7 +2,7 @@
 
 import zipfile
 from collections.abc import Callable, Iterator
-from typing import IO, Any, Protocol, cast
+from typing import IO, Any, cast
 from xml.parsers import expat
 
 from pets.importing.errors import FileError
@@ -20,33 +20,30 @@ BLOCK = 64 * 1024
 TOO_LARGE = "The workbook is too large, or made to take too much memory. Save it as CSV."
 
 Attributes = dict[str, str]
+Starts = dict[str, Callable[[Attributes], object]]
+Ends = dict[str, Callable[[], object]]
 
 
-class Part(Protocol):
-    """What is called for the elements of a part, by their names without a prefix."""
+class Part:
+    """What is called for the elements of a part, by their names without a prefix, and for text, in pieces."""
 
-    starts: dict[str, Callable[[Attributes], None]]
-    ends: dict[str, Callable[[], None]]
+    def __init__(self, starts: Starts, ends: Ends | None = None) -> None:
+        self.starts = starts
+        self.ends = ends or {}
 
-    @property
-    def text(self) -> Callable[[str], None]:
-        """What takes text, in pieces."""
+    def text(self, text: str) -> None:
+        """Pass over it."""
 
 
 class Package:
-    """An opened XLSX file."""
+    """An opened XLSX file, of which at most `most` bytes are unpacked. Raises `FileError` and what `zipfile` raises."""
 
     def __init__(self, file: IO[bytes], most: int) -> None:
-        """Read the list of parts. Raises `FileError` and what `zipfile` raises.
-
-        At most `most` bytes are unpacked, all parts together.
-        """
         self._archive = zipfile.ZipFile(cast("IO[bytes]", _Sparing(file)))
         self._entries = {_plain(entry.filename): entry for entry in self._archive.infolist()}
         self._left = most
 
     def has(self, name: str) -> bool:
-        """Return whether there is a part of this name."""
         return _plain(name) in self._entries
 
     def parse(self, name: str, part: Part) -> Iterator[None]:
@@ -69,7 +66,6 @@ class Package:
         yield
 
     def read(self, name: str, part: Part) -> None:
-        """Read all of a part; raises as `parse` does."""
         for _ in self.parse(name, part):
             pass
 

@@ -5,7 +5,7 @@ import re
 from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import replace
 from itertools import islice
 from typing import Any
 
@@ -19,7 +19,8 @@ DELIMITERS = {",": ",", ";": ";", "tab": "\t", "|": "|"}
 SEPARATOR = re.compile("sep=([,;|\t]?)", re.IGNORECASE)
 """A first line for Excel, which names the delimiter; the delimiter itself may be gone from it."""
 
-BLANK = '"\r\n ' + "".join(DELIMITERS.values())
+QUOTED = ' "\r\n'
+BLANK = QUOTED + "".join(DELIMITERS.values())
 """What a line without a cell consists of."""
 
 
@@ -37,7 +38,7 @@ class _Lines:
         self._first = 1
 
     def begin(self) -> int:
-        """Forget the record before; return the line in which the next one begins."""
+        """Forget the record before, and return the line in which the next one begins."""
         self._text.clear()
         self.size = 0
         self._first = self.read + 1
@@ -96,8 +97,8 @@ class _Lines:
 
 def read_csv(source: Source, encoding: str, how: Reading) -> Table:
     """Find the delimiter by the header and read on."""
-    csv.field_size_limit(LONGEST_LINE)  # by itself csv gives up at 128 KiB
-    delimiter = DELIMITERS[how.delimiter] if how.delimiter else _delimiter(source, encoding, how)
+    how = replace(how, delimiter=first_csv_rows(source, encoding, how, start=how.header_row).delimiter)
+    delimiter = DELIMITERS[how.delimiter or ","]
     lines = _Lines(source.line_blocks(encoding))
     lines.skip(how.header_row - 1)
     reader = csv.reader(lines, delimiter=delimiter, strict=True)
@@ -112,85 +113,61 @@ def read_csv(source: Source, encoding: str, how: Reading) -> Table:
     while header and not header[-1].strip():
         header.pop()
     columns = columns_of(header, how)
-    layout = _Layout(columns, width, delimiter, how.formula_safe)
-    return Table(_csv_rows(reader, lines, layout), columns, delimiter, encoding)
+    return Table(_csv_rows(reader, lines, columns, width, how), columns, delimiter, encoding)
 
 
-@dataclass(frozen=True)
-class _Layout:
-    """What all rows of a file have in common."""
+def first_csv_rows(source: Source, encoding: str, how: Reading, *, start: int = 1) -> FirstRows:
+    """Return the first rows, from the line `start` on; quotes are taken as they come.
 
-    columns: Sequence[str]
-    width: int
-    """Of the header with blank cells at its end, which rows can have too."""
-    delimiter: str
-    formula_safe: bool
+    The delimiter is the one that `sep=` names, or the one by which most columns are known and rows have most cells.
+    """
+    csv.field_size_limit(LONGEST_LINE)  # by itself csv gives up at 128 KiB
+    lines = list(islice(_lines_with_cells(source.lines(encoding), start), AHEAD))
+    delimiter = how.delimiter
+    if lines and (named := SEPARATOR.fullmatch(lines[0][1].strip(QUOTED))):
+        del lines[0]
+        delimiter = delimiter or next(name for name, each in DELIMITERS.items() if each == (named[1] or ","))
+    found = {name: _cells(lines, DELIMITERS[name]) for name in ([delimiter] if delimiter else DELIMITERS)}
+    titles = names_of_columns(how).keys()
+
+    def worth(name: str) -> tuple[int, int]:
+        rows = [cells for _, cells in found[name]]
+        return max((len(titles & map(plain, cells)) for cells in rows), default=0), sum(map(len, rows))
+
+    best = max(found, key=worth)
+    return FirstRows(found[best], best)
 
 
-def first_csv_rows(source: Source, encoding: str, how: Reading) -> FirstRows:
-    """Return the first rows by the delimiter that gives most cells; quotes are taken as they come."""
-    csv.field_size_limit(LONGEST_LINE)
-    lines = list(_few(source.lines(encoding)))
-    named = SEPARATOR.fullmatch(lines[0].strip(' "\r\n')) if lines else None
-    given = how.delimiter or next((name for name, each in DELIMITERS.items() if named and each == named[1]), None)
-    found = {name: _cells(lines, DELIMITERS[name]) for name in ([given] if given else DELIMITERS)}
-    delimiter = max(found, key=lambda name: sum(len(cells) for _, cells in found[name]))
-    return FirstRows([row for row in found[delimiter] if not (named and row[0] == 1)], delimiter)
-
-
-def _few(lines: Iterator[str]) -> Iterator[str]:
-    """Yield the first lines, hardly more than fit into a piece of the file."""
-    size = 0
-    for line in islice(lines, AHEAD):
-        yield line
-        size += len(line)
-        if size > PIECE:
+def _lines_with_cells(lines: Iterator[str], start: int) -> Iterator[tuple[int, str]]:
+    """Yield them with their numbers, before `start` only a `sep=`, until that is more than a piece of the file."""
+    size = blank = 0
+    for number, line in enumerate(lines, 1):
+        if not line.strip(BLANK):
+            blank += len(line)
+        elif number >= start or SEPARATOR.fullmatch(line.strip(QUOTED)):
+            yield number, line
+            size += len(line)
+        if size > PIECE or blank > MOST_BLANK:
             return
 
 
-def _cells(lines: Sequence[str], delimiter: str) -> list[tuple[int, list[str]]]:
-    rows, reader, line = [], csv.reader(lines, delimiter=delimiter), 1
+def _cells(lines: Sequence[tuple[int, str]], delimiter: str) -> list[tuple[int, list[str]]]:
+    rows, reader, at = [], csv.reader((line for _, line in lines), delimiter=delimiter), 0
     with suppress(csv.Error):
         for row in reader:
             while row and not row[-1].strip():
                 row.pop()
             if row:
-                rows.append((line, row))
-            line = reader.line_num + 1
+                rows.append((lines[at][0], row))
+            at = reader.line_num
     return rows
 
 
-def _delimiter(source: Source, encoding: str, how: Reading) -> str:
-    """Return the delimiter that Excel's `sep=` names, or by which the header has most columns that are known."""
-    first = _first_with_cells(source.lines(encoding))
-    if named := SEPARATOR.fullmatch(first.strip(' "\r\n')):
-        return named[1] or ","
-    header = _first_with_cells(islice(source.lines(encoding), how.header_row - 1, None))
-    titles = set(names_of_columns(how))
-
-    def columns_by(delimiter: str) -> tuple[int, int]:
-        cells = [plain(cell.strip(' "\r\n')) for cell in header.split(delimiter)]
-        return len(titles.intersection(cells)), len(cells)
-
-    return max(DELIMITERS.values(), key=columns_by)
-
-
-def _first_with_cells(lines: Iterator[str]) -> str:
-    size = 0
-    for line in lines:
-        size += len(line)
-        if line.strip(BLANK):
-            return line
-        if size > MOST_BLANK:
-            break
-    return ""
-
-
-def _csv_rows(reader: Any, lines: _Lines, layout: _Layout) -> Iterator[Row | Block]:
-    columns, width = layout.columns, layout.width
+def _csv_rows(reader: Any, lines: _Lines, columns: Sequence[str], width: int, how: Reading) -> Iterator[Row | Block]:
+    """Yield the rows; `width` is that of the header with blank cells at its end, which they can have too."""
     blank = 0
     while True:
-        if block := _block(lines, layout):
+        if not how.formula_safe and (block := _block(lines, columns, how)):
             blank = 0
             yield block
             continue
@@ -208,22 +185,22 @@ def _csv_rows(reader: Any, lines: _Lines, layout: _Layout) -> Iterator[Row | Blo
         if blank > MOST_BLANK:
             raise FileError(TOO_BLANK.format(number=line))
         if any(row):
-            yield line, cells_of(columns, row, formula_safe=layout.formula_safe)
+            yield line, cells_of(columns, row, formula_safe=how.formula_safe)
 
 
-def _block(lines: _Lines, layout: _Layout) -> Block | None:
+def _block(lines: _Lines, columns: Sequence[str], how: Reading) -> Block | None:
     """Return the rows of the lines that were read ahead, if each line is a row without a mistake."""
     first = lines.read + 1
-    ahead = [] if layout.formula_safe else lines.take()
+    ahead = lines.take()
     try:
-        rows = list(csv.reader(ahead, delimiter=layout.delimiter, strict=True))
+        rows = list(csv.reader(ahead, delimiter=DELIMITERS[how.delimiter or ","], strict=True))
     except csv.Error:  # a row may also go on behind these lines
         rows = []
-    if not rows or len(rows) != len(ahead) or {*map(len, rows)} != {len(layout.columns)} or not all(map(any, rows)):
+    if not rows or len(rows) != len(ahead) or {*map(len, rows)} != {len(columns)} or not all(map(any, rows)):
         lines.put_back(ahead)
         return None
-    one_by_one = ((line, cells_of(layout.columns, row, formula_safe=False)) for line, row in enumerate(rows, first))
-    return Block(first, layout.columns, rows, one_by_one)
+    one_by_one = ((line, cells_of(columns, row, formula_safe=False)) for line, row in enumerate(rows, first))
+    return Block(first, columns, rows, one_by_one)
 
 
 def _damaged_record(error: str, line: int, text: str) -> Damaged:

@@ -70,7 +70,7 @@ def _seen_rows(source: Source, how: Reading, sheet: Rows) -> Iterator[_Seen]:
         package = Package(file, how.largest_workbook)
         reject_other_archive(package.has)
         book = Book(package)
-        part = book.part(_chosen(book, how.sheet))
+        part = _chosen(book, how.sheet)
         strings, styles = Strings(strings_file), Styles(from_1904=book.from_1904)
         for kind, target in (("sharedStrings", strings), ("styles", styles)):
             if (name := book.relations.first(kind)) is not None:
@@ -105,20 +105,18 @@ def _readable_workbook() -> Iterator[None]:
 
 
 def _chosen(book: Book, sheet: str | None) -> str:
-    """Return the name of the sheet to read."""
-    names = list(book.hidden)
-    if sheet is None and names and not book.hidden[names[0]]:
-        return names[0]
-    if sheet in book.hidden:
-        return sheet
+    """Return the part that is the sheet to read."""
+    names = list(book.sheets)
     if not names:
         message = "The workbook has no sheet."
         raise FileError(message)
+    part, is_hidden = book.sheets.get(names[0] if sheet is None else sheet, ("", False))
+    if part and not (sheet is None and is_hidden):
+        return part
+    message = "The first sheet of the workbook is hidden. Choose a sheet by its name."
     if sheet is not None:
         message = f"The workbook has no sheet {named([sheet])}."
-    else:
-        message = "The first sheet of the workbook is hidden. Choose a sheet by its name."
-    message += f" Sheets: {named(names)}."
+    message = f"{message} Sheets: {named(names)}."
     raise FileError(message)
 
 

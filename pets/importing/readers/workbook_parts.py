@@ -5,12 +5,12 @@ import os
 import posixpath
 import re
 from array import array
-from collections.abc import Callable
-from typing import IO, Any, NamedTuple
+from collections.abc import Sized
+from typing import IO, NamedTuple
 
 from pets.importing.errors import FileError
 from pets.importing.readers.number_formats import BUILT_IN, NumberFormat
-from pets.importing.readers.package import TOO_LARGE, Attributes, Package, attribute, is_true, whole
+from pets.importing.readers.package import TOO_LARGE, Attributes, Package, Part, attribute, is_true, whole
 
 MOST_ROWS, MOST_COLUMNS = 2**20, 2**14
 """Of a sheet (Microsoft, "Excel specifications and limits")."""
@@ -25,28 +25,13 @@ MOST_STRINGS, MOST_STYLES, MOST_ENTRIES, LONGEST_ENTRY = 2**22, 2**16, 10_000, 2
 """What is held in memory: the places of shared strings, styles, and what a workbook has names for."""
 
 
-Starts = dict[str, Callable[[Attributes], None]]
-Ends = dict[str, Callable[[], None]]
-
-
-class _Attributed:
-    """A part that is all attributes."""
-
-    starts: Starts
-    ends: Ends
-
-    def text(self, text: str) -> None:
-        """Pass over it."""
-
-
-class Relations(_Attributed):
+class Relations(Part):
     """The parts that a part refers to: kind and name, by the ID of the reference."""
 
     def __init__(self, package: Package, part: str) -> None:
-        """Read them; raises as `Package.parse` does."""
+        super().__init__({"Relationship": self._relationship})
         self.targets: dict[str, tuple[str, str]] = {}
         self._folder, name = posixpath.split(part)
-        self.starts, self.ends = {"Relationship": self._relationship}, {}
         package.read(posixpath.join(self._folder, "_rels", f"{name}.rels"), self)
 
     def first(self, kind: str) -> str | None:
@@ -54,50 +39,42 @@ class Relations(_Attributed):
         return next((name for each, name in self.targets.values() if each == kind), None)
 
     def _relationship(self, attributes: Attributes) -> None:
-        if attributes.get("TargetMode") == "External":
-            return
-        target = posixpath.normpath(posixpath.join("/", self._folder, attributes["Target"].replace("\\", "/"))).lstrip(
-            "/"
-        )
-        _keep(self.targets, attributes["Id"], (attributes["Type"].rpartition("/")[2], target), size=len(target))
+        if attributes.get("TargetMode") != "External":
+            name = posixpath.join("/", self._folder, attributes["Target"].replace("\\", "/"))
+            target = attributes["Type"].rpartition("/")[2], posixpath.normpath(name)
+            _reject_too_many(self.targets, attributes["Id"], *target)
+            self.targets[attributes["Id"]] = target
 
 
-class Book(_Attributed):
+class Book(Part):
     """The workbook itself: its sheets in their order, and which parts it has."""
 
     def __init__(self, package: Package) -> None:
-        """Read it; raises as `Package.parse` does."""
-        self.hidden: dict[str, bool] = {}
-        """By the name of the sheet, whether it is."""
+        super().__init__({"sheet": self._sheet, "workbookPr": self._properties})
+        self.sheets: dict[str, tuple[str, bool]] = {}
+        """By its name: the part that a sheet is, and whether it is hidden."""
         self.from_1904 = False
-        self._sheets: dict[str, str] = {}
-        self.starts, self.ends = {"sheet": self._sheet, "workbookPr": self._properties}, {}
         name = Relations(package, "").first("officeDocument") or ""
         self.relations = Relations(package, name)
         package.read(name, self)
-
-    def part(self, sheet: str) -> str:
-        """Return the name of the part that a sheet is."""
-        return self._sheets[sheet]
 
     def _sheet(self, attributes: Attributes) -> None:
         kind, part = self.relations.targets[attribute(attributes, "id")]
         if kind == "worksheet":  # and no chart
             name = attributes["name"]
-            _keep(self._sheets, name, part, size=len(name))
-            self.hidden[name] = attributes.get("state", "visible") != "visible"
+            _reject_too_many(self.sheets, name)
+            self.sheets[name] = part, attributes.get("state", "visible") != "visible"
 
     def _properties(self, attributes: Attributes) -> None:
         self.from_1904 = is_true(attributes, "date1904")
 
 
-class Styles(_Attributed):
+class Styles(Part):
     """The number formats, by the styles of cells."""
 
     def __init__(self, *, from_1904: bool) -> None:
-        self.starts = {"numFmt": self._code, "cellXfs": self._begin, "xf": self._style}
-        self.ends = {"cellXfs": self._end}
-        self._codes: dict[str, str] = {str(number): code for number, code in BUILT_IN.items()}
+        super().__init__({"numFmt": self._code, "cellXfs": self._begin, "xf": self._style}, {"cellXfs": self._end})
+        self._codes = dict(BUILT_IN)
         self._styles = array("L")
         self._of_cells = False
         self._from_1904 = from_1904
@@ -106,11 +83,12 @@ class Styles(_Attributed):
     def format(self, style: int) -> NumberFormat:
         """Return the number format of a style; raises `IndexError`."""
         number = self._styles[style] if self._styles or style else 0
-        return NumberFormat(self._codes.get(str(number), f"built-in {number}"), from_1904=self._from_1904)
+        return NumberFormat(self._codes.get(number, f"built-in {number}"), from_1904=self._from_1904)
 
     def _code(self, attributes: Attributes) -> None:
-        code = attributes["formatCode"]
-        _keep(self._codes, str(whole(attributes["numFmtId"])), code, size=len(code))
+        number, code = attributes["numFmtId"], attributes["formatCode"]
+        _reject_too_many(self._codes, number, code)
+        self._codes[whole(number)] = code
 
     def _begin(self, _attributes: Attributes) -> None:
         self._of_cells = True
@@ -125,51 +103,45 @@ class Styles(_Attributed):
             self._styles.append(whole(attributes.get("numFmtId", "0")))
 
 
-class _Text:
-    """Collects the text of a cell or a shared string, but not how it is pronounced."""
+class _Texts(Part):
+    """What has texts: collects the pieces of one, but not how it is pronounced."""
 
     def __init__(self) -> None:
+        super().__init__(
+            {"t": self._open, "v": self._open, "rPh": self._shut}, {"t": self._shut, "v": self._shut, "rPh": self._open}
+        )
         self._pieces: list[str] = []
-        self._length = 0
-        self._wanted = self._pronounced = False
+        self._length = self._depth = 0
 
-    def add(self, text: str) -> None:
-        if self._wanted:
+    def text(self, text: str) -> None:
+        if self._depth > 0:
             self._length += len(text)
             if self._length > LONGEST_TEXT:
                 raise FileError(TOO_LARGE)
             self._pieces.append(text)
 
-    def take(self) -> str:
+    def _take_text(self) -> str:
         """Return the text so far and begin again."""
         text = "".join(self._pieces)
         self._pieces.clear()
         self._length = 0
         return text
 
-    def begin(self, _attributes: Attributes) -> None:
-        self._wanted = not self._pronounced
+    def _open(self, *_attributes: Attributes) -> None:
+        self._depth += 1
 
-    def end(self) -> None:
-        self._wanted = False
-
-    def begin_pronounced(self, _attributes: Attributes) -> None:
-        self._pronounced = True
-
-    def end_pronounced(self) -> None:
-        self._pronounced = False
+    def _shut(self, *_attributes: Attributes) -> None:
+        self._depth -= 1
 
 
-class Strings:
+class Strings(_Texts):
     """The strings that cells share, in a file: there can be more than fit into memory."""
 
     def __init__(self, file: IO[bytes]) -> None:
+        super().__init__()
         self._file = file
         self._ends = array("Q", [0])
-        self._text = text = _Text()
-        self.text = text.add
-        self.starts: Starts = {"t": text.begin, "rPh": text.begin_pronounced}
-        self.ends: Ends = {"t": text.end, "rPh": text.end_pronounced, "si": self._end}
+        self.ends["si"] = self._end
 
     def __getitem__(self, number: int) -> str:
         """Return a string; raises `IndexError`."""
@@ -181,7 +153,7 @@ class Strings:
     def _end(self) -> None:
         if len(self._ends) > MOST_STRINGS:
             raise FileError(TOO_LARGE)
-        self._ends.append(self._ends[-1] + self._file.write(self._text.take().encode()))
+        self._ends.append(self._ends[-1] + self._file.write(self._take_text().encode()))
 
 
 class Cell(NamedTuple):
@@ -206,22 +178,20 @@ class SheetRow(NamedTuple):
     hidden: bool
 
 
-class Rows:
+class Rows(_Texts):
     """The rows of a sheet, and which of its columns are hidden."""
 
     def __init__(self) -> None:
+        super().__init__()
         self._rows: list[SheetRow] = []
         self._row = SheetRow(0, [], hidden=False)
         self._hidden: list[range] = []
-        self._length = 0
+        self._row_length = 0
         self._cell: Attributes = {}
         self._has_value = self._computed = False
-        self._text = text = _Text()
-        self.text = text.add
-        self.starts: Starts = {"row": self._begin_row, "c": self._begin_cell, "f": self._formula, "v": self._value}
-        self.starts |= {"t": text.begin, "rPh": text.begin_pronounced, "col": self._columns}
-        self.ends: Ends = {"row": self._end_row, "c": self._end_cell, "v": text.end, "t": text.end}
-        self.ends["rPh"] = text.end_pronounced
+        self.starts |= {"row": self._begin_row, "c": self._begin_cell, "f": self._formula, "v": self._value}
+        self.starts["col"] = self._columns
+        self.ends |= {"row": self._end_row, "c": self._end_cell}
 
     def take(self) -> list[SheetRow]:
         """Return the rows that were complete since the last call."""
@@ -245,27 +215,27 @@ class Rows:
         if number > MOST_ROWS:
             message = f"The sheet has more than {MOST_ROWS:,} rows."
             raise FileError(message)
-        self._row, self._length = SheetRow(number, [], is_true(attributes, "hidden")), 0
+        self._row, self._row_length = SheetRow(number, [], is_true(attributes, "hidden")), 0
 
     def _begin_cell(self, attributes: Attributes) -> None:
         self._cell, self._has_value, self._computed = attributes, False, False
-        self._text.take()
+        self._take_text()
 
     def _formula(self, _attributes: Attributes) -> None:
         self._computed = True
 
-    def _value(self, attributes: Attributes) -> None:
+    def _value(self, _attributes: Attributes) -> None:
         self._has_value = True
-        self._text.begin(attributes)
+        self._open()
 
     def _end_cell(self) -> None:
         cells = self._row.cells
         before = cells[-1].column if cells else -1
         place = self._cell.get("r")
         column = before + 1 if place is None else column_of(place.rstrip("0123456789"))
-        text = self._text.take()
-        self._length += len(text)
-        if not before < column < MOST_COLUMNS or self._length > LONGEST_ROW:
+        text = self._take_text()
+        self._row_length += len(text)
+        if not before < column < MOST_COLUMNS or self._row_length > LONGEST_ROW:
             raise ValueError
         kind, style = self._cell.get("t", "n"), whole(self._cell.get("s") or "0")
         cells.append(Cell(column, kind, style, text, self._has_value, self._computed))
@@ -288,7 +258,6 @@ def letters_of(column: int) -> str:
     return (letters_of(rest - 1) if rest else "") + chr(ord("A") + last)
 
 
-def _keep(entries: dict[str, Any], key: str, value: object, *, size: int) -> None:
-    if len(entries) >= MOST_ENTRIES or max(len(key), size) > LONGEST_ENTRY:
+def _reject_too_many(entries: Sized, *texts: str) -> None:
+    if len(entries) >= MOST_ENTRIES or max(map(len, texts)) > LONGEST_ENTRY:
         raise FileError(TOO_LARGE)
-    entries[key] = value

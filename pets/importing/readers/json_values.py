@@ -1,11 +1,33 @@
-"""What is wrong with a JSON text, and where, in words."""
+"""JSON values, as exact as the API reads them (docs/decisions/0001), and in words what is wrong with one."""
 
 import json
+import math
 import re
 from collections import Counter
+from decimal import Decimal, InvalidOperation
 from typing import Any, NoReturn
 
-from pets.importing.readers.numbers import decimal, integer
+JSON_NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(?P<fraction>\.[0-9]+)?(?P<exponent>[eE][+-]?[0-9]+)?")
+
+
+def number(text: str) -> Any:
+    """Return the value of a JSON number; what is none comes back as it is, for the rules to reject."""
+    found = JSON_NUMBER.fullmatch(text)
+    if not found:
+        return text
+    return _decimal(text) if found["fraction"] or found["exponent"] else _integer(text)
+
+
+def _integer(digits: str) -> int | Decimal:
+    """Return the integer; a `Decimal` for one so long that making an `int` of it would take long."""
+    return int(digits) if len(digits) <= 20 else Decimal(digits)
+
+
+def _decimal(text: str) -> Decimal | float:
+    try:
+        return Decimal(text)
+    except InvalidOperation:  # its exponent is beyond all bounds; what replaces it is rejected everywhere
+        return math.inf
 
 
 class ConstantError(ValueError):
@@ -23,8 +45,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(fields) == len(pairs):
         return fields
     twice = Twice(fields)
-    times = Counter(name for name, _ in pairs)
-    twice.name = next(name for name in times if times[name] > 1)
+    ((twice.name, _),) = Counter(name for name, _ in pairs).most_common(1)
     return twice
 
 
@@ -33,9 +54,8 @@ def _no_constant(constant: str) -> NoReturn:
 
 
 DECODER = json.JSONDecoder(
-    parse_int=integer, parse_float=decimal, parse_constant=_no_constant, object_pairs_hook=_object
+    parse_int=_integer, parse_float=_decimal, parse_constant=_no_constant, object_pairs_hook=_object
 )
-"""As exact as the API's reader (docs/decisions/0001)."""
 
 CONSTANT = re.compile(r'"(?:[^"\\]|\\.)*"|(?P<constant>-?Infinity|NaN)', re.DOTALL)
 
