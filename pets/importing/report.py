@@ -1,13 +1,13 @@
 """What an import did, for people and for machines."""
 
 import shlex
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
 from pets.importing.changes_report import animals, changes_as_json, summary
 from pets.importing.errors import printable
-from pets.importing.options import Outcome
+from pets.importing.options import Options, Outcome
 from pets.importing.readers.header import named
 from pets.importing.staging import Missing
 from pets.models import ENDED_EARLY, ImportRun, ImportState
@@ -46,36 +46,47 @@ def report(outcome: Outcome) -> str:
         lines.append(f"All changes are in {outcome.changes.path}.")
     if run.rejects:
         lines.append(f"The rejected rows are in {run.rejects}.")
-        lines.append(f"Fix them, then run: manage.py import_pets {shlex.join([run.rejects, *_needed(run.options)])}")
+        needed = switches(run, NEEDED)
+        lines.append(f"Fix them, then run: manage.py import_pets {shlex.quote(run.rejects)} {needed}".rstrip())
     return "\n".join(lines)
 
 
 SWITCHES = {
-    "ignore_ids": "--ignore-ids",
-    "accept_references": "--accept-references",
-    "create_categories": "--create-categories",
+    "keep_blanks": "--blank=clear",
+    "skip_errors": "--on-error=skip",
     "force_categories": "--create-categories=force",
+    "report_missing": "--missing=report",
+    "ignore_unknown": "--ignore-unknown-columns",
 }
+"""Options whose names in the record differ from those of the command."""
+
+NEEDED = (
+    *("format", "delimiter", "mapping", "defaults", "formula_safe"),
+    *("keep_blanks", "ignore_ids", "accept_references", "create_categories", "force_categories"),
+)
+"""Options of an import that its file of rejects needs too."""
 
 
-def _needed(options: dict[str, Any]) -> Iterator[str]:
-    """Yield the options of an import that its file of rejects needs too."""
-    reading = options["reading"]
-    for name in ("format", "delimiter"):
-        if reading[name] and reading[name] != "xlsx":  # its rejects are CSV
-            yield f"--{name}={reading[name]}"
-    for title, column in reading["mapping"].items():
-        yield f"--map={title}={column}"
-    for column, value in reading["defaults"].items():
-        yield f"--default-{column}={value}"
-    if reading["formula_safe"]:
-        yield "--formula-safe"
-    if not options["keep_blanks"]:
-        yield "--blank=clear"
-    switches = {name: switch for name, switch in SWITCHES.items() if options[name]}
-    if "force_categories" in switches:
-        del switches["create_categories"]
-    yield from switches.values()
+def switches(run: ImportRun, names: Sequence[str] | None = None) -> str:
+    """Return the options of an import, or these of them, as the command has them, without those that are as usual."""
+    usual = Options().as_json()
+    given = usual | run.options
+    given, usual = given | given["reading"], usual | usual["reading"] | {"reading": given["reading"]}
+    chosen = {name: value for name, value in given.items() if value != usual.get(name)}
+    if "force_categories" in chosen:
+        chosen.pop("create_categories", None)
+    if names is not None and chosen.get("format") == "xlsx":
+        del chosen["format"]  # its rejects are CSV
+    return shlex.join(switch for name in names or chosen if name in chosen for switch in _switches(name, chosen[name]))
+
+
+def _switches(name: str, value: Any) -> list[str]:
+    if name == "mapping":
+        return [f"--map={title}={column}" for title, column in value.items()]
+    if name == "defaults":
+        return [f"--default-{column}={default}" for column, default in value.items()]
+    switch = f"--{name.replace('_', '-')}"
+    return [SWITCHES.get(name) or (switch if value is True else f"{switch}={value}")]
 
 
 def _missing(missing: Missing) -> list[str]:

@@ -3,10 +3,12 @@
 import re
 import sys
 from argparse import ArgumentTypeError
+from dataclasses import fields
 from typing import Any
 
 from django.core.management.base import CommandParser
 
+from commands.arguments import count
 from commands.base import StoreCommand
 from commands.exits import Exit, ExitError
 from pets.columns import CATEGORY, HEADERS, STATUS
@@ -57,7 +59,7 @@ class Command(StoreCommand):
         reading.add_argument("--sheet", metavar="NAME", help="Read this sheet of a workbook, not the first one.")
         reading.add_argument(
             "--header-row",
-            type=_row,
+            type=count,
             default=1,
             metavar="N",
             help="Look for the header from line N on, or row N of a sheet, and leave out what is above it.",
@@ -65,13 +67,17 @@ class Command(StoreCommand):
         reading.add_argument(
             "--map",
             type=_mapping,
+            dest="mapping",
             action="append",
             default=[],
             metavar="TITLE=COLUMN",
             help="Read the column TITLE as COLUMN, for example Tier=name. Repeat it for more columns.",
         )
         reading.add_argument(
-            "--ignore-unknown-columns", action="store_true", help="Ignore columns that an import does not have."
+            "--ignore-unknown-columns",
+            dest="ignore_unknown",
+            action="store_true",
+            help="Ignore columns that an import does not have.",
         )
         reading.add_argument(
             "--profile",
@@ -208,13 +214,6 @@ def _encoding(name: str) -> str:
         raise ArgumentTypeError(message) from None
 
 
-def _row(text: str) -> int:
-    if not text.isdecimal() or not int(text):
-        message = "must be a number, 1 or more."
-        raise ArgumentTypeError(message)
-    return int(text)
-
-
 def _count(text: str) -> int:
     if not text.isdecimal():
         message = "must be a number, 0 or more."
@@ -245,37 +244,19 @@ def _options(given: dict[str, Any]) -> Options:
     if given["changes"] is not None and given["changes"] == given["rejects"]:
         message = "--changes and --rejects must be two files."
         raise ExitError(message, status=Exit.USAGE)
-    if given["profile"] is not None and (given["map"] or given["save_profile"] or given["header_row"] > 1):
+    if given["profile"] is not None and (given["mapping"] or given["save_profile"] or given["header_row"] > 1):
         message = "--profile has the header and its columns. Leave out --map, --header-row and --save-profile."
         raise ExitError(message, status=Exit.USAGE)
-    reading = Reading(
-        format=given["format"],
-        encoding=given["encoding"],
-        delimiter=given["delimiter"],
-        sheet=given["sheet"],
-        header_row=given["header_row"],
-        mapping=dict(given["map"]),
-        defaults={name: given[key] for name, key in DEFAULTS.items() if given[key] is not None},
-        ignore_unknown=given["ignore_unknown_columns"],
-        formula_safe=given["formula_safe"],
-        max_unpacked=given["max_unpacked"],
-    )
+    given |= {
+        "mapping": dict(given["mapping"]),
+        "defaults": {name: given[key] for name, key in DEFAULTS.items() if given[key] is not None},
+        "create_categories": given["create_categories"] or given["force_categories"],
+        "keep_blanks": given["blank"] == "keep",
+        "skip_errors": given["on_error"] == "skip",
+        "accept_near": given["accept_references"],
+        "report_missing": given["missing"] == "report",
+    }
+    reading, options = ({each.name for each in fields(kind)} & given.keys() for kind in (Reading, Options))
     return Options(
-        reading=reading,
-        profile=given["profile"],
-        save_profile=given["save_profile"],
-        create_categories=given["create_categories"] or given["force_categories"],
-        force_categories=given["force_categories"],
-        ignore_ids=given["ignore_ids"],
-        keep_blanks=given["blank"] == "keep",
-        skip_errors=given["on_error"] == "skip",
-        max_errors=given["max_errors"],
-        rejects=given["rejects"],
-        changes=given["changes"],
-        accept_near=given["accept_references"],
-        accept_references=given["accept_references"],
-        report_missing=given["missing"] == "report",
-        dry_run=given["dry_run"],
-        allow_empty=given["allow_empty"],
-        again=given["again"],
+        reading=Reading(**{name: given[name] for name in reading}), **{name: given[name] for name in options}
     )

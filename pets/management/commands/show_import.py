@@ -13,20 +13,10 @@ from pets.importing.changes_file import ChangesFile
 from pets.importing.changes_report import animals, changes_as_json, summary
 from pets.importing.errors import ImportRejectedError
 from pets.importing.lock import mark_killed
-from pets.importing.options import Options
-from pets.importing.report import counts, run_as_json, seconds, state
+from pets.importing.report import counts, run_as_json, seconds, state, switches
 from pets.importing.undo import Undone, undoable
 from pets.management.arguments import import_number, new_file
 from pets.models import IMPORTED, STANDING, ImportRun
-
-OPTIONS = {
-    "keep_blanks": "--blank clear",
-    "skip_errors": "--on-error skip",
-    "force_categories": "--create-categories=force",
-    "report_missing": "--missing report",
-    "ignore_unknown": "--ignore-unknown-columns",
-}
-"""Options whose names in the record differ from those of the command."""
 
 
 class Command(StoreCommand):
@@ -80,7 +70,7 @@ def _lines(run: ImportRun, changes: Changes | None, undo: Undone | None) -> list
     facts = [
         ("Started", f"{run.started_at:%Y-%m-%d %H:%M} UTC by {who(run.who)}, took {seconds(run):.1f} s"),
         ("File", f"{run.file_name}, SHA-256 {run.sha256}"),
-        ("Options", _options(run)),
+        ("Options", switches(run)),
         ("Rows", f"{run.rows:,}: {counts(run)}"),
         ("Reason", run.outcome),
         ("Rejects", run.rejects),
@@ -92,20 +82,6 @@ def _lines(run: ImportRun, changes: Changes | None, undo: Undone | None) -> list
         lines += animals(changes, run.created + run.updated, "line")
         lines += [f"All changes are in {changes.path}."] if changes.path else []
     return [*lines, _undo(run, undo)]
-
-
-def _options(run: ImportRun) -> str:
-    """Return the options that differ from what they are by themselves, as the command has them."""
-    usual = Options().as_json()
-    given = usual | run.options
-    given, usual = given | given["reading"], usual | usual["reading"]
-    chosen = {name: value for name, value in given.items() if name != "reading" and value != usual.get(name)}
-    return " ".join(OPTIONS.get(name, _option(name, value)) for name, value in chosen.items())
-
-
-def _option(name: str, value: Any) -> str:
-    option = f"--{name.replace('_', '-')}"
-    return option if value is True else f"{option} {value}"
 
 
 def _undo(run: ImportRun, undo: Undone | None) -> str:
