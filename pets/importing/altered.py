@@ -32,7 +32,7 @@ DAY = 24 * 60 * 60
 LONGEST = 255
 """The digits of the largest number in a reference that is compared."""
 
-NO_VALUE = ("NULL", "null", "(NULL)", "(null)", "None", "NaN", "nan", "#N/A", "\\N")
+NO_VALUE = ("NULL", "null", "(NULL)", "(null)", "None", "nil", "NaN", "nan", "NA", "N/A", "#N/A", "\\N")
 """What databases and programs write where there is nothing."""
 
 IS_NO_VALUE = "IN ({})".format(", ".join(f"'{text}'" for text in NO_VALUE))

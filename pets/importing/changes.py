@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import NamedTuple
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from pets.columns import COLUMNS, NAME, REFERENCE, each
-from pets.importing.altered import IS_NO_VALUE, looks_altered, looks_converted
+from pets.importing.altered import IS_NO_VALUE, NO_VALUE, looks_altered, looks_converted
 from pets.importing.encodings import LOSSY, SUSPECT, misread
 from pets.importing.preview import Planned, cells_of, names_of_categories, planned
 from pets.importing.sql import is_not_ascii, matches, stream
@@ -43,12 +43,29 @@ def changes_of(row: Planned, pet_id: int | None) -> Iterator[Change]:
 
 
 class Misread(NamedTuple):
-    """The name of a new animal that is likely UTF-8 read in another encoding."""
+    """The name of a new animal that is likely UTF-8 read in another encoding, or what programs write without one."""
 
     line: int
     reference: str | None
     name: str
-    likely: str
+    likely: str | None
+    """What it was; None for no name."""
+
+
+T = TypeVar("T", bound=tuple[Any, ...])
+
+
+class Doubts(Generic[T]):
+    """What looks wrong: how much, and the first `MOST_DOUBTS` of it."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.first: list[T] = []
+
+    def add(self, doubt: T) -> None:
+        self.count += 1
+        if self.count <= MOST_DOUBTS:
+            self.first.append(doubt)
 
 
 @dataclass
@@ -61,12 +78,10 @@ class Changes:
     """Of those with another reference: how many had none before."""
     references: list[Change] = field(default_factory=list)
     """The first `EXAMPLES` changes of references."""
-    altered_count: int = 0
-    altered: list[Change] = field(default_factory=list)
-    """How many references and names look like the work of a spreadsheet program, and the first `MOST_DOUBTS`."""
-    misread_count: int = 0
-    misread: list[Misread] = field(default_factory=list)
-    """How many names of new animals look wrongly decoded, and the first `MOST_DOUBTS` of them."""
+    altered: Doubts[Change] = field(default_factory=Doubts)
+    """References and names that look like the work of a spreadsheet program."""
+    misread: Doubts[Misread] = field(default_factory=Doubts)
+    """Names of new animals that look wrong."""
     first: list[Planned] = field(default_factory=list)
     """The first `ANIMALS` that are changed or added, if they were asked for."""
     path: str = ""
@@ -93,7 +108,8 @@ CONVERTIBLE = f"""
 """
 NEW_NAMES = """
     SELECT r.line, r.external_reference, r.name FROM import_rows r
-    WHERE {not_ascii} AND {suspect} AND NOT EXISTS (SELECT 1 FROM import_known k WHERE k.line = r.line) ORDER BY r.line
+    WHERE ({not_ascii} AND {suspect} OR r.name {no_value})
+    AND NOT EXISTS (SELECT 1 FROM import_known k WHERE k.line = r.line) ORDER BY r.line
 """
 
 
@@ -101,46 +117,22 @@ def look(*, first: bool) -> Changes:
     """Return what the staged rows would change; call it before they are written. `first`: with the first animals."""
     counts = dict(zip([column.header for column in COLUMNS], next(stream(FIELDS)), strict=True))
     changes = Changes(fields=counts, first=list(islice(planned(ANIMALS), ANIMALS)) if first else [])
-    if counts[REFERENCE.header]:
-        _look_at_references(changes)
-    if counts[NAME.header]:
-        condition = CONVERTIBLE.format(not_ascii=is_not_ascii("p.name"), lossy=matches("r.name", LOSSY))
-        names = _texts(NAME.name, condition)
-        _note_altered(changes, (name for name in names if looks_converted(name.before or "", name.after)))
-    for name in _misread_names():
-        changes.misread_count += 1
-        if len(changes.misread) < MOST_DOUBTS:
-            changes.misread.append(name)
+    lossy = CONVERTIBLE.format(not_ascii=is_not_ascii("p.name"), lossy=matches("r.name", LOSSY))
+    for column, condition, looks_wrong in ((REFERENCE, "", looks_altered), (NAME, lossy, looks_converted)):
+        for change in _texts(column.name, condition) if counts[column.header] else ():
+            if column is REFERENCE:
+                changes.new_references += change.before is None
+                changes.references += [change][: EXAMPLES - len(changes.references)]
+            if change.before and looks_wrong(change.before, change.after):
+                changes.altered.add(change)
+    names = NEW_NAMES.format(not_ascii=is_not_ascii("r.name"), suspect=matches("r.name", SUSPECT), no_value=IS_NO_VALUE)
+    for line, reference, name in stream(names):
+        if (likely := misread(name)) is not None or name in NO_VALUE:
+            changes.misread.add(Misread(line, reference, name, likely))
     return changes
 
 
-def _misread_names() -> Iterator[Misread]:
-    """Yield the names of new animals that read like UTF-8 in another encoding."""
-    names = NEW_NAMES.format(not_ascii=is_not_ascii("r.name"), suspect=matches("r.name", SUSPECT))
-    for line, reference, name in stream(names):
-        if (likely := misread(name)) is not None:
-            yield Misread(line, reference, name, likely)
-
-
-def _look_at_references(changes: Changes) -> None:
-    def all_of_them() -> Iterator[Change]:
-        for change in _texts(REFERENCE.name):
-            changes.new_references += change.before is None
-            if len(changes.references) < EXAMPLES:
-                changes.references.append(change)
-            yield change
-
-    _note_altered(changes, (each for each in all_of_them() if each.before and looks_altered(each.before, each.after)))
-
-
-def _note_altered(changes: Changes, altered: Iterator[Change]) -> None:
-    for change in altered:
-        changes.altered_count += 1
-        if len(changes.altered) < MOST_DOUBTS:
-            changes.altered.append(change)
-
-
-def _texts(column: str, condition: str = "") -> Iterator[Change]:
+def _texts(column: str, condition: str) -> Iterator[Change]:
     for line, pet_id, reference, before, after in stream(TEXTS.format(c=column, condition=condition)):
         yield Change(pet_id, reference, line, column, before, after)
 

@@ -5,7 +5,7 @@ from itertools import islice
 from typing import Any
 
 from pets.columns import COLUMNS
-from pets.importing.changes import EXAMPLES, Change, Changes, changes_of
+from pets.importing.changes import EXAMPLES, Change, Changes, Doubts, changes_of
 from pets.importing.errors import printable, quoted
 from pets.importing.preview import Planned
 
@@ -15,12 +15,12 @@ ALTERED = f"{LOOK_ALTERED}. Take the values from the file as it was before. If t
 
 def altered(changes: Changes) -> str:
     """Return why a file is rejected whose references or names look like the work of a spreadsheet."""
-    return ALTERED.format(count=altered_count(changes), examples=examples(changes.altered))
+    return ALTERED.format(count=altered_count(changes), examples=examples(changes.altered.first))
 
 
 def altered_count(changes: Changes) -> str:
     """Return how many values look altered, as the beginning of a sentence."""
-    count = changes.altered_count
+    count = changes.altered.count
     what = "reference or name looks" if count == 1 else "references or names look"
     return f"{count:,} {what} altered"
 
@@ -44,20 +44,23 @@ def summary(changes: Changes, *, would: bool) -> list[str]:
         counts = ", ".join(f"{number:,} {word}" for number, word in parts if number)
         more = ", …" if count > len(changes.references) else ""
         lines.append(f"References: {counts}: {examples(changes.references)}{more}.")
-    if changes.altered_count and would:
-        look = LOOK_ALTERED.format(count=altered_count(changes), examples=examples(changes.altered))
+    if changes.altered.count and would:
+        look = LOOK_ALTERED.format(count=altered_count(changes), examples=examples(changes.altered.first))
         lines.append(f"Warning: {look}.")
         lines.append("The import will stop there. If they are right, use --accept-references.")
-    if changes.misread_count:
+    if changes.misread.count:
         lines.append(f"Warning: {misread(changes)}.")
     return lines
 
 
 def misread(changes: Changes) -> str:
-    """Return how many names of new animals look wrongly decoded, and the first of them."""
-    count = changes.misread_count
-    first = ", ".join(f"{quoted(each.name)} is probably {quoted(each.likely)}" for each in changes.misread[:EXAMPLES])
-    return f"{count:,} {'name looks' if count == 1 else 'names look'} wrongly decoded: {first}"
+    """Return how many names of new animals look wrong, and the first of them."""
+    count = changes.misread.count
+    first = [
+        f"{quoted(each.name)} is probably {'no name' if each.likely is None else quoted(each.likely)}"
+        for each in changes.misread.first[:EXAMPLES]
+    ]
+    return f"{count:,} {'name looks' if count == 1 else 'names look'} wrong: {', '.join(first)}"
 
 
 def animals(changes: Changes, total: int, place: str) -> list[str]:
@@ -88,11 +91,12 @@ def changes_as_json(changes: Changes) -> dict[str, Any]:
             "new": changes.new_references,
             "first": [change._asdict() for change in changes.references],
         },
-        "altered": {
-            "count": changes.altered_count,
-            "first": [change._asdict() for change in changes.altered[:EXAMPLES]],
-        },
-        "misread": {"count": changes.misread_count, "first": [each._asdict() for each in changes.misread[:EXAMPLES]]},
+        "altered": _doubts(changes.altered),
+        "misread": _doubts(changes.misread),
         "first": [change._asdict() for row in changes.first for change in changes_of(row, row.pet_id)],
         "path": changes.path or None,
     }
+
+
+def _doubts(doubts: Doubts[Any]) -> dict[str, Any]:
+    return {"count": doubts.count, "first": [doubt._asdict() for doubt in doubts.first[:EXAMPLES]]}

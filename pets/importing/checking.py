@@ -13,6 +13,7 @@ from categories.similar import Similar
 from pets import rules
 from pets.columns import CATEGORY, CATEGORY_ID, COLUMNS, ID, REFERENCE, STATUS, Checked, CheckedColumns, Column
 from pets.importing.errors import FileError, RowError, error_in, quoted
+from pets.importing.options import Options
 from pets.importing.readers.rows import BLANK, Block, Cells, Damaged
 
 NO_SUCH_NAME = "does not exist."
@@ -33,10 +34,8 @@ BOTH = "and category say the same: give one of them."
 class Categories:
     """The categories there are, and those that the file adds."""
 
-    def __init__(self, *, create: bool, force: bool = False) -> None:
-        """`create`: a name that no category has is that of one to be added, with `force` also a likely typo."""
-        self._create = create
-        self._force = force
+    def __init__(self, options: Options) -> None:
+        self._create, self._force = options.create_categories, options.force_categories
         self.ids = dict(Category.objects.values_list("name", "pk"))
         self._names = {number: name for name, number in self.ids.items()}
         self.added: dict[str, int] = {}
@@ -94,32 +93,18 @@ class Categories:
 class Check:
     """Turns the cells of a row into what is staged, or into its errors."""
 
-    def __init__(
-        self,
-        categories: Categories,
-        header: Sequence[str] | None,
-        *,
-        keep_blanks: bool,
-        ignore_ids: bool = False,
-        defaults: Mapping[str, Any] | None = None,
-    ) -> None:
-        """`keep_blanks`: what a row leaves blank can come from the animal that it is about.
-
-        `header`: the columns of the file; None if each row names its own. `defaults`: what a new animal has by itself,
-        by the name of the column.
-        """
-        self._keep_blanks = keep_blanks
+    def __init__(self, options: Options, header: Sequence[str] | None) -> None:
+        """`header`: the columns of the file; None if each row names its own. Raises `FileError`."""
+        self._keep_blanks, self._ignore_ids = options.keep_blanks, options.ignore_ids
         self._cleared = COLUMNS if header is None else [each for each in COLUMNS if _is_in(header, each)]
-        self._defaults = {each.name: each.default for each in COLUMNS if each.default is not None} | {
-            **(defaults or {})
-        }
-        self._categories = categories
-        self._ignore_ids = ignore_ids
-        self.names_categories = header is not None and CATEGORY_ID not in header
+        self.categories = categories = Categories(options)
+        self.defaults = categories.defaults(options.reading.defaults)
+        """What the options give a new animal, by the name of the column."""
+        self._defaults = {each.name: each.default for each in COLUMNS if each.default is not None} | self.defaults
+        self._names_categories = header is not None and CATEGORY_ID not in header
         """Whether a category that is missing is called `category`."""
-        self._columns: dict[str, tuple[str, Callable[[Any], Any]]] = {
-            ID: (ID, _no_id if ignore_ids else rules.identifier)
-        }
+        identifier = _no_id if self._ignore_ids else rules.identifier
+        self._columns: dict[str, tuple[str, Callable[[Any], Any]]] = {ID: (ID, identifier)}
         """By its header: the name and the rule of each column, in the order in which errors are shown."""
         for column in COLUMNS:
             if column.rule is not None:
@@ -175,7 +160,7 @@ class Check:
     def _column(self, column: Column, cells: Sequence[str]) -> Sequence[Any] | None:
         """Return what is stored for the cells of a column; None if that needs a look at each of them."""
         if column.rule is None:
-            return self._categories.numbers(cells)
+            return self.categories.numbers(cells)
         blank = {""} if column is REFERENCE else set()
         try:
             stored = {cell: column.rule(cell) for cell in {*cells} - blank}
@@ -185,12 +170,21 @@ class Check:
 
     def missing(self, line: int, there: Container[str], needed: Iterable[Column] = COLUMNS) -> list[RowError]:
         """Return an error for each needed column that has no default and whose header is not in `there`."""
-        called = {CATEGORY: CATEGORY.header if self.names_categories else CATEGORY_ID}
+        called = {CATEGORY: CATEGORY.header if self._names_categories else CATEGORY_ID}
         return [
             RowError(line, called.get(column, column.header), rules.REQUIRED)
             for column in needed
             if column.required and column.name not in self._defaults and not _is_in(there, column)
         ]
+
+    def cells(self, row: Checked) -> Cells:
+        """Return a row as the file had it."""
+        cells: Cells = {ID: row.id} | {column.header: getattr(row, column.name) for column in COLUMNS}
+        if row.category_id is not None and (self._names_categories or row.category_id < 0):
+            cells[CATEGORY.header] = self.categories.name(row.category_id)
+        else:
+            cells[CATEGORY_ID] = cells.pop(CATEGORY.header)
+        return {header: value for header, value in cells.items() if value is not None}
 
     def about(self, line: int, cells: Cells | Damaged) -> Checked | None:
         """Return what a row with errors says about which animal it is, if that is no error; None if it says nothing."""

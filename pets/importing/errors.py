@@ -63,21 +63,13 @@ class RowError:
         """Return the message for people, with the value."""
         if self.value is None:
             return self.sentence
-        return (
-            f'{self.field} "{self.value}" {self.message}'
-            if self.is_text
-            else f"{self.field} {self.value} {self.message}"
-        )
+        shown = f'"{self.value}"' if self.is_text else self.value
+        return f"{self.field} {shown} {self.message}"
 
     def as_json(self) -> dict[str, int | str]:
         """Return it for a machine; `value` is left out if there is none."""
-        result: dict[str, int | str] = {
-            "line": self.line,
-            "field": self.field,
-            "code": self.code,
-            "message": self.sentence,
-        }
-        return result if self.value is None else result | {"value": self.value}
+        value = {} if self.value is None else {"value": self.value}
+        return {"line": self.line, "field": self.field, "code": self.code, "message": self.sentence, **value}
 
 
 def error_in(line: int, field: str, message: str, value: Any) -> RowError:

@@ -6,12 +6,14 @@ from pathlib import Path
 from typing import Any
 
 from pets.importing import staging
-from pets.importing.changes import Changes
+from pets.importing.changes import Changes, Doubts
 from pets.importing.errors import RowError
 from pets.importing.preview import Planned
 from pets.importing.readers.rows import Hidden, Reading
-from pets.importing.rejects import Rejected
-from pets.models import ImportRun
+from pets.importing.rejects import SHOWN, Rejected
+from pets.models import ImportRun, ImportState
+
+REJECTED = {ImportState.REJECTED, ImportState.ALREADY}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,7 +42,7 @@ class Options:
     accept_references: bool = False
     """Also references and names that look like the work of a spreadsheet."""
     accept_names: bool = True
-    """Also names of new animals that look wrongly decoded."""
+    """Also names of new animals that look wrong."""
     dry_run: bool = False
     report_missing: bool = False
     """List the animals of the catalogue that are not in the file."""
@@ -74,15 +76,14 @@ class Sender:
 
 @dataclass
 class Outcome:
-    """The result of an import; `rejection` says why nothing was written, and is None if it is done."""
+    """The result of an import."""
 
     run: ImportRun
-    errors: list[RowError]
-    """The first of them. A file of rejects holds all."""
     place: str
-    """What their lines count: "line", or "animal" in a JSON array."""
+    """What lines count: "line", or "animal" in a JSON array."""
     hidden: Hidden
-    rejection: str | None = None
+    rejected: Sequence[Rejected]
+    """The first rows with errors. A file of rejects holds all."""
     new_categories: Sequence[str] = ()
     """The names of the categories that it created, or would create."""
     missing: staging.Missing | None = None
@@ -91,8 +92,15 @@ class Outcome:
     """What it changed, or would change; None if that was not found out."""
     planned: Sequence[Planned] = ()
     """What the first rows did, or would do, for a page."""
-    rejected: Sequence[Rejected] = ()
-    """The rows with these errors."""
-    near_count: int = 0
-    near: Sequence[staging.Near] = ()
-    """How many rows of a page have a reference that only looks like another animal's, and the first of them."""
+    near: Doubts[staging.Near] = field(default_factory=Doubts)
+    """Rows of a page with a reference that only looks like another animal's."""
+
+    @property
+    def rejection(self) -> str | None:
+        """Why nothing was written; None if it is done."""
+        return self.run.outcome if self.run.state in REJECTED else None
+
+    @property
+    def errors(self) -> list[RowError]:
+        """The first errors, in the order of lines."""
+        return [error for row in self.rejected for error in row.errors][:SHOWN]

@@ -6,7 +6,8 @@ from itertools import accumulate
 from typing import Any, NamedTuple
 
 from pets.columns import CATEGORY, CATEGORY_ID, NAME, REFERENCE, STATUS
-from pets.importing.changes import EXAMPLES, Changes
+from pets.importing.changes import Changes
+from pets.importing.changes_report import changes_as_json
 from pets.importing.errors import quoted
 from pets.importing.near import differences
 from pets.importing.options import Outcome
@@ -68,15 +69,18 @@ def found(outcome: Outcome) -> dict[str, Any]:
     """Return what a check found."""
     changes = outcome.changes or Changes()
     doubts: dict[int, list[Doubt]] = defaultdict(list)
-    for near in outcome.near:
+    for near in outcome.near.first:
         said = f"New reference {quoted(near.reference)}, but "
         more = f" has {quoted(near.theirs)}. Is it the same animal?"
         doubts[near.line].append(Doubt(REFERENCE.header, said, near.id, near.name, more))
-    for misread in changes.misread:
-        doubts[misread.line].append(Doubt(NAME.header, f"Looks wrongly decoded. It is probably {misread.likely}."))
-    both = len(outcome.near) + len(changes.misread) - len(doubts)
-    altered = {change.line for change in changes.altered}
-    for change in changes.altered:
+    for misread in changes.misread.first:
+        said = f"Looks wrongly decoded. It is probably {misread.likely}."
+        doubts[misread.line].append(Doubt(NAME.header, said if misread.likely else "Programs write this for no name."))
+    new = outcome.near.count + changes.misread.count
+    new -= len(outcome.near.first) + len(changes.misread.first) - len(doubts)  # rows with both
+    altered = {change.line for change in changes.altered.first}
+    changed = changes.altered.count - len(changes.altered.first) + len(altered)
+    for change in changes.altered.first:
         said = "A spreadsheet program or a wrong encoding may have altered it."
         doubts[change.line].append(Doubt(change.field, said))
     rows = [*(_plan(row, doubts.get(row.line, ())) for row in outcome.planned), *map(_rejected, outcome.rejected)]
@@ -87,28 +91,16 @@ def found(outcome: Outcome) -> dict[str, Any]:
         "categories": names[:MOST_CATEGORIES],
         "new_categories": len(names),
         "lines": sorted(rows, key=lambda row: row["number"]),
-        "warned": [
-            outcome.near_count + changes.misread_count - both,
-            changes.altered_count - len(changes.altered) + len(altered),
-        ],
-        "boxes": sum(map(bool, (outcome.near_count, changes.altered_count, changes.misread_count))),
-        "near": {"count": outcome.near_count, "first": [_pair(near) for near in outcome.near[:1]]},
-        "altered": {"count": changes.altered_count, "first": [each._asdict() for each in changes.altered[:EXAMPLES]]},
-        "misread": {"count": changes.misread_count, "first": [each._asdict() for each in changes.misread[:EXAMPLES]]},
-        "references": {
-            "changed": changes.changed_references,
-            "new": changes.new_references,
-            "first": [each._asdict() for each in changes.references],
-        },
+        "warned": [new, changed],
+        "boxes": sum(doubts.count > 0 for doubts in (outcome.near, changes.altered, changes.misread)),
+        "near": {"count": outcome.near.count, "first": [_pair(near) for near in outcome.near.first[:1]]},
+        **changes_as_json(changes),
     }
 
 
 def _pair(near: Near) -> dict[str, str]:
-    return {
-        "reference": quoted(near.reference),
-        "theirs": quoted(near.theirs),
-        "odd": differences(near.reference, near.theirs),
-    }
+    odd = differences(near.reference, near.theirs)
+    return {"reference": quoted(near.reference), "theirs": quoted(near.theirs), "odd": odd}
 
 
 def _plan(row: Planned, doubts: Sequence[Doubt]) -> dict[str, Any]:

@@ -41,13 +41,11 @@ class Rejected(NamedTuple):
 class Rejects:
     """The rejected rows: how many, the first of them, and all of them in a file if one is asked for."""
 
-    def __init__(self, table: Table, file: "RejectsFile | None", *, at_most: int | None, shown: int) -> None:
-        """Prepare for rows of `table`: at most so many, of which so many are shown."""
+    def __init__(self, file: "RejectsFile | None", *, at_most: int | None, shown: int) -> None:
         self.count = 0
         self.rows: list[Rejected] = []
         """The first of them, in the order of lines."""
         self.file = file
-        self._table = table
         self._at_most = at_most
         self._shown = shown
 
@@ -57,7 +55,7 @@ class Rejects:
         insort(self.rows, Rejected(errors[0].line, errors, _printable(cells)), key=lambda row: row.line)
         del self.rows[self._shown :]
         if self.file is not None:
-            self.file.add(errors, cells, self._table)
+            self.file.add(errors, cells)
         if self._at_most is not None and self.count > self._at_most:
             self.publish(keep=True)
             message = f"More than {self._at_most:,} rows have errors."
@@ -69,11 +67,6 @@ class Rejects:
             self.file.publish()
             self.file.kept |= keep
 
-    @property
-    def errors(self) -> list[RowError]:
-        """The first errors, in the order of lines."""
-        return [error for row in self.rows for error in row.errors][: self._shown]
-
 
 class RejectsFile(NewFile):
     """CSV with the columns and delimiter of the import behind `_line`, `_code` and `_message`, or JSON lines.
@@ -82,7 +75,7 @@ class RejectsFile(NewFile):
     that is still as an earlier dry run wrote it is replaced.
     """
 
-    def __init__(self, path: Path, source: Source, *, formula_safe: bool, in_order: bool) -> None:
+    def __init__(self, path: Path, source: Source, table: Table, *, formula_safe: bool, in_order: bool) -> None:
         """`in_order`: by line, though some errors are found last, unless the rows are too large to wait."""
         super().__init__(path, source)
         self.sha256 = ""
@@ -90,13 +83,13 @@ class RejectsFile(NewFile):
         self._formula_safe = formula_safe
         self._waiting: list[tuple[Sequence[RowError], Cells | Damaged]] | None = [] if in_order else None
         self._waiting_size = 0
-        self._table = Table(iter(()))
+        self._table = table
         self._text: io.TextIOWrapper | None = None
 
-    def add(self, errors: Sequence[RowError], cells: Cells | Damaged, table: Table) -> None:
-        """Add a row of `table`; the first one opens the file."""
+    def add(self, errors: Sequence[RowError], cells: Cells | Damaged) -> None:
+        """Add a row; the first one opens the file."""
         if self._text is None:
-            self._table = table
+            table = self._table
             self._text = io.TextIOWrapper(self.open(), encoding=_encoding(table), errors="backslashreplace", newline="")
             # csv quotes a cell with a carriage return only if its own line ends have one.
             self._csv = csv.writer(self._text, delimiter=table.delimiter, lineterminator="\r\n")

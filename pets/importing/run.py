@@ -1,8 +1,8 @@
 """An import from its file to its record: what is done in which order, and what the record says of it."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import ExitStack
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import Any
 
 from django.db import DatabaseError
@@ -15,16 +15,16 @@ from changes.naming import who
 from pets.adopting import adopt_imports, record
 from pets.columns import Checked, CheckedColumns
 from pets.importing import staging
-from pets.importing.changes import MOST_DOUBTS, Changes, look, staged
+from pets.importing.changes import Changes, look, staged
 from pets.importing.changes_file import ChangesFile
 from pets.importing.changes_report import altered, misread
-from pets.importing.checking import Categories, Check
-from pets.importing.conflicts import Conflicts
+from pets.importing.checking import Check
+from pets.importing.conflicts import ACCEPT, errors_of
 from pets.importing.errors import AlreadyImportedError, FileError, ImportRejectedError, OutcomeUnknownError
 from pets.importing.lock import only_import
 from pets.importing.matching import by_profile, remember
-from pets.importing.options import Options, Outcome, Sender
-from pets.importing.preview import MOST_SHOWN, Planned, planned_for_page
+from pets.importing.options import REJECTED, Options, Outcome, Sender
+from pets.importing.preview import MOST_SHOWN, planned_for_page
 from pets.importing.progress import Progress
 from pets.importing.readers import read
 from pets.importing.readers.rows import Block, Cells, Damaged, count_of
@@ -42,11 +42,10 @@ UNKNOWN = (
     "The database was lost while {run} was being saved, so it is not known whether it was. When the database responds "
     "again, list_imports shows its result."
 )
-NO_ROWS_HERE = "The file has no rows."
-NO_ROWS = f"{NO_ROWS_HERE} If that is right, use --allow-empty."
+NO_ROWS = "The file has no rows."
+ALLOW_EMPTY = " If that is right, use --allow-empty."
 NEAR_UNCONFIRMED = "Nothing changed. Confirm the references that look like known ones, or fix them in the file."
 SENT_TWICE = "Nothing changed. This file was already imported from this page."
-REJECTED = {ImportState.REJECTED, ImportState.ALREADY}
 ENDED = REJECTED | {ImportState.DONE, ImportState.DRY_RUN}
 """How an import ends by itself; each is recorded together with what it says."""
 
@@ -63,11 +62,11 @@ def import_file(name: str, options: Options, progress: Progress) -> Outcome:
         return import_source(source, options, Sender(who=account()), progress)
 
 
-def import_source(source: Source, options: Options, sender: Sender, progress: Progress | None = None) -> Outcome:
+def import_source(source: Source, options: Options, sender: Sender, progress: Progress) -> Outcome:
     """Import an opened file as `import_file` does, in the name of `sender`."""
     with only_import(), clear_rejections(), ExitStack() as files:
         adopt_imports()
-        work = _Import(source, options, sender, progress or Progress(None, shown=False), files)
+        work = _Import(source, options, sender, progress, files)
         try:
             return work.do()
         except BaseException as error:  # noqa: BLE001 - all of them are raised again, if nothing was written
@@ -103,47 +102,27 @@ class _Import:
 
     def __init__(self, source: Source, options: Options, sender: Sender, progress: Progress, files: ExitStack) -> None:
         """Read the header and open what is written beside the catalogue; `files` close it."""
-        digest = source.sha256
+        digest = source.sha256  # before the rows: both move the same file
         if options.profile is not None:
             options = replace(options, reading=by_profile(source, options.reading, options.profile))
         self.source, self.options, self.sender, self.progress = source, options, sender, progress
         self.table = table = read(source, options.reading)
-        self.run = ImportRun(
-            **_identity(sender.record),
-            who=sender.who,
-            file_name=source.name[:255],
-            sha256=digest,
-            options=options.as_json(),
-        )
+        given = {"who": sender.who, "file_name": source.name[:255], "sha256": digest, "options": options.as_json()}
+        self.run = ImportRun(**_identity(sender.record), **given)
         safe, rejects = options.reading.formula_safe, None
         if options.rejects is not None:
-            rejects = RejectsFile(options.rejects, source, formula_safe=safe, in_order=options.for_page)
+            rejects = RejectsFile(options.rejects, source, table, formula_safe=safe, in_order=options.for_page)
             files.enter_context(rejects)
         at_most = options.max_errors if options.skip_errors else None
         shown = MOST_SHOWN if options.for_page else SHOWN
-        self.rejects = Rejects(table, rejects, at_most=at_most, shown=shown)
+        self.rejects = Rejects(rejects, at_most=at_most, shown=shown)
         self.changes_file: ChangesFile | None = None
         if options.changes is not None:
             self.changes_file = files.enter_context(ChangesFile(options.changes, source, formula_safe=safe))
         self.saving = False
         """Whether all is written and the COMMIT is next, or was sent."""
-        self.categories = Categories(create=options.create_categories, force=options.force_categories)
-        self.defaults = self.categories.defaults(options.reading.defaults)
-        self.check = Check(
-            self.categories,
-            table.header,
-            keep_blanks=options.keep_blanks,
-            ignore_ids=options.ignore_ids,
-            defaults=self.defaults,
-        )
-        may_accept = options.most_rows is None
-        self.conflicts = Conflicts(self.check, self.categories, place=table.place, may_accept=may_accept)
-        self.new_categories: list[str] = []
-        self.missing: staging.Missing | None = None
-        self.changes: Changes | None = None
-        self.planned: Sequence[Planned] = ()
-        self.near_count = 0
-        self.near: list[staging.Near] = []
+        self.check = Check(options, table.header)
+        self.outcome = Outcome(self.run, table.place, table.hidden, self.rejects.rows)
 
     def do(self) -> Outcome:
         """Read, check, write; a rejection is recorded and returned."""
@@ -158,7 +137,7 @@ class _Import:
             except ImportRejectedError as error:
                 self._record_rejection(error)
             staging.clear()
-        return self._outcome()
+        return self.outcome
 
     def settle(self, error: BaseException) -> Outcome:
         """Return the outcome if `error` came after the commit; else record that nothing was written, and raise it."""
@@ -177,31 +156,14 @@ class _Import:
             raise OutcomeUnknownError(UNKNOWN.format(run=self.run), run=self.run.pk) from error
         if ended is None:
             raise error
-        self.run = ended
+        self.outcome.run = ended
         self._keep_files()
-        return self._outcome()
+        return self.outcome
 
     def _keep_files(self) -> None:
         for file in (self.rejects.file, self.changes_file):
             if file is not None:
                 file.kept = True
-
-    def _outcome(self) -> Outcome:
-        rejection = self.run.outcome if self.run.state in REJECTED else None
-        return Outcome(
-            self.run,
-            self.rejects.errors,
-            self.table.place,
-            self.table.hidden,
-            rejection,
-            self.new_categories,
-            self.missing,
-            self.changes if rejection is None else None,
-            self.planned,
-            self.rejects.rows,
-            self.near_count,
-            self.near,
-        )
 
     def _write_all(self) -> None:
         self._read_and_check()
@@ -222,6 +184,7 @@ class _Import:
         self.run.new_categories, self.run.change = [], None
         self.run.state = ImportState.ALREADY if isinstance(error, AlreadyImportedError) else ImportState.REJECTED
         self.run.outcome, self.run.finished_at = str(error), timezone.now()
+        self.outcome.changes = None
         self.run.save()
 
     def _count_rows(self, file: RejectsFile | None) -> None:
@@ -239,16 +202,15 @@ class _Import:
         with self.progress.reading(self.source.raw.tell, self.source.size):
             staging.stage(self._rows())
         if not self.progress.rows and not self.options.allow_empty:
-            raise ImportRejectedError(NO_ROWS if self.options.most_rows is None else NO_ROWS_HERE)
+            raise ImportRejectedError(NO_ROWS if self.options.for_page else NO_ROWS + ALLOW_EMPTY)
         with self.progress.working("Checking against the catalogue"):
-            near, stays = not self.options.accept_near, self.options.for_page
-            for found in staging.take_out_wrong(near=near, stays=stays, defaults=self.defaults):
+            near, on_page = not self.options.accept_near, self.options.for_page
+            for found in staging.take_out_wrong(near=near, stays=on_page, defaults=self.check.defaults):
                 if found.kind is not None:
-                    self.rejects.add(self.conflicts.errors(found), self.conflicts.cells(found.row))
+                    errors = errors_of(found, self.check, place=self.table.place, hint="" if on_page else ACCEPT)
+                    self.rejects.add(errors, self.check.cells(found.row))
                 elif found.near is not None:
-                    self.near_count += 1
-                    if self.near_count <= MOST_DOUBTS:
-                        self.near.append(found.near)
+                    self.outcome.near.add(found.near)
 
     def _rows(self) -> Iterator[Checked | CheckedColumns]:
         """Yield what will be staged, in blocks of rows where they allow it."""
@@ -281,14 +243,10 @@ class _Import:
         self.saving = False  # the transaction may have started again
         if (name := self.options.save_profile) is not None:
             remember(name, self.source, self.options.reading, who=self.run.who)
-        self.run.new_categories = staging.add_categories(self.categories.added)
-        self.new_categories = list(
-            Category.objects.filter(pk__in=self.run.new_categories).values_list("name", flat=True)
-        )
-        watch = self._look_before_writing
-        written = staging.write(self.run, timezone.now(), watch=watch, defaults=self.defaults)
-        for name, count in asdict(written).items():
-            setattr(self.run, name, count)
+        self.run.new_categories = staging.add_categories(self.check.categories.added)
+        new = Category.objects.filter(pk__in=self.run.new_categories)
+        self.outcome.new_categories = list(new.values_list("name", flat=True))
+        staging.write(self.run, timezone.now(), watch=self._look_before_writing, defaults=self.check.defaults)
         self.run.state = ImportState.DRY_RUN if self.options.dry_run else ImportState.DONE
         self.run.finished_at = timezone.now()
         self.rejects.publish()
@@ -296,7 +254,7 @@ class _Import:
             self.changes_file.publish()
         self._count_rows(self.rejects.file)
         self.run.reading_share = self.progress.reading_share()
-        if written.created + written.updated and not self.options.dry_run:
+        if self.run.created + self.run.updated and not self.options.dry_run:
             self.run.change = record(self.run, who=acting().actor, request_id=acting().request_id)
         self.run.save()
         self.saving = not self.options.dry_run
@@ -308,25 +266,25 @@ class _Import:
             )
             raise AlreadyImportedError(message)
         if self.options.report_missing:
-            self.missing = staging.missing()
-        changes = self._look_at_changes()
+            self.outcome.missing = staging.missing()
+        changes = self.outcome.changes = self._look_at_changes()
         if self.options.for_page and self.options.dry_run:
-            doubted = [row.line for rows in (self.near, changes.altered, changes.misread) for row in rows]
-            self.planned = list(planned_for_page(doubted))
+            doubts = (self.outcome.near.first, changes.altered.first, changes.misread.first)
+            self.outcome.planned = list(planned_for_page(doubt.line for some in doubts for doubt in some))
         if self.sender.watch is not None:
             self.sender.watch()
 
     def _look_at_changes(self) -> Changes:
         dry_run = self.options.dry_run
-        self.changes = look(first=dry_run)
-        if self.near_count and not dry_run:
+        changes = look(first=dry_run)
+        if self.outcome.near.count and not dry_run:
             raise ImportRejectedError(NEAR_UNCONFIRMED)
-        if self.changes.altered and not (self.options.accept_references or dry_run):
-            raise ImportRejectedError(altered(self.changes))
-        if self.changes.misread_count and not (self.options.accept_names or dry_run):
-            message = f"{misread(self.changes)}. Nothing changed. Import them as they are, or send the file again."
+        if changes.altered.count and not (self.options.accept_references or dry_run):
+            raise ImportRejectedError(altered(changes))
+        if changes.misread.count and not (self.options.accept_names or dry_run):
+            message = f"{misread(changes)}. Nothing changed. Import them as they are, or send the file again."
             raise ImportRejectedError(message)
         if (file := self.changes_file) is not None:
             file.write(staged(None if dry_run else staging.id_before(self.run)))
-            self.changes.path = str(file.path)
-        return self.changes
+            changes.path = str(file.path)
+        return changes

@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import Any, NamedTuple
+from itertools import groupby, islice
+from typing import Any, NamedTuple, cast
 
 from django.db import connection
 
@@ -41,16 +42,6 @@ MOST_MISSING = 100
 
 MARGIN = 100
 """Ids left out before those of an import, for animals that are added while they are set aside."""
-
-
-@dataclass(frozen=True)
-class Written:
-    """What an import did, as `ImportRun` counts it."""
-
-    created: int
-    updated: int
-    unchanged: int
-    matched_by_id: int
 
 
 class MissingAnimal(NamedTuple):
@@ -255,8 +246,8 @@ def set_ids_aside(run: ImportRun) -> None:
     run.save(update_fields=["first_id", "last_id"])
 
 
-def write(run: ImportRun, now: datetime, *, watch: Callable[[], None], defaults: Mapping[str, Any] = {}) -> Written:
-    """Write the staged rows and their history; the caller's transaction makes it all or nothing.
+def write(run: ImportRun, now: datetime, *, watch: Callable[[], None], defaults: Mapping[str, Any] = {}) -> None:
+    """Write the staged rows and their history, and count them; the caller's transaction makes it all or nothing.
 
     `watch` is called once it is known what will be written; what it raises ends the import. `defaults`: what new
     animals get that their rows leave out, by the name of the column.
@@ -270,21 +261,21 @@ def write(run: ImportRun, now: datetime, *, watch: Callable[[], None], defaults:
     watch()
     at = connection.ops.adapt_datetimefield_value(now)
     said = [at, str(run), acting().request_id, run.pk]
-    known, changed, matched_by_id, moved = next(stream(KNOWN))
+    rows, known, run.updated, run.matched_by_id, moved = tally()
+    run.created, run.unchanged = rows - known, known - run.updated
     if moved:
         execute(LEAVE_REFERENCES)
-    if changed:
+    if run.updated:
         execute(CHANGE, [at])
         execute(HISTORY_OF_CHANGED, said)
-    if created := _count("SELECT count(*) FROM import_rows") - known:
+    if run.created:
         before = id_before(run)
         execute(ADD, [before, at, at])
         execute(HISTORY_OF_ADDED, [before, *said])
-    return Written(created, changed, known - changed, matched_by_id)
 
 
 def tally() -> list[int]:
-    """Return how many rows of each kind there are; call it in `watch`."""
+    """Return how many rows there are: all, and those of known animals as `KNOWN` counts them; call it in `watch`."""
     return [_count("SELECT count(*) FROM import_rows"), *next(stream(KNOWN))]
 
 
@@ -381,17 +372,12 @@ LAST_ID_OF_SQLITE = "SELECT COALESCE(max(seq), 0) FROM sqlite_sequence WHERE nam
 
 def _blocks(parts: Iterable[Checked | CheckedColumns]) -> Iterator[CheckedColumns]:
     """Yield blocks as they are, and single rows gathered into blocks, in the order of the file."""
-    single: list[Checked] = []
-    for part in parts:
-        if isinstance(part, Checked):
-            single.append(part)
-        if single and (len(single) == BLOCK_LINES or not isinstance(part, Checked)):
-            yield list(zip(*single, strict=True))
-            single.clear()
-        if not isinstance(part, Checked):
-            yield part
-    if single:
-        yield list(zip(*single, strict=True))
+    for kind, some in groupby(parts, type):
+        if kind is Checked:
+            while single := list(islice(some, BLOCK_LINES)):
+                yield list(zip(*single, strict=True))
+        else:
+            yield from cast("Iterator[CheckedColumns]", some)
 
 
 def _copy(blocks: Iterable[CheckedColumns]) -> None:

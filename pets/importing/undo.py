@@ -1,7 +1,8 @@
 """Undoing an import by a command: as `pets.undoing` undoes every change, and what the command says of it."""
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -41,7 +42,7 @@ class Left(NamedTuple):
     reason: str
 
 
-SeeLeft = Callable[[Iterator[Left]], None]
+SeeLeft = Callable[[Sequence[Left]], None]
 
 
 @dataclass
@@ -49,21 +50,23 @@ class Undone:
     """What was done, or would be: how much, and what is left: how many, why, and the first `LISTED` of them."""
 
     run: ImportRun
+    see_left: SeeLeft | None = None
+    """Gets what is left, block by block."""
     deleted: int = 0
     restored: int = 0
     categories: int = 0
     left_count: int = 0
-    reasons: dict[str, int] = field(default_factory=dict)
+    reasons: Counter[str] = field(default_factory=Counter)
     left: list[Left] = field(default_factory=list)
 
     def see(self, plan: Sequence[Planned]) -> None:
         """Add what is left of a block."""
-        for each in plan:
-            if each.reason:
-                self.left_count += 1
-                self.reasons[each.reason] = self.reasons.get(each.reason, 0) + 1
-                if len(self.left) < LISTED:
-                    self.left.append(Left(each.animal, each.name, each.reason))
+        left = [Left(each.animal, each.name, each.reason) for each in plan if each.reason]
+        self.left_count += len(left)
+        self.reasons.update(each.reason for each in left)
+        self.left += left[: LISTED - len(self.left)]
+        if self.see_left is not None:
+            self.see_left(left)
 
     @property
     def count(self) -> int:
@@ -81,43 +84,32 @@ class Undone:
         )
 
 
-def undoable(number: int, see_left: SeeLeft = lambda _left: None) -> Undone:
-    """Return what `undo_import` would do now; raises `ImportRejectedError` if there is nothing to undo.
-
-    `see_left` gets the animals that would be left, block by block.
-    """
-    run = _standing(number)
-    would = Undone(run)
-    change, reached = run.change, None
+def undoable(number: int, see_left: SeeLeft | None = None) -> Undone:
+    """Return what `undo_import` would do now; raises `ImportRejectedError` if there is nothing to undo."""
+    would = Undone(_standing(number), see_left)
+    change, reached = would.run.change, None
     while change is not None and (rows := rows_before(change, reached)):
         plan = [*planned(change, rows)]
         would.deleted += sum(each.does == "-" for each in plan)
         would.restored += sum(each.does == "~" for each in plan)
         would.see(plan)
-        see_left(_left(plan))
         reached = rows[-1]
         stop_if_asked()
     return would
 
 
-def undo_import(number: int, progress: Progress, *, see_left: SeeLeft = lambda _left: None) -> Undone:
+def undo_import(number: int, progress: Progress, *, see_left: SeeLeft | None = None) -> Undone:
     """Delete the animals that the import added, and set back the fields that it changed and nobody changed since.
 
     Categories that the import added go too, if they are empty and nobody renamed them. A large import is undone in
-    blocks: if that is stopped or killed, a later call goes on. `see_left` gets the animals that are left, block by
-    block. Raises `ImportRejectedError`, and `OutcomeUnknownError` if the database was lost in the very moment of the
-    commit of a small one.
+    blocks: if that is stopped or killed, a later call goes on. Raises `ImportRejectedError`, and `OutcomeUnknownError`
+    if the database was lost in the very moment of the commit of a small one.
     """
     with only_import(), clear_rejections():
         run = _standing(number)
-        done = Undone(run)
-
-        def watch(plan: Sequence[Planned]) -> None:
-            done.see(plan)
-            see_left(_left(plan))
-
+        done = Undone(run, see_left)
         with progress.working(f"Undoing {run}"):
-            undo = _undo(run, watch)
+            undo = _undo(run, done.see)
         done.deleted, done.restored, done.left_count = undo.deleted, undo.changed, undo.left_count
         done.categories = Category.history.filter(change=undo.pk, history_type="-").count()
         done.run = ImportRun.objects.get(pk=run.pk)
@@ -187,10 +179,6 @@ def _standing(number: int) -> ImportRun:
         message = f"Nothing changed. Import {number} wrote nothing ({run.state}), so there is nothing to undo."
         raise ImportRejectedError(message)
     return run
-
-
-def _left(plan: Sequence[Planned]) -> Iterator[Left]:
-    return (Left(each.animal, each.name, each.reason) for each in plan if each.reason)
 
 
 def _why(reason: str, count: int) -> str:

@@ -2,7 +2,7 @@
 
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import IO, Any
 
@@ -48,10 +48,10 @@ class Command(StoreCommand):
         progress = Progress(sys.stderr, shown=options["verbosity"] > 0)
         with ending(), tempfile.TemporaryFile("w+") as left:
 
-            def see_left(animals: Iterator[Left]) -> None:
-                if options["json"]:
-                    left.writelines(_lines(animals, is_first=not left.tell()))
+            def keep(animals: Sequence[Left]) -> None:
+                left.writelines(_lines(animals, is_first=not left.tell()))
 
+            see_left = keep if options["json"] else None
             undone = undoable(options["run"], see_left) if dry_run else self._undo(options["run"], progress, see_left)
             if options["json"]:
                 self.report_in_parts(_json(undone, left, dry_run=dry_run))
@@ -60,7 +60,7 @@ class Command(StoreCommand):
         if undone.left_count:
             raise SystemExit(Exit.DONE_WITH_REJECTED_ROWS)
 
-    def _undo(self, number: int, progress: Progress, see_left: SeeLeft) -> Undone:
+    def _undo(self, number: int, progress: Progress, see_left: SeeLeft | None) -> Undone:
         try:
             return undo_import(number, progress, see_left=see_left)
         except KeyboardInterrupt:
@@ -76,7 +76,7 @@ class Command(StoreCommand):
             self.confirm(f"{question}?", yes=False)
 
 
-def _lines(animals: Iterable[Left], *, is_first: bool) -> Iterator[str]:
+def _lines(animals: Sequence[Left], *, is_first: bool) -> Iterator[str]:
     for number, animal in enumerate(animals):
         comma = "" if is_first and not number else ","
         yield f"{comma}{to_json({'id': animal.pet_id, 'reason': animal.reason})}\n"

@@ -515,17 +515,21 @@ def test_a_name_that_was_corrected_is_imported(run_import: Import, dogs: Categor
 
 
 @pytest.mark.parametrize("option", [(), ("--dry-run",)])
-def test_a_misread_name_of_a_new_animal_is_a_warning(
+def test_a_name_of_a_new_animal_that_looks_wrong_is_a_warning(
     run_import: Import, dogs: Category, option: tuple[str, ...]
 ) -> None:
     PetFactory(name="Ð“ÐµÑˆÐ°", category=dogs, external_reference="A-1")  # it is known as that
-    file = "external_reference,name,category\nA-1,Ð“ÐµÑˆÐ°,Dogs\nA-2,ZoÃ«,Dogs\nA-3,Żółwik,Dogs\nA-4,Zoë,Dogs\n"
+    PetFactory(name="NULL", category=dogs, external_reference="A-2")
+    known = "external_reference,name,category\nA-1,Ð“ÐµÑˆÐ°,Dogs\nA-2,NULL,Dogs\n"
+    file = f"{known}A-3,ZoÃ«,Dogs\nA-4,Żółwik,Dogs\nA-5,#N/A,Dogs\nA-6,Null,Dogs\n"
     result = run_import(file, *option)
     assert result.status == 0
-    assert 'Warning: 1 name looks wrongly decoded: "ZoÃ«" is probably "Zoë".' in result.out.splitlines()
-    told = run_import(f"{file}A-5,ZoÃ«,Dogs\n", "--dry-run", "--json").json["changes"]["misread"]
-    expected = {"line": 6, "reference": "A-5", "name": "ZoÃ«", "likely": "Zoë"}
-    assert (told["count"], told["first"][-1]) == (1 + bool(option), expected)
+    warning = 'Warning: 2 names look wrong: "ZoÃ«" is probably "Zoë", "#N/A" is probably no name.'
+    assert warning in result.out.splitlines()
+    told = run_import(f"{known}A-7,ZoÃ«,Dogs\nA-8,nil,Dogs\n", "--dry-run", "--json").json["changes"]["misread"]
+    misread = {"line": 4, "reference": "A-7", "name": "ZoÃ«", "likely": "Zoë"}
+    no_name = {"line": 5, "reference": "A-8", "name": "nil", "likely": None}
+    assert told == {"count": 2, "first": [misread, no_name]}
 
 
 def test_an_export_in_a_wrong_encoding_stops_with_its_pairs(run_import: Import, dogs: Category, tmp_path: Path) -> None:
