@@ -8,16 +8,8 @@ from categories.models import Category
 from tests.conftest import ApiClient, error
 from tests.defects import defect
 from tests.factories import PetFactory
-from tests.whole import shown
 
 NOT_FOUND = error("pet_not_found", "No animal has this ID.", 404)
-
-
-def test_the_animal(api: ApiClient, category: Category) -> None:
-    pet = PetFactory(name="Rex", category=category, status="pending")
-    answer = api.get(f"/v1/pets/{pet.pk}")
-    assert (answer.status_code, answer["Content-Type"]) == (200, "application/json")
-    assert answer.json() == shown(id=pet.pk, name="Rex", categoryId=category.pk, status="pending")
 
 
 @pytest.mark.parametrize(
@@ -58,11 +50,6 @@ def test_deprecated_on_every_answer(api: ApiClient, stranger: ApiClient, categor
         assert answer["Sunset"] == "Thu, 05 Dec 2030 00:00:00 GMT"
         help_link = f', </docs/errors/{answer.error_code}>; rel="help"' if answer.status_code >= 400 else ""
         assert answer["Link"] == f'<http://testserver/v1/pets>; rel="successor-version"{help_link}'
-
-
-def test_nothing_else_is_deprecated(api: ApiClient) -> None:
-    for path in ("/v1/pets", "/v1/categories", "/v1/categories/1", "/v1/nowhere"):
-        assert not {"Deprecation", "Sunset"} & set(api.get(path).headers)
 
 
 def test_one_query_with_a_warm_key(api: ApiClient, category: Category, django_assert_num_queries: Any) -> None:

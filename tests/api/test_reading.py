@@ -6,7 +6,7 @@ import pytest
 
 from categories.models import Category
 from rest.request import Request
-from tests.conftest import ApiClient, error
+from tests.conftest import ApiClient
 from tests.door.calling import scope
 from tests.factories import PetFactory
 
@@ -53,10 +53,3 @@ def test_a_query_can_be_escaped(api: ApiClient, category: Category) -> None:
     for status in ("sold", "pending"):
         PetFactory(category=category, status=status)
     assert [pet["status"] for pet in api.get("/v1/pets?%73tatus=%73old&limit=%31").json()] == ["sold"]
-
-
-@pytest.mark.parametrize("query", ["limit", "limit=", "status"])
-def test_a_parameter_without_a_value_is_wrong(api: ApiClient, query: str) -> None:
-    answer = api.get(f"/v1/pets?{query}")
-    assert answer.status_code == 400
-    assert answer.json() == error("invalid_parameter", answer.json()["message"], 400)
