@@ -61,7 +61,8 @@ def rex(anna: Client) -> Pet:
 
 
 @pytest.mark.parametrize(
-    "back", ["https://evil.example/admin/", "//evil.example/admin/", "/docs/", "javascript:alert(1)"]
+    "back",
+    ["", "https://evil.example/admin/", "//evil.example/admin/", "/admin\\@evil", "/docs/", "javascript:alert(1)"],
 )
 def test_an_undo_leads_nowhere_else(anna: Client, rex: Pet, back: str) -> None:
     anna.post(f"{PETS}{rex.pk}/change/", form_of(rex, name="Rexy"))

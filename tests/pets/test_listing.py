@@ -70,14 +70,8 @@ def test_the_sold_come_by_the_day_they_were_sold_on(staff: Client) -> None:
     assert names(staff, available["query"]) == ["Here"]
     assert names(staff, all_animals["query"]) == ["Here", "Came so", "Too", "One", "Two"]
     table = staff.get(PETS, {"status__exact": "sold"}).content.decode()
-    assert re.findall(r"<th[^>]*>(?:<a [^>]*>)?(\w+)", table) == [
-        "Name",
-        "Category",
-        "Reference",
-        "Sold",
-        "Added",
-        "Changed",
-    ]
+    titles = re.findall(r"<th[^>]*>(?:<a [^>]*>)?(\w+)", table)
+    assert titles == ["Name", "Category", "Reference", "Sold", "Added", "Changed"]
     assert [text_of(cell) for cell in re.findall(r'field-sold">(.*?)</td>', table)] == [
         "2 May", "2 May", "1 May", "Not known",
     ]  # fmt: skip
@@ -137,52 +131,42 @@ def test_an_empty_list_says_so(staff: Client) -> None:
     assert '<a class="btn" href="?">Show all animals</a>' in html
 
 
-@pytest.mark.parametrize(
-    ("needle", "found"),
-    [
-        ("rex", ["Rex II", "Rex"]),
-        ("EX I", ["Rex II"]),
-        ("ma", ["Max"]),
-        ("ex", ["Rex II", "Rex"]),
-        ("x", ["Max", "Rex II", "Rex"]),
-        ("A-17", ["Max"]),
-        ("-17", ["Max"]),
-        ("a-", ["Max"]),
-        ("小花", ["小花"]),
-        ("花", ["小花"]),
-        ("小", ["小花"]),
-        ("花小", []),
-        ("%", ["100% Dog"]),
-        ("\N{FULLWIDTH PERCENT SIGN}", ["100% Dog"]),
-        ("_ex", []),
-        ("zzz", []),
-        (" rex ", ["Rex II", "Rex"]),
-        ("9" * 30, []),
-        ("٣", []),
-        pytest.param("9" * 5_000, [], id="5,000 digits"),
-        ("\0", ["100% Dog", "小花", "Max", "Rex II", "Rex"]),
-    ],
-)
-def test_search(staff: Client, category: Category, needle: str, found: list[str]) -> None:
+SEARCHES = {
+    "rex": ["Rex II", "Rex"],
+    " rex ": ["Rex II", "Rex"],
+    "EX I": ["Rex II"],
+    "ex": ["Rex II", "Rex"],
+    "xq": [],
+    "ma": ["Max"],
+    "A-17": ["Max"],
+    "-17": ["Max"],
+    "-1": ["Max"],
+    "a-": ["Max"],
+    "小花": ["小花"],
+    "花": ["小花"],
+    "小": ["小花"],
+    "花小": [],
+    "%": ["100% Dog"],
+    "\N{FULLWIDTH PERCENT SIGN}": ["100% Dog"],
+    "_ex": [],
+    "zzz": [],
+    "9" * 30: [],
+    "9" * 5_000: [],
+    "٣": [],
+    "\0": ["100% Dog", "小花", "Max", "Rex II", "Rex"],
+}
+
+
+@pytest.mark.parametrize("newest", [1, listing.NEWEST])
+def test_search(staff: Client, category: Category, monkeypatch: pytest.MonkeyPatch, newest: int) -> None:
+    """What is far from the newest is found too, but for one letter within a word."""
+    monkeypatch.setattr(listing, "NEWEST", newest)
     for name, reference in (("Rex", None), ("Rex II", None), ("Max", "A-17"), ("小花", None), ("100% Dog", None)):
-        PetFactory(name=name, external_reference=reference, category=category)
-    assert names(staff, q=needle) == found
-
-
-def test_search_by_id(staff: Client, category: Category) -> None:
-    pet = PetFactory(name="Rex", category=category)
-    PetFactory(name="Max", category=category)
-    assert names(staff, q=str(pet.pk)) == ["Rex"]
-
-
-def test_what_is_far_from_the_newest_is_found_too(
-    staff: Client, category: Category, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(listing, "NEWEST", 2)
-    for name in ("Rex 1", "Rex 2", "Max", "Rex 3", "Max", "Max"):
-        PetFactory(name=name, category=category)
-    assert names(staff, q="rex") == ["Rex 3", "Rex 2", "Rex 1"]
-    assert names(staff, q="rex", o="2") == ["Rex 1", "Rex 2", "Rex 3"]
+        pet = PetFactory(name=name, external_reference=reference, category=category)
+    for needle, found in (SEARCHES | {str(pet.pk): ["100% Dog"]}).items():
+        assert (needle, names(staff, q=needle)) == (needle, found)
+    assert names(staff, q="rex", o="2") == ["Rex", "Rex II"]
+    assert newest == 1 or names(staff, q="x") == ["Max", "Rex II", "Rex"]
 
 
 @pytest.mark.usefixtures("three_a_page")
@@ -319,9 +303,7 @@ def test_the_list_costs_the_same_for_one_and_for_fifty(staff: Client, django_ass
 
 def test_nothing_is_counted(staff: Client) -> None:
     PetFactory.create_batch(3)
-    with CaptureQueriesContext(
-        connection,
-    ) as queries:
+    with CaptureQueriesContext(connection) as queries:
         for query in ("", "?q=pet", "?status__exact=sold", "?_facets=True"):
             staff.get(f"{PETS}{query}")
     assert not [query["sql"] for query in queries if "count(" in query["sql"].lower()]
@@ -365,16 +347,6 @@ def plans(search: Callable[[], Any]) -> list[str]:
 
 
 @postgresql_only
-def test_what_is_rare_or_nowhere_is_found_by_the_index(staff: Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(listing, "NEWEST", 100)
-    store_many()
-    for needle in ("zzz", "xqzk", "zq", "A-19999", "花", "小花", "Rex zzz"):
-        made = plans(partial(names, staff, q=needle))
-        assert len(made) == 2, f"{needle}: the newest, and all by the index"
-        assert ("pet_search" in made[1], "Seq Scan" in made[1]) == (True, False), needle
-
-
-@postgresql_only
 def test_the_index_finds_the_words_that_one_letter_begins(staff: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(listing, "NEWEST", 1)
     for name in ("Queen", "T-q", "Aqua", "Old"):
@@ -388,24 +360,20 @@ def test_the_index_finds_the_words_that_one_letter_begins(staff: Client, monkeyp
     assert "pet_search" in made[1]
 
 
-@pytest.mark.parametrize(
-    ("needle", "found"), [("qu", ["Aqua", "Queen"]), ("aq", ["Aqua"]), ("-q", ["T-q"]), ("ол", [])]
-)
-def test_two_letters_are_found_in_any_place(
-    staff: Client, monkeypatch: pytest.MonkeyPatch, needle: str, found: list[str]
-) -> None:
-    monkeypatch.setattr(listing, "NEWEST", 1)
-    for name in ("Queen", "T-q", "Aqua", "Old"):
-        PetFactory(name=name, category=CategoryFactory())
-    assert names(staff, q=needle) == found
-
-
 @postgresql_only
-def test_a_part_of_a_name_in_a_category_with_a_status_is_found_by_indexes(
+def test_what_is_rare_is_found_by_indexes_and_what_is_common_among_the_newest(
     staff: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(listing, "NEWEST", 100)
     store_many()
+    for needle in ("rex", "Re", "r"):
+        for address in (PETS, "/admin/search/"):
+            made = plans(partial(staff.get, address, {"q": needle}))
+            assert [("Seq Scan" in plan) for plan in made] == [False], (needle, address)
+    monkeypatch.setattr(listing, "NEWEST", 100)
+    for needle in ("zzz", "xqzk", "zq", "A-19999", "花", "小花", "Rex zzz"):
+        made = plans(partial(names, staff, q=needle))
+        assert len(made) == 2, f"{needle}: the newest, and all by the index"
+        assert ("pet_search" in made[1], "Seq Scan" in made[1]) == (True, False), needle
     filters: dict[str, Any] = {"status__exact": "sold", "category__id__exact": Pet.objects.latest("pk").category_id}
     made = plans(lambda: names(staff, q="xqzk", o="-added", **filters))
     made += plans(lambda: names(staff, q="xqzk", o="name", **filters))
@@ -415,18 +383,16 @@ def test_a_part_of_a_name_in_a_category_with_a_status_is_found_by_indexes(
 
 
 @postgresql_only
-def test_what_is_common_is_found_among_the_newest(staff: Client) -> None:
-    store_many()
-    for needle in ("rex", "Re", "r"):
-        for address in (PETS, "/admin/search/"):
-            made = plans(partial(staff.get, address, {"q": needle}))
-            assert [("Seq Scan" in plan) for plan in made] == [False], (needle, address)
-
-
-@postgresql_only
-def test_the_last_sold_are_found_by_the_index_of_sales_also_of_one_day(staff: Client) -> None:
+def test_the_animals_of_a_day_and_the_last_sold_are_found_by_indexes(staff: Client) -> None:
+    """Also if all were sold on one day."""
+    day = datetime.now(UTC).date() - timedelta(days=9)
     store_many()
     with connection.cursor() as cursor:
+        with CaptureQueriesContext(connection) as queries:
+            assert names(staff, added_from=day, added_to=day)
+        [statement] = [query["sql"] for query in queries if query["sql"].startswith('SELECT "pets_pet"."id" AS "pk"')]
+        cursor.execute(f"EXPLAIN {statement}")
+        assert "pet_created_at" in str(cursor.fetchall())
         cursor.execute("INSERT INTO pets_sale (pet_id, day) SELECT id, '2026-05-01' FROM pets_pet; ANALYZE pets_sale")
         with CaptureQueriesContext(connection) as queries:
             assert len(names(staff, status__exact="sold")) == PetAdmin.list_per_page
@@ -434,18 +400,6 @@ def test_the_last_sold_are_found_by_the_index_of_sales_also_of_one_day(staff: Cl
         cursor.execute(f"EXPLAIN {statement}")
         plan = str(cursor.fetchall())
     assert ("sale_day" in plan, "Sort" in plan) == (True, False)
-
-
-@postgresql_only
-def test_the_animals_of_an_old_day_are_found_by_the_index_of_days(staff: Client) -> None:
-    day = datetime.now(UTC).date() - timedelta(days=9)
-    store_many()
-    with CaptureQueriesContext(connection) as queries:
-        assert names(staff, added_from=day, added_to=day)
-    [statement] = [query["sql"] for query in queries if query["sql"].startswith('SELECT "pets_pet"."id" AS "pk"')]
-    with connection.cursor() as cursor:
-        cursor.execute(f"EXPLAIN {statement}")
-        assert "pet_created_at" in str(cursor.fetchall())
 
 
 @pytest.mark.parametrize(
