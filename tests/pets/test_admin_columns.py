@@ -14,9 +14,7 @@ from pets.models import ColumnProfile, ImportUpload, Pet
 from tests.pets.importing.conftest import Import, catalogue, command
 from tests.pets.importing.conftest import run_import as run_import  # noqa: PLC0414 - a fixture
 from tests.pets.office import member
-from tests.pets.test_admin_imports import ADD, confirm, dogs, ended, keeper, messages, send, staff
-
-__all__ = ["dogs", "keeper", "staff"]
+from tests.pets.test_admin_imports import ADD, confirm, ended, messages, send
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -71,7 +69,7 @@ def readings(page: Any) -> list[tuple[str, list[str]]]:
 
 
 @pytest.mark.parametrize("name", ["delivery-47.csv", "delivery-47.xlsx"])
-def test_a_suppliers_sheet_becomes_animals(staff: Client, dogs: Category, name: str) -> None:
+def test_a_suppliers_sheet_becomes_animals(staff: Client, category: Category, name: str) -> None:
     page = asked(staff, DELIVERY if name.endswith("csv") else sheet(), name)
     assert page.status_code == 200
     sent = given(page)
@@ -84,7 +82,7 @@ def test_a_suppliers_sheet_becomes_animals(staff: Client, dogs: Category, name: 
     assert catalogue() == ANIMALS
 
 
-def test_the_page_shows_how_names_would_read_where_all_bytes_fit(staff: Client, dogs: Category) -> None:
+def test_the_page_shows_how_names_would_read_where_all_bytes_fit(staff: Client, category: Category) -> None:
     page = asked(staff, DELIVERY)
     shown = dict(readings(page))
     assert shown["cp1250"] == ["Żółwik", "Ćwirek", "Śnieżka"]
@@ -94,7 +92,7 @@ def test_the_page_shows_how_names_would_read_where_all_bytes_fit(staff: Client, 
     assert "<bdi>Œnie¿ka</bdi>" in page.content.decode()
 
 
-def test_another_encoding_and_row_read_the_columns_again(staff: Client, dogs: Category) -> None:
+def test_another_encoding_and_row_read_the_columns_again(staff: Client, category: Category) -> None:
     page = asked(staff, DELIVERY)
     again = answer(staff, page, encoding="cp1252", header="5", again="1")
     assert again.status_code == 200
@@ -105,14 +103,14 @@ def test_another_encoding_and_row_read_the_columns_again(staff: Client, dogs: Ca
     assert not Pet.objects.exists()
 
 
-def test_another_row_without_reading_again_is_read_again_first(staff: Client, dogs: Category) -> None:
+def test_another_row_without_reading_again_is_read_again_first(staff: Client, category: Category) -> None:
     """The columns that were sent are those of the former row."""
     page = answer(staff, asked(staff, DELIVERY), header="5")
     assert (page.status_code, "The columns were read again." in page.content.decode()) == (200, True)
     assert ImportUpload.objects.get().options.get("reading") is None
 
 
-def test_what_was_matched_is_remembered_by_the_header(staff: Client, dogs: Category) -> None:
+def test_what_was_matched_is_remembered_by_the_header(staff: Client, category: Category) -> None:
     answer(staff, asked(staff, DELIVERY), status="pending")
     profile = ColumnProfile.objects.get()
     assert (profile.name, profile.encoding, profile.saved_by) == ("Lime Tree Farm", "cp1250", "staff keeper")
@@ -126,13 +124,13 @@ def test_what_was_matched_is_remembered_by_the_header(staff: Client, dogs: Categ
     assert catalogue()[1] == ("Ćwirek", "Dogs", "pending", "LT-92")
 
 
-def test_a_profile_reads_utf_8_as_what_it_is(staff: Client, dogs: Category) -> None:
+def test_a_profile_reads_utf_8_as_what_it_is(staff: Client, category: Category) -> None:
     answer(staff, asked(staff, DELIVERY))
     confirm(staff, send(staff, ROWS))
     assert catalogue() == ANIMALS
 
 
-def test_profiles_are_listed_and_forgotten(staff: Client, dogs: Category) -> None:
+def test_profiles_are_listed_and_forgotten(staff: Client, category: Category) -> None:
     answer(staff, asked(staff, DELIVERY))
     profile = ColumnProfile.objects.get()
     assert "<strong>Lime Tree Farm</strong>" in staff.get(ADD).content.decode()
@@ -142,7 +140,7 @@ def test_profiles_are_listed_and_forgotten(staff: Client, dogs: Category) -> Non
     assert asked(staff, DELIVERY).status_code == 200
 
 
-def test_nothing_is_remembered_unless_it_is_wanted(staff: Client, dogs: Category) -> None:
+def test_nothing_is_remembered_unless_it_is_wanted(staff: Client, category: Category) -> None:
     page = asked(staff, DELIVERY)
     fields = given(page)
     del fields["remember"]
@@ -161,7 +159,7 @@ def test_nothing_is_remembered_unless_it_is_wanted(staff: Client, dogs: Category
     ],
 )
 def test_what_cannot_be_is_said_on_the_page(
-    staff: Client, dogs: Category, fields: dict[str, str], sentence: str | None
+    staff: Client, category: Category, fields: dict[str, str], sentence: str | None
 ) -> None:
     page = answer(staff, asked(staff, DELIVERY), **fields)
     assert page.status_code == (200 if sentence is None else 400)
@@ -169,21 +167,21 @@ def test_what_cannot_be_is_said_on_the_page(
     assert not ColumnProfile.objects.filter(pk__gt=0).exists() or sentence is None
 
 
-def test_a_sheet_of_many_columns_is_asked_about_the_first(staff: Client, dogs: Category) -> None:
+def test_a_sheet_of_many_columns_is_asked_about_the_first(staff: Client, category: Category) -> None:
     more = 1_500
     text = f"Pet name;Kind{''.join(f';Note {number}' for number in range(more))};status\nRex;Dogs{';x' * more};sold\n"
     confirm(staff, answer(staff, asked(staff, text)))
     assert catalogue() == [("Rex", "Dogs", "sold", None)]
 
 
-def test_a_name_is_of_one_header(staff: Client, dogs: Category) -> None:
+def test_a_name_is_of_one_header(staff: Client, category: Category) -> None:
     answer(staff, asked(staff, DELIVERY))
     other = answer(staff, asked(staff, ROWS.replace("Price", "Cost")), called="Lime Tree Farm")
     assert "&quot;Lime Tree Farm&quot; is the name of other columns." in other.content.decode()
     assert ColumnProfile.objects.count() == 1
 
 
-def test_only_those_who_import_match_and_forget(staff: Client, dogs: Category) -> None:
+def test_only_those_who_import_match_and_forget(staff: Client, category: Category) -> None:
     page = asked(staff, DELIVERY)
     profile = ColumnProfile.objects.create(name="Farm", header=["tier"], columns=["name"], saved_by="root")
     other = member("importer", "add_importrun", "view_pet")
@@ -198,7 +196,7 @@ FARM = ["--header-row", "4", "--map", "No.=external_reference", "--map", "Pet na
 FARM += ["--map", "State=status", "--ignore-unknown-columns", "--encoding", "cp1250"]
 
 
-def test_the_command_saves_and_uses_a_profile(run_import: Import, staff: Client, dogs: Category) -> None:
+def test_the_command_saves_and_uses_a_profile(run_import: Import, staff: Client, category: Category) -> None:
     assert run_import(DELIVERY, *FARM, "--save-profile", "Farm").status == 0
     assert ColumnProfile.objects.get().columns == ["external_reference", "name", "category", "status", ""]
     changed = DELIVERY.replace(b";;35", b";sold;35").replace(b"\nPrinted", b"\n\n\nPrinted")
@@ -207,13 +205,13 @@ def test_the_command_saves_and_uses_a_profile(run_import: Import, staff: Client,
     assert send(staff, DELIVERY).status_code == 200
 
 
-def test_a_dry_run_and_a_rejected_file_save_no_profile(run_import: Import, dogs: Category) -> None:
+def test_a_dry_run_and_a_rejected_file_save_no_profile(run_import: Import, category: Category) -> None:
     assert run_import(DELIVERY, *FARM, "--save-profile", "Farm", "--dry-run").status == 0
     assert run_import(DELIVERY.replace(b"Dogs", b"Cats"), *FARM, "--save-profile", "Farm").status == 3
     assert not ColumnProfile.objects.exists()
 
 
-def test_rejects_of_a_profile_are_read_by_it(run_import: Import, dogs: Category, tmp_path: Any) -> None:
+def test_rejects_of_a_profile_are_read_by_it(run_import: Import, category: Category, tmp_path: Any) -> None:
     run_import(DELIVERY, *FARM, "--save-profile", "Farm")
     rejects = tmp_path / "rejects.csv"
     wrong = DELIVERY.replace(b"sold", b"gone")
@@ -223,7 +221,7 @@ def test_rejects_of_a_profile_are_read_by_it(run_import: Import, dogs: Category,
     assert catalogue()[0] == ("Żółwik", "Dogs", "pending", "LT-1")
 
 
-def test_the_command_lists_and_deletes_profiles(run_import: Import, dogs: Category) -> None:
+def test_the_command_lists_and_deletes_profiles(run_import: Import, category: Category) -> None:
     assert command("import_profiles").out == "There are no profiles.\n"
     run_import(DELIVERY, *FARM, "--save-profile", "Farm")
     profile = ColumnProfile.objects.get()
@@ -247,7 +245,7 @@ def test_the_command_lists_and_deletes_profiles(run_import: Import, dogs: Catego
     assert not ColumnProfile.objects.exists()
 
 
-def test_a_profile_must_be_there_and_fit(run_import: Import, dogs: Category) -> None:
+def test_a_profile_must_be_there_and_fit(run_import: Import, category: Category) -> None:
     assert run_import(DELIVERY, "--profile", "Farm").error == 'There is no profile "Farm". Profiles: none.'
     run_import(DELIVERY, *FARM, "--save-profile", "Farm")
     result = run_import("Tier;Art\nRex;Dogs\n", "--profile", "Farm")

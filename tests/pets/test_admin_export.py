@@ -7,7 +7,6 @@ from typing import Any
 
 import openpyxl
 import pytest
-from django.contrib.auth.models import Permission, User
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
@@ -17,19 +16,11 @@ from pets.admin import downloads
 from pets.exporting import FileFormat
 from pets.models import Pet
 from tests.factories import CategoryFactory, PetFactory
-from tests.pets.test_admin_imports import send
+from tests.pets.office import PETS, member
+from tests.pets.test_admin_imports import messages, send
 from tests.whole import CSV_HEADER, HEADER, lines, row
 
 pytestmark = pytest.mark.django_db(transaction=True)
-
-LIST = "/admin/pets/pet/"
-
-
-@pytest.fixture
-def staff() -> Client:
-    client = Client()
-    client.force_login(User.objects.create_superuser("keeper"))
-    return client
 
 
 @pytest.fixture
@@ -57,7 +48,7 @@ def content(answer: Any) -> bytes:
     ],
 )
 def test_what_the_list_shows_is_exported(staff: Client, animals: list[Pet], query: str, shown: list[str]) -> None:
-    answer = staff.get(f"{LIST}export/csv/{query}")
+    answer = staff.get(f"{PETS}export/csv/{query}")
     assert answer["Content-Type"] == "text/csv; charset=utf-8"
     assert "no-store" in answer["Cache-Control"]
     assert re.fullmatch(r'attachment; filename="animals-[0-9-]+\.csv"', answer["Content-Disposition"])
@@ -71,7 +62,7 @@ def test_what_the_list_shows_is_exported(staff: Client, animals: list[Pet], quer
 
 
 def test_a_workbook(staff: Client, animals: list[Pet]) -> None:
-    answer = staff.get(f"{LIST}export/xlsx/?q=rex")
+    answer = staff.get(f"{PETS}export/xlsx/?q=rex")
     sheet = openpyxl.load_workbook(BytesIO(content(answer))).worksheets[0]
     assert list(sheet.values) == [
         ("id", *HEADER),
@@ -82,14 +73,14 @@ def test_a_workbook(staff: Client, animals: list[Pet]) -> None:
 
 @pytest.mark.parametrize("ending", ["csv", "xlsx"])
 def test_what_is_exported_is_imported_unchanged(staff: Client, animals: list[Pet], ending: str) -> None:
-    run = send(staff, content(staff.get(f"{LIST}export/{ending}/?q=A-")), f"animals.{ending}").context["run"]
+    run = send(staff, content(staff.get(f"{PETS}export/{ending}/?q=A-")), f"animals.{ending}").context["run"]
     assert (run.created, run.updated, run.unchanged, run.rejected) == (0, 0, 2, 0)
 
 
 @pytest.mark.parametrize("ending", ["csv", "xlsx"])
 def test_the_list_offers_what_it_shows(staff: Client, animals: list[Pet], ending: str) -> None:
-    html = staff.get(f"{LIST}?status__exact=sold&q=rex").content.decode()
-    link = re.search(rf'href="({LIST}export/{ending}/[^"]*)"', html)
+    html = staff.get(f"{PETS}?status__exact=sold&q=rex").content.decode()
+    link = re.search(rf'href="({PETS}export/{ending}/[^"]*)"', html)
     assert link
     answer = staff.get(link[1].replace("&amp;", "&"))
     assert answer.status_code == 200
@@ -101,13 +92,13 @@ def test_more_than_a_page_sends(
     staff: Client, animals: list[Pet], monkeypatch: pytest.MonkeyPatch, ending: str, more: str
 ) -> None:
     monkeypatch.setattr(downloads, "MOST_ANIMALS", dict.fromkeys(FileFormat, 2))
-    answer = staff.get(f"{LIST}export/{ending}/", follow=True)
-    assert [str(message) for message in answer.context["messages"]] == [
+    answer = staff.get(f"{PETS}export/{ending}/", follow=True)
+    assert messages(answer) == [
         f"These are more than 2 animals. Filter for fewer{more}. An operator can export all of them with "
         "manage.py export_pets."
     ]
     monkeypatch.setattr(downloads, "MOST_ANIMALS", dict.fromkeys(FileFormat, len(animals)))
-    assert content(staff.get(f"{LIST}export/{ending}/"))
+    assert content(staff.get(f"{PETS}export/{ending}/"))
 
 
 @pytest.mark.parametrize("ending", ["csv", "xlsx"])
@@ -115,8 +106,8 @@ def test_more_than_a_page_sends(
 def test_a_filter_that_makes_no_sense_exports_nothing(
     staff: Client, animals: list[Pet], ending: str, query: str
 ) -> None:
-    answer = staff.get(f"{LIST}export/{ending}/?{query}", follow=True)
-    assert [str(message) for message in answer.context["messages"]] == ["The list has no such filter."]
+    answer = staff.get(f"{PETS}export/{ending}/?{query}", follow=True)
+    assert messages(answer) == ["The list has no such filter."]
 
 
 @pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite has no such settings")
@@ -124,7 +115,7 @@ def test_a_filter_that_makes_no_sense_exports_nothing(
 def test_no_setting_outlives_the_transaction(staff: Client, animals: list[Pet], ending: str) -> None:
     """Behind PgBouncer it would stay with a connection that others get."""
     with CaptureQueriesContext(connection) as done:
-        assert content(staff.get(f"{LIST}export/{ending}/"))
+        assert content(staff.get(f"{PETS}export/{ending}/"))
     settings = [query["sql"] for query in done if query["sql"].startswith(("SET", "RESET"))]
     assert settings == [
         "SET LOCAL statement_timeout = '30s'",
@@ -133,11 +124,8 @@ def test_no_setting_outlives_the_transaction(staff: Client, animals: list[Pet], 
 
 
 def test_only_with_the_right(animals: list[Pet], staff: Client) -> None:
-    viewer = Client()
-    member = User.objects.create_user("viewer", is_staff=True)
-    member.user_permissions.add(Permission.objects.get(codename="view_pet"))
-    viewer.force_login(member)
-    assert "export/csv" not in viewer.get(LIST).content.decode()
-    assert viewer.get(f"{LIST}export/csv/").status_code == 403
-    assert staff.post(f"{LIST}export/csv/").status_code == 405
+    viewer = member("viewer", "view_pet")
+    assert "export/csv" not in viewer.get(PETS).content.decode()
+    assert viewer.get(f"{PETS}export/csv/").status_code == 403
+    assert staff.post(f"{PETS}export/csv/").status_code == 405
     assert Category.objects.count() == 2

@@ -2,6 +2,7 @@
 
 import re
 import time
+from collections.abc import Callable
 from datetime import timedelta
 from io import BytesIO
 from typing import Any
@@ -31,23 +32,6 @@ pytestmark = pytest.mark.django_db(transaction=True)
 ADD = "/admin/pets/importrun/add/"
 CHOSEN = {"blank": "keep", "formula_safe": "on"}
 HEADER = "name,category,status,external_reference\n"
-
-
-@pytest.fixture
-def keeper() -> User:
-    return User.objects.create_superuser("keeper")
-
-
-@pytest.fixture
-def staff(keeper: User) -> Client:
-    client = Client()
-    client.force_login(keeper)
-    return client
-
-
-@pytest.fixture
-def dogs() -> Category:
-    return Category.objects.create(name="Dogs")
 
 
 def send(staff: Client, content: str | bytes, name: str = "friday.csv", **chosen: str) -> Any:
@@ -105,9 +89,9 @@ def messages(answer: Any) -> list[str]:
     return [str(message) for message in answer.context["messages"]]
 
 
-def test_a_file_is_shown_then_imported(staff: Client, dogs: Category) -> None:
-    Pet.objects.create(name="Max", category=dogs, external_reference="A-1")
-    Pet.objects.create(name="Same", category=dogs, external_reference="A-2", status="sold")
+def test_a_file_is_shown_then_imported(staff: Client, category: Category) -> None:
+    Pet.objects.create(name="Max", category=category, external_reference="A-1")
+    Pet.objects.create(name="Same", category=category, external_reference="A-2", status="sold")
     content = f"{HEADER}Rex,Dogs,,\nMaximus,,sold,A-1\nSame,Dogs,sold,A-2\nNemo,Fish,,\n,Dogs,gone,\n"
     shown = send(staff, content)
     maximus, same = (Pet.objects.get(external_reference=reference) for reference in ("A-1", "A-2"))
@@ -161,7 +145,7 @@ def test_a_file_is_shown_then_imported(staff: Client, dogs: Category) -> None:
 
 @pytest.mark.parametrize("safe", [True, False])
 def test_a_file_of_rejected_rows_is_safe_against_formulas_or_says_that_it_is_not(
-    staff: Client, dogs: Category, safe: bool
+    staff: Client, category: Category, safe: bool
 ) -> None:
     shown = send(staff, f"{HEADER}=1+1,Fish,,\nRex,Dogs,,\n", **({} if safe else {"formula_safe": ""}))
     upload = shown.context["upload"]
@@ -172,7 +156,7 @@ def test_a_file_of_rejected_rows_is_safe_against_formulas_or_says_that_it_is_not
         assert ("This file is not safe against formulas" in page.content.decode()) is not safe
 
 
-def test_the_rejected_rows_can_be_mended_and_sent_again(staff: Client, dogs: Category) -> None:
+def test_the_rejected_rows_can_be_mended_and_sent_again(staff: Client, category: Category) -> None:
     shown = send(staff, f"{HEADER}Rex,Dogs,,\nNemo,Fish,,\n")
     upload = shown.context["upload"]
     file = staff.get(f"{ADD}{upload.pk}/rejects/")
@@ -185,14 +169,14 @@ def test_the_rejected_rows_can_be_mended_and_sent_again(staff: Client, dogs: Cat
     assert cells(again, "plan") == [["2", "New", "Nemo", "Dogs", "available", ""]]
 
 
-def test_errors_stand_in_the_order_of_lines_with_the_values_of_their_rows(staff: Client, dogs: Category) -> None:
+def test_errors_stand_in_the_order_of_lines_with_the_values_of_their_rows(staff: Client, category: Category) -> None:
     """Whether the file alone shows that a row is wrong, or the catalogue."""
-    Pet.objects.create(name="Max", category=dogs, external_reference="A-1")
+    Pet.objects.create(name="Max", category=category, external_reference="A-1")
     content = "id,name,categoryId,external_reference\n"
-    content += f"999999,Gone,{dogs.pk},\n,,{dogs.pk},\n,Rex,{dogs.pk},A-9\n,Lost,7777777,\n,Twin,{dogs.pk},A-9\n"
-    content += f",a,b,c,d,e\n,{'x' * 300},{dogs.pk},\n"
+    content += f"999999,Gone,{category.pk},\n,,{category.pk},\n,Rex,{category.pk},A-9\n,Lost,7777777,\n,Twin,{category.pk},A-9\n"
+    content += f",a,b,c,d,e\n,{'x' * 300},{category.pk},\n"
     shown = send(staff, content)
-    number = str(dogs.pk)
+    number = str(category.pk)
     assert cells(shown, "plan") == [
         ["2", "Error", "Gone", number, "", ""],
         ["", "", "id 999999 is not the ID of an animal. Leave it blank to add one."],
@@ -216,13 +200,13 @@ def test_errors_stand_in_the_order_of_lines_with_the_values_of_their_rows(staff:
     assert [line.partition(",")[0] for line in file.splitlines()] == ["_line", "2", "3", "5", "6", "7", "8"]
 
 
-def test_the_button_that_imports_is_at_the_foot_and_on_top(staff: Client, dogs: Category) -> None:
+def test_the_button_that_imports_is_at_the_foot_and_on_top(staff: Client, category: Category) -> None:
     page = send(staff, f"{HEADER}Rex,Dogs,,\nNemo,Fish,,\n").content.decode()
     on_top, at_the_foot = page.index("Import 1 row</button>"), page.index("Import 1 row, leave out 1</button>")
     assert on_top < page.index('<table id="plan">') < at_the_foot
 
 
-def test_fifty_rows_are_on_a_page(staff: Client, dogs: Category) -> None:
+def test_fifty_rows_are_on_a_page(staff: Client, category: Category) -> None:
     shown = send(staff, HEADER + "".join(f"Rex {number},Dogs,,\n" for number in range(60)) + "Nemo,Fish,,\n")
     page = shown.content.decode()
     assert "<span>Rows 1 to 50 of 61</span>" in page
@@ -235,8 +219,8 @@ def test_fifty_rows_are_on_a_page(staff: Client, dogs: Category) -> None:
     ]
 
 
-def test_a_file_is_one_import_from_its_preview_on(staff: Client, dogs: Category) -> None:
-    pet = Pet.objects.create(name="Max", category=dogs, external_reference="A-1")
+def test_a_file_is_one_import_from_its_preview_on(staff: Client, category: Category) -> None:
+    pet = Pet.objects.create(name="Max", category=category, external_reference="A-1")
     shown = send(staff, f"{HEADER}Rex,Dogs,,\nMaximus,,,A-1\n")
     run = ImportRun.objects.get()
     assert (run.state, run.created, run.updated) == ("dry run", 1, 1)
@@ -255,7 +239,7 @@ def test_a_file_is_one_import_from_its_preview_on(staff: Client, dogs: Category)
     assert len(ImportRun.objects.without_previews()) == 1
 
 
-def test_a_preview_can_be_seen_again_and_leads_to_the_same_import(staff: Client, dogs: Category) -> None:
+def test_a_preview_can_be_seen_again_and_leads_to_the_same_import(staff: Client, category: Category) -> None:
     shown = send(staff, f"{HEADER}Rex,Dogs,,\n")
     upload = shown.context["upload"]
     record = page_of(upload.run)
@@ -268,7 +252,7 @@ def test_a_preview_can_be_seen_again_and_leads_to_the_same_import(staff: Client,
     assert f'action="{ADD}{upload.pk}/preview/"' not in staff.get(record).content.decode()
 
 
-def test_the_record_links_to_what_was_added(staff: Client, dogs: Category) -> None:
+def test_the_record_links_to_what_was_added(staff: Client, category: Category) -> None:
     confirm(staff, send(staff, f"{HEADER}Rex,Dogs,,\n"))
     run = ImportRun.objects.get()
     added = f"/admin/pets/pet/?import_run={run.pk}"
@@ -307,7 +291,7 @@ def test_the_page_of_an_import_says_how_it_ended_and_what_to_do(staff: Client, s
 
 
 @pytest.mark.parametrize("page", ["change", "undo"])
-def test_the_addresses_of_1_2_lead_to_the_page_of_the_change(staff: Client, dogs: Category, page: str) -> None:
+def test_the_addresses_of_1_2_lead_to_the_page_of_the_change(staff: Client, category: Category, page: str) -> None:
     confirm(staff, send(staff, f"{HEADER}Rex,Dogs,,\n"))
     done = ImportRun.objects.get()
     failed = ImportRun.objects.create(who="root", file_name="a.csv", options={}, state="failed")
@@ -318,7 +302,7 @@ def test_the_addresses_of_1_2_lead_to_the_page_of_the_change(staff: Client, dogs
     assert staff.get(f"/admin/pets/importrun/999999/{page}/").status_code == 404
 
 
-def test_an_import_of_the_release_before_can_be_undone_from_its_address(staff: Client, dogs: Category) -> None:
+def test_an_import_of_the_release_before_can_be_undone_from_its_address(staff: Client, category: Category) -> None:
     confirm(staff, send(staff, f"{HEADER}Rex,Dogs,,\n"))
     run = ImportRun.objects.get()
     ImportRun.objects.update(change=None)
@@ -377,7 +361,7 @@ def test_an_error_stands_beside_the_file_with_the_options_as_they_were(staff: Cl
     assert "Ensure this value has at most 255 characters" in said
 
 
-def test_missing_categories_are_added_if_asked_for(staff: Client, dogs: Category) -> None:
+def test_missing_categories_are_added_if_asked_for(staff: Client, category: Category) -> None:
     shown = send(staff, f"{HEADER}Nemo,Fish,,\nRex,Dogs,,\nTom,Cats,,\n", create_categories="on")
     assert "Adds 2 categories: Cats, Fish" in shown.content.decode()
     assert list(Category.objects.values_list("name", flat=True)) == ["Dogs"]
@@ -391,14 +375,14 @@ def test_missing_categories_are_added_if_asked_for(staff: Client, dogs: Category
     ]
 
 
-def test_who_may_not_add_categories_cannot_by_a_file(dogs: Category) -> None:
+def test_who_may_not_add_categories_cannot_by_a_file(category: Category) -> None:
     client = member("importer", "view_pet", "add_importrun")
     shown = send(client, f"{HEADER}Nemo,Fish,,\n", create_categories="on")
     assert shown.context["to_import"] == 0
     assert not Category.objects.filter(name="Fish").exists()
 
 
-def test_who_loses_that_permission_after_the_preview_does_not_add_them(dogs: Category) -> None:
+def test_who_loses_that_permission_after_the_preview_does_not_add_them(category: Category) -> None:
     client = member("importer", "view_pet", "add_importrun", "add_category")
     shown = send(client, f"{HEADER}Nemo,Fish,,\n", create_categories="on")
     User.objects.get().user_permissions.remove(Permission.objects.get(codename="add_category"))
@@ -406,8 +390,8 @@ def test_who_loses_that_permission_after_the_preview_does_not_add_them(dogs: Cat
     assert not Category.objects.filter(name="Fish").exists()
 
 
-def test_what_is_done_is_what_was_shown(staff: Client, dogs: Category) -> None:
-    pet = Pet.objects.create(name="Max", category=dogs, external_reference="A-1")
+def test_what_is_done_is_what_was_shown(staff: Client, category: Category) -> None:
+    pet = Pet.objects.create(name="Max", category=category, external_reference="A-1")
     shown = send(staff, f"{HEADER}Rex,Dogs,,\nMaximus,,,A-1\n")
     Pet.objects.filter(pk=pet.pk).update(name="Maxi")
     later = confirm(staff, shown)
@@ -420,7 +404,7 @@ def test_what_is_done_is_what_was_shown(staff: Client, dogs: Category) -> None:
     assert catalogue() == [("Maximus", "Dogs", "available", "A-1"), ("Rex", "Dogs", "available", None)]
 
 
-def test_a_file_is_imported_once(staff: Client, dogs: Category) -> None:
+def test_a_file_is_imported_once(staff: Client, category: Category) -> None:
     shown = send(staff, f"{HEADER}Rex,Dogs,,\n")
     confirm(staff, shown)
     run = ImportRun.objects.get(state="done")
@@ -438,17 +422,20 @@ def test_a_file_is_imported_once(staff: Client, dogs: Category) -> None:
     assert Pet.objects.count() == 2
 
 
-def test_the_same_file_that_adds_nothing_twice_is_not_asked_about(staff: Client, dogs: Category) -> None:
+@pytest.mark.parametrize("meanwhile", [lambda: Pet.objects.update(name="Max"), lambda: Pet.objects.get().delete()])
+def test_the_same_file_that_adds_nothing_twice_is_not_asked_about(
+    staff: Client, category: Category, meanwhile: Callable[[], object]
+) -> None:
     content = f"{HEADER}Rex,Dogs,,A-1\n"
     confirm(staff, send(staff, content))
-    Pet.objects.update(name="Max")
+    meanwhile()
     same = send(staff, content)
     assert "This very file" not in same.content.decode()
     assert ": 1 " in confirm(staff, same).content.decode()
     assert catalogue() == [("Rex", "Dogs", "available", "A-1")]
 
 
-def test_the_same_file_that_adds_what_was_deleted_is_not_asked_about(staff: Client, dogs: Category) -> None:
+def test_the_same_file_that_adds_what_was_deleted_is_not_asked_about(staff: Client, category: Category) -> None:
     content = f"{HEADER}Rex,Dogs,,A-1\n"
     confirm(staff, send(staff, content))
     Pet.objects.get().delete()
@@ -458,31 +445,30 @@ def test_the_same_file_that_adds_what_was_deleted_is_not_asked_about(staff: Clie
     assert catalogue() == [("Rex", "Dogs", "available", "A-1")]
 
 
-def workbook(*rows: tuple[str, ...]) -> bytes:
+def workbook(*rows: list[str], title: str = "", hide: bool = False) -> bytes:
+    """Return a workbook with these rows in its first sheet, or in one with this title after it."""
     book = openpyxl.Workbook()
+    sheet = book.create_sheet(title) if title else book.worksheets[0]
     for row in rows:
-        book.active.append(row)  # type: ignore[union-attr]
+        sheet.append(row)
+    if hide and title:
+        book.worksheets[0].sheet_state = "hidden"
+    sheet.row_dimensions[2].hidden = sheet.row_dimensions[3].hidden = sheet.column_dimensions["C"].hidden = hide
     out = BytesIO()
     book.save(out)
     return out.getvalue()
 
 
-def test_a_workbook_is_read(staff: Client, dogs: Category) -> None:
-    content = workbook(("Name", "Category", "Status"), ("Rex", "Dogs", "pending"), ("'=1+1", "Dogs", ""))
+def test_a_workbook_is_read(staff: Client, category: Category) -> None:
+    content = workbook(["Name", "Category", "Status"], ["Rex", "Dogs", "pending"], ["'=1+1", "Dogs", ""])
     shown = send(staff, content, "friday.xlsx")
     assert [row[2:5] for row in cells(shown, "plan")] == [["Rex", "Dogs", "pending"], ["=1+1", "Dogs", "available"]]
 
 
-def test_what_the_sheet_hides_is_counted(staff: Client, dogs: Category) -> None:
+def test_what_the_sheet_hides_is_counted(staff: Client, category: Category) -> None:
     def told(*, hide: bool) -> list[str]:
-        book = openpyxl.Workbook()
-        sheet = book.worksheets[0]
-        for row in (["name", "category", "status"], ["Rex", "Dogs", "sold"], ["Mia", "Dogs", "lost"]):
-            sheet.append(row)
-        sheet.row_dimensions[2].hidden = sheet.row_dimensions[3].hidden = sheet.column_dimensions["C"].hidden = hide
-        out = BytesIO()
-        book.save(out)
-        return re.findall("Hidden in the sheet.*?</p>", send(staff, out.getvalue(), "a.xlsx").content.decode())
+        book = workbook(["name", "category", "status"], ["Rex", "Dogs", "sold"], ["Mia", "Dogs", "lost"], hide=hide)
+        return re.findall("Hidden in the sheet.*?</p>", send(staff, book, "a.xlsx").content.decode())
 
     assert told(hide=False) == []
     assert told(hide=True) == [
@@ -491,29 +477,13 @@ def test_what_the_sheet_hides_is_counted(staff: Client, dogs: Category) -> None:
     ]
 
 
-def test_a_sheet_is_chosen_and_unknown_columns_are_ignored(staff: Client, dogs: Category) -> None:
-    book = openpyxl.Workbook()
-    book.active.sheet_state = "hidden"  # type: ignore[union-attr]
-    sheet = book.create_sheet("Animals")
-    sheet.append(["name", "category", "colour"])
-    sheet.append(["Rex", "Dogs", "brown"])
-    out = BytesIO()
-    book.save(out)
+ON_SECOND = workbook(["name", "category", "colour"], ["Rex", "Dogs", "brown"], title="Animals", hide=True)
+"""Of use is the second sheet, but for a column."""
+
+
+def test_a_hidden_first_sheet_is_not_read(staff: Client) -> None:
     hidden = "The first sheet of the workbook is hidden. Choose a sheet by its name."
-    assert hidden in send(staff, out.getvalue(), "a.xlsx").content.decode()
-    shown = send(staff, out.getvalue(), "a.xlsx", sheet="Animals", ignore_unknown_columns="on")
-    assert [row[2:5] for row in cells(shown, "plan")] == [["Rex", "Dogs", "available"]]
-
-
-def sheets() -> bytes:
-    """A workbook whose second sheet is of use, with a column that is not."""
-    book = openpyxl.Workbook()
-    for row in (["name", "category", "colour"], ["Rex", "Dogs", "brown"]):
-        book.create_sheet("Animals") if "Animals" not in book.sheetnames else None
-        book["Animals"].append(row)
-    out = BytesIO()
-    book.save(out)
-    return out.getvalue()
+    assert hidden in send(staff, ON_SECOND, "a.xlsx").content.decode()
 
 
 MAX = ("Max", "Dogs", "sold", "A-1")
@@ -527,14 +497,14 @@ MAX = ("Max", "Dogs", "sold", "A-1")
         (f"{HEADER}Nemo,Fish,,\n", {"create_categories": "on"}, [MAX, ("Nemo", "Fish", "available", None)]),
         (f"{HEADER}Moritz,Dogs,,A-1\n", {}, [("Moritz", "Dogs", "sold", "A-1")]),
         (f"{HEADER}Moritz,Dogs,,A-1\n", {"blank": "clear"}, [("Moritz", "Dogs", "available", "A-1")]),
-        (sheets(), {"sheet": "Animals", "ignore_unknown_columns": "on"}, [MAX, ("Rex", "Dogs", "available", None)]),
+        (ON_SECOND, {"sheet": "Animals", "ignore_unknown_columns": "on"}, [MAX, ("Rex", "Dogs", "available", None)]),
     ],
     ids=["quotes", "formulas", "categories", "blanks kept", "blanks cleared", "sheet"],
 )  # fmt: skip
 def test_what_was_chosen_holds_at_every_preview_and_when_it_is_confirmed(
-    staff: Client, dogs: Category, content: str | bytes, chosen: dict[str, str], becomes: list[Any]
+    staff: Client, category: Category, content: str | bytes, chosen: dict[str, str], becomes: list[Any]
 ) -> None:
-    Pet.objects.create(name="Max", category=dogs, status="sold", external_reference="A-1")
+    Pet.objects.create(name="Max", category=category, status="sold", external_reference="A-1")
     first = send(staff, content, "a.csv" if content[:1] in {"n", b"n"} else "a.xlsx", **chosen)
     second = again(staff, first)
     assert second.context["work"]["digest"] == first.context["work"]["digest"]
@@ -551,7 +521,7 @@ def test_what_was_chosen_holds_at_every_preview_and_when_it_is_confirmed(
     ],
     ids=["empty", "gzip", "bytes"],
 )
-def test_a_file_that_cannot_be_used(staff: Client, dogs: Category, content: str | bytes, sentence: str) -> None:
+def test_a_file_that_cannot_be_used(staff: Client, category: Category, content: str | bytes, sentence: str) -> None:
     answer = send(staff, content)
     assert answer.status_code == 400
     assert sentence in answer.content.decode()
@@ -559,7 +529,7 @@ def test_a_file_that_cannot_be_used(staff: Client, dogs: Category, content: str 
 
 
 @pytest.mark.parametrize("value", ["NaN", "1_0", "1e999", ""])
-def test_a_cell_without_a_value_is_named(staff: Client, dogs: Category, value: str) -> None:
+def test_a_cell_without_a_value_is_named(staff: Client, category: Category, value: str) -> None:
     row = '<row r="{0}"><c r="A{0}"><v>{1}</v></c><c r="B{0}" t="inlineStr"><is><t>Dogs</t></is></c></row>'
     shown = send(staff, packed(parts(row.format(2, value) + row.format(3, 7))), "a.xlsx")
     assert cells(shown, "plan") == [
@@ -576,7 +546,7 @@ def test_a_cell_without_a_value_is_named(staff: Client, dogs: Category, value: s
 
 
 @pytest.mark.parametrize("name", ["<script>alert(1)</script>", '"><img src=x>', "{{ 7*7 }}"])
-def test_what_is_in_a_file_is_only_text(staff: Client, dogs: Category, name: str) -> None:
+def test_what_is_in_a_file_is_only_text(staff: Client, category: Category, name: str) -> None:
     quoted = name.replace('"', '""')
     shown = send(staff, f'{HEADER}"{quoted}",Dogs,,"{quoted}"\n"{quoted}","{quoted}",,\n', f"{name[:20]}.csv")
     assert escape(name) in shown.content.decode()
@@ -584,27 +554,20 @@ def test_what_is_in_a_file_is_only_text(staff: Client, dogs: Category, name: str
     assert "<img src=x>" not in shown.content.decode()
 
 
-def test_nobody_sees_the_file_of_another(staff: Client, dogs: Category) -> None:
+def test_nobody_sees_the_file_of_another(staff: Client, category: Category) -> None:
     shown = send(staff, f"{HEADER}Rex,Dogs,,\nNemo,Fish,,\n")
     upload = shown.context["upload"]
-    other = Client()
-    other.force_login(User.objects.create_superuser("other"))
-    assert other.get(f"{ADD}{upload.pk}/rejects/").status_code == 404
-    assert other.post(f"{ADD}{upload.pk}/confirm/", {"digest": "x"}).status_code == 404
+    other, page = member("other", superuser=True), f"{ADD}{upload.pk}/"
+    assert [other.get(each).status_code for each in (page, f"{page}rejects/")] == [404, 404]
+    sent = {"digest": shown.context["work"]["digest"]}
+    assert [other.post(f"{page}{each}/", sent).status_code for each in ("confirm", "stop", "preview")] == [404] * 3
     assert not Pet.objects.exists()
-
-
-def test_the_rejected_rows_are_linked_only_for_who_sent_them(staff: Client, dogs: Category) -> None:
-    shown = send(staff, f"{HEADER}Rex,Dogs,,\nNemo,Fish,,\n")
     confirm(staff, shown)
-    other = Client()
-    other.force_login(User.objects.create_superuser("other"))
     record = page_of(ImportRun.objects.get(state="done"))
-    link = f"{ADD}{shown.context['upload'].pk}/rejects/"
-    assert [link in client.get(record).content.decode() for client in (staff, other)] == [True, False]
+    assert [f"{page}rejects/" in client.get(record).content.decode() for client in (staff, other)] == [True, False]
 
 
-def test_who_may_only_look(dogs: Category, staff: Client) -> None:
+def test_who_may_only_look(category: Category, staff: Client) -> None:
     confirm(staff, send(staff, f"{HEADER}Rex,Dogs,,\n"))
     run = ImportRun.objects.get(state="done")
     viewer = member("viewer", "view_importrun")
@@ -620,7 +583,7 @@ def test_who_may_only_look(dogs: Category, staff: Client) -> None:
     assert Pet.objects.count() == 1
 
 
-def test_old_files_are_forgotten(staff: Client, dogs: Category) -> None:
+def test_old_files_are_forgotten(staff: Client, category: Category) -> None:
     send(staff, f"{HEADER}Rex,Dogs,,\n")
     ImportUpload.objects.update(created_at="2026-11-01T12:00:00Z")
     send(staff, f"{HEADER}Max,Dogs,,\n")
@@ -633,7 +596,7 @@ def button_of(page: Any) -> list[str]:
     return [text_of(words) for words in re.findall('(?s)<button type="submit".*?</button>', form)]
 
 
-def test_categories_that_go_too_are_announced(staff: Client, dogs: Category) -> None:
+def test_categories_that_go_too_are_announced(staff: Client, category: Category) -> None:
     content = f"{HEADER}Nemo,Fish,,\n"
     confirm(staff, send(staff, content, create_categories="on"))
     run = ImportRun.objects.get()
@@ -644,7 +607,7 @@ def test_categories_that_go_too_are_announced(staff: Client, dogs: Category) -> 
     assert "Categories that" not in staff.get(undo_of(ImportRun.objects.latest("pk"))).content.decode()
 
 
-def test_an_import_is_undone(staff: Client, dogs: Category) -> None:
+def test_an_import_is_undone(staff: Client, category: Category) -> None:
     confirm(staff, send(staff, f"{HEADER}Rex,Dogs,,\nMax,Dogs,,\n"))
     run = ImportRun.objects.get(state="done")
     max_ = Pet.objects.get(name="Max")
@@ -668,7 +631,7 @@ def test_an_import_is_undone(staff: Client, dogs: Category) -> None:
     assert messages(staff.post(undo_of(run), follow=True))[-1] == "Nothing changed. It was undone already, by keeper."
 
 
-def test_the_record_is_in_words(staff: Client, dogs: Category) -> None:
+def test_the_record_is_in_words(staff: Client, category: Category) -> None:
     confirm(staff, send(staff, f"{HEADER}Rex,Dogs,,\n,Dogs,,\n", create_categories="on", blank="clear"))
     run = ImportRun.objects.get(state="done")
     page = staff.get(page_of(run)).content.decode()
@@ -676,15 +639,6 @@ def test_the_record_is_in_words(staff: Client, dogs: Category) -> None:
         "missing categories added, rows with errors left out, a &#x27; before cells dropped, blank cells clear" in page
     )
     assert "keep_blanks" not in page
-
-
-def test_who_sent_it_is_called_by_name_alone(staff: Client, dogs: Category) -> None:
-    confirm(staff, send(staff, f"{HEADER}Rex,Dogs,,\n"))
-    for page in ("/admin/pets/importrun/", page_of(ImportRun.objects.get())):
-        shown = staff.get(page).content.decode()
-        content = shown[shown.index('id="content"') :]
-        assert "keeper" in content
-        assert "staff keeper" not in content
 
 
 @pytest.mark.parametrize(("file_format", "starts"), [("csv", f"{CSV_HEADER}\n".encode("utf-8-sig")), ("xlsx", b"PK")])
@@ -698,8 +652,8 @@ def test_a_template_can_be_downloaded(staff: Client, file_format: str, starts: b
     assert answer.status_code == (200 if file_format == "csv" else 400)  # a header without rows
 
 
-def test_an_exported_list_is_sent_back(staff: Client, dogs: Category) -> None:
-    pet = Pet.objects.create(name="=1+1", category=dogs)
+def test_an_exported_list_is_sent_back(staff: Client, category: Category) -> None:
+    pet = Pet.objects.create(name="=1+1", category=category)
     exported = b"".join(staff.get("/admin/pets/pet/export/csv/").streaming_content)  # type: ignore[attr-defined]
     shown = send(staff, exported.replace(b"available", b"sold"))
     assert cells(shown, "plan") == [["2", f"Changed {pet.pk} by id", "=1+1", "Dogs", "available becomes sold", ""]]
@@ -707,11 +661,11 @@ def test_an_exported_list_is_sent_back(staff: Client, dogs: Category) -> None:
     assert catalogue() == [("=1+1", "Dogs", "sold", None)]
 
 
-def test_what_changes_in_a_hidden_column_stands_below_the_row(staff: Client, dogs: Category) -> None:
+def test_what_changes_in_a_hidden_column_stands_below_the_row(staff: Client, category: Category) -> None:
     """A phone has no room for the columns of the category and the reference."""
     Category.objects.create(name="Cats")
-    old = Pet.objects.create(name="Max", category=dogs, external_reference="A-1")
-    new = Pet.objects.create(name="Tom", category=dogs)
+    old = Pet.objects.create(name="Max", category=category, external_reference="A-1")
+    new = Pet.objects.create(name="Tom", category=category)
     shown = send(staff, f"id,external_reference,name,category\n{old.pk},A-9,Max,Cats\n{new.pk},B-1,Tom,Dogs\n")
     assert [row[2:] for row in cells(shown, "plan")] == [
         ["Max", "Dogs becomes Cats", "available", "A-1 becomes A-9"],
@@ -724,8 +678,8 @@ def test_what_changes_in_a_hidden_column_stands_below_the_row(staff: Client, dog
     assert rows == ["category", "reference", "reference"]
 
 
-def test_what_a_spreadsheet_altered_must_be_confirmed(staff: Client, dogs: Category) -> None:
-    pet = Pet.objects.create(name="Max", category=dogs, external_reference="00042")
+def test_what_a_spreadsheet_altered_must_be_confirmed(staff: Client, category: Category) -> None:
+    pet = Pet.objects.create(name="Max", category=category, external_reference="00042")
     shown = send(staff, f"id,external_reference,name,category\n{pet.pk},42,Max,Dogs\n")
     page = shown.content.decode()
     assert "References change: 1 changed, 0 new." in page
@@ -743,10 +697,10 @@ def test_what_a_spreadsheet_altered_must_be_confirmed(staff: Client, dogs: Categ
     assert Pet.objects.get().external_reference == "42"
 
 
-def test_references_that_look_like_known_ones_must_be_confirmed(staff: Client, dogs: Category) -> None:
+def test_references_that_look_like_known_ones_must_be_confirmed(staff: Client, category: Category) -> None:
     """Each kind of what looks wrong has its box."""
-    pet = Pet.objects.create(name="Max", category=dogs, external_reference="R1")
-    old = Pet.objects.create(name="Tom", category=dogs, external_reference="00042")
+    pet = Pet.objects.create(name="Max", category=category, external_reference="R1")
+    old = Pet.objects.create(name="Tom", category=category, external_reference="00042")
     content = (
         f'id,external_reference,name,category\n,"R1 ",ZoÃ«,Dogs\n{old.pk},42,Tom,Dogs\n,Q,Pip,Dogs\n,43,Eve,Dogs\n'
     )
@@ -786,9 +740,9 @@ def test_references_that_look_like_known_ones_must_be_confirmed(staff: Client, d
     assert "references like known ones accepted, altered references and names accepted" in done.content.decode()
 
 
-def test_a_row_with_a_near_reference_and_an_error_is_left_out_with_both(staff: Client, dogs: Category) -> None:
+def test_a_row_with_a_near_reference_and_an_error_is_left_out_with_both(staff: Client, category: Category) -> None:
     """As when a supplier sends what was sold, without the zeros of the references."""
-    Pet.objects.create(name="Max", category=dogs, external_reference="00042")
+    Pet.objects.create(name="Max", category=category, external_reference="00042")
     shown = send(staff, "external_reference,status\n42,sold\n")
     pet = Pet.objects.get()
     assert cells(shown, "plan")[1] == [
@@ -800,9 +754,9 @@ def test_a_row_with_a_near_reference_and_an_error_is_left_out_with_both(staff: C
     assert shown.context["boxes"] == 0
 
 
-def test_a_file_without_its_zeros_asks_before_it_adds_anything(staff: Client, dogs: Category) -> None:
+def test_a_file_without_its_zeros_asks_before_it_adds_anything(staff: Client, category: Category) -> None:
     for n in range(1, 21):
-        Pet.objects.create(name="Rex", category=dogs, external_reference=f"{n:05}")
+        Pet.objects.create(name="Rex", category=category, external_reference=f"{n:05}")
     shown = send(staff, HEADER + "".join(f"Rex,Dogs,sold,{n}\n" for n in range(1, 21)))
     page = shown.content.decode()
     assert "20 new references look like known ones" in page
@@ -815,7 +769,7 @@ def test_a_file_without_its_zeros_asks_before_it_adds_anything(staff: Client, do
     assert catalogue()[20:] == [("Rex", "Dogs", "sold", str(n)) for n in range(1, 21)]
 
 
-def test_a_check_is_kept_while_another_import_runs(staff: Client, dogs: Category) -> None:
+def test_a_check_is_kept_while_another_import_runs(staff: Client, category: Category) -> None:
     shown = send(staff, f"{HEADER}Rex,Dogs,,\n")
     with only_import():
         busy = confirm(staff, shown)
@@ -825,7 +779,7 @@ def test_a_check_is_kept_while_another_import_runs(staff: Client, dogs: Category
     assert catalogue() == [("Rex", "Dogs", "available", None)]
 
 
-def test_names_that_look_wrong_must_be_confirmed(staff: Client, dogs: Category) -> None:
+def test_names_that_look_wrong_must_be_confirmed(staff: Client, category: Category) -> None:
     shown = send(staff, f"{HEADER}ZoÃ«,Dogs,,\nNULL,Dogs,,\nZoë,Dogs,,\n")
     page = shown.content.decode()
     assert '<h2 id="misread">2 names look wrong</h2>' in page
@@ -849,7 +803,7 @@ def test_names_that_look_wrong_must_be_confirmed(staff: Client, dogs: Category) 
     assert [name for name, *_ in catalogue()] == ["ZoÃ«", "NULL", "Zoë"]
 
 
-def test_who_may_only_import_undoes_an_import_and_sees_no_link_that_is_not_allowed(dogs: Category) -> None:
+def test_who_may_only_import_undoes_an_import_and_sees_no_link_that_is_not_allowed(category: Category) -> None:
     client = member("importer", "view_pet", "add_importrun")
     page = confirm(client, send(client, f"{HEADER}Rex,Dogs,,\n"))
     run = ImportRun.objects.get()

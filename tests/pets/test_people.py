@@ -19,7 +19,7 @@ from petstore_site.apikeys.models import APIKey
 from tests.factories import APIKeyFactory
 from tests.pets.office import ask, form_of, text_of
 from tests.pets.office import confirm as confirm_change
-from tests.pets.test_admin_imports import HEADER, confirm, dogs, keeper, send, staff, undo_of  # noqa: F401 - fixtures
+from tests.pets.test_admin_imports import HEADER, confirm, send, undo_of
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -73,14 +73,14 @@ def pages(office: Client) -> dict[str, str]:
     return found
 
 
-def test_no_page_calls_a_person_as_the_history_does(staff: Client, dogs: Category) -> None:  # noqa: F811 - fixtures
-    do_everything(staff, dogs)
+def test_no_page_calls_a_person_as_the_history_does(staff: Client, category: Category) -> None:
+    do_everything(staff, category)
     shown = pages(staff)
     assert {address: found[0] for address, text in shown.items() if (found := RAW.search(text))} == {}
     assert len(shown) > 60
 
 
-def test_no_command_does(staff: Client, dogs: Category) -> None:  # noqa: F811 - as above
+def test_no_command_does(staff: Client, category: Category) -> None:
     confirm(staff, send(staff, f"{HEADER}Rex,Dogs,,\n"))
     run = ImportRun.objects.get()
     said = StringIO()
