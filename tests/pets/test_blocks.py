@@ -16,9 +16,8 @@ from django.test import Client
 from django.utils import timezone
 
 from categories.models import Category
-from changes.accounts import account
 from changes.acting import end_request, identify
-from pets import blocks, undoing, working
+from pets import blocks, working
 from pets.bulk import Target
 from pets.models import BulkChange, Pet, Sale, SelectedBlock, Selection, StockMovement
 from tests.factories import CategoryFactory, PetFactory
@@ -195,15 +194,6 @@ def test_a_selection_that_is_confirmed_twice_at_once_is_one_bulk_change(staff: C
     made = blocks.begin(first, Target("status", "sold", "sold"))
     assert blocks.begin(second, Target("status", "pending", "pending")) == made
     assert [bulk.what for bulk in BulkChange.objects.all()] == ["Status becomes sold"]
-
-
-def test_what_is_being_undone_is_not_undone_once_more(staff: Client, five: list[Pet]) -> None:
-    confirm(staff, ask(staff, "become_sold", *five))
-    bulk = BulkChange.objects.get()
-    undoing.begin(bulk, user=User.objects.get(username="keeper"))
-    again = staff.post(f"{BULK}{bulk.pk}/undo/", follow=True)
-    assert told(again) == [f"Nothing changed. It is being undone by {account()}."]
-    assert (bulk.undoings.count(), statuses()) == (1, ["sold"] * 5)
 
 
 def test_it_stops_when_its_category_is_deleted(staff: Client, five: list[Pet]) -> None:

@@ -126,6 +126,10 @@ def test_only_what_is_there_to_undo_is_undone_and_only_once(rex: Pet, anna: User
     undoing.undo(change, user=anna)
     with pytest.raises(undoing.NotUndoneError, match=r"^Nothing changed. It was undone already, by anna.$"):
         undoing.undo(change, user=anna)
+    change = edit(rex, name="Rexy")
+    rex.delete()
+    with pytest.raises(undoing.NotUndoneError, match=r"^Nothing changed. “Rexy” \(\d+\): deleted since.$"):
+        undoing.undo(change, user=anna)
 
 
 def test_a_large_one_is_undone_in_blocks_goes_on_after_a_kill_and_can_be_stopped(
