@@ -21,7 +21,9 @@ from categories.models import Category
 from changes.acting import end_request
 from database.errors import breaker as database_breaker
 from database.errors import reset_commit_state
+from pets import working as changing
 from pets.activity import interrupted_count
+from pets.importing import working as importing
 from petstore_site.apikeys import lookup, usage
 from petstore_site.apikeys.models import APIKey
 from petstore_site.portal import views as portal
@@ -134,6 +136,8 @@ def django_db_modify_db_settings(
 ) -> None:
     """Let SQLite work in a file, as it does in a shop: in memory its threads do not wait for each other.
 
+    PostgreSQL gives tests more time than requests have, for a busy machine, and ends what was cut off meanwhile.
+
     `PETSTORE_TEST_DATABASE` names a migrated file to start from (`make -C lab mutants`, which starts a thousand times).
     """
     if connection.vendor == "sqlite":
@@ -142,11 +146,16 @@ def django_db_modify_db_settings(
             shutil.copy(template, file)
         connection.settings_dict["TEST"]["NAME"] = str(file)
         connection.settings_dict["OPTIONS"]["init_command"] += "; PRAGMA synchronous=OFF"
+    else:
+        connection.settings_dict["OPTIONS"]["options"] += (
+            " -c idle_in_transaction_session_timeout=60s -c statement_timeout=30s -c client_connection_check_interval=1s"
+        )
 
 
 @pytest.fixture(autouse=True)
 def _nothing_left_over(settings: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr(health, "SECONDS", 60)  # nothing hangs here but on a machine that is busy
+    for module, seconds in ((health, "SECONDS"), (changing, "IN_REQUEST"), (importing, "IN_REQUEST")):
+        monkeypatch.setattr(module, seconds, 60)  # nothing takes that long, even on a busy machine
     settings.API_KEY_USE_FLUSH_SECONDS = None
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]  # the real one is slow on purpose
     settings.WHITENOISE_AUTOREFRESH = True  # or every client would look up every static file first

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from typing import Any
+from unittest import mock
 
 from django.db import connection
 
@@ -17,9 +18,15 @@ BLOCKED = (
 def race(lock: str, *works: Callable[[], Any], meanwhile: Callable[[], Any] = lambda: None) -> list[Any]:
     """Do each of `works` in a thread, one after the other as far as it gets without `lock`; then let them go on.
 
-    `meanwhile` is done while they all wait.
+    `meanwhile` is done while they all wait, for longer than a request would.
     """
-    with ThreadPoolExecutor(len(works)) as pool, closing(connection.copy()) as holder:
+    options = connection.settings_dict["OPTIONS"]
+    patient = f"{options['options']} -c lock_timeout=30s -c statement_timeout=30s"
+    with (
+        mock.patch.dict(options, options=patient),
+        ThreadPoolExecutor(len(works)) as pool,
+        closing(connection.copy()) as holder,
+    ):
         holder.set_autocommit(False)
         holder.cursor().execute(lock)
         begun = []
@@ -28,7 +35,7 @@ def race(lock: str, *works: Callable[[], Any], meanwhile: Callable[[], Any] = la
             wait_until_blocked(len(begun))
         meanwhile()
         holder.rollback()
-        return [each.result(30) for each in begun]
+        return [each.result(60) for each in begun]
 
 
 def _with_own_connection(work: Callable[[], Any]) -> Any:

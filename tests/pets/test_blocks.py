@@ -228,7 +228,7 @@ def threads() -> list[threading.Thread]:
 
 def wait_for_threads() -> None:
     for thread in threads():
-        thread.join(20)
+        thread.join(60)
         assert not thread.is_alive()
 
 
@@ -265,7 +265,7 @@ def test_a_block_that_fails_is_tried_again_and_again_and_then_waits_for_a_person
         thread = working.start(made.pk, blocks.advance)
         thread.join(0.1)
         assert thread.is_alive()
-    thread.join(20)
+    thread.join(60)
     made.refresh_from_db()
     assert (made.state, made.changed, statuses()) == ("done", 5, ["sold"] * 5)
 
@@ -296,7 +296,7 @@ def test_only_failures_in_a_row_interrupt_it(staff: Client, five: list[Pet], mon
     monkeypatch.setattr(working, "TRIES", 2)
     bulk = begun(staff, *five)
     with every_second_block_fails():
-        working.start(bulk.pk, blocks.advance).join(20)
+        working.start(bulk.pk, blocks.advance).join(60)
     bulk.refresh_from_db()
     assert (bulk.state, bulk.changed, statuses()) == ("done", 5, ["sold"] * 5)
 

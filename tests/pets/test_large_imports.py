@@ -86,7 +86,7 @@ def test_what_the_database_interrupts_was_stopped_whatever_it_did(
 ) -> None:
     def interrupted(_digest: str) -> None:
         working.stop(ImportUpload.objects.get())
-        time.sleep(0.5)
+        time.sleep(2)
         raise OperationalError
 
     monkeypatch.setattr(working, "EACH", 0.02)
