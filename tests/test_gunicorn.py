@@ -340,10 +340,10 @@ def test_a_reload_follows_the_link_to_a_release_and_nothing_before_it(tmp_path: 
 
 @pytest.mark.parametrize("seconds", [0.2, 0.5, 0.8, 1.1, 1.5, 2, 3])
 def test_ctrl_c_during_the_start_ends_it_at_once_and_without_a_traceback(tmp_path: Path, seconds: float) -> None:
-    gunicorn = Gunicorn(tmp_path, module="server")
+    gunicorn = Gunicorn(tmp_path, module="server", GUNICORN_CMD_ARGS="--graceful-timeout=60")
     time.sleep(seconds)
     os.killpg(gunicorn.process.pid, signal.SIGINT)
-    gunicorn.process.wait(8)  # less than `graceful_timeout`
+    gunicorn.process.wait(40)
     log = gunicorn.log.read_text()
     assert "Traceback" not in log
     assert "SIG" not in log

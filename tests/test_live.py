@@ -18,9 +18,11 @@ from typing import Any
 
 import pytest
 
+from petstore_site.door.door import PART_SECONDS
 from tests.conftest import error
 from tests.meanwhile import meanwhile
 from tests.server import (
+    SECONDS,
     Answer,
     Gunicorn,
     bearer,
@@ -88,8 +90,8 @@ def all_at_once(work: Callable[[int], Any], threads: int = 16) -> list[Any]:
 
 @contextmanager
 def sent(server: Gunicorn, request: bytes) -> Iterator[http.client.HTTPResponse]:
-    """Send these bytes, which http.client would not, and return the head of the response; 2 s at most for each wait."""
-    with socket.create_connection(("127.0.0.1", server.port), timeout=2) as connection:
+    """Send these bytes, which http.client would not, and return the head of the response, before a body can be late."""
+    with socket.create_connection(("127.0.0.1", server.port), timeout=PART_SECONDS - 1) as connection:
         connection.sendall(request)
         method = request.partition(b" ")[0].decode()
         with http.client.HTTPResponse(connection, method=method) as response:
@@ -143,7 +145,7 @@ class TestBodies:
         self, server: Gunicorn, key: str, new_pet: dict[str, Any]
     ) -> None:
         body = json.dumps(new_pet).encode()
-        with socket.create_connection(("127.0.0.1", server.port), timeout=5) as connection:
+        with socket.create_connection(("127.0.0.1", server.port), timeout=PART_SECONDS - 1) as connection:
             connection.sendall(head_of_post(key, "Content-Length: 100") + body)
             connection.shutdown(socket.SHUT_WR)
             with http.client.HTTPResponse(connection) as response:
@@ -196,7 +198,7 @@ class TestHeads:
             f"Authorization: Bearer {key}",
             "Connection: close",
         ]
-        with socket.create_connection(("127.0.0.1", server.port), timeout=2) as connection:
+        with socket.create_connection(("127.0.0.1", server.port), timeout=SECONDS) as connection:
             connection.sendall("\r\n".join([*lines, "", ""]).encode())
             head, _, body = b"".join(iter(lambda: connection.recv(65536), b"")).partition(b"\r\n\r\n")
         shown = head.decode().split("\r\n")
@@ -287,15 +289,15 @@ class TestKeys:
     def test_a_revocation_is_effective_on_every_worker_within_a_second(self, server: Gunicorn) -> None:
         issued = server.manage_json("issue_api_key", "Soon revoked")
         with connected_to_each_worker(server) as connections, polling(connections, issued["key"]) as polled:
+            until(lambda: all(polled))
             server.manage("revoke_api_key", issued["key_id"])
             revoked = time.monotonic()
-            time.sleep(2.5)
+            until(lambda: min(len(after(revoked + 1, answers)) for answers in polled) > 5)
         assert len(polled) == len(connections) == 4
         for answers in polled:
-            after = [(answer.status, answer.json()) for at, answer in answers if at >= revoked + 1]
             assert answers[0][1].status == 200
-            assert len(after) > 5
-            assert after == [(401, REVOKED)] * len(after)
+            late = after(revoked + 1, answers)
+            assert [(each.status, each.json()) for each in late] == [(401, REVOKED)] * len(late)
 
     def test_use_is_written_down_at_the_latest_when_the_server_stops(self, database: str, today: date) -> None:
         with running_server(database=database) as server:
@@ -337,7 +339,7 @@ def connected_to_each_worker(server: Gunicorn) -> Iterator[list[http.client.HTTP
     for worker in workers:
         with stopped([other for other in workers if other != worker]):
             for _ in range(2):
-                connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=5)
+                connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=SECONDS)
                 send_on(connection, "GET", "/livez")
                 connections.append(connection)
     yield connections
@@ -358,6 +360,11 @@ def stopped(workers: list[int]) -> Iterator[None]:
 
 
 Polled = list[tuple[float, Answer]]
+
+
+def after(begun: float, polled: Polled) -> list[Answer]:
+    """Return the responses to what was sent since then."""
+    return [answer for at, answer in polled if at >= begun]
 
 
 @contextmanager
