@@ -23,7 +23,7 @@ from tests.outages import frozen
 from tests.server import RELEASE, Answer, Gunicorn, manage, running_server, until
 from tests.with_postgresql import SETTINGS, Server
 
-SLACK = 1.0
+SLACK = 6.0
 """Seconds for a machine that is busy with other tests."""
 
 STRICT = {name: value for name, value in SETTINGS.items() if not name.startswith("synchronous")}

@@ -129,10 +129,10 @@ def test_it_is_asked_before_the_rows(servers: Servers, monkeypatch: pytest.Monke
     monkeypatch.setattr("tests.operating.test_standby.COUNT", Statement(f"{COUNT.sql}, pg_sleep(0.6)", {}))
     with ThreadPoolExecutor(1) as pool:
         asked = pool.submit(read, standby, known)
-        time.sleep(0.3)
+        until(lambda: ask(standby, "SELECT 1 FROM pg_stat_activity WHERE wait_event = 'PgSleep'"))
         ask(standby, "SELECT pg_wal_replay_resume()")
         assert asked.result() is None
-    assert read(standby, known) == 2
+    until(lambda: read(standby, known) == 2)
 
 
 def replaying(standby: Server) -> int:
