@@ -38,7 +38,7 @@ def add_without_key(pet: dict[str, Any]) -> Any:
 
 
 def changes(cursor: str | None, count: int) -> Any:
-    pages = islice(store.changes(cursor, page_size=2, max_pause=0.2), count)
+    pages = islice(store.changes(cursor, page_size=2, max_pause=1), count)
     return [[[change.to_dict() for change in page.changes], page.cursor] for page in pages]
 
 

@@ -34,7 +34,7 @@ const operations = {
   categories: (pageSize: number) => all(store.categories({ pageSize })),
   changes: async (cursor: string | null, count: number) => {
     const found: unknown[] = [];
-    for await (const page of store.changes({ cursor, pageSize: 2, maxPause: 200 })) {
+    for await (const page of store.changes({ cursor, pageSize: 2, maxPause: 1000 })) {
       if (found.push([page.changes, page.cursor]) === count) break;
     }
     return found;

@@ -33,7 +33,7 @@ async def add_without_key(store: AsyncPetStore, pet: dict[str, Any]) -> Any:
 
 async def changes(store: AsyncPetStore, cursor: str | None, count: int) -> Any:
     found: list[Any] = []
-    async for page in store.changes(cursor, page_size=2, max_pause=0.2):
+    async for page in store.changes(cursor, page_size=2, max_pause=1):
         found.append([[change.to_dict() for change in page.changes], page.cursor])
         if len(found) == count:
             break

@@ -104,7 +104,7 @@ class Client(ABC):
 
         `own`: it sends through a client of the caller's. `noted`: return the responses that it reported, and what it sent.
         """
-        given = {"url": url, "key": key, "do": do, "with": values, "options": {"timeout": 5} | options}
+        given = {"url": url, "key": key, "do": do, "with": values, "options": {"timeout": 30} | options}
         line = json.dumps(given | {"own": own, "noted": noted}) + "\n"
         if variables:
             return json.loads(ended(self.started(variables), line))
@@ -273,8 +273,8 @@ def test_an_empty_feed_is_asked_again_after_a_pause(client: Client) -> None:
     assert [request.if_none_match for request in script.requests] == [None, '"a"', '"a"', '"a"', None]
     times = [request.at for request in script.requests]
     waits = [after - before for before, after in pairwise(times)]
-    assert all(wait >= 0.15 for wait in waits[:3])
-    assert waits[3] < 0.15
+    assert sum(waits[:3]) > 2.5, "a second each"
+    assert waits[3] < 0.9
 
 
 def test_an_expired_cursor_is_an_error(client: Client) -> None:
@@ -435,7 +435,7 @@ def requested(script: Script) -> list[str]:
 )
 def test_an_addition_is_retried_with_the_same_key(client: Client, first: Response) -> None:
     with scripted_server(first, CREATED) as script:
-        assert client.call(script.url, "add_pet", MAPLE, None, timeout=0.5) == {"result": PET}
+        assert client.call(script.url, "add_pet", MAPLE, None, timeout=2 if first == "hang" else 30) == {"result": PET}
     assert requested(script) == ["POST /v1/pets"] * 2
     one, two = (request.idempotency_key for request in script.requests)
     assert one == two

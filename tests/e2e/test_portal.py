@@ -11,7 +11,7 @@ import pytest
 from axe_playwright_python.base import AXE_SCRIPT
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
-from tests.server import Gunicorn
+from tests.server import SECONDS, Gunicorn
 
 PAGES = ["/", "/docs/", "/docs/guide/", "/docs/clients/", "/docs/changelog/", "/docs/errors/validation_failed"]
 FIRST_LOAD = 200_000
@@ -130,7 +130,9 @@ def test_a_request_is_copied_as_curl_that_works(page: Page, server: Gunicorn, ke
     curl = page.evaluate("navigator.clipboard.readText()")
     assert key not in curl
     environment = {"PATH": os.environ["PATH"], "PETSTORE_API_KEY": key}
-    done = subprocess.run(["bash", "-c", curl], env=environment, capture_output=True, text=True, check=True, timeout=30)
+    done = subprocess.run(
+        ["bash", "-c", curl], env=environment, capture_output=True, text=True, check=True, timeout=SECONDS
+    )
     assert json.loads(done.stdout)["name"] == "O'Malley"
 
 

@@ -17,9 +17,7 @@ def page(browser: Browser, browser_context_args: dict[str, Any], complaints: lis
     """A page that runs no script, and in which no response failed."""
     with browser.new_context(**browser_context_args, java_script_enabled=False) as context:
         context.on("response", lambda response: complaints.append(response.url) if response.status >= 400 else None)
-        page = context.new_page()
-        page.set_default_timeout(5_000)
-        yield page
+        yield context.new_page()
     assert complaints == []
 
 
