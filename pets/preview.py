@@ -1,7 +1,6 @@
 """What an undo would do, in words, for the page that asks: how many, from what to what, and the first by name."""
 
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -13,10 +12,13 @@ from changes.models import Change
 from pets.activity import beside, rows
 from pets.columns import CATEGORY, STATUS
 from pets.models import Pet, PetStatus
-from pets.plan import BLOCK, Planned, deleted_categories, planned, rows_before
+from pets.plan import BLOCK, CATEGORY_GONE, Planned, deleted_categories, planned, rows_before
 
-LISTED = 100
+LISTED = 50
 """Animals that are named; the others are counted."""
+
+FLOWS = 12
+"""Changes from one value to another that are shown; of more, only the animals are counted."""
 
 
 class PlannedRow(NamedTuple):
@@ -41,17 +43,19 @@ class LeftRow(NamedTuple):
 
 @dataclass(frozen=True)
 class Plan:
-    """What an undo would do now. Only the first block is exact if there are more animals: `is_exact` is false then."""
+    """What an undo would do now. If there are too many animals to look, not `is_exact`: no one knows which stay."""
 
     sets: int
     restores: int
     deletes: int
     left_count: int
     flows: list[tuple[str, str, str, int]]
-    """A field, its value now, what it becomes, and of how many animals."""
+    """A field, its value now, what it becomes, and of how many animals; nothing if they are too many to show."""
     back: list[PlannedRow]
     left: list[LeftRow]
     is_exact: bool
+    lost_category: bool = False
+    """Whether one cannot come back, because its category is gone."""
 
     @property
     def count(self) -> int:
@@ -59,37 +63,37 @@ class Plan:
         return self.sets + self.restores + self.deletes
 
 
-def plan(
-    change: Change, *, animals: Sequence[int] | None = None, category: int | None = None, named: bool = True
-) -> Plan:
-    """Return what undoing a change, or these animals of it, would do now; only counts, unless they shall be `named`."""
+def plan(change: Change, *, named: bool = True) -> Plan:
+    """Return what undoing a change would do now; only counts, unless animals shall be `named`.
+
+    Of a large change only those that are named are looked at: what the others have now is found when they are undone.
+    """
+    is_exact = change.animals <= BLOCK
+    most = change.animals if is_exact else LISTED * named
     found: list[Planned] = []
     reached = None
-    most = BLOCK if animals else min(BLOCK, change.animals)
-    while len(found) < most and (block := rows_before(change, reached, animals)):
-        found += planned(change, block, category=category)
+    while len(found) < most and (block := rows_before(change, reached)):
+        found += planned(change, block[: most - len(found)])
         reached = block[-1]
-    does = Counter(each.does for each in found)
-    is_exact = animals is not None or change.animals <= BLOCK
-    if not is_exact:  # what the others have now is found when they are undone
-        does = Counter({"~": change.changed, "-": change.added, "+": change.deleted})
-    left = [each for each in found if each.reason]
+    does = Counter({"~": change.changed, "-": change.added, "+": change.deleted})
+    if is_exact:
+        does = Counter(each.does for each in found)
+    counts = does["~"], does["+"], does["-"], sum(bool(each.reason) for each in found) if is_exact else 0
     if not named:
-        return Plan(does["~"], does["+"], does["-"], len(left), [], [], [], is_exact)
+        return Plan(*counts, [], [], [], is_exact)
     shown = [each for each in found if each.does][:LISTED]
-    numbers = [each.row for each in (*shown, *left[:LISTED])]
+    left = [each for each in found if each.reason][:LISTED]
+    numbers = [each.row for each in (*shown, *left)]
     read = {row.row.history_id: row for row in beside(rows(change).filter(history_id__in=numbers))}
     words = _Words(change)
-    flows = Counter(flow for each in found if each.does == "~" for flow in words.fields(each))
+    flows = Counter(flow for each in found if each.does == "~" and is_exact for flow in words.fields(each))
     return Plan(
-        does["~"],
-        does["+"],
-        does["-"],
-        len(left),
-        [(*flow, count) for flow, count in flows.items()],
+        *counts,
+        [(*flow, count) for flow, count in flows.items()] if len(flows) <= FLOWS else [],
         [PlannedRow(*read[each.row][:3], words.fields(each), each.does == "-", each.does == "+") for each in shown],
-        [LeftRow(read[each.row].row, read[each.row].now, each.reason, read[each.row].since) for each in left[:LISTED]],
+        [LeftRow(read[each.row].row, read[each.row].now, each.reason, read[each.row].since) for each in left],
         is_exact,
+        any(each.reason == CATEGORY_GONE for each in found),
     )
 
 

@@ -216,7 +216,7 @@ def undo(request: HttpRequest, key: str) -> HttpResponse:
         "change": change,
         "plan": planned,
         "seconds": -(-planned.count // PER_SECOND),
-        "categories": Category.objects.all() if _lost_category(change, planned) else (),
+        "categories": Category.objects.all() if change.kind == Kind.DELETION and planned.lost_category else (),
     }
     return _page(request, "undo.html", title=_question(change, planned), **context)
 
@@ -358,11 +358,6 @@ def report(request: HttpRequest, change: Change) -> None:
         verb = "is left as it is" if found.left_count == 1 else "are left as they are"
         text = f"{animals(found.left_count)} {verb}. {first}"
         messages.warning(request, text, extra_tags=f"see {address(found)}#left")
-
-
-def _lost_category(change: Change, planned: Any) -> bool:
-    """Return whether an animal that can come back has no category any more."""
-    return change.kind == Kind.DELETION and any(row.row.category is None for row in (*planned.back, *planned.left))
 
 
 def _question(change: Any, plan: Any) -> str:

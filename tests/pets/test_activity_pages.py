@@ -111,7 +111,9 @@ def test_anyone_who_may_edit_undoes_what_someone_else_did_and_undoes_that(anna: 
     assert Pet.objects.get().status == "sold"
 
 
-def test_many_are_previewed_and_those_changed_since_stay(anna: Client, bob: Client) -> None:
+def test_many_are_previewed_and_those_changed_since_stay(
+    anna: Client, bob: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
     ann, ben, cid = three(anna)
     for pet in (ann, ben, cid):
         pet.refresh_from_db()
@@ -123,6 +125,9 @@ def test_many_are_previewed_and_those_changed_since_stay(anna: Client, bob: Clie
     asked = bob.get(f"{ACTIVITY}{key}/undo/").content.decode()
     assert "<h1>Undo for 2 animals?</h1>" in asked
     assert "Nothing is changed yet." in text_of(asked)
+    assert "2 animals Sold becomes Available 1 animal Stay as they are" in text_of(asked)
+    monkeypatch.setattr("pets.preview.FLOWS", 0)
+    assert "2 animals Set back 1 animal Stay as they are" in text_of(bob.get(f"{ACTIVITY}{key}/undo/").content.decode())
     assert {pet.name: pet.status for pet in Pet.objects.all()} == {"Ann": "sold", "Ben": "pending", "Cid": "sold"}
     answer = undo(bob, key)
     assert told(answer)[0] == "Undid “marked 3 animals sold”."

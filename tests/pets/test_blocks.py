@@ -13,6 +13,7 @@ from django.contrib.auth.models import User
 from django.db import DatabaseError, connection, connections
 from django.db.backends.signals import connection_created
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from categories.models import Category
@@ -64,7 +65,9 @@ def page_of(client: Client, bulk: BulkChange) -> str:
     return text_of(client.get(f"{BULK}{bulk.pk}/").content.decode())
 
 
-def test_all_that_match_are_changed_in_one_record_and_undone_in_one(staff: Client, five: list[Pet]) -> None:
+def test_all_that_match_are_changed_in_one_record_and_undone_in_one(
+    staff: Client, five: list[Pet], monkeypatch: pytest.MonkeyPatch
+) -> None:
     asked = ask(staff, "become_sold", five[0], query="?status__exact=available", across=True)
     assert asked.context["title"] == "Mark 5 animals sold?"
     assert asked.context["counts"] == [("available", "sold", 5)]
@@ -75,8 +78,13 @@ def test_all_that_match_are_changed_in_one_record_and_undone_in_one(staff: Clien
     assert told(done) == ["Marked 5 animals sold."]
     assert (made.state, made.changed, made.left_count, statuses()) == ("done", 5, 0, ["sold"] * 5)
     assert not SelectedBlock.objects.exists()
-    asked = staff.get(f"{BULK}{made.pk}/undo/")
-    assert "Animals that someone changed since stay as they are, and are listed." in text_of(asked.content.decode())
+    monkeypatch.setattr("pets.preview.LISTED", 1)
+    with CaptureQueriesContext(connection) as queries:
+        asked = text_of(staff.get(f"{BULK}{made.pk}/undo/").content.decode())
+    for shown in ("5 animals Set back", "1 of 5 shown", "Animals that someone changed since stay as they are"):
+        assert shown in asked
+    [looked] = [query["sql"] for query in queries if "FROM pets_petchange h" in query["sql"]]
+    assert "," not in looked.partition("WHERE h.history_id")[2].partition("ORDER BY")[0], "only the one that is named"
     assert told(staff.post(f"{BULK}{made.pk}/undo/", follow=True)) == ["Undid “marked 5 animals sold”."]
     assert statuses() == ["available"] * 5
     assert [change.changed for change in made.undoings.all()] == [5]
