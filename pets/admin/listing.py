@@ -2,14 +2,14 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from string import ascii_uppercase
 from typing import Any
 
 from django.contrib.admin.views.main import ORDER_VAR, PAGE_VAR, ChangeList
 from django.db import connection
 from django.db.models import Func, Q, QuerySet, TextField, Value
-from django.db.models.functions import Coalesce
+from django.db.models.functions import Coalesce, StrIndex
 from django.http import HttpRequest
 from django.utils.functional import cached_property
 
@@ -25,7 +25,10 @@ from rest.lists import INT64_MAX
 LISTED = 10_000
 """Animals on all pages of the list. Searches and filters find the others."""
 
-NEWEST = 20_000
+COUNTED = 1_000
+"""Animals that a search counts at most."""
+
+NEWEST = 10_000
 """How far from the end a search looks before it asks the index: what is common is found there."""
 
 TRIGRAM = re.compile(r"[^\W_]{3}|[^\W_]{2}[\W_]|[\W_][^\W_]")
@@ -34,7 +37,7 @@ TRIGRAM = re.compile(r"[^\W_]{3}|[^\W_]{2}[\W_]|[\W_][^\W_]")
 PRINTED = {*map(chr, range(ord(" "), ord("~") + 1)), "\n"} - set(ascii_uppercase)
 """What comes after a letter in most names that are folded."""
 
-BEFORE_A_WORD = " \n-.'\"(/&#"
+BEFORE_A_WORD = " \n.'\"(/&#-"
 """What comes before a word, if anything."""
 
 ALPHABET = 32
@@ -77,34 +80,37 @@ def matching(animals: QuerySet[Pet], needle: str) -> QuerySet[Pet]:
     folded = fold_needle(needle)
     if not folded.strip():  # of accents alone nothing is left
         return animals.none()
-    match = Q(words__contains=folded)
-    if connection.vendor == "postgresql" and not TRIGRAM.search(folded):
-        match &= _without_trigram(folded)
+    has_trigram = connection.vendor != "postgresql" or TRIGRAM.search(folded)
+    match = Q(words__contains=folded) if has_trigram else _without_trigram(folded)
     if re.fullmatch("[0-9]{1,19}", folded) and int(folded) <= INT64_MAX:
         match |= Q(pk=int(folded))
-    return animals.alias(words=Words()).filter(match)
+    return animals.alias(words=Words(), place=StrIndex(Words(), Value(folded))).filter(match)
 
 
 def _without_trigram(folded: str) -> Q:
-    """Return a condition by which the index finds two letters with each that may follow, or one that begins a word."""
+    """Return a condition by which the index finds two letters with each that may follow, or one that begins a word.
+
+    `place` is what it cannot use: for LIKE it would look through all that it has.
+    """
     letters = sum(map(str.isalnum, folded))
-    text = like(folded)
     if letters > 1:
         last = ord(folded[-1])
         following = sorted(PRINTED | {chr(code) for code in range(last - ALPHABET, last + ALPHABET) if code > ord("~")})
-        return Q(words__like_any=[f"%{text}", *(f"%{text}{like(letter)}%" for letter in following)])
-    newest = _near_the_end("-pk")
-    if not letters:
-        return newest
-    return newest | Q(words__like_any=[f"{text}%", *(f"%{mark}{text}%" for mark in BEFORE_A_WORD)])
+        text = like(folded)
+        return Q(place__gt=0, words__like_any=[f"%{text}", *(f"%{text}{like(letter)}%" for letter in following)])
+    near = _near_the_end("-pk")
+    newest = near & Q(place__gt=0)
+    return newest | (~near & Q(words__regex=f"(^|[{BEFORE_A_WORD}]){re.escape(folded)}")) if letters else newest
 
 
 def newest_matching(needle: str, most: int) -> list[int]:
     """Return the ids of the newest animals that match, at most so many, newest first."""
-    ids = matching(Pet.objects.order_by("-pk"), needle).values_list("pk", flat=True)
-    near = list(ids.filter(_near_the_end("-pk"))[:most])
-    # Python sorts: asked for the newest, PostgreSQL may walk along the ids in the hope of meeting enough.
-    return near if len(near) >= most else sorted(ids.order_by()[:LISTED], reverse=True)[:most]
+    ids, near = matching(Pet.objects.order_by("-pk"), needle).values_list("pk", flat=True), _near_the_end("-pk")
+    found = list(ids.filter(near)[:most])
+    if len(found) < most:
+        # Python sorts: asked for the newest, PostgreSQL may walk along the ids in the hope of meeting enough.
+        found += sorted(ids.exclude(near).order_by()[:LISTED], reverse=True)
+    return found[:most]
 
 
 def _near_the_end(order: str) -> Q:
@@ -120,6 +126,8 @@ class PetChangeList(ChangeList):
     """Whether more animals match than can be listed, so that some are missing."""
     too_many_to_sort = ""
     """The order that was asked for, if so many animals match that they come newest first instead."""
+    counted: Counter[str] | None = None
+    """How many animals of each status were found, if all that match were looked for, or more than are counted."""
 
     @cached_property
     def order(self) -> tuple[str, bool]:
@@ -179,47 +187,53 @@ class PetChangeList(ChangeList):
         return [(name, value) for name, value in self.params.items() if name not in filters]
 
     @cached_property
+    def _kept(self) -> dict[str, int]:
+        """Return the stock of each status, of the category that filters the list; nothing if more filters it."""
+        category = self.params.get(CATEGORY)
+        if {name for name, value in self.params.items() if value} - {STATUS, CATEGORY, ORDER_VAR}:
+            return {}
+        return stock.by_status(category=int(category) if category and category.isdecimal() else None)
+
+    @property
     def _stock(self) -> dict[str, int]:
         """Return how many animals of each status there are; nothing if more than the status filters the list."""
-        others = [name for name in self.params if name not in {STATUS, ORDER_VAR}]
-        return {} if others else stock.by_status()
+        return {} if self.params.get(CATEGORY) else self._kept
+
+    @property
+    def _counted_at_most(self) -> int:
+        return COUNTED if self.query else LISTED
 
     @cached_property
     def totals(self) -> dict[str, int]:
-        """Return how many animals of each status match; nothing if only the status filters, or if they are too many."""
-        others = {name for name in self.params if name not in {STATUS, ORDER_VAR, PAGE_VAR}}
-        if not others:
-            return {}
-        if others == {CATEGORY} and self.params[CATEGORY].isdecimal():
-            status, counts = self.params.get(STATUS), stock.by_status(category=int(self.params[CATEGORY]))
-            return {name: count for name, count in counts.items() if count and status in {None, "", name}}
+        """Return how many animals of each status match; nothing if they are too many to count."""
+        if self._kept:
+            status = self.params.get(STATUS)
+            return {name: count for name, count in self._kept.items() if count and status in {None, "", name}}
+        most = self._counted_at_most
         if self.page_num == 1 and not self.has_next:
             return Counter(pet.status for pet in self.result_list)
-        # Without an order, as PostgreSQL may walk along the ids in the hope of meeting so many.
-        found, parameters = self.queryset.order_by().values("status")[: LISTED + 1].query.sql_with_params()
-        with connection.cursor() as cursor:
-            cursor.execute(f"SELECT status, count(*) FROM ({found}) AS found GROUP BY status", parameters)  # noqa: S608 - of the ORM
-            counts = dict(cursor.fetchall())
-        return counts if sum(counts.values()) <= LISTED else {}
+        if self.counted is None:
+            # Without an order, as PostgreSQL may walk along the ids in the hope of meeting so many.
+            found, parameters = self.queryset.order_by().values("status")[: most + 1].query.sql_with_params()
+            with connection.cursor() as cursor:
+                cursor.execute(f"SELECT status, count(*) FROM ({found}) AS found GROUP BY status", parameters)  # noqa: S608 - of the ORM
+                self.counted = Counter(dict(cursor.fetchall()))
+        return self.counted if self.counted.total() <= most else {}
 
     def totals_shown(self) -> dict[str, Any] | None:
         """Return what the filtered list adds up to; None if nothing but the status filters it."""
         if self._stock or (not self.has_active_filters and not self.query):
             return None
         of = [(value, label, self.totals[value]) for value, label in self.statuses() if self.totals.get(value)]
-        return {"all": sum(self.totals.values()), "of": of, "more_than": None if self.totals else LISTED}
+        return {"all": sum(self.totals.values()), "of": of, "more_than": None if self.totals else self._counted_at_most}
 
     most = AT_MOST
     """Animals that can be selected."""
 
     def select_all(self) -> str:
         """Return what a click selects beyond the page; nothing if it is more than can be changed at once."""
-        status = self.params.get(STATUS)
-        counts = self._stock or self.totals
-        if not counts:
-            return "Select all that match"
-        count = counts.get(status, 0) if status else sum(counts.values())
-        return f"Select all {count:,}" if count <= AT_MOST else ""
+        count = sum(self.totals.values())
+        return ("Select all that match" if not count else f"Select all {count:,}") if count <= AT_MOST else ""
 
     def all_are_selected(self) -> str:
         """Return the same once it is done."""
@@ -292,12 +306,13 @@ class PetChangeList(ChangeList):
     def _sorted(self, stop: int) -> list[int] | None:
         """Return at least the first `stop` keys in an order that is not that of the IDs; None for too many."""
         name, ascending = self.order
-        if not (name == "sold" and self._stock):
-            found = list(self.queryset.order_by().values_list("pk", ORDERS[name])[: LISTED + 1])
+        is_beyond = bool(self._kept) and sum(self.totals.values()) > LISTED
+        if not is_beyond and not (name == "sold" and self._stock):
+            found = self._find(self.queryset.values_list("pk", "status", ORDERS[name]))
             if len(found) <= LISTED:
-                return [pk for pk, _ in sorted(found, key=_by_value, reverse=not ascending)]
-            if name != "sold":
-                return None
+                return [row[0] for row in sorted(found, key=_by_value, reverse=not ascending)]
+        if name != "sold":
+            return None
         sign = "" if ascending else "-"
         keys = self.queryset.values_list("pk", flat=True)
         found = list(keys.filter(sale__isnull=False).order_by(f"{sign}sale__day", f"{sign}pk")[:stop])
@@ -305,27 +320,38 @@ class PetChangeList(ChangeList):
 
     def _keys(self, start: int, stop: int) -> list[int]:
         if self.order[0] != "added":
-            found = self._sorted(stop)
-            if found is not None:
-                return found[start:stop]
+            keys = self._sorted(stop)
+            if keys is not None:
+                return keys[start:stop]
             self.too_many_to_sort, self.order = self.order[0], ("added", False)
-        keys = self.queryset.values_list("pk", flat=True)
+        rows = self.queryset.values_list("pk", "status")
         if all(self.params.get(name) for name in SPAN):
             # The index of days finds the animals of an old day. A walk from the newest would pass all after them.
-            found = _unordered(keys)
+            found = self._find(rows)
             if len(found) <= LISTED:
                 return self._in_order(found)[start:stop]
         if not self._scattered:
-            return list(keys[start:stop])
-        near = list(keys.filter(_near_the_end(*self._order))[:stop])
-        if len(near) >= stop:
-            return near[start:stop]
-        found = _unordered(keys)
-        self.more_than_listed = len(found) > LISTED
-        return self._in_order({*near, *found})[start:stop]
+            return [key for key, _ in rows[start:stop]]
+        near = _near_the_end(*self._order)
+        found = list(rows.filter(near)[: max(stop, COUNTED + 1) if self.query else stop])
+        if len(found) < stop:
+            found = self._find(rows.exclude(near), found)
+            self.more_than_listed = len(found) > LISTED
+        elif self.query and len(found) > COUNTED:
+            self.counted = Counter(status for _, status in found)
+        return self._in_order(found)[start:stop]
 
-    def _in_order(self, keys: Iterable[int]) -> list[int]:
-        return sorted(keys, reverse=not self._oldest_first)
+    def _find(self, rows: Any, near: Sequence[Any] = ()) -> list[Any]:
+        """Return `near` and up to `LISTED` rows of a key, a status and more, and one more, in any order. Count them.
+
+        Asked to sort, PostgreSQL may walk along the ids in the hope of meeting enough.
+        """
+        found = [*near, *rows.order_by()[: LISTED + 1 - len(near)]]
+        self.counted = Counter(row[1] for row in found)
+        return found
+
+    def _in_order(self, rows: Iterable[tuple[int, str]]) -> list[int]:
+        return [key for key, _ in sorted(rows, reverse=not self._oldest_first)]
 
     def _rows(self, keys: list[int]) -> Any:
         rows = self.root_queryset.filter(pk__in=keys).select_related("category", "sale").order_by()
@@ -333,15 +359,7 @@ class PetChangeList(ChangeList):
         return [found[key] for key in keys if key in found]
 
 
-def _by_value(row: tuple[int, Any]) -> tuple[bool, Any, int]:
+def _by_value(row: tuple[int, str, Any]) -> tuple[bool, Any, int]:
     """Return what a value and a key sort by: no value before others, names as the search folds them."""
-    key, value = row
+    key, _, value = row
     return value is not None, fold(value) if isinstance(value, str) else value, key
-
-
-def _unordered(keys: Any) -> list[int]:
-    """Return up to `LISTED` keys and one more, to be sorted by Python.
-
-    Asked to sort, PostgreSQL may walk along the ids in the hope of meeting enough.
-    """
-    return list(keys.order_by()[: LISTED + 1])
