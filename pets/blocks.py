@@ -18,7 +18,7 @@ from changes.acting import acting
 from changes.conflicts import latest_change_of_each
 from changes.models import Change, Kind, State
 from pets.bulk import Target, Value, Versions, plan, write
-from pets.models import BulkChange, Pet, SelectedBlock, Selection
+from pets.models import Pet, SelectedBlock, Selection
 from pets.plan import LEFT_LISTED
 
 BLOCK = 1_000
@@ -68,7 +68,7 @@ def select(animals: QuerySet[Pet], *, user: AbstractBaseUser, filters: str = "",
     return selection
 
 
-def begin(selection: Selection, target: Target) -> BulkChange:
+def begin(selection: Selection, target: Target) -> Change:
     """Create the bulk change that the selection is for, or return the one that was made of it before."""
     with transaction.atomic():
         kept = Selection.objects.select_for_update().get(pk=selection.pk)
@@ -81,7 +81,7 @@ def begin(selection: Selection, target: Target) -> BulkChange:
 def advance(number: int) -> bool:
     """Do the next block of a bulk change, and return whether it still runs; raises what the database raises."""
     with transaction.atomic():
-        bulk = BulkChange.objects.select_for_update().get(pk=number)
+        bulk = Change.objects.select_for_update().get(pk=number)
         if bulk.state != State.RUNNING:
             return False
         selection = bulk.selection
@@ -102,10 +102,10 @@ def advance(number: int) -> bool:
     return bulk.state == State.RUNNING
 
 
-def stop(number: int, why: str) -> BulkChange:
+def stop(number: int, why: str) -> Change:
     """End a bulk change after the block that is being done. What it changed stays changed, and can be undone."""
     with transaction.atomic():
-        bulk = BulkChange.objects.select_for_update().get(pk=number)
+        bulk = Change.objects.select_for_update().get(pk=number)
         if bulk.state == State.RUNNING:
             _stop(bulk, why)
     return bulk
@@ -145,8 +145,8 @@ def _keep(selection: Selection, pairs: Iterable[Pair]) -> None:
     selection.save(update_fields=["animals"])
 
 
-def _record(selection: Selection, what: str, column: str) -> BulkChange:
-    bulk = BulkChange.objects.create(
+def _record(selection: Selection, what: str, column: str) -> Change:
+    bulk = Change.objects.create(
         kind=Kind.BULK,
         request_id=acting().request_id,
         user_id=selection.user_id,
@@ -170,7 +170,7 @@ def _category_exists(selection: Selection) -> bool:
     return Category.objects.filter(pk=selection.value).exists()
 
 
-def _stop(bulk: BulkChange, why: str) -> None:
+def _stop(bulk: Change, why: str) -> None:
     bulk.state, bulk.outcome, bulk.unreached = State.STOPPED, why, _remaining(bulk.selection)
     bulk.save(update_fields=["state", "outcome", "unreached"])
     bulk.selection.blocks.all().delete()

@@ -10,9 +10,10 @@ from django.test import Client
 
 from categories.models import Category
 from changes.acting import identify
+from changes.models import Change
 from pets.blocks import advance, begin, select
 from pets.bulk import Target
-from pets.models import BulkChange, Pet
+from pets.models import Pet
 from petstore_site.apikeys.models import APIKey
 from tests.factories import APIKeyFactory, CategoryFactory, PetFactory
 from tests.pets.office import PETS, form_of, member
@@ -40,7 +41,7 @@ def lines(client: Client) -> list[str]:
     ]
 
 
-def mark(client_name: str, pets: list[Pet], status: str) -> BulkChange:
+def mark(client_name: str, pets: list[Pet], status: str) -> Change:
     identify(f"staff {client_name}")
     user: Any = User.objects.get(username=client_name)
     selection = select(Pet.objects.filter(pk__in=[pet.pk for pet in pets]), user=user)

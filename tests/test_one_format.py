@@ -8,7 +8,8 @@ from django.conf import settings
 from django.contrib.auth.models import Group, User
 from django.test import Client
 
-from pets.models import BulkChange, ImportRun
+from changes.models import Change
+from pets.models import ImportRun
 from petstore_site.apikeys.models import KeyUsage, Use
 from tests.days import today
 from tests.factories import APIKeyFactory, CategoryFactory, PetFactory
@@ -36,7 +37,7 @@ def office(keeper: Client) -> dict[str, str]:
     """The address of each page that shows counts, or asks before it deletes."""
     counts: Any = dict.fromkeys(("rows", "created", "updated", "unchanged", "rejected"), MANY)
     run = ImportRun.objects.create(who="root", file_name="big.csv", options={}, state="done", **counts)
-    bulk = BulkChange.objects.create(who="staff anna", what="Status becomes sold", column="status", changed=MANY)
+    bulk = Change.objects.create(who="staff anna", what="Status becomes sold", column="status", changed=MANY)
     key, pet, category = APIKeyFactory(), PetFactory(), CategoryFactory()
     KeyUsage.objects.add_all([(Use(key.pk, today(), "pet-list", 4), MANY)])
     other, role = User.objects.create_user("other"), Group.objects.create(name="Night shift")

@@ -1,7 +1,7 @@
-"""Animals, the imports that brought them, and the bulk changes that people made of them."""
+"""Animals, the imports that brought them, and what people selected in their list."""
 
 from pets.models.animals import REFERENCE_LENGTH, EndedSale, Pet, PetStatus, Sale, StockMovement, validate_reference
-from pets.models.bulk import BulkChange, SavedView, SelectedBlock, Selection
+from pets.models.bulk import SavedView, SelectedBlock, Selection
 from pets.models.imports import ENDED_EARLY, IMPORTED, STANDING, ImportRun, ImportState, ImportUpload, UploadPart
 from pets.models.profiles import ColumnProfile
 
@@ -10,7 +10,6 @@ __all__ = [
     "IMPORTED",
     "REFERENCE_LENGTH",
     "STANDING",
-    "BulkChange",
     "ColumnProfile",
     "EndedSale",
     "ImportRun",

@@ -1,4 +1,4 @@
-"""Bulk changes with what was selected for them, and the views of the list that people saved."""
+"""What people selected in the list for a bulk change, and the views of the list that they saved."""
 
 from typing import ClassVar
 
@@ -6,16 +6,6 @@ from django.conf import settings
 from django.db import models
 
 from changes.models import Change
-
-
-class BulkChange(Change):
-    """A change, under the name that its pages have."""
-
-    class Meta:
-        """The same table."""
-
-        proxy = True
-        ordering: ClassVar = ["-id"]
 
 
 class Selection(models.Model):

@@ -129,8 +129,8 @@ def test_too_many_forms_from_one_address_are_a_page(browser: Browser, browser_co
 
 
 BROKEN = """
-from pets.models import BulkChange
-print(BulkChange.objects.create(who="staff keeper", what="Status becomes sold", column="status", left=[1]).pk)
+from changes.models import Change
+print(Change.objects.create(who="staff keeper", what="Status becomes sold", column="status", left=[1]).pk)
 """
 
 
@@ -153,7 +153,7 @@ def test_a_bug_of_ours_is_a_page_with_the_id_of_the_request(
         office.get_by_role("link", name="Back office").click()
         office.wait_for_url("/admin/")
     finally:
-        remove = f"from pets.models import BulkChange; BulkChange.objects.filter(pk={number}).delete()"
+        remove = f"from changes.models import Change; Change.objects.filter(pk={number}).delete()"
         server.manage("shell", "--verbosity=0", "--command", remove)
     assert all("500" in complaint for complaint in complaints)
     complaints.clear()

@@ -18,9 +18,10 @@ from django.utils import timezone
 
 from categories.models import Category
 from changes.acting import end_request, identify
+from changes.models import Change
 from pets import blocks, working
 from pets.bulk import Target
-from pets.models import BulkChange, Pet, Sale, SelectedBlock, Selection, StockMovement
+from pets.models import Pet, Sale, SelectedBlock, Selection, StockMovement
 from tests.factories import CategoryFactory, PetFactory
 from tests.pets.office import PETS, ask, confirm, history_disagrees, member, text_of, told
 
@@ -47,7 +48,7 @@ def statuses() -> list[str]:
     return list(Pet.objects.order_by("pk").values_list("status", flat=True))
 
 
-def begun(client: Client, *pets: Pet) -> BulkChange:
+def begun(client: Client, *pets: Pet) -> Change:
     """Confirm a change of all animals in a process that is killed before the first block."""
     selection = Selection.objects.get(pk=ask(client, "become_sold", *pets, across=True).context["selection"].pk)
     identify("staff keeper")
@@ -56,12 +57,12 @@ def begun(client: Client, *pets: Pet) -> BulkChange:
     return bulk
 
 
-def interrupt(bulk: BulkChange) -> None:
+def interrupt(bulk: Change) -> None:
     """Let the last block be long ago."""
     Selection.objects.filter(change=bulk).update(worked_at=timezone.now() - timedelta(seconds=21))
 
 
-def page_of(client: Client, bulk: BulkChange) -> str:
+def page_of(client: Client, bulk: Change) -> str:
     return text_of(client.get(f"{BULK}{bulk.pk}/").content.decode())
 
 
@@ -74,7 +75,7 @@ def test_all_that_match_are_changed_in_one_record_and_undone_in_one(
     assert "2 of 5 shown" in text_of(asked.content.decode())
     assert [block.size for block in SelectedBlock.objects.order_by("pk")] == [2, 1, 2]
     done = confirm(staff, asked)
-    made = BulkChange.objects.get()
+    made = Change.objects.get()
     assert told(done) == ["Marked 5 animals sold."]
     assert (made.state, made.changed, made.left_count, statuses()) == ("done", 5, 0, ["sold"] * 5)
     assert not SelectedBlock.objects.exists()
@@ -101,8 +102,8 @@ def test_what_is_counted_by_category_is_moved(staff: Client, five: list[Pet]) ->
     assert sorted(asked.context["counts"]) == [("Birds", "Cats", 1), ("Dogs", "Cats", 3)]
     assert (asked.context["count"], asked.context["already"]) == (4, 1)
     staff.post(address, {"category": cats.pk})
-    assert BulkChange.objects.get().changed == 4
-    staff.post(f"{BULK}{BulkChange.objects.get().pk}/undo/")
+    assert Change.objects.get().changed == 4
+    staff.post(f"{BULK}{Change.objects.get().pk}/undo/")
     assert list(Pet.objects.order_by("pk").values_list("category__name", flat=True)) == [
         *("Cats", "Dogs", "Dogs", "Dogs", "Birds")
     ]
@@ -118,7 +119,7 @@ def test_each_animal_gets_the_day_of_its_sale_back(staff: Client, five: list[Pet
         Sale.objects.filter(pet=pet).update(day=day)
     confirm(staff, ask(staff, "become_pending", five[0], across=True))
     assert not Sale.objects.exists()
-    staff.post(f"{BULK}{BulkChange.objects.get().pk}/undo/")
+    staff.post(f"{BULK}{Change.objects.get().pk}/undo/")
     assert statuses() == ["sold"] * 5
     assert list(Sale.objects.order_by("pk").values_list("day", flat=True)) == days
 
@@ -132,7 +133,7 @@ def test_the_first_that_were_left_are_listed_and_all_are_counted(
         pet.name = f"{pet.name} II"
         pet.save()
     said = told(confirm(staff, asked))[1]
-    made = BulkChange.objects.get()
+    made = Change.objects.get()
     assert said == "3 animals are left as they are. Rex 0 II: changed since"
     assert (made.changed, made.left_count, len(made.left)) == (2, 3, 1)
     assert f"Left as they are 3 Rex 0 II changed since · {five[0].pk}" in page_of(staff, made)
@@ -201,7 +202,7 @@ def test_a_selection_that_is_confirmed_twice_at_once_is_one_bulk_change(staff: C
     first, second = Selection.objects.get(pk=asked), Selection.objects.get(pk=asked)
     made = blocks.begin(first, Target("status", "sold", "sold"))
     assert blocks.begin(second, Target("status", "pending", "pending")) == made
-    assert [bulk.what for bulk in BulkChange.objects.all()] == ["Status becomes sold"]
+    assert [bulk.what for bulk in Change.objects.all()] == ["Status becomes sold"]
 
 
 def test_it_stops_when_its_category_is_deleted(staff: Client, five: list[Pet]) -> None:
@@ -246,7 +247,7 @@ def test_what_takes_longer_than_a_request_goes_on_behind_its_page(
 ) -> None:
     monkeypatch.setattr(working, "IN_REQUEST", 0)
     page = confirm(staff, ask(staff, "become_sold", five[0], across=True))
-    made = BulkChange.objects.get()
+    made = Change.objects.get()
     assert page.redirect_chain == [(f"{BULK}{made.pk}/", 302)]
     wait_for_threads()
     made.refresh_from_db()
@@ -266,7 +267,7 @@ def test_a_block_that_fails_is_tried_again_and_again_and_then_waits_for_a_person
     with broken_history():
         confirm(staff, ask(staff, "become_sold", five[0], across=True))
         wait_for_threads()
-        made = BulkChange.objects.get()
+        made = Change.objects.get()
         assert (made.state, made.changed, statuses()) == ("running", 0, ["available"] * 5)
     monkeypatch.setattr(working, "TRIES", 10_000)
     with broken_history():
@@ -322,7 +323,7 @@ def test_two_people_who_confirm_the_same_change_each_animal_once(staff: Client, 
     with ThreadPoolExecutor(2) as pool:
         list(pool.map(work, asked))
     wait_for_threads()
-    made = BulkChange.objects.all()
+    made = Change.objects.all()
     assert {change.state for change in made} == {"done"}
     assert sum(change.changed for change in made) == 5
     assert sum(change.left_count for change in made) == 5

@@ -11,10 +11,11 @@ from django.urls import reverse
 from django.utils import timezone
 
 from categories.models import Category
+from changes.models import Change
 from pets import writing
 from pets.admin import bulk as admin
 from pets.blocks import progress
-from pets.models import BulkChange, Pet, Sale, SelectedBlock, Selection
+from pets.models import Pet, Sale, SelectedBlock, Selection
 from tests.factories import CategoryFactory, PetFactory
 from tests.pets.office import PETS, ask, confirm, history_disagrees, member, text_of, told
 
@@ -49,7 +50,7 @@ def test_the_page_that_asks_shows_what_would_change_and_changes_nothing(staff: C
     assert "Nothing is changed yet." in page
     assert "Already sold. Nothing changes." in page
     assert statuses() == {"Rex": "available", "Max": "pending", "Tom": "sold"}
-    assert not BulkChange.objects.exists()
+    assert not Change.objects.exists()
 
 
 def test_the_page_that_asks_says_how_long_it_takes(
@@ -64,13 +65,13 @@ def test_what_changes_nothing_says_so(staff: Client, three: list[Pet]) -> None:
     assert told(confirm(staff, ask(staff, "become_sold", three[2]))) == [
         "Nothing changed. The animals have this value already."
     ]
-    assert not BulkChange.objects.exists()
+    assert not Change.objects.exists()
 
 
 def test_what_was_shown_is_done_and_recorded(staff: Client, three: list[Pet]) -> None:
     before = Pet.objects.get(name="Rex").updated_at
     done = confirm(staff, ask(staff, "become_sold", *three))
-    made = BulkChange.objects.get()
+    made = Change.objects.get()
     assert told(done) == ["Marked 2 animals sold."]
     assert f'href="{BULK}{made.pk}/undo/"' in done.content.decode()
     assert statuses() == {"Rex": "sold", "Max": "sold", "Tom": "sold"}
@@ -88,7 +89,7 @@ def test_what_was_shown_is_done_and_recorded(staff: Client, three: list[Pet]) ->
 
 def test_the_history_page_links_to_the_bulk_change(staff: Client, three: list[Pet]) -> None:
     confirm(staff, ask(staff, "become_sold", *three))
-    made = BulkChange.objects.get()
+    made = Change.objects.get()
     page = staff.get(f"{PETS}{three[0].pk}/history/").content.decode()
     assert f'<a href="{BULK}{made.pk}/">with 1 other</a>' in page
 
@@ -130,7 +131,7 @@ def test_what_changed_between_asking_and_confirming_is_left_and_told(staff: Clie
     rex.save()
     max_.delete()
     done = confirm(staff, asked)
-    made = BulkChange.objects.get()
+    made = Change.objects.get()
     assert made.left == [[rex.pk, "Rex II", "changed since"], [number, "an animal", "deleted since"]]
     assert told(done)[1] == "2 animals are left as they are. Rex II: changed since; an animal: deleted since"
     assert f'href="{BULK}{made.pk}/#left">See why</a>' in done.content.decode()
@@ -147,7 +148,7 @@ def test_a_bulk_change_that_fails_half_way_leaves_nothing(
     monkeypatch.setattr(writing, "HISTORY", None)
     with pytest.raises(AttributeError):  # when the history is written, after the animals
         confirm(staff, asked)
-    made = BulkChange.objects.get()
+    made = Change.objects.get()
     assert (statuses(), history_disagrees()) == before
     assert (made.changed, made.state, progress(made).done) == (0, "running", 0)
 
@@ -170,7 +171,7 @@ def test_undo_restores_that_nobody_knows_the_day_of_a_sale(staff: Client, three:
     tom = three[2]
     confirm(staff, ask(staff, "become_pending", tom))
     confirm(staff, ask(staff, "become_sold", tom))
-    sold, pending = BulkChange.objects.all()
+    sold, pending = Change.objects.all()
     assert Sale.objects.exists()
     undo(staff, sold.pk)
     assert not Sale.objects.exists()
@@ -181,7 +182,7 @@ def test_undo_restores_that_nobody_knows_the_day_of_a_sale(staff: Client, three:
 def test_a_form_sent_twice_leaves_one_record(staff: Client, three: list[Pet]) -> None:
     asked = ask(staff, "become_sold", three[0])
     confirm(staff, asked)
-    made = BulkChange.objects.get()
+    made = Change.objects.get()
     again = confirm(staff, asked)
     assert again.redirect_chain == [(f"{BULK}{made.pk}/", 302)]
     assert told(again) == ["You have confirmed this already. To change the animals again, select them again."]
@@ -211,7 +212,7 @@ def test_everything_that_matches_up_to_a_bound(
     answer = ask(staff, "become_sold", three[0], across=True)
     assert told(answer) == ["At most 2 animals can be changed at once. Nothing changed. Filter or search for fewer."]
     assert Selection.objects.count() == 1
-    assert not BulkChange.objects.exists()
+    assert not Change.objects.exists()
 
 
 def test_after_it_the_list_is_filtered_as_before(staff: Client, three: list[Pet]) -> None:
@@ -230,7 +231,7 @@ def test_thousands_at_once(staff: Client, category: Category) -> None:
     confirm(staff, asked)
     assert set(Pet.objects.values_list("status", flat=True)) == {"sold"}
     assert history_disagrees() == []
-    undo(staff, BulkChange.objects.get().pk)
+    undo(staff, Change.objects.get().pk)
     assert set(Pet.objects.values_list("status", flat=True)) == {"available"}
     assert history_disagrees() == []
 
@@ -261,7 +262,7 @@ def test_a_selection_belongs_to_one_person_and_is_kept_for_a_day(staff: Client, 
 )
 def test_who_may(staff: Client, three: list[Pet], permissions: tuple[str, ...], make: int, look: int) -> None:
     confirm(staff, ask(staff, "become_sold", three[0]))
-    made = BulkChange.objects.get()
+    made = Change.objects.get()
     client = member("other", *permissions)
     assert client.post(reverse("admin:pets_pet_become", args=[1, "sold"])).status_code == make
     assert client.get(BULK).status_code == look
@@ -285,14 +286,14 @@ def test_hostile_names_are_only_text(staff: Client) -> None:
     assert "<script>alert" not in done.content.decode()
     moved = confirm(staff, ask(staff, "become_category", pet), category=cats.pk)
     assert "<img src=x>" not in moved.content.decode()
-    shown = staff.get(f"{BULK}{BulkChange.objects.latest('pk').pk}/undo/").content.decode()
+    shown = staff.get(f"{BULK}{Change.objects.latest('pk').pk}/undo/").content.decode()
     assert "<b>Dogs" not in shown
     assert "<img src=x>" not in shown
 
 
 def test_the_addresses_of_before_lead_to_activity(staff: Client, three: list[Pet]) -> None:
     confirm(staff, ask(staff, "become_sold", *three))
-    made = BulkChange.objects.get()
+    made = Change.objects.get()
     old = "/admin/pets/bulkchange/"
     for path, leads in (
         (old, f"{BULK}?kind=bulk+change"),

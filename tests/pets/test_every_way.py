@@ -12,7 +12,8 @@ from django.test import Client
 from categories.models import Category
 from changes.accounts import account
 from changes.acting import acting, begin_command
-from pets.models import BulkChange, ImportRun, Pet
+from changes.models import Change
+from pets.models import ImportRun, Pet
 from petstore_site.apikeys.models import APIKey
 from tests.api.test_changes import Copy, catalogue, settle
 from tests.conftest import ApiClient
@@ -46,7 +47,7 @@ def bulk(shop: Shop) -> None:
 
 def undo_of_bulk(shop: Shop) -> None:
     bulk(shop)
-    shop.staff.post(f"/admin/activity/{BulkChange.objects.get().pk}/undo/")
+    shop.staff.post(f"/admin/activity/{Change.objects.get().pk}/undo/")
 
 
 def undo_of_creation(shop: Shop) -> None:

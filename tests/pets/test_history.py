@@ -15,8 +15,9 @@ from django.utils import timezone
 
 from categories.models import Category
 from changes import paging
+from changes.models import Change
 from pets.admin import history
-from pets.models import BulkChange, ImportRun, Pet
+from pets.models import ImportRun, Pet
 from tests.factories import APIKeyFactory, CategoryFactory, PetFactory
 from tests.pets.office import PETS, ask, click, confirm, form_of, history_disagrees, member, seen, text_of, told
 
@@ -71,7 +72,7 @@ def test_it_is_told_by_day_with_what_was_before_and_who_undid_it(staff: Client, 
 def imported(pet: Pet, number: int, **columns: Any) -> ImportRun:
     """Let the row of history with that number be of an import that anna ran."""
     counts = {"added": columns.get("created", 0), "changed": columns.get("updated", 0)}
-    change = BulkChange.objects.create(kind="import", who="staff anna", what="<friday>.csv", column="", **counts)
+    change = Change.objects.create(kind="import", who="staff anna", what="<friday>.csv", column="", **counts)
     run = ImportRun.objects.create(
         who="staff anna", file_name="<friday>.csv", options={}, state="done", change=change, **columns
     )
@@ -111,7 +112,7 @@ def test_an_undone_import_is_told_by_who_undid_it(staff: Client, rex: Pet) -> No
 def test_a_bulk_change_is_undone_by_who_may_edit(staff: Client, rex: Pet) -> None:
     other = PetFactory(status="available")
     confirm(staff, ask(staff, "become_sold", rex, other))
-    bulk = BulkChange.objects.get()
+    bulk = Change.objects.get()
     [[newest, _]] = story(staff, rex).values()
     assert newest == (
         "keeper marked it sold Status Available becomes Sold · with 1 other Undo all 2… : marked 2 animals sold"

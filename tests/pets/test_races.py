@@ -15,12 +15,13 @@ from django.test import Client
 
 from categories.models import Category
 from changes.admin import NOT_SAVED
+from changes.models import Change
 from pets import merging, stock
 from pets.importing.options import Options
 from pets.importing.progress import Progress
 from pets.importing.run import import_file
 from pets.importing.undo import undo_import
-from pets.models import BulkChange, ImportRun, Pet
+from pets.models import ImportRun, Pet
 from tests.conftest import ApiClient
 from tests.factories import PetFactory
 from tests.pets.office import PETS, ask, confirm, form_of, history_disagrees, member, told
@@ -104,7 +105,7 @@ def test_of_two_bulk_changes_the_second_leaves_what_the_first_changed(
     _, second = race(animal(three[0]), lambda: confirm(staff, sold), lambda: confirm(anna, pending))
     assert set(Pet.objects.values_list("status", flat=True)) == {"sold"}
     changed_since = [[pet.pk, pet.name, "changed since"] for pet in three]
-    assert [(made.changed, made.left) for made in BulkChange.objects.all()] == [(0, changed_since), (3, [])]
+    assert [(made.changed, made.left) for made in Change.objects.all()] == [(0, changed_since), (3, [])]
     left = "; ".join(f"{pet.name}: changed since" for pet in three)
     assert f"3 animals are left as they are. {left}<" in second.content.decode()
     assert history_disagrees() == []
@@ -115,14 +116,14 @@ def test_a_bulk_change_leaves_what_is_being_saved(staff: Client, anna: Client, t
     sold = ask(anna, "become_sold", *three)
     race(animal(rex), editing(staff, rex, status="pending"), lambda: confirm(anna, sold))
     assert [values(pet)[1] for pet in three] == ["pending", "sold", "sold"]
-    assert BulkChange.objects.get().left == [[rex.pk, "Rex", "changed since"]]
+    assert Change.objects.get().left == [[rex.pk, "Rex", "changed since"]]
     assert history_disagrees() == []
 
 
 def test_the_undo_of_a_bulk_change_leaves_what_is_being_saved(staff: Client, anna: Client, three: list[Pet]) -> None:
     rex, *_ = three
     confirm(anna, ask(anna, "become_sold", *three))
-    page = f"/admin/activity/{BulkChange.objects.get().pk}/undo/"
+    page = f"/admin/activity/{Change.objects.get().pk}/undo/"
     race(animal(rex), editing(staff, rex, status="pending"), lambda: anna.post(page))
     assert [values(pet)[1] for pet in three] == ["pending", "available", "available"]
     assert history_disagrees() == []
@@ -130,7 +131,7 @@ def test_the_undo_of_a_bulk_change_leaves_what_is_being_saved(staff: Client, ann
 
 def test_a_bulk_change_is_undone_once(anna: Client, three: list[Pet]) -> None:
     confirm(anna, ask(anna, "become_sold", *three))
-    made = BulkChange.objects.get()
+    made = Change.objects.get()
     page = f"/admin/activity/{made.pk}/undo/"
     other = Client()
     other.force_login(User.objects.get(username="anna"))

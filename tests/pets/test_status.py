@@ -6,8 +6,9 @@ import pytest
 from django.test import Client
 
 from categories.models import Category
+from changes.models import Change
 from pets.admin import views
-from pets.models import BulkChange, Pet, SavedView
+from pets.models import Pet, SavedView
 from tests.factories import PetFactory
 from tests.pets.office import PETS, click, history_disagrees, member, seen, told
 
@@ -25,7 +26,7 @@ def test_one_click_saves_and_one_undoes(staff: Client, rex: Pet) -> None:
     page = click(staff, rex, "sold", query="?status__exact=available")
     assert page.redirect_chain == [(f"{PETS}?status__exact=available", 302)]
     assert (status(), told(page)) == ("sold", ["Marked Rex sold."])
-    assert not BulkChange.objects.exists(), "its row of history is the change"
+    assert not Change.objects.exists(), "its row of history is the change"
     undo = f"/admin/activity/r{Pet.history.latest('history_id').pk}/undo/"
     assert f'<form method="post" action="{undo}">' in page.content.decode()
     assert told(staff.post(undo, follow=True)) == ["Undid “marked Rex sold”."]
@@ -54,7 +55,7 @@ def test_a_deleted_animal_is_named_with_the_way_to_it(staff: Client, rex: Pet) -
 
 def test_what_is_so_already_is_told(staff: Client, rex: Pet) -> None:
     assert told(click(staff, rex, "available")) == ["Nothing changed. It is available already."]
-    assert not BulkChange.objects.exists()
+    assert not Change.objects.exists()
 
 
 @pytest.mark.parametrize("becomes", ["", "sold", "sold:", "gone:1", "sold:x", "sold:" + "9" * 30])
