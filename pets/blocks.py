@@ -92,7 +92,7 @@ def advance(number: int) -> bool:
             made = plan(dict(block.animals), bulk.column, _value(selection, bulk.column), lock=True)
             write(made, bulk)
             block.delete()
-            bulk.changed += made.count
+            bulk.changed += len(made.changes)
             bulk.left_count += len(made.left)
             bulk.left = [*bulk.left, *made.left][:LEFT_LISTED]
         Selection.objects.filter(pk=selection.pk).update(worked_at=timezone.now())

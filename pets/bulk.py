@@ -1,18 +1,20 @@
 """Changes of animals that someone has seen: what one would do, and doing it. `pets.blocks` has those of many."""
 
-from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from django.contrib.auth.base_user import AbstractBaseUser
+from django.db import transaction
 from django.db.models import Max
 from django.utils import timezone
 
-from changes.models import Change
+from changes.acting import acting
+from changes.models import Change, Kind
 from pets.columns import NAMES
 from pets.models import Pet
 from pets.plan import CHANGED, GONE
-from pets.writing import change_animals
+from pets.writing import change_animals, delete_animals
 
 Value = str | int
 Versions = Mapping[int, int | None]
@@ -33,49 +35,58 @@ class Target:
 
 @dataclass
 class Plan:
-    """What would be done: the animals by their new values, those that need nothing, and those that are left."""
+    """What would be done: the animals that get the value, how many have it already, and those that are left."""
 
     column: str
-    changes: dict[Value, list[Pet]] = field(default_factory=lambda: defaultdict(list))
-    already: list[Pet] = field(default_factory=list)
+    value: Value
+    changes: list[Pet] = field(default_factory=list)
+    already: int = 0
     left: list[tuple[int, str, str]] = field(default_factory=list)
     """Id, name, reason."""
-
-    @property
-    def count(self) -> int:
-        """How many animals would change."""
-        return sum(map(len, self.changes.values()))
 
 
 def plan(seen: Versions, column: str, value: Value, *, lock: bool = False) -> Plan:
     """Sort the animals in `seen` into those to change, those that are so already, and those changed since."""
-    made = Plan(column)
-    pets, latest = _now(seen, lock=lock)
+    made = Plan(column, value)
+    found = Pet.objects.filter(pk__in=[*seen]).defer("created_at", "updated_at").order_by("pk")
+    pets = {pet.pk: pet for pet in (found.select_for_update() if lock else found)}
+    latest = dict(Pet.history.filter(id__in=[*seen]).order_by().values_list("id").annotate(Max("history_id")))
     for number in seen:
         pet = pets.get(number)
         if pet is None or latest.get(number) != seen[number]:
             made.left.append((number, pet.name if pet else "an animal", CHANGED if pet else GONE))
         elif getattr(pet, column) == value:
-            made.already.append(pet)
+            made.already += 1
         else:
-            made.changes[value].append(pet)
+            made.changes.append(pet)
     return made
 
 
 def write(made: Plan, change: Change) -> None:
     """Do it, and write the history as a part of the change, in the transaction that planned it."""
-    values = {
-        pet.pk: {name: getattr(pet, name) for name in NAMES} | {made.column: value}
-        for value, pets in made.changes.items()
-        for pet in pets
-    }
+    values = {pet.pk: {name: getattr(pet, name) for name in NAMES} | {made.column: made.value} for pet in made.changes}
     if values:
         change_animals(values, timezone.now(), change)
 
 
-def _now(numbers: Iterable[int], *, lock: bool) -> tuple[dict[int, Pet], dict[int, int]]:
-    """Return the animals as they are, and the latest row of history of each."""
-    pets = Pet.objects.filter(pk__in=[*numbers]).defer("created_at", "updated_at").order_by("pk")
-    found = {pet.pk: pet for pet in (pets.select_for_update() if lock else pets)}
-    newest = Pet.history.filter(id__in=[*numbers]).order_by().values_list("id").annotate(Max("history_id"))
-    return found, dict(newest)
+def delete(seen: Versions, *, user: AbstractBaseUser) -> Change:
+    """Delete the animals that are as they were seen, all or nothing; undoing the change restores them.
+
+    If none is, the record is not saved: it says only what was left.
+    """
+    with transaction.atomic():
+        made, now = plan(seen, "status", "", lock=True), timezone.now()
+        change = Change(
+            kind=Kind.DELETION,
+            user_id=user.pk,
+            who=acting().actor,
+            deleted=len(made.changes),
+            left=made.left,
+            left_count=len(made.left),
+            request_id=acting().request_id,
+            ended_at=now,
+        )
+        if made.changes:
+            change.save()
+            delete_animals([pet.pk for pet in made.changes], now, change)
+    return change

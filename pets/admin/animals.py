@@ -20,9 +20,10 @@ from django.views.decorators.http import require_safe
 from categories.models import Category
 from changes.admin import ChangesAdmin, moment
 from changes.naming import name_actors
+from changes.numbers import row_number
 from changes.paging import HistoryPage
 from changes.times import NOTHING
-from pets.admin import activity, bulk, deleted, deleting, filters, history, listing, status, story, views
+from pets.admin import activity, bulk, deleting, filters, history, listing, status, story, views
 from pets.admin.beside import Beside, neighbours
 from pets.admin.downloads import TooManyError, download
 from pets.exporting import FileFormat
@@ -58,7 +59,7 @@ class PetAdmin(ChangesAdmin):
     radio_fields: ClassVar = {"status": admin.HORIZONTAL}
     undoable: ClassVar = ["name", "status", "category", "external_reference"]
     states: ClassVar = ["status"]
-    actions: ClassVar = [*bulk.ACTIONS, "delete_selected"]
+    actions: ClassVar = [*bulk.ACTIONS, deleting.ACTION]
 
     def formfield_for_foreignkey(self, db_field: Any, request: HttpRequest, **options: Any) -> Any:
         """Return the categories as a select, which a script makes searchable if there are many."""
@@ -78,9 +79,7 @@ class PetAdmin(ChangesAdmin):
             path("<int:number>/history/csv/", view(history.export), name="pets_pet_history_csv"),
             path("views/", view(views.save), name="pets_pet_views"),
             path("views/<int:number>/delete/", view(views.delete), name="pets_pet_view_delete"),
-            path(
-                "selected/<int:selection_id>/delete/", view(self.delete_selected_view), name="pets_pet_delete_selected"
-            ),
+            path("selected/<int:selection_id>/delete/", view(deleting.confirm), name="pets_pet_delete_selected"),
             path("selected/<int:selection_id>/<slug:becomes>/", view(bulk.make), name="pets_pet_become"),
             *(page for page in super().get_urls() if page.name != "pets_pet_undo_edit"),  # Activity undoes
         ]
@@ -126,13 +125,13 @@ class PetAdmin(ChangesAdmin):
         self, request: HttpRequest, object_id: str | None = None, form_url: str = "", extra_context: Any = None
     ) -> HttpResponse:
         """Show the form or save it; if the animal is gone, show what was typed and where the animal is."""
-        last = deleted.last_of(object_id or "") if request.method == "POST" else None
+        last = _last_of(object_id or "") if request.method == "POST" else None
         if last is not None and self.has_change_permission(request):
             return self._gone(request, last)
         try:
             return super().changeform_view(request, object_id, form_url, extra_context)
         except Pet.DoesNotExist:  # deleted while its form was checked
-            return self._gone(request, deleted.last_of(object_id or ""))
+            return self._gone(request, _last_of(object_id or ""))
 
     def render_change_form(self, request: HttpRequest, context: Any, *args: Any, **kwargs: Any) -> Any:
         """Show the form, and beside that of an animal its facts, its story and the animals next to it in the list.
@@ -164,11 +163,11 @@ class PetAdmin(ChangesAdmin):
         """Return what is said of a deleted animal, with a button that restores it."""
         said = format_html("“{}” was deleted. The API responds with 404 for it.", name)
         row = Pet.history.filter(id=number).latest("history_id")
-        return said, f"undo {self.undoing_of(row)}" if deleted.may_restore(request) else ""
+        return said, f"undo {self.undoing_of(row)}" if _may_restore(request) else ""
 
     def _get_obj_does_not_exist_redirect(self, request: HttpRequest, opts: Any, object_id: str) -> Any:
         """Return the page of a deleted animal instead of a redirect: Django calls this for all who can see it."""
-        last = deleted.last_of(object_id)
+        last = _last_of(object_id)
         if last is not None and self.has_view_permission(request):
             return self._was_deleted(request, last)
         return super()._get_obj_does_not_exist_redirect(request, opts, object_id)
@@ -184,15 +183,11 @@ class PetAdmin(ChangesAdmin):
             "last": last,
             "animal": pet,
             "happened": happened,
-            "may_restore": deleted.may_restore(request),
-            "undo": self._restoring(last),
+            "may_restore": _may_restore(request),
+            "undo": reverse("admin:activity_undo", args=[last.change_id or f"r{last.pk}"]),
             "categories": Category.objects.all(),
         }
         return TemplateResponse(request, "admin/pets/pet/was_deleted.html", context)
-
-    def _restoring(self, last: Any) -> str:
-        """Return the address that undoes the deletion: of one, or of this one among others."""
-        return reverse("admin:activity_undo", args=[last.change_id or f"r{last.pk}"])
 
     def _gone(self, request: HttpRequest, last: Any) -> HttpResponse:
         typed = {name: request.POST.get(name, "") for name in flatten_fieldsets(self.get_fieldsets(request))}
@@ -201,26 +196,17 @@ class PetAdmin(ChangesAdmin):
             "opts": self.opts,
             "last": last,
             "typed": typed,
-            "may_restore": deleted.may_restore(request),
+            "may_restore": _may_restore(request),
             "add": f"{reverse('admin:pets_pet_add')}?{urlencode(typed)}",
         }
         return TemplateResponse(request, "admin/pets/pet/gone.html", context, status=404)
 
-    @admin.action(permissions=["delete"], description="Delete selected animals…")
-    def delete_selected(self, request: HttpRequest, queryset: Any) -> HttpResponse | None:
-        """Go to the page that asks."""
-        return deleting.ask(request, queryset)
-
-    def delete_selected_view(self, request: HttpRequest, selection_id: int) -> HttpResponse:
-        return deleting.confirm(request, self, selection_id)
-
     def delete_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> HttpResponse:
         """Ask, showing category and reference, because names repeat, and delete."""
-        numbers = [object_id] if object_id.isdecimal() else []
-        context = {"animals_to_delete": Pet.objects.filter(pk__in=numbers).select_related("category")} | (
-            extra_context or {}
-        )
-        answer: HttpResponse = super().delete_view(request, object_id, context)
+        animals = [*Pet.objects.filter(pk=row_number(object_id) or 0).select_related("category")]
+        back = reverse("admin:pets_pet_change", args=[object_id])
+        context = {"title": f"Delete “{animals[0]}”?" if animals else "", "animals": animals, "back": back}
+        answer: HttpResponse = super().delete_view(request, object_id, context | (extra_context or {}))
         return answer
 
     def history_context(self, request: HttpRequest, page: HistoryPage) -> dict[str, Any]:
@@ -235,6 +221,17 @@ class PetAdmin(ChangesAdmin):
         """Return the rows of history with the changes that they are a part of."""
         rows = super().get_history_queryset(*args).select_related("import_run__change__imported", "change__imported")
         return rows.defer("import_run__rejects", "import_run__change__left", "change__left")
+
+
+def _last_of(number: str) -> Any:
+    """Return the last row of history of the animal with that ID, if it was deleted; else None."""
+    if row_number(number) is None or Pet.objects.filter(pk=number).exists():
+        return None
+    return Pet.history.filter(id=number).select_related("category").order_by("-history_id").first()
+
+
+def _may_restore(request: Any) -> bool:
+    return bool(request.user.has_perm("pets.restore_pet"))
 
 
 def _may_export(request: Any) -> bool:

@@ -1,5 +1,6 @@
 """Bulk changes in the back office: the actions of the list, and the page that asks."""
 
+from collections import Counter
 from typing import Any
 
 from django import forms
@@ -14,10 +15,10 @@ from changes.models import Change
 from pets import working
 from pets.admin.activity import PER_SECOND, address, report
 from pets.admin.permissions import change_permission_required
-from pets.admin.selecting import selected, selection_of
+from pets.admin.selecting import action, selection_of
 from pets.admin.telling import animals
-from pets.blocks import AT_MOST, advance, begin, first_block
-from pets.bulk import Plan, Target, plan
+from pets.blocks import advance, begin, first_block
+from pets.bulk import Target, plan
 from pets.models import Pet, PetStatus, Selection
 
 LISTED = 100
@@ -35,21 +36,12 @@ class CategoryForm(forms.Form):
     )
 
 
-def _action(becomes: str, description: str) -> Any:
-    @admin.action(permissions=["change"], description=description)
-    def ask(_model_admin: admin.ModelAdmin, request: HttpRequest, queryset: Any) -> HttpResponse | None:
-        selection = selected(request, queryset, "changed", AT_MOST)
-        if selection is None:
-            return None
-        return HttpResponseRedirect(reverse("admin:pets_pet_become", args=[selection.pk, becomes]))
-
-    ask.__name__ = f"become_{becomes}"
-    return ask
-
-
 ACTIONS = [
-    *(_action(status.value, f"Mark {status.value}…") for status in PetStatus),
-    _action(CATEGORY, "Move to category…"),
+    action(f"become_{becomes}", description, "pets_pet_become", becomes, permission="change")
+    for becomes, description in (
+        *((status, f"Mark {status}…") for status in PetStatus.values),
+        (CATEGORY, "Move to category…"),
+    )
 ]
 
 
@@ -68,9 +60,12 @@ def make(request: HttpRequest, selection_id: int, becomes: str) -> HttpResponse:
     given = request.POST if request.method == "POST" else request.GET
     form = CategoryForm(given if CATEGORY in given else None)
     target = _target(becomes, form)
-    if request.method != "POST" or target is None:
-        return _ask(request, selection, becomes, form, target)
-    return _make(request, begin(selection, target), f"{_list()}?{selection.filters}")
+    if request.method == "POST" and target is not None:
+        return _make(request, begin(selection, target), f"{_list()}?{selection.filters}")
+    context = {"title": "Move to category", "selection": selection, "form": form, "target": target}
+    context |= {"asks_category": becomes == CATEGORY, "opts": Pet._meta}  # noqa: SLF001 - Django's documented name
+    context |= admin.site.each_context(request) | (_preview(selection, target) if target else {})
+    return TemplateResponse(request, "admin/pets/bulkchange/ask.html", context)
 
 
 def _list() -> str:
@@ -87,67 +82,40 @@ def _target(becomes: str, form: CategoryForm) -> Target | None:
     return Target("category_id", category.pk, category.name)
 
 
-def _ask(
-    request: HttpRequest, selection: Selection, becomes: str, form: CategoryForm, target: Target | None
-) -> HttpResponse:
-    shared = {"selection": selection, "asks_category": becomes == CATEGORY, "form": form, "target": target}
-    if target is None:
-        return _page(request, "ask.html", title="Move to category", **shared)
-    seen = first_block(selection)
-    shown = _shown(plan(seen, target.column, target.value))
+def _preview(selection: Selection, target: Target) -> dict[str, Any]:
+    """Return how many become so, from what, the first animals by name, and those that are left.
+
+    Of a selection of several blocks, the counts are as they were when it was made.
+    """
+    seen, categories = first_block(selection), Category.objects.in_bulk()
+    made = plan(seen, target.column, target.value)
+    of = Counter(getattr(pet, target.column) for pet in made.changes)
+    already, named = made.already, made.changes[:LISTED]
     if selection.animals > len(seen):
-        shown |= _counted(selection, target, len(shown["named"]))
-    question = f"Mark {animals(shown['count'])} {target.word}?"
-    if target.column == "category_id":
-        question = f"Move {animals(shown['count'])} to {target.word}?"
-    return _page(request, "ask.html", title=question, **shared | shown | _time(shown["count"]))
+        of = Counter()
+        for status, category, count in selection.counts:
+            of[status if target.column == "status" else category] += count
+        already = of.pop(target.value, 0)
+    for pet in named:
+        pet.category = categories[pet.category_id]
 
+    def word(value: Any) -> str:
+        return str(value if target.column == "status" else categories.get(value, "a deleted category"))
 
-def _counted(selection: Selection, target: Target, named: int) -> dict[str, Any]:
-    """Return the counts of a selection of several blocks, as they were when it was made."""
-    of: dict[str | int, int] = {}
-    for status, category, count in selection.counts:
-        value = status if target.column == "status" else category
-        of[value] = of.get(value, 0) + count
-    already = of.pop(target.value, 0)
-    categories = Category.objects.in_bulk()
-    counts = [(_word(target.column, value, categories), target.word, count) for value, count in of.items()]
-    changed = sum(of.values())
-    return {"counts": counts, "already": already, "count": changed, "unnamed": changed - named}
-
-
-def _shown(made: Plan) -> dict[str, Any]:
-    """Return the counts of each change from one value to another, the first animals by name, and those left."""
-    categories = Category.objects.in_bulk()
-    counts: dict[tuple[Any, Any], int] = {}
-    named: list[tuple[Pet, Any, Any]] = []
-    for value, pets in made.changes.items():
-        for pet in pets:
-            former = getattr(pet, made.column)
-            change = _word(made.column, former, categories), _word(made.column, value, categories)
-            counts[change] = counts.get(change, 0) + 1
-            if len(named) < LISTED:
-                pet.category = categories[pet.category_id]
-                named.append((pet, *change))
+    count = of.total()
+    question = "Mark {} {}?" if target.column == "status" else "Move {} to {}?"
     return {
-        "column": made.column,
-        "count": made.count,
-        "already": len(made.already),
-        "counts": [(before, after, count) for (before, after), count in counts.items()],
-        "named": named,
-        "unnamed": made.count - len(named),
-        "left": made.left[:LISTED],
+        "title": question.format(animals(count), target.word),
+        "column": target.column,
+        "count": count,
+        "already": already,
+        "counts": [(word(value), target.word, each) for value, each in of.items()],
+        "named": [(pet, word(getattr(pet, target.column)), target.word) for pet in named],
+        "unnamed": count - len(named),
+        "left": made.left,
         "left_count": len(made.left),
-        "more_left": len(made.left) - LISTED,
+        "seconds": -(-count // PER_SECOND),
     }
-
-
-def _word(column: str, value: Any, categories: dict[int, Category]) -> str:
-    return str(value if column == "status" else categories.get(value, "a deleted category"))
-
-
-def _time(count: int) -> dict[str, int]:
-    return {"seconds": -(-count // PER_SECOND)}
 
 
 def _make(request: HttpRequest, bulk: Change, back: str) -> HttpResponse:
@@ -161,8 +129,3 @@ def _make(request: HttpRequest, bulk: Change, back: str) -> HttpResponse:
         messages.info(request, "Nothing changed. The animals have this value already.")
         bulk.delete()
     return HttpResponseRedirect(back)
-
-
-def _page(request: HttpRequest, template: str, **context: Any) -> HttpResponse:
-    shared = admin.site.each_context(request) | {"opts": Pet._meta}  # noqa: SLF001 - Django's documented name
-    return TemplateResponse(request, f"admin/pets/bulkchange/{template}", shared | context)

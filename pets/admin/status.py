@@ -37,7 +37,7 @@ def change(request: HttpRequest, number: int) -> HttpResponse:
         made = plan({number: seen}, "status", status, lock=True)
         write(made, Change(user_id=request.user.pk, who=acting().actor))
         row = Pet.history.filter(id=number).order_by("history_id").last()
-    if made.count:
+    if made.changes:
         report(request, change_of(row))
     elif made.left:
         messages.error(request, _why_not(request, number, seen))

@@ -14,7 +14,7 @@ from categories import admin
 from categories.models import Category, CategoryIcon
 from pets.models import Pet
 from tests.factories import CategoryFactory, PetFactory
-from tests.pets.office import history_told, member, seen, told
+from tests.pets.office import history_told, member, seen, text_of, told
 
 CATEGORIES = "/admin/categories/category/"
 
@@ -63,12 +63,12 @@ def test_one_in_use_is_not_deleted_and_says_why(staff: Client) -> None:
             staff.post(f"{CATEGORIES}{dogs.pk}/delete/", sent) if sent else staff.get(f"{CATEGORIES}{dogs.pk}/delete/")
         )
         page = answer.content.decode()
-        assert "This category cannot be deleted, because animals belong to it:" in page
+        assert "<p>Nothing can be deleted:</p>" in page
         assert (
             f'“&lt;b&gt;Dogs&lt;/b&gt;” has <a href="/admin/pets/pet/?category__id__exact={dogs.pk}">1 animal</a>. '
             "Move or delete them first."
         ) in page
-        assert f'<a href="{CATEGORIES}{dogs.pk}/change/" class="btn">Back to the category</a>' in page
+        assert f'<a href="{CATEGORIES}{dogs.pk}/change/" class="btn">Back</a>' in page
     assert Category.objects.exists()
 
 
@@ -85,12 +85,13 @@ def test_several_of_which_one_is_in_use(staff: Client) -> None:
     data = {"action": "delete_selected", "_selected_action": [dogs.pk, cats.pk]}
     for sent in (data, data | {"post": "yes"}):
         page = staff.post(CATEGORIES, sent).content.decode()
-        assert "Nothing can be deleted, because animals belong to some of these categories:" in page
+        assert "<p>Nothing can be deleted:</p>" in page
         assert ">2 animals</a>" in page
-        assert f'<a href="{CATEGORIES}" class="btn">Back to the categories</a>' in page
+        assert f'<a href="{CATEGORIES}" class="btn">Back</a>' in page
     assert Category.objects.count() == 2
     Pet.objects.all().delete()
-    assert "Delete these categories?" in staff.post(CATEGORIES, data).content.decode()
+    asked = text_of(staff.post(CATEGORIES, data).content.decode())
+    assert "Delete these categories? This will be deleted. You can't undo it. Cats Dogs Cancel" in asked
     staff.post(CATEGORIES, data | {"post": "yes"})
     assert not Category.objects.exists()
     assert Category.history.filter(history_type="-", actor="staff keeper").count() == 2

@@ -8,7 +8,7 @@ import pytest
 from django.test import Client
 
 from categories.models import Category
-from pets.admin import deleting
+from pets.admin import selecting
 from pets.models import Pet, Sale
 from tests.factories import PetFactory
 from tests.pets.office import PETS, ask, confirm, history_disagrees, member, text_of, told
@@ -62,7 +62,7 @@ def test_what_changed_since_it_was_selected_is_not_deleted(staff: Client, rex: P
     rex.save()
     gone.delete()
     shown = staff.get(asked.redirect_chain[-1][0])  # Back, or a reload
-    assert [pet.name for pet in shown.context["queryset"]] == ["Tom"]
+    assert [pet.name for pet in shown.context["animals"]] == ["Tom"]
     assert told(confirm(staff, asked, post="yes")) == [
         "Deleted Tom.",
         "2 animals are left as they are. Rex: changed since; an animal: deleted since",
@@ -173,7 +173,7 @@ def test_a_number_is_never_given_twice(staff: Client, rex: Pet, category: Catego
 def test_as_many_as_can_be_named_are_deleted_at_once(
     staff: Client, category: Category, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(deleting, "AT_ONCE", 2)
+    monkeypatch.setitem(selecting.MOST, "delete", 2)
     pets = PetFactory.create_batch(3, category=category)
     assert told(ask(staff, "delete_selected", *pets)) == [
         "At most 2 animals can be deleted at once. Nothing changed. Filter or search for fewer."
