@@ -26,12 +26,19 @@ def opening(name: str) -> str:
     return capfirst(name) if OURS.match(name) else name
 
 
-def name_actors(acts: Iterable[Any], reader: Any) -> None:
-    """Give each of what has an `actor` the attributes `who`, a name, and `contact`, whom to ask about a key.
+def names_of(actors: Iterable[str], reader: Any) -> dict[str, tuple[str, str]]:
+    """Return the name of each of `actors`, and whom to ask about a key.
 
     `reader` is the user who reads it: not everyone can see the names of keys.
     """
+    actors = {*actors}
+    known: dict[str, tuple[str, str]] = import_string(settings.ACTOR_NAMES)(actors, reader)
+    return {actor: known.get(actor) or (who(actor), "") for actor in actors}
+
+
+def name_actors(acts: Iterable[Any], reader: Any) -> None:
+    """Give each of what has an `actor` the attributes `who` and `contact`, as `names_of` says."""
     acts = [act for act in acts if act is not None]
-    names = import_string(settings.ACTOR_NAMES)({act.actor for act in acts}, reader)
+    names = names_of([act.actor for act in acts], reader)
     for act in acts:
-        act.who, act.contact = names.get(act.actor) or (who(act.actor), "")
+        act.who, act.contact = names[act.actor]

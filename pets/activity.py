@@ -18,7 +18,7 @@ from django.utils import timezone
 
 from categories.models import Category
 from changes.models import SILENT, Change, Kind, State, undos_of
-from changes.naming import name_actors
+from changes.naming import names_of
 from changes.numbers import row_number
 from database.search import fold_needle
 from pets.adopting import adopt_imports
@@ -82,13 +82,6 @@ class AnimalRow(NamedTuple):
     former: Any
     now: Any
     since: Any
-
-
-class AnimalPage(NamedTuple):
-    """Some animals of a change, and the row after which the next page begins; None if there is none."""
-
-    rows: list[AnimalRow]
-    older: int | None
 
 
 def changes(filters: Filters, *, before: str = "", count: int = 50) -> Page:
@@ -165,9 +158,8 @@ def actors(reader: Any) -> list[tuple[str, str]]:
     newest = Pet.history.order_by("-history_id").values("history_id")[:RECENT]
     rows = Pet.history.filter(history_id__in=newest, change=None, import_run=None).order_by().values_list("actor")
     records = Change.objects.filter(pk__in=Change.objects.order_by("-pk").values("pk")[:RECENT]).order_by()
-    acts = {actor: Change(who=actor) for (actor,) in rows.union(records.values_list("who")).order_by() if actor}
-    name_actors(acts.values(), reader)
-    return sorted(((actor, act.who) for actor, act in acts.items()), key=lambda pair: pair[1].casefold())
+    found = names_of((actor for (actor,) in rows.union(records.values_list("who")).order_by() if actor), reader)
+    return sorted(((actor, name) for actor, (name, _) in found.items()), key=lambda pair: pair[1].casefold())
 
 
 def lately(*conditions: Q, **filters: Any) -> QuerySet[Any]:
@@ -196,8 +188,13 @@ LATER = Exists(Pet.history.filter(id=OuterRef("id"), history_id__gt=OuterRef("hi
 EARLIER = Pet.history.filter(id=OuterRef("id"), history_id__lt=OuterRef("history_id")).order_by("-history_id")
 
 
-def animals(change: Change, *, show: str = "all", after: int = 0, count: int = 15) -> AnimalPage:
-    """Return a page of the animals of a change, of those that it changed, added or deleted, or of all."""
+def animals(
+    change: Change, *, show: str = "all", after: int = 0, count: int = 15
+) -> tuple[list[AnimalRow], int | None]:
+    """Return a page of the animals of a change, of those that it changed, added or deleted, or of all.
+
+    With it comes the row after which the next page begins; None if there is none.
+    """
     column, value = source(change)
     beyond = RawSQL(along(column, ">"), [value, after, value], output_field=BooleanField())  # noqa: S611 - constants
     wanted = _rows().filter(beyond).order_by(SOURCES[column], "history_id")
@@ -206,7 +203,7 @@ def animals(change: Change, *, show: str = "all", after: int = 0, count: int = 1
     elif SHOWN[show]:
         wanted = wanted.filter(history_type=SHOWN[show])
     found = list(wanted[: count + 1])
-    return AnimalPage(beside(found[:count]), found[count - 1].history_id if len(found) > count else None)
+    return beside(found[:count]), found[count - 1].history_id if len(found) > count else None
 
 
 def changed_since(change: Change) -> int:
@@ -256,12 +253,9 @@ def _is_as_set(row: Any, former: Any, now: Any) -> bool:
     """Return whether the fields that a row changed have the values that it gave them."""
     if row.history_type == "-":
         return now is None
-    names = [name for name in NAMES if row.history_type == "+" or former is None or _of(row, name) != _of(former, name)]
-    return now is not None and all(_of(now, name) == _of(row, name) for name in names)
-
-
-def _of(thing: Any, name: str) -> Any:
-    return getattr(thing, name)
+    is_new = row.history_type == "+" or former is None
+    names = [name for name in NAMES if is_new or getattr(row, name) != getattr(former, name)]
+    return now is not None and all(getattr(now, name) == getattr(row, name) for name in names)
 
 
 def _newest(found: Sequence[Any]) -> dict[int, Any]:

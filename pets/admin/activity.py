@@ -2,13 +2,12 @@
 
 from collections.abc import Iterable, Iterator
 from datetime import UTC
-from types import SimpleNamespace
 from typing import Any
 
 from django import forms
 from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect, QueryDict, StreamingHttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect, StreamingHttpResponse
 from django.template.response import TemplateResponse
 from django.urls import path, reverse
 from django.utils import timezone
@@ -18,7 +17,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from categories.models import Category
 from changes.acting import acting
 from changes.models import Change, Kind, State
-from changes.naming import name_actors, opening, who
+from changes.naming import name_actors, names_of, opening, who
 from changes.numbers import row_number
 from changes.pages import sent_from
 from pets import activity, undoing
@@ -70,14 +69,8 @@ class FilterForm(forms.Form):
     def filters(self) -> activity.Filters:
         """Return it, without what makes no sense."""
         self.is_valid()
-        wanted = self.cleaned_data
-        return activity.Filters(
-            kind=wanted.get("kind") or "",
-            who=wanted.get("who") or "",
-            day_from=wanted.get("day_from"),
-            day_to=wanted.get("day_to"),
-            animals=_animals(wanted),
-        )
+        others = {name: value for name, value in self.cleaned_data.items() if value and name not in {"q", "animal"}}
+        return activity.Filters(**others, animals=_animals(self.cleaned_data))
 
 
 @require_safe
@@ -87,22 +80,20 @@ def index(request: HttpRequest) -> HttpResponse:
         raise PermissionDenied
     form = FilterForm(request.GET)
     filters = form.filters()
-    query = request.GET.copy()
-    is_first = "before" not in query
-    page = activity.changes(filters, before=query.get("before", ""), count=PER_PAGE)
+    is_first = "before" not in request.GET
+    page = activity.changes(filters, before=request.GET.get("before", ""), count=PER_PAGE)
     shown = [*(activity.running_import(filters) if is_first else ()), *page.changes]
     tell(shown, request.user)
     context = {
         "title": "Activity",
         "form": form,
         "changes": shown,
-        "older": _query(query, before=page.older) if page.older else "",
+        "older": page.older,
         "is_first": is_first,
-        "newest": _query(query),
-        "tabs": [(label, _query(query, kind=kind), kind == filters.kind) for kind, label in TABS.items()],
+        "filters": filters,
         "actors": activity.actors(request.user),
-        "chips": _chips(query, form.cleaned_data),
-        "presets": _presets(query, filters),
+        "days": span_in_words(filters.day_from, filters.day_to),
+        "presets": spans(timezone.now().date()),
         "is_filtered": any(request.GET.get(name) for name in form.fields),
         "may_export": request.user.has_perm("pets.export_pet"),
     }
@@ -167,12 +158,13 @@ def _show(request: Any, change: Any) -> HttpResponse:
         parts["since"] = since
     given = request.GET.get("show", "")
     show = given if given in {*parts, *several} else "all"
-    page = activity.animals(change, show=show, after=row_number(request.GET.get("after", "")) or 0, count=LISTED)
+    after = row_number(request.GET.get("after", "")) or 0
+    rows, older = activity.animals(change, show=show, after=after, count=LISTED)
     context = {
         "title": f"{opening(change.name)} {change.sentence}",
         "change": change,
-        "rows": in_words(page.rows, request.user) if may_see_animals(request) else [],
-        "next": _query(request.GET.copy(), after=str(page.older)) if page.older else "",
+        "rows": in_words(rows, request.user) if may_see_animals(request) else [],
+        "next": older,
         "is_first": "after" not in request.GET,
         "shown": show,
         "tabs": parts.items() if len(parts) > 1 else [],
@@ -245,7 +237,7 @@ def former(request: HttpRequest, kind: str = "", key: str = "", page: str = "") 
     """Redirect from the address of a page that these replace."""
     if key:
         return HttpResponseRedirect(reverse("admin:activity_change", args=[key]))
-    return HttpResponseRedirect(f"{reverse('admin:activity')}{_query(request.GET, kind=kind)}")
+    return HttpResponseRedirect(reverse("admin:activity", query=request.GET.dict() | {"kind": kind}))
 
 
 def urls(view: Any) -> list[Any]:
@@ -279,15 +271,12 @@ def offer(change: Change) -> str:
 def tell(changes: Iterable[Any], reader: Any) -> None:
     """Give each change what the templates show of it: `name` and `sentence`, and whether `reader` `may_undo` it."""
     told = [*changes]
-    actors = {each.who for change in told for each in (change, change.undone) if each}
-    acts = [SimpleNamespace(actor=actor, who="") for actor in actors]
-    name_actors(acts, reader)
-    names = {act.actor: act.who for act in acts}
+    names = names_of((each.who for change in told for each in (change, change.undone) if each), reader)
     for change in told:
         if change.state == State.RUNNING and change.run is None:
             change.progress = undoing.progress(change)
-        change.name = names[change.who]
-        change.undoer = names[change.undone.who] if change.undone else ""
+        change.name, _ = names[change.who]
+        change.undoer = names[change.undone.who][0] if change.undone else ""
         change.sentence = sentence(change)
         change.day = change.made_at.astimezone(UTC).date()
         change.is_record = change.pk is not None or change.row is not None
@@ -376,34 +365,6 @@ def _animals(wanted: dict[str, Any]) -> list[int] | None:
         return chosen
     found = activity.animals_named(needle) | {number for number in [row_number(needle)] if number}
     return [*found] if chosen is None else [number for number in chosen if number in found]
-
-
-def _chips(query: QueryDict, wanted: dict[str, Any]) -> list[tuple[str, str, str]]:
-    """Return the filters that no other control shows: a label, a value in words, and the query without it."""
-    chips = []
-    if days := span_in_words(wanted.get("day_from"), wanted.get("day_to")):
-        chips.append(("Days", days, _query(query, day_from="", day_to="")))
-    if wanted.get("animal"):
-        chips.append(("Animal", f"ID {wanted['animal']}", _query(query, animal="")))
-    return chips
-
-
-def _presets(query: QueryDict, filters: Any) -> list[tuple[str, str, bool]]:
-    here = filters.day_from, filters.day_to
-    days = spans(timezone.now().date()).items()
-    return [(label, _query(query, day_from=str(span[0]), day_to=str(span[1])), here == span) for label, span in days]
-
-
-def _query(query: QueryDict, **wanted: str) -> str:
-    """Return the query with what is wanted, on its first page."""
-    changed = query.copy()
-    for name in ("before", "after"):
-        changed.pop(name, None)
-    for name, value in wanted.items():
-        changed.pop(name, None)
-        if value:
-            changed[name] = value
-    return f"?{changed.urlencode()}"
 
 
 def _page(request: HttpRequest, template: str, **context: Any) -> HttpResponse:

@@ -9,8 +9,8 @@ from django.contrib.auth.models import User
 from categories.models import Category
 from changes.acting import identify
 from changes.models import Change, Kind, State
-from pets import activity, blocks, deletion, undoing
-from pets.bulk import Target
+from pets import activity, blocks, undoing
+from pets.bulk import Target, delete
 from pets.models import Pet, Sale
 from pets.preview import plan
 from tests.factories import PetFactory
@@ -90,7 +90,7 @@ def test_a_deletion_and_an_addition_are_each_undone_by_the_other(rex: Pet, categ
     edit(rex, status="sold")
     Sale.objects.update(day=DAY)
     tom = PetFactory(name="Tom", category=category)
-    deleted = deletion.delete({pet.pk: seen(pet) for pet in (rex, tom)}, user=anna)
+    deleted = delete({pet.pk: seen(pet) for pet in (rex, tom)}, user=anna)
     assert told(deleted) == (Kind.DELETION, State.DONE, 0, 0, 2, [])
     restored = undoing.undo(deleted, user=anna)
     assert told(restored) == (Kind.RESTORE, State.DONE, 0, 2, 0, [])
@@ -108,7 +108,7 @@ def test_a_deletion_and_an_addition_are_each_undone_by_the_other(rex: Pet, categ
 
 
 def test_what_is_in_the_way_of_a_restore_is_said(rex: Pet, cats: Category, anna: User) -> None:
-    deleted = deletion.delete({rex.pk: seen(rex)}, user=anna)
+    deleted = delete({rex.pk: seen(rex)}, user=anna)
     other = PetFactory(name="Other", category=cats, external_reference="A-1")
     with pytest.raises(undoing.NotUndoneError, match="its former reference belongs to another animal now"):
         undoing.undo(deleted, user=anna)
@@ -165,7 +165,7 @@ def test_changes_are_listed_page_by_page_whatever_they_are(rex: Pet, cats: Categ
     change = edit(rex, name="Rexy")
     undo = undoing.undo(change, user=anna)
     tom = PetFactory(name="Tom", category=cats)
-    deleted = deletion.delete({pet.pk: seen(pet) for pet in (rex, tom)}, user=anna)
+    deleted = delete({pet.pk: seen(pet) for pet in (rex, tom)}, user=anna)
     expected = [
         (deleted.key, Kind.DELETION, "", False), (f"r{Pet.history.filter(id=tom.pk).earliest('history_id').pk}", Kind.EDIT, "Tom", False),
         (undo.key, Kind.UNDO, "Rex", False), (change.key, Kind.EDIT, "Rexy", True),
