@@ -1,6 +1,8 @@
 """When something happens, as people say it, with the full time in UTC beside it (docs/decisions/0057)."""
 
+from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta
+from typing import Any
 
 from django.utils import timezone
 from django.utils.html import format_html
@@ -62,19 +64,6 @@ def _heading(at: date) -> str:
     return f"{NEAR.get(back, f'{at:%A}')}, {at.day} {at:%B}{year}"
 
 
-def to_the_minute(at: date) -> str:
-    """Return "18 Nov 2026, 16:51"."""
-    return f"{_long_day(at)}, {at:%H:%M}"
-
-
-def _to_the_second(at: date) -> str:
-    return f"{_long_day(at)}, {at:%H:%M:%S}"
-
-
-def _clock(at: date) -> str:
-    return f"{at:%H:%M:%S}"
-
-
 def _long_day(at: date) -> str:
     return f"{at.day} {at:%b %Y}"
 
@@ -94,12 +83,15 @@ def _ago(count: int, unit: str) -> str:
 NEAR = {-1: "Tomorrow", 0: "Today", 1: "Yesterday"}
 """Days that have a name, by how many days back they are."""
 
-FORMS = {
+to_the_minute = "{0.day} {0:%b %Y, %H:%M}".format
+"""Returns "18 Nov 2026, 16:51"."""
+
+FORMS: dict[str, Callable[[Any], str]] = {
     "said": said,
     "sentence": in_sentence,
     "minute": to_the_minute,
-    "second": _to_the_second,
-    "clock": _clock,
+    "second": "{0.day} {0:%b %Y, %H:%M:%S}".format,
+    "clock": "{0:%H:%M:%S}".format,
     "day": _long_day,
     "heading": _heading,
 }

@@ -1,8 +1,8 @@
 """The animals of each category beside it in the list of categories, from the kept stock: categories know no animals."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import groupby
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from django import template
 
@@ -16,6 +16,22 @@ from petstore_site.charts import Figure, Row, Series
 register = template.Library()
 
 STATUSES = [Series(status.label, status.value) for status in PetStatus]
+
+
+class Kind(NamedTuple):
+    """A category that has animals, and how many of each status, in the order of `STATUSES`."""
+
+    number: int
+    name: str
+    icon: str
+    counts: list[int]
+
+
+def kinds() -> Iterator[Kind]:
+    """Yield the categories that have animals, from the kept stock."""
+    for of, group in groupby(stock.in_stock(), key=lambda row: (row.category_id, row.category, row.icon)):
+        counts = {row.status: row.animals for row in group}
+        yield Kind(*of, [counts.get(status, 0) for status in PetStatus.values])
 
 
 class Line(NamedTuple):
@@ -38,12 +54,12 @@ class CategoryList(NamedTuple):
 @register.simple_tag
 def with_animals(categories: Sequence[Category]) -> CategoryList:
     """Return the categories with their animals, by one statement that counts none."""
-    found = {number: list(group) for number, group in groupby(stock.in_stock(), lambda each: each.category_id)}
-    rows = [(each, row_of(each.pk, each.name, _counts(found.get(each.pk, [])))) for each in categories]
+    counts = {kind.number: kind.counts for kind in kinds()}
+    rows = [(each, row_of(each.pk, each.name, counts.get(each.pk, [0] * len(STATUSES)))) for each in categories]
     rows.sort(key=lambda each: -each[1].total)
     longest = rows[0][1].total if rows else 0
     lines = [Line(category, row, list(row.bar(longest, STATUSES)), in_words(row)) for category, row in rows]
-    return CategoryList(lines, sum(each.animals for group in found.values() for each in group), STATUSES)
+    return CategoryList(lines, sum(map(sum, counts.values())), STATUSES)
 
 
 def row_of(number: int, name: str, counts: Sequence[int]) -> Row:
@@ -59,11 +75,6 @@ def row_of(number: int, name: str, counts: Sequence[int]) -> Row:
 def in_words(row: Row) -> str:
     """Return "50 available, 12 pending, 12 sold"."""
     return ", ".join(f"{figure.value:,} {status}" for figure, status in zip(row.figures, PetStatus.values, strict=True))
-
-
-def _counts(group: list[Any]) -> list[int]:
-    of = {each.status: each.animals for each in group}
-    return [of.get(status, 0) for status in PetStatus.values]
 
 
 @register.simple_tag

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from pets import stock
 from petstore_site.apikeys.overview import ENOUGH, is_alarming, share
-from petstore_site.back_office.dashboard.addresses import listed, sold_on, within
+from petstore_site.back_office.dashboard.addresses import listed
 from petstore_site.back_office.dashboard.days import DAYS, last_days
 from petstore_site.charts import Figure, Row, Spark
 
@@ -55,8 +55,8 @@ def _animals(days: list[date], in_stock: dict[str, Any]) -> tuple[list[Tile], li
     before = days[0] - timedelta(days=DAYS)
     added, sold = stock.added_and_sold_since(before)
     there, available = in_stock["all"].value, in_stock["totals"][0].value
-    added_figures = [Figure(added.get(day, 0), listed("pets_pet", **within(day))) for day in days]
-    sold_figures = [Figure(sold.get(day, 0), listed("pets_pet", **sold_on(day))) for day in days]
+    added_figures = [Figure(added.get(day, 0), listed("pets_pet", added_from=day, added_to=day)) for day in days]
+    sold_figures = [Figure(sold.get(day, 0), listed("pets_pet", sold_from=day, sold_to=day)) for day in days]
     grown, levels = there, []
     for figure in reversed(added_figures):
         levels.append(grown)
