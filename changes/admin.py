@@ -1,7 +1,8 @@
 """How the back office shows and changes a thing that has a history, and shows a record that nobody changes."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, ClassVar
 
 from django import forms
@@ -20,7 +21,6 @@ from django.utils.text import capfirst
 from simple_history.admin import SimpleHistoryAdmin
 
 from changes.conflicts import MEANWHILE, SeenForm
-from changes.naming import who
 from changes.numbers import row_number
 from changes.pages import EditPages
 from changes.paging import HistoryPage, page_of
@@ -38,12 +38,12 @@ LOOKUPS = "(__id)?(__(exact|gte|lte|lt|gt|isnull))?"
 """What Django's filters put behind the name of a field."""
 
 
-def number(field: str) -> Any:
-    """Return a column that shows the number in a field with a comma between thousands, as everything else does."""
+def column(field: str, show: Callable[[Any], str], title: str = "") -> Any:
+    """Return a column of a list that shows the value of a field so."""
 
-    @admin.display(description=field.replace("_", " "), ordering=field)
+    @admin.display(description=title or field.removesuffix("_at").replace("_", " "), ordering=field)
     def shown(row: Any) -> str:
-        return f"{getattr(row, field):,}"
+        return show(getattr(row, field))
 
     shown.__name__ = field
     return shown
@@ -51,24 +51,7 @@ def number(field: str) -> Any:
 
 def moment(field: str, title: str = "", form: str = "said") -> Any:
     """Return a column that shows the time in a field as `when` writes it."""
-
-    @admin.display(description=title or field.removesuffix("_at").replace("_", " "), ordering=field)
-    def shown(row: Any) -> str:
-        return when(getattr(row, field), form)
-
-    shown.__name__ = field
-    return shown
-
-
-def actor(field: str) -> Any:
-    """Return a column that shows who acted, as the history calls them."""
-
-    @admin.display(description=field, ordering=field)
-    def shown(row: Any) -> str:
-        return who(getattr(row, field))
-
-    shown.__name__ = field
-    return shown
+    return column(field, partial(when, form=form), title)
 
 
 class OfficeAdmin:

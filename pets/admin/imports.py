@@ -16,7 +16,8 @@ from django.utils.html import format_html
 from django.views.decorators.http import require_GET, require_http_methods, require_POST, require_safe
 
 from changes.acting import acting
-from changes.admin import RecordAdmin, actor, moment, number
+from changes.admin import RecordAdmin, column, moment
+from changes.naming import who
 from changes.times import NOTHING
 from pets.admin.columns import ColumnsForm, ReadingForm
 from pets.admin.downloads import CONTENT_TYPES, headers, template
@@ -35,6 +36,8 @@ BOXES = ("again", "accept_near", "accept_references", "accept_names")
 
 LINES = 50
 """Rows on a page."""
+
+shown_or_sent = require_http_methods(["GET", "HEAD", "POST"])
 
 
 class TroubleFilter(admin.SimpleListFilter):
@@ -56,8 +59,8 @@ class ImportRunAdmin(RecordAdmin):
     """With permission to add imports, you can send a file, see what it would do, and import it."""
 
     list_display = [
-        *("id", "file_name", "how", "added", "changed"),
-        *(number("unchanged"), number("rejected"), actor("who"), moment("started_at")),
+        *("id", "file_name", "how", "added", "changed", column("unchanged", "{:,}".format)),
+        *(column("rejected", "{:,}".format), column("who", who), moment("started_at")),
     ]
     list_display_links = ["id", "file_name"]
     list_filter = ["state", TroubleFilter, "started_at"]
@@ -68,17 +71,17 @@ class ImportRunAdmin(RecordAdmin):
         return bool(request.user.has_perm("pets.add_importrun"))
 
     def get_urls(self) -> list[URLPattern]:
-        view = self.admin_site.admin_view
+        view, former = self.admin_site.admin_view, require_safe(self.former_view)
         return [
-            path("add/<int:upload_id>/columns/", view(self.columns_view), name="pets_importrun_columns"),
-            path("add/forget/<int:profile_id>/", view(self.forget_view), name="pets_importrun_forget"),
-            path("add/<int:upload_id>/preview/", view(self.preview_view), name="pets_importrun_preview"),
-            path("add/<int:upload_id>/", view(self.work_view), name="pets_importrun_work"),
-            path("add/<int:upload_id>/stop/", view(self.stop_view), name="pets_importrun_stop"),
-            path("add/<int:upload_id>/confirm/", view(self.confirm_view), name="pets_importrun_confirm"),
-            path("add/<int:upload_id>/rejects/", view(self.rejects_view), name="pets_importrun_rejects"),
-            path("<int:run_id>/undo/", view(self.former_view), name="pets_importrun_undo"),
-            path("<int:run_id>/change/", view(self.former_view), name="pets_importrun_change"),
+            path("add/<int:upload_id>/columns/", view(shown_or_sent(self.columns_view)), name="pets_importrun_columns"),
+            path("add/forget/<int:profile_id>/", view(require_POST(self.forget_view)), name="pets_importrun_forget"),
+            path("add/<int:upload_id>/preview/", view(require_POST(self.preview_view)), name="pets_importrun_preview"),
+            path("add/<int:upload_id>/", view(require_GET(self.work_view)), name="pets_importrun_work"),
+            path("add/<int:upload_id>/stop/", view(require_POST(self.stop_view)), name="pets_importrun_stop"),
+            path("add/<int:upload_id>/confirm/", view(require_POST(self.confirm_view)), name="pets_importrun_confirm"),
+            path("add/<int:upload_id>/rejects/", view(require_GET(self.rejects_view)), name="pets_importrun_rejects"),
+            path("<int:run_id>/undo/", view(former), name="pets_importrun_undo"),
+            path("<int:run_id>/change/", view(former), name="pets_importrun_change"),
             *super().get_urls(),
         ]
 
@@ -96,14 +99,13 @@ class ImportRunAdmin(RecordAdmin):
     def changed(self, run: ImportRun) -> str:
         return _counted(run, run.updated)
 
-    @method_decorator(require_safe)
     def former_view(self, request: HttpRequest, run_id: int) -> HttpResponse:
         """Redirect from the addresses that the page of an import had before it was that of its change."""
         if not may_see_imports(request.user):
             raise PermissionDenied
         return self._record(get_object_or_404(ImportRun, pk=run_id))
 
-    @method_decorator(require_http_methods(["GET", "HEAD", "POST"]))
+    @method_decorator(shown_or_sent)
     def add_view(
         self, request: HttpRequest, _form_url: str = "", _extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
@@ -126,7 +128,6 @@ class ImportRunAdmin(RecordAdmin):
         page.status_code = 400 if form.errors else 200
         return page
 
-    @method_decorator(require_http_methods(["GET", "HEAD", "POST"]))
     def columns_view(self, request: HttpRequest, upload_id: int) -> HttpResponse:
         """Ask how a file is read that is not clear by itself, and show what it would do."""
         upload = self._upload(request, upload_id)
@@ -153,7 +154,6 @@ class ImportRunAdmin(RecordAdmin):
         page.status_code = 400 if form.errors else 200
         return page
 
-    @method_decorator(require_POST)
     def forget_view(self, request: HttpRequest, profile_id: int) -> HttpResponse:
         """Delete a profile: the next file with its columns asks again."""
         self._reject_others(request)
@@ -162,19 +162,16 @@ class ImportRunAdmin(RecordAdmin):
         self.message_user(request, f"Columns of “{profile}” forgotten.", messages.SUCCESS)
         return HttpResponseRedirect(reverse("admin:pets_importrun_add"))
 
-    @method_decorator(require_POST)
     def preview_view(self, request: HttpRequest, upload_id: int) -> HttpResponse:
         """Check once more a file that was sent before and not imported."""
         return self._work(request, self._upload(request, upload_id))
 
-    @method_decorator(require_POST)
     def confirm_view(self, request: HttpRequest, upload_id: int) -> HttpResponse:
         """Import what was shown, or show it again."""
         options = {name: name in request.POST for name in BOXES}
         confirmed = working.Confirmed(digest=request.POST.get("digest", ""), options=options)
         return self._work(request, self._upload(request, upload_id), confirmed)
 
-    @method_decorator(require_GET)
     def work_view(self, request: HttpRequest, upload_id: int) -> HttpResponse:
         """Show how far a thread came with a file, or what it found."""
         upload = self._upload(request, upload_id)
@@ -204,14 +201,12 @@ class ImportRunAdmin(RecordAdmin):
         }
         return self._page(request, "preview.html", **shown)
 
-    @method_decorator(require_POST)
     def stop_view(self, request: HttpRequest, upload_id: int) -> HttpResponse:
         """Ask the thread that works on a file to stop."""
         upload = self._upload(request, upload_id)
         working.stop(upload)
         return self._work_page(upload)
 
-    @method_decorator(require_GET)
     def rejects_view(self, request: HttpRequest, upload_id: int) -> HttpResponse:
         """Return the rejected rows as a file that you can fix and send again."""
         upload = self._upload(request, upload_id)

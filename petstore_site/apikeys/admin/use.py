@@ -8,7 +8,7 @@ from django.http import HttpRequest, HttpResponse
 from django.template.loader import render_to_string
 from django.template.response import TemplateResponse
 
-from changes.admin import RecordAdmin, moment, number
+from changes.admin import RecordAdmin, column, moment
 from petstore_site.apikeys.admin.summary import summary
 from petstore_site.apikeys.models import KeyUsage
 from petstore_site.apikeys.routes import operation
@@ -18,7 +18,7 @@ from petstore_site.apikeys.routes import operation
 class KeyUsageAdmin(RecordAdmin):
     """How much each key was used, to be read: a page for all, and the list behind its figures and the dashboard's."""
 
-    list_display = ("key_id", moment("day", form="day"), "called", "answers", number("count"))
+    list_display = ("key_id", moment("day", form="day"), "called", "answers", column("count", "{:,}".format))
     list_display_links = None
     fields = ("key_id", "day", "called", "answers", "count")
     list_filter = ("day",)
