@@ -258,7 +258,7 @@ def test_the_animals_of_a_change_are_read_past_none_of_other_changes(rex: Pet) -
         assert len(walks) == 3
         for walk in walks:
             cursor.execute(f"EXPLAIN (ANALYZE) {walk}")
-            assert "Rows Removed" not in str(cursor.fetchall())
+            assert "Rows Removed by Filter" not in str(cursor.fetchall())
 
 
 def test_names_are_only_text(bob: Client) -> None:
