@@ -119,22 +119,19 @@ def look(*, first: bool) -> Changes:
     changes = Changes(fields=counts, first=list(islice(planned(ANIMALS), ANIMALS)) if first else [])
     lossy = CONVERTIBLE.format(not_ascii=is_not_ascii("p.name"), lossy=matches("r.name", LOSSY))
     for column, condition, looks_wrong in ((REFERENCE, "", looks_altered), (NAME, lossy, looks_converted)):
-        for change in _texts(column.name, condition) if counts[column.header] else ():
+        texts = stream(TEXTS.format(c=column.name, condition=condition)) if counts[column.header] else ()
+        for line, pet_id, reference, before, after in texts:
+            change = Change(pet_id, reference, line, column.header, before, after)
             if column is REFERENCE:
-                changes.new_references += change.before is None
+                changes.new_references += before is None
                 changes.references += [change][: EXAMPLES - len(changes.references)]
-            if change.before and looks_wrong(change.before, change.after):
+            if before and looks_wrong(before, after):
                 changes.altered.add(change)
     names = NEW_NAMES.format(not_ascii=is_not_ascii("r.name"), suspect=matches("r.name", SUSPECT), no_value=IS_NO_VALUE)
     for line, reference, name in stream(names):
         if (likely := misread(name)) is not None or name in NO_VALUE:
             changes.misread.add(Misread(line, reference, name, likely))
     return changes
-
-
-def _texts(column: str, condition: str) -> Iterator[Change]:
-    for line, pet_id, reference, before, after in stream(TEXTS.format(c=column, condition=condition)):
-        yield Change(pet_id, reference, line, column, before, after)
 
 
 OF_IMPORT = """

@@ -9,20 +9,14 @@ from pets.importing.changes import EXAMPLES, Change, Changes, Doubts, changes_of
 from pets.importing.errors import printable, quoted
 from pets.importing.preview import Planned
 
-LOOK_ALTERED = "{count} by a spreadsheet program or a wrong encoding: {examples}"
-ALTERED = f"{LOOK_ALTERED}. Take the values from the file as it was before. If they are right, use --accept-references."
+IF_RIGHT = "If they are right, use --accept-references."
 
 
 def altered(changes: Changes) -> str:
-    """Return why a file is rejected whose references or names look like the work of a spreadsheet."""
-    return ALTERED.format(count=altered_count(changes), examples=examples(changes.altered.first))
-
-
-def altered_count(changes: Changes) -> str:
-    """Return how many values look altered, as the beginning of a sentence."""
-    count = changes.altered.count
-    what = "reference or name looks" if count == 1 else "references or names look"
-    return f"{count:,} {what} altered"
+    """Return how many references and names look altered, and the first of them."""
+    look = "reference or name looks" if changes.altered.count == 1 else "references or names look"
+    first = examples(changes.altered.first)
+    return f"{changes.altered.count:,} {look} altered by a spreadsheet program or a wrong encoding: {first}"
 
 
 def examples(changes: Iterable[Change]) -> str:
@@ -45,9 +39,7 @@ def summary(changes: Changes, *, would: bool) -> list[str]:
         more = ", …" if count > len(changes.references) else ""
         lines.append(f"References: {counts}: {examples(changes.references)}{more}.")
     if changes.altered.count and would:
-        look = LOOK_ALTERED.format(count=altered_count(changes), examples=examples(changes.altered.first))
-        lines.append(f"Warning: {look}.")
-        lines.append("The import will stop there. If they are right, use --accept-references.")
+        lines += [f"Warning: {altered(changes)}.", f"The import will stop there. {IF_RIGHT}"]
     if changes.misread.count:
         lines.append(f"Warning: {misread(changes)}.")
     return lines

@@ -76,11 +76,8 @@ def match(source: Source, how: Reading, *, encoding: str | None, header_row: int
     found = {} if _is_clear_text(source, how) else _encodings(source)
     how = replace(how, encoding=encoding if encoding in found else next(iter(found), None))
     first = first_rows(source, how)
-    at = _header_at(first, header_row)
-    titles = first.rows[at][1] if first.rows else []
-    below = [cells for _, cells in first.rows[at + 1 :]]
-    columns = _columns(titles, below)
-    line = first.rows[at][0] if first.rows else 1
+    (line, titles), *below = first.rows[_header_at(first, header_row) :] or [(1, [])]
+    columns = _columns(titles, [cells for _, cells in below])
     how = replace(how, header_row=line, columns=[column.meaning for column in columns], delimiter=first.delimiter)
     return Match(how, first, columns[:MOST_COLUMNS], found)
 

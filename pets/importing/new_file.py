@@ -46,7 +46,6 @@ class NewFile:
                 self._whole.publish()
 
     def __enter__(self) -> Self:
-        """Return itself."""
         return self
 
     def __exit__(self, *_error: object) -> None:

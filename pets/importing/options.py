@@ -102,5 +102,4 @@ class Outcome:
 
     @property
     def errors(self) -> list[RowError]:
-        """The first errors, in the order of lines."""
         return [error for row in self.rejected for error in row.errors][:SHOWN]

@@ -1,4 +1,4 @@
-"""Shows how far an import is: a bar on a terminal, a line every ten seconds elsewhere."""
+"""Shows how far an import or an export is: a bar on a terminal, a line every ten seconds elsewhere."""
 
 import os
 import threading
@@ -84,6 +84,22 @@ class Progress:
 
         with self._showing(text, lambda: 0, 0):
             yield
+
+    @contextmanager
+    def exporting(self, count: Callable[[], int]) -> Iterator[None]:
+        """While `rows` are written that can only be counted by a query, which a bar alone is worth."""
+        started, total = time.monotonic(), count() if self._terminal else 0
+
+        def text() -> str:
+            seconds = time.monotonic() - started
+            left = f", about {seconds * (total / self.rows - 1):.0f} s left" if total and self.rows else ""
+            return f"Exporting: {self.rows:,} animals, {seconds:.0f} s{left}"
+
+        with self._showing(text, lambda: self.rows, total):
+            yield
+
+    def add(self, rows: int) -> None:
+        self.rows += rows
 
     @contextmanager
     def working(self, what: str) -> Iterator[None]:

@@ -132,25 +132,18 @@ def as_json(outcome: Outcome) -> dict[str, Any]:
     return result if outcome.rejection is None else result | {"message": outcome.rejection}
 
 
+RECORDED = (
+    *("state", "who", "sha256", "options", "rows", "created", "updated", "unchanged"),
+    *("matched_by_id", "matched_by_reference", "rejected", "rejects", "outcome"),
+)
+
+
 def run_as_json(run: ImportRun) -> dict[str, Any]:
     """Return the record of a run; times are ISO 8601 in UTC."""
-    return {
+    return {name: getattr(run, name) for name in RECORDED} | {
         "import": run.pk,
-        "state": run.state,
-        "who": run.who,
         "file": run.file_name,
-        "sha256": run.sha256,
-        "options": run.options,
-        "rows": run.rows,
-        "created": run.created,
-        "updated": run.updated,
-        "unchanged": run.unchanged,
-        "matched_by_id": run.matched_by_id,
-        "matched_by_reference": run.matched_by_reference,
-        "rejected": run.rejected,
         "new_categories": len(run.new_categories),
-        "rejects": run.rejects,
-        "outcome": run.outcome,
         "started_at": run.started_at.isoformat(),
         "seconds": round(seconds(run), 3),
         "undone_at": run.undone_at.isoformat() if run.undone_at else None,

@@ -17,7 +17,7 @@ from pets.columns import Checked, CheckedColumns
 from pets.importing import staging
 from pets.importing.changes import Changes, look, staged
 from pets.importing.changes_file import ChangesFile
-from pets.importing.changes_report import altered, misread
+from pets.importing.changes_report import IF_RIGHT, altered, misread
 from pets.importing.checking import Check
 from pets.importing.conflicts import ACCEPT, errors_of
 from pets.importing.errors import AlreadyImportedError, FileError, ImportRejectedError, OutcomeUnknownError
@@ -280,7 +280,8 @@ class _Import:
         if self.outcome.near.count and not dry_run:
             raise ImportRejectedError(NEAR_UNCONFIRMED)
         if changes.altered.count and not (self.options.accept_references or dry_run):
-            raise ImportRejectedError(altered(changes))
+            message = f"{altered(changes)}. Take the values from the file as it was before. {IF_RIGHT}"
+            raise ImportRejectedError(message)
         if changes.misread.count and not (self.options.accept_names or dry_run):
             message = f"{misread(changes)}. Nothing changed. Import them as they are, or send the file again."
             raise ImportRejectedError(message)

@@ -16,7 +16,6 @@ class Stop:
         self.raised = False
 
     def __call__(self, *_signal: object) -> None:
-        """Raise KeyboardInterrupt, unless that is too late."""
         if not self.too_late:
             self.too_late = self.raised = True
             raise KeyboardInterrupt

@@ -1,16 +1,14 @@
 """The one transaction in which an import, or its undoing, writes."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from typing import TypeVar
 
 from django.db import DatabaseError, IntegrityError, OperationalError, connection, transaction
 
 from database.errors import LOCK_NOT_AVAILABLE, RETRYABLE, drop, sqlstate
 from pets.importing.errors import ImportRejectedError
+from pets.importing.sql import execute
 from pets.importing.stopping import stop_if_asked, too_late
-
-T = TypeVar("T")
 
 ATTEMPTS = 3
 UNIQUE_VIOLATION = "23505"
@@ -21,8 +19,8 @@ CATALOGUE_CHANGED = "Nothing changed. The catalogue was changed while this ran. 
 REJECTIONS = {"database is locked": LOCKED, "attempt to write a readonly database": READ_ONLY}
 
 
-def write_at_once(work: Callable[[], T], *, dry_run: bool) -> T:
-    """Run `work` in one transaction and return what it returns; with `dry_run` nothing of it stays.
+def write_at_once(work: Callable[[], None], *, dry_run: bool) -> None:
+    """Run `work` in one transaction; with `dry_run` nothing of it stays.
 
     It sees one state of the catalogue and starts again if someone else changed the same animals meanwhile. Raises
     `ImportRejectedError` if that goes on.
@@ -31,8 +29,8 @@ def write_at_once(work: Callable[[], T], *, dry_run: bool) -> T:
         try:
             with transaction.atomic():
                 if connection.vendor == "postgresql" and not connection.savepoint_ids:
-                    _execute(["SET TRANSACTION ISOLATION LEVEL REPEATABLE READ"])
-                result = work()
+                    execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
+                work()
                 if dry_run:
                     transaction.set_rollback(True)
                 stop_if_asked()
@@ -43,9 +41,8 @@ def write_at_once(work: Callable[[], T], *, dry_run: bool) -> T:
                 raise ImportRejectedError(CATALOGUE_CHANGED) from error
             raise
         else:
-            too_late()
-            return result
-    raise AssertionError
+            break
+    too_late()
 
 
 @contextmanager
@@ -77,7 +74,8 @@ def long_statements() -> Iterator[None]:
     """
     on_postgresql = connection.vendor == "postgresql"
     if on_postgresql:
-        _execute(f"SET {name} = '{value}'" for name, value in SETTINGS.items())
+        for name, value in SETTINGS.items():
+            execute(f"SET {name} = '{value}'")
     else:
         connection.ensure_connection()
         # SQLite calls Python now and then in a long statement, or a signal would only be noticed at its end.
@@ -92,15 +90,10 @@ def long_statements() -> Iterator[None]:
             raise KeyboardInterrupt from None
         raise
     if on_postgresql:
-        _execute(f"RESET {name}" for name in SETTINGS)
+        for name in SETTINGS:
+            execute(f"RESET {name}")
     else:
         connection.connection.set_progress_handler(None, 0)
-
-
-def _execute(statements: Iterable[str]) -> None:
-    with connection.cursor() as cursor:
-        for statement in statements:
-            cursor.execute(statement)
 
 
 def disconnect() -> None:

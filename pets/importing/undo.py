@@ -70,7 +70,6 @@ class Undone:
 
     @property
     def count(self) -> int:
-        """How many animals would be undone."""
         return self.deleted + self.restored
 
     @property

@@ -29,7 +29,6 @@ from commands.exits import Exit, ExitError
 from pets.exporting import FileFormat, Form, sheet, write_pets
 from pets.exporting.rows import BATCH
 from pets.files import BLOCK, FileInTheWayError, whole_file
-from pets.management.commands import export_pets
 from pets.models import Pet
 from pets.spreadsheets import unescape
 from tests.factories import CategoryFactory, PetFactory, add_many
@@ -662,18 +661,12 @@ class TestReporting:
         call_command("export_pets", str(tmp_path / "pets.csv"), verbosity=0, stdout=out, stderr=told)
         assert (out.getvalue(), told.getvalue()) == ("", "")
 
-    def test_a_bar_on_a_terminal(self, many: list[Row], tmp_path: Path) -> None:
-        out, told = StringIO(), Terminal()
-        call_command("export_pets", str(tmp_path / "pets.csv"), stdout=out, stderr=told)
-        bar, after = told.getvalue().rsplit("\r", 1)
-        assert bar.startswith(f"\rExporting:   0%|          | 0/{len(many)} [00:00<?, ? animals/s]")
-        assert "\n" not in bar
-        assert (after, out.getvalue()) == ("", f"Wrote {len(many):,} animals to {tmp_path}/pets.csv.\n")
-
-    def test_a_line_now_and_then_elsewhere(self) -> None:
-        said: list[str] = []
-        at_once, later = export_pets._lines(said.append, every=0), export_pets._lines(said.append, every=3600)
-        for more in (5000, 5000, 1):
-            at_once(more)
-            later(more)
-        assert said == [f"Exporting: {count} animals so far." for count in ("5,000", "10,000", "10,001")]
+    @pytest.mark.parametrize(("stderr", "shows"), [(StringIO, False), (Terminal, True)])
+    @pytest.mark.usefixtures("animals")
+    def test_a_bar_on_a_terminal(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stderr: type[StringIO], *, shows: bool
+    ) -> None:
+        told = stderr()
+        monkeypatch.setattr("sys.stderr", told)
+        call_command("export_pets", str(tmp_path / "pets.csv"), stdout=StringIO())
+        assert ("|" in told.getvalue(), "\n" in told.getvalue()) == (shows, False)

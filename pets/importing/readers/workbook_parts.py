@@ -35,7 +35,6 @@ class Relations(Part):
         package.read(posixpath.join(self._folder, "_rels", f"{name}.rels"), self)
 
     def first(self, kind: str) -> str | None:
-        """Return the name of the first part of this kind."""
         return next((name for each, name in self.targets.values() if each == kind), None)
 
     def _relationship(self, attributes: Attributes) -> None:
@@ -144,7 +143,6 @@ class Strings(_Texts):
         self.ends["si"] = self._end
 
     def __getitem__(self, number: int) -> str:
-        """Return a string; raises `IndexError`."""
         if number < 0:
             raise IndexError
         start, end = self._ends[number : number + 2]

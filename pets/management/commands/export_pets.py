@@ -1,15 +1,15 @@
 """`manage.py export_pets`: the catalogue as a file."""
 
 import os
+import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from io import TextIOBase
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, BinaryIO, NoReturn
 
 from django.core.exceptions import ValidationError
-from django.core.management.base import CommandParser, OutputWrapper
+from django.core.management.base import CommandParser
 from django.db.models import QuerySet
 
 from categories.models import Category
@@ -19,13 +19,12 @@ from commands.arguments import moment
 from commands.base import StoreCommand
 from commands.exits import Exit, ExitError
 from pets.exporting import FileFormat, Form, form_named, write_pets
-from pets.exporting.rows import Progress, no_progress
 from pets.exporting.sheet import TooManyAnimalsError
 from pets.files import BLOCK, FileInTheWayError, whole_file
+from pets.importing.progress import Progress
 from pets.models import Pet, PetStatus
 
 STANDARD_OUTPUT = "-"
-SECONDS_BETWEEN_LINES = 10.0
 
 
 class Command(StoreCommand):
@@ -83,7 +82,7 @@ class Command(StoreCommand):
             animals = self._export(pets, form, options)
         what = "a template" if options["template"] else f"{animals:,} {'animal' if animals == 1 else 'animals'}"
         if printing and options["verbosity"]:
-            self._say(f"Wrote {what} to standard output.")
+            self.complain(f"Wrote {what} to standard output.", style=str)  # it is no error
         elif self.as_json or options["verbosity"]:
             seconds = round(time.monotonic() - began, 3)
             size = Path(file).stat().st_size
@@ -97,60 +96,15 @@ class Command(StoreCommand):
             _end("A terminal cannot show XLSX or gzip. Name a file, or redirect standard output to one.")
 
     def _export(self, pets: QuerySet[Pet], form: Form, options: dict[str, Any]) -> int:
-        with self._progress(pets, options["verbosity"]) as progress:
-            if options["file"] == STANDARD_OUTPUT:
-                return self._print(pets, form, progress)
-            with whole_file(Path(options["file"]), replace=options["force"]) as out:
-                return write_pets(pets, out, form=form, progress=progress)
+        progress = Progress(sys.stderr, shown=options["verbosity"] > 0)
+        with progress.exporting(pets.count), self._output(options) as out:
+            return write_pets(pets, out, form=form, progress=progress.add)
 
-    def _print(self, pets: QuerySet[Pet], form: Form, progress: Progress) -> int:
-        """Write to the descriptor, since `sys.stdout` has no buffer if PYTHONUNBUFFERED is set."""
-        with open(self.stdout.fileno(), "wb", buffering=BLOCK, closefd=False) as out:
-            return write_pets(pets, out, form=form, progress=progress)
-
-    @contextmanager
-    def _progress(self, pets: QuerySet[Pet], verbosity: int) -> Iterator[Progress]:
-        if not verbosity:
-            yield no_progress
-        elif self.stderr.isatty():
-            from tqdm import tqdm  # noqa: PLC0415 - it takes a fifth of the start
-
-            file = _WithoutLineEnds(self.stderr)
-            with tqdm(total=pets.count(), desc="Exporting", unit=" animals", leave=False, file=file) as bar:
-                yield bar.update
-        else:
-            yield _lines(self._say, every=SECONDS_BETWEEN_LINES)
-
-    def _say(self, text: str) -> None:
-        self.complain(text, style=str)  # it is no error
-
-
-class _WithoutLineEnds(TextIOBase):
-    """A command's standard error for tqdm, which ends no line."""
-
-    def __init__(self, wrapper: OutputWrapper) -> None:
-        self._wrapper = wrapper
-
-    def write(self, text: str) -> int:
-        self._wrapper.write(text, style_func=str, ending="")
-        return len(text)
-
-    def flush(self) -> None:
-        self._wrapper.flush()
-
-
-def _lines(say: Callable[[str], None], *, every: float) -> Progress:
-    """Return a `Progress` that calls `say` with the count, at most once in `every` seconds."""
-    written, said_at = 0, time.monotonic()
-
-    def progress(more: int) -> None:
-        nonlocal written, said_at
-        written += more
-        if time.monotonic() - said_at >= every:
-            say(f"Exporting: {written:,} animals so far.")
-            said_at = time.monotonic()
-
-    return progress
+    def _output(self, options: dict[str, Any]) -> AbstractContextManager[BinaryIO]:
+        """Return the file, or the descriptor: `sys.stdout` has no buffer if PYTHONUNBUFFERED is set."""
+        if options["file"] == STANDARD_OUTPUT:
+            return open(self.stdout.fileno(), "wb", buffering=BLOCK, closefd=False)
+        return whole_file(Path(options["file"]), replace=options["force"])
 
 
 @contextmanager

@@ -3,6 +3,8 @@
 import io
 import os
 import pty
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from itertools import count
 from pathlib import Path
 from threading import Event
@@ -37,18 +39,29 @@ class Screen(io.StringIO):
         return len(text)
 
 
+Show = Callable[[Progress], AbstractContextManager[None]]
+READING: Show = lambda work: work.reading(lambda: 50, 100)  # noqa: E731
+WORKING: Show = lambda work: work.working("Writing 10 rows")  # noqa: E731
+EXPORTING: Show = lambda work: work.exporting(lambda: 40)  # noqa: E731
+
+
 @pytest.mark.parametrize(
-    ("terminal", "size", "shown"),
+    ("terminal", "show", "shown"),
     [
-        (True, 100, "\rReading (1 of 2): 50%, 10 rows, 10 rows/s, about 4 s left in all |#####     |"),
-        (True, None, "\rWriting 10 rows: 1 s"),
-        (False, 100, "Reading (1 of 2): 50%, 10 rows, 10 rows/s, about 4 s left in all\n"),
-        (False, None, "Writing 10 rows: 1 s\n"),
+        (True, READING, "\rReading (1 of 2): 50%, 10 rows, 10 rows/s, about 4 s left in all |#####     |"),
+        (True, WORKING, "\rWriting 10 rows: 1 s"),
+        (True, EXPORTING, "\rExporting: 10 animals, 1 s, about 3 s left |##5       |"),
+        (False, READING, "Reading (1 of 2): 50%, 10 rows, 10 rows/s, about 4 s left in all\n"),
+        (False, WORKING, "Writing 10 rows: 1 s\n"),
+        (False, EXPORTING, "Exporting: 10 animals, 1 s\n"),
     ],
-    ids=["bar", "no bar", "lines", "lines without a share"],
 )
 def test_a_bar_on_a_terminal_and_lines_elsewhere(
-    monkeypatch: pytest.MonkeyPatch, size: int | None, shown: str, *, terminal: bool
+    monkeypatch: pytest.MonkeyPatch,
+    show: Show,
+    shown: str,
+    *,
+    terminal: bool,
 ) -> None:
     monkeypatch.delenv("COLUMNS", raising=False)
     monkeypatch.setattr("tqdm.tqdm.monitor_interval", 0)  # its thread would never end
@@ -60,7 +73,7 @@ def test_a_bar_on_a_terminal_and_lines_elsewhere(
     work = Progress(screen, shown=True)
     work.rows = 10
     work.usual_share = 0.4
-    with work.reading(lambda: 50, size) if size else work.working("Writing 10 rows"):
+    with show(work):
         assert screen.shown.wait(60)
     assert screen.first == shown
 
