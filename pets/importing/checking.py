@@ -103,7 +103,7 @@ class Check:
         self._defaults = {each.name: each.default for each in COLUMNS if each.default is not None} | self.defaults
         self._names_categories = header is not None and CATEGORY_ID not in header
         """Whether a category that is missing is called `category`."""
-        identifier = _no_id if self._ignore_ids else rules.identifier
+        identifier = (lambda _value: None) if self._ignore_ids else rules.identifier
         self._columns: dict[str, tuple[str, Callable[[Any], Any]]] = {ID: (ID, identifier)}
         """By its header: the name and the rule of each column, in the order in which errors are shown."""
         for column in COLUMNS:
@@ -147,10 +147,11 @@ class Check:
         if not cells.keys() <= IN_BLOCKS:
             return None
         count = len(block.cells)
+        ids = [""] * count if self._ignore_ids else cells.get(ID, [""] * count)
         values: dict[str, Sequence[Any] | None] = {
             "line": range(block.first, block.first + count),
             "rejected": [False] * count,
-            ID: [None] * count if self._ignore_ids else _ids(cells.get(ID, [""] * count)),
+            ID: [int(cell) if cell else None for cell in ids] if all(map(PLAIN_ID.fullmatch, ids)) else None,
         }
         for column in COLUMNS:
             given = cells.get(column.header)
@@ -200,15 +201,6 @@ class Check:
 
 def _is_in(headers: Container[str], column: Column) -> bool:
     return column.header in headers or (column is CATEGORY and CATEGORY_ID in headers)
-
-
-def _ids(cells: Sequence[str]) -> list[int | None] | None:
-    """Return the ids of a column of text; None if one is not written plainly."""
-    return [int(cell) if cell else None for cell in cells] if all(map(PLAIN_ID.fullmatch, cells)) else None
-
-
-def _no_id(_value: Any) -> None:
-    """Be the rule for ids that are passed over."""
 
 
 def _status(value: Any) -> str:

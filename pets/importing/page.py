@@ -13,7 +13,6 @@ from pets.importing.near import differences
 from pets.importing.options import Outcome
 from pets.importing.preview import Planned
 from pets.importing.rejects import Rejected
-from pets.importing.staging import Near
 from pets.models import ImportRun
 
 COLUMNS_SHOWN = (NAME, CATEGORY, STATUS, REFERENCE)
@@ -93,14 +92,15 @@ def found(outcome: Outcome) -> dict[str, Any]:
         "lines": sorted(rows, key=lambda row: row["number"]),
         "warned": [new, changed],
         "boxes": sum(doubts.count > 0 for doubts in (outcome.near, changes.altered, changes.misread)),
-        "near": {"count": outcome.near.count, "first": [_pair(near) for near in outcome.near.first[:1]]},
+        "near": {
+            "count": outcome.near.count,
+            "first": [
+                {"reference": quoted(new), "theirs": quoted(known), "odd": differences(new, known)}
+                for _, new, _, known, _ in outcome.near.first[:1]
+            ],
+        },
         **changes_as_json(changes),
     }
-
-
-def _pair(near: Near) -> dict[str, str]:
-    odd = differences(near.reference, near.theirs)
-    return {"reference": quoted(near.reference), "theirs": quoted(near.theirs), "odd": odd}
 
 
 def _plan(row: Planned, doubts: Sequence[Doubt]) -> dict[str, Any]:

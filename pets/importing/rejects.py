@@ -52,7 +52,10 @@ class Rejects:
     def add(self, errors: Sequence[RowError], cells: Cells | Damaged) -> None:
         """Count one rejected row; raises `ImportRejectedError` if there are more than are allowed."""
         self.count += 1
-        insort(self.rows, Rejected(errors[0].line, errors, _printable(cells)), key=lambda row: row.line)
+        shown = None
+        if not isinstance(cells, Damaged):
+            shown = {header: printable(str(cells[header])) for header in HEADERS if header in cells}
+        insort(self.rows, Rejected(errors[0].line, errors, shown), key=lambda row: row.line)
         del self.rows[self._shown :]
         if self.file is not None:
             self.file.add(errors, cells)
@@ -99,7 +102,8 @@ class RejectsFile(NewFile):
             self._write(errors, cells)
             return
         self._waiting.append((errors, cells))
-        self._waiting_size += sum(len(str(each)) for each in _values(cells))
+        values: Iterable[Any] = cells.cells if isinstance(cells, Damaged) else cells.values()
+        self._waiting_size += sum(len(str(each)) for each in values)
         if self._waiting_size > MOST_WAITING:
             self._write_waiting()
 
@@ -140,16 +144,6 @@ class RejectsFile(NewFile):
             return [str(cell) for column, cell in zip(columns, cells.cells, strict=False) if _kept(column)]
         texts = [str(cells.get(column, "")) for column in header if _kept(column)]
         return [guarded(text) for text in texts] if self._formula_safe else texts
-
-
-def _values(cells: Cells | Damaged) -> Iterable[Any]:
-    return cells.cells if isinstance(cells, Damaged) else cells.values()
-
-
-def _printable(cells: Cells | Damaged) -> Mapping[str, str] | None:
-    if isinstance(cells, Damaged):
-        return None
-    return {header: printable(str(cells[header])) for header in HEADERS if header in cells}
 
 
 def _sha256(file: Path | int) -> str:

@@ -27,7 +27,7 @@ from pets.importing.options import REJECTED, Options, Outcome, Sender
 from pets.importing.preview import MOST_SHOWN, planned_for_page
 from pets.importing.progress import Progress
 from pets.importing.readers import read
-from pets.importing.readers.rows import Block, Cells, Damaged, count_of
+from pets.importing.readers.rows import Block, Cells, Damaged
 from pets.importing.rejects import SHOWN, Rejects, RejectsFile
 from pets.importing.source import Source, open_source
 from pets.importing.stopping import stop_if_asked, too_late
@@ -217,13 +217,14 @@ class _Import:
         most = self.options.most_rows
         for part in self.table.parts:
             stop_if_asked()
-            if most is not None and self.progress.rows + count_of(part) > most:
+            rows = len(part.cells) if isinstance(part, Block) else 1
+            if most is not None and self.progress.rows + rows > most:
                 message = f"The file has more than {most:,} rows."
                 raise FileError(message)
             if not isinstance(part, Block):
                 yield from self._row(*part)
             elif (columns := self.check.block(part)) is not None:
-                self.progress.rows += len(part.cells)
+                self.progress.rows += rows
                 yield columns
             else:
                 for row in part.one_by_one:

@@ -133,7 +133,10 @@ class Source:
         marked = next((name for mark, name in BOMS.items() if start.startswith(mark)), None)
         if marked is not None or given not in {None, "utf-16"}:
             return marked or given or ""
-        return _utf_16(start) or given or "utf-8"
+        even, odd = set(start[:16:2]), set(start[1:16:2])  # one is only zeros, as in a header of ASCII letters
+        if (even == {0}) != (odd == {0}):
+            return "utf-16-be" if even == {0} else "utf-16-le"
+        return given or "utf-8"
 
     def is_text_in(self, encoding: str) -> bool:
         """Return whether all its bytes fit an encoding; raises `FileError` for what cannot be read at all."""
@@ -194,8 +197,9 @@ class Source:
                 line, last = line + line_ends(text) - line_ends(last), text[-1:]
         except UnicodeDecodeError as error:
             decoder.setstate((b"", state))  # `error.object` begins with what was pending
-            line += line_ends(last + decoder.decode(error.object[: error.start])) - line_ends(last)
-            word = _word_at(error.object, error.start)
+            before, behind = error.object[: error.start], error.object[error.start :]
+            line += line_ends(last + decoder.decode(before)) - line_ends(last)
+            word = SEPARATORS.split(before)[-1][-LONGEST_WORD:] + SEPARATORS.split(behind)[0][:LONGEST_WORD]
         sentence = f"Line {line:,} is not text in {encoding.removesuffix('-sig').upper()}."
         return f"{sentence} {_advice(word)}" if encoding == "utf-8" else sentence
 
@@ -261,17 +265,6 @@ def _blank_at_the_end(lines: list[str], blank: int, before: int) -> int:
 def line_ends(text: str) -> int:
     r"""Return how many `\n`, `\r` and `\r\n` are in the text."""
     return text.count("\n") + text.count("\r") - text.count("\r\n")
-
-
-def _utf_16(start: bytes) -> str | None:
-    """Return the kind of UTF-16 if every second byte of the first few is zero, as in a header of ASCII letters."""
-    even, odd = set(start[:16:2]), set(start[1:16:2])
-    return None if (even == {0}) == (odd == {0}) else "utf-16-be" if even == {0} else "utf-16-le"
-
-
-def _word_at(text: bytes, at: int) -> bytes:
-    """Return what is between the separators of cells around a byte."""
-    return SEPARATORS.split(text[:at])[-1][-LONGEST_WORD:] + SEPARATORS.split(text[at:])[0][:LONGEST_WORD]
 
 
 def _advice(word: bytes) -> str:

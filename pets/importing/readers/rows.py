@@ -48,11 +48,6 @@ class Block:
     """The same rows."""
 
 
-def count_of(part: Row | Block) -> int:
-    """Return how many rows there are in what a reader yields."""
-    return len(part.cells) if isinstance(part, Block) else 1
-
-
 @dataclass(frozen=True, kw_only=True)
 class Reading:
     """How to read a file; None is found out from it."""
