@@ -66,7 +66,7 @@ def write_csv(rows: Rows, names: Sequence[str], out: Output, progress: Progress)
     return write_batches(rows, out, csv_lines, progress, before=header)
 
 
-def csv_lines(batch: Sequence[Sequence[str | None]]) -> bytes:
+def csv_lines(batch: Sequence[Sequence[Any]]) -> bytes:
     """Return lines that are, byte for byte, what PostgreSQL's COPY would write."""
     text = StringIO(newline="")
     csv.writer(text, lineterminator="\n").writerows(batch)

@@ -1,13 +1,13 @@
 """All changes of an import in a file: CSV, or JSON lines if its name ends in .jsonl. Memory does not grow with it."""
 
-import csv
-import io
+from codecs import BOM_UTF8
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from pathlib import Path
 
 import orjson
 
+from pets.exporting.rows import csv_lines
 from pets.importing.changes import Change
 from pets.importing.new_file import NewFile
 from pets.importing.source import Source
@@ -37,18 +37,12 @@ class ChangesFile(NewFile):
     def _blocks(self, changes: Iterator[Change]) -> Iterator[bytes]:
         is_csv = not self.path.name.lower().endswith(ENDINGS)
         if is_csv:
-            yield "\ufeff".encode() + _csv([Change._fields])  # the mark by which Excel knows Unicode
+            yield BOM_UTF8 + csv_lines([Change._fields])  # the mark by which Excel knows Unicode
         while batch := list(islice(changes, BATCH)):
             if is_csv:
-                yield _csv(map(_guarded, batch) if self._formula_safe else batch)
+                yield csv_lines([*map(_guarded, batch)] if self._formula_safe else batch)
             else:
                 yield b"".join([orjson.dumps(change._asdict()) + b"\n" for change in batch])
-
-
-def _csv(rows: Iterable[tuple[object, ...]]) -> bytes:
-    text = io.StringIO(newline="")
-    csv.writer(text).writerows(rows)
-    return text.getvalue().encode()
 
 
 def _guarded(change: Change) -> tuple[object, ...]:
