@@ -48,18 +48,32 @@ class Package:
 
     def parse(self, name: str, part: Part) -> Iterator[None]:
         """Read a part and yield after each block; raises `FileError`, `KeyError`, `ExpatError`, as `zipfile` does."""
-        elements = _Elements(part)
+        depth = 0
+        starts, ends = _ByLocalName(part.starts), _ByLocalName(part.ends)
+
+        def start(name: str, attributes: Attributes) -> None:
+            nonlocal depth
+            depth += 1
+            if (handler := starts[name]) is not None:
+                handler(attributes)
+
+        def end(name: str) -> None:
+            nonlocal depth
+            depth -= 1
+            if (handler := ends[name]) is not None:
+                handler()
+
         names: dict[str, str] = {}
         parser = expat.ParserCreate(intern=names)
         parser.buffer_text = True
-        parser.StartElementHandler, parser.EndElementHandler = elements.start, elements.end
+        parser.StartElementHandler, parser.EndElementHandler = start, end
         parser.CharacterDataHandler = part.text
         parser.StartDoctypeDeclHandler = _no_document_type
         read = 0
         for block in self._blocks(name):
             parser.Parse(block)
             read += len(block)
-            if read - parser.CurrentByteIndex > LARGEST_TOKEN or elements.depth > DEEPEST or len(names) > MOST_NAMES:
+            if read - parser.CurrentByteIndex > LARGEST_TOKEN or depth > DEEPEST or len(names) > MOST_NAMES:
                 raise FileError(TOO_LARGE)
             yield
         parser.Parse(b"", True)  # noqa: FBT003 - its own signature
@@ -84,24 +98,6 @@ class Package:
 def _plain(name: str) -> str:
     r"""Return what a part is found by: some programs write `\` and another case (ECMA-376 part 2, section 6.3.5)."""
     return name.replace("\\", "/").lstrip("/").lower()
-
-
-class _Elements:
-    """Passes elements on to what a part has for them."""
-
-    def __init__(self, part: Part) -> None:
-        self.depth = 0
-        self._starts, self._ends = _ByLocalName(part.starts), _ByLocalName(part.ends)
-
-    def start(self, name: str, attributes: Attributes) -> None:
-        self.depth += 1
-        if (handler := self._starts[name]) is not None:
-            handler(attributes)
-
-    def end(self, name: str) -> None:
-        self.depth -= 1
-        if (handler := self._ends[name]) is not None:
-            handler()
 
 
 class _ByLocalName(dict[str, Any]):

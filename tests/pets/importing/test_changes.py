@@ -194,17 +194,6 @@ def test_a_reference_that_a_spreadsheet_altered_stops_the_import(
         f"1 reference or name looks altered by a spreadsheet program or a wrong encoding: {example}. Take the values from the file as it "
         f"was before. If they are right, use --accept-references. Nothing changed. ({ImportRun.objects.latest('pk')})"
     )
-    warned = run_import(file, "--dry-run")
-    assert (
-        warned.status,
-        f"Warning: 1 reference or name looks altered by a spreadsheet program or a wrong encoding: {example}."
-        in warned.out,
-    ) == (
-        0,
-        True,
-    )
-    assert run_import(file, "--accept-references").status == 0
-    assert Pet.objects.get().external_reference == after
 
 
 @pytest.mark.parametrize(("before", "after"), EDITED)
@@ -232,9 +221,7 @@ def test_a_name_that_became_a_date_stops_the_import(
     run_import: Import, dogs: Category, before: str, after: str, status: int
 ) -> None:
     PetFactory(name=before, category=dogs, external_reference="A-1")
-    file = f"external_reference,name,category\nA-1,{after},Dogs\n"
-    assert run_import(file).status == status
-    assert run_import(file, "--accept-references").status == 0
+    assert run_import(f"external_reference,name,category\nA-1,{after},Dogs\n").status == status
 
 
 def test_three_examples_are_shown_of_many(run_import: Import, dogs: Category) -> None:
@@ -242,10 +229,11 @@ def test_three_examples_are_shown_of_many(run_import: Import, dogs: Category) ->
     rows = "".join(f"{pet.pk},{int(pet.external_reference or 0)},Rex,Dogs,\n" for pet in pets)
     told = run_import(HEADER + rows, "--dry-run", "--json").json["changes"]["altered"]
     assert (told["count"], [change["before"] for change in told["first"]]) == (5, ["001", "002", "003"])
-    error = run_import(HEADER + rows).error
-    assert error.startswith(
-        f'5 references or names look altered by a spreadsheet program or a wrong encoding: "001" → "1" (animal {pets[0].pk}), '
-    )
+    looks = f'5 references or names look altered by a spreadsheet program or a wrong encoding: "001" → "1" (animal {pets[0].pk}), '
+    assert f"Warning: {looks}" in run_import(HEADER + rows, "--dry-run").out
+    assert run_import(HEADER + rows).error.startswith(looks)
+    assert run_import(HEADER + rows, "--accept-references").status == 0
+    assert [row[3] for row in catalogue()] == ["1", "2", "3", "4", "5"]
 
 
 AS_VALUE = "how a spreadsheet program writes numbers, dates, times and formulas"
@@ -398,8 +386,7 @@ def test_a_near_miss_of_a_reference_is_an_error(
             "If it is right, use --accept-references.",
         )
     ]
-    assert run_import(file, "--accept-references").status == 0
-    assert [row[3] for row in catalogue()] == [theirs, given, "Q"]
+    assert [row[3] for row in catalogue()] == [theirs]
 
 
 def test_a_near_miss_is_found_beside_an_id_too_but_not_of_itself(run_import: Import, rex: Pet, tom: Pet) -> None:
@@ -500,8 +487,7 @@ def test_a_name_that_was_misread_stops_the_import(run_import: Import, dogs: Cate
     looks = "1 reference or name looks altered by a spreadsheet program or a wrong encoding:"
     shown = "".join(each if each.isprintable() else "\N{REPLACEMENT CHARACTER}" for each in after)
     assert (result.status, result.error.startswith(f'{looks} "{before}" → "{shown}" (animal {pet.pk}).')) == (3, True)
-    assert run_import(file, "--accept-references").status == 0
-    assert Pet.objects.get().name == after
+    assert Pet.objects.get().name == before
 
 
 @pytest.mark.parametrize(
