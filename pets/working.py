@@ -41,7 +41,7 @@ def work(number: int, advance: Advance) -> bool:
         while time.monotonic() < until:
             if not advance(number):
                 if several:
-                    _tidy()
+                    tidy()
                 return True
             several = True
     except DatabaseError:
@@ -71,7 +71,7 @@ def _work_on(number: int, advance: Advance) -> None:
                     return
                 failures = 0
                 if block % TIDY == 0:
-                    _tidy()
+                    tidy()
             except DatabaseError:
                 failures += 1
                 logger.warning("A block of change %s failed.", number, exc_info=True)
@@ -80,10 +80,11 @@ def _work_on(number: int, advance: Advance) -> None:
                     logger.error("Change %s was interrupted. Continue or stop it on its page.", number)  # noqa: TRY400
                     return
     finally:
-        _tidy()
+        tidy()
         connection.close()
 
 
-def _tidy() -> None:
+def tidy() -> None:
+    """Make the stock compact, of which each block leaves some rows."""
     with suppress(DatabaseError):  # the nightly recount does it too
         stock.compact()

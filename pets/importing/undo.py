@@ -11,7 +11,7 @@ from django.db import DatabaseError
 from categories.models import Category
 from changes.models import Change, State
 from changes.naming import who
-from pets import undoing
+from pets import undoing, working
 from pets.adopting import adopt_imports
 from pets.importing.errors import ImportRejectedError, OutcomeUnknownError
 from pets.importing.lock import only_import
@@ -141,6 +141,7 @@ def _advance(number: int, watch: undoing.Watch) -> None:
     while True:
         try:
             if not undoing.advance(number, watch=watch):
+                working.tidy()
                 return
             failures = 0
             stop_if_asked()
