@@ -172,7 +172,7 @@ def _fraction(tokens: Section, decimals: str) -> str:
 
 
 def _filled(tokens: Section, digits: Iterable[str]) -> str:
-    """Return the tokens with these texts in place of their digits."""
+    """Return the tokens, their digits filled with these texts."""
     left = iter(digits)
     return "".join(next(left, "") if token.kind == "digit" else token.text for token in tokens if token.kind != "comma")
 
