@@ -1,13 +1,12 @@
 """The two operations of categories, an addition to the interface document."""
 
 from categories import statements
-from categories.serializers import shown
 from database.statements import Steps
 from rest.errors import ErrorCode
 from rest.lists import Listing, one, page
 from rest.request import Request, Result
 
-CATEGORIES = Listing(statements, shown)
+CATEGORIES = Listing(statements)
 
 
 def list_categories(request: Request) -> Steps[Result]:

@@ -1,12 +1,11 @@
 """A category as the API shows it."""
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from drf_spectacular.utils import OpenApiExample, extend_schema_serializer
 from rest_framework import serializers
 
 from categories.models import Category
-from database.statements import Row
 from rest.lists import INT64_MAX
 
 
@@ -20,8 +19,3 @@ class CategorySerializer(serializers.ModelSerializer[Category]):
     class Meta:
         model = Category
         fields: ClassVar = ["id", "name"]
-
-
-def shown(row: Row) -> dict[str, Any]:
-    """Return a row of `categories.statements` as the API shows it, a Category."""
-    return {"id": row[0], "name": row[1]}

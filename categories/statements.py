@@ -17,3 +17,8 @@ def page(_vendor: str, _chosen: Mapping[str, Any], newest: int, count: int) -> S
 def one(pk: int) -> Steps[list[Row]]:
     """Return the category with this ID, or nothing."""
     return (yield Statement(ONE, {"id": pk}))  # type: ignore[no-any-return]
+
+
+def shown(row: Row) -> dict[str, Any]:
+    """Return a row as the API shows it, a Category."""
+    return {"id": row[0], "name": row[1]}

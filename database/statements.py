@@ -14,9 +14,6 @@ T = TypeVar("T")
 
 Row = tuple[Any, ...]
 
-Shown = Callable[[Row], dict[str, Any]]
-"""Returns a row as the API shows it."""
-
 
 class Statement(NamedTuple):
     """One statement; what runs it returns its rows."""
@@ -61,6 +58,9 @@ class Statements(Protocol):
 
     def one(self, pk: int, /) -> Steps[list[Row]]:
         """Return the row with this ID, or nothing."""
+
+    def shown(self, row: Row, /) -> dict[str, Any]:
+        """Return a row as the API shows it."""
 
 
 from_standby = ContextVar("from_standby", default=False)

@@ -10,8 +10,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from database.statements import Row, Statement, Steps
-from pets.serializers import shown
-from pets.statements import COLUMNS
+from pets.statements import COLUMNS, shown
 from rest.errors import APIError, ErrorCode
 
 

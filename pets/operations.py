@@ -1,7 +1,5 @@
 """The three operations of the interface document (section 4), and the feed of changes."""
 
-from typing import Any
-
 from django.utils import timezone
 from rest_framework.exceptions import ValidationError
 
@@ -10,17 +8,15 @@ from changes.acting import acting
 from database.statements import Steps, parameter, vendor
 from idempotency.operations import Creation, once
 from pets import feed, statements
-from pets.columns import SHOWN
 from pets.models import PetStatus
 from pets.rules import NO_SUCH_CATEGORY
-from pets.serializers import NewPet, shown
+from pets.serializers import NewPet
 from rest.errors import ErrorCode
-from rest.lists import Feed, Listing, choice, created, identifier, one, page
-from rest.request import Request, Result, parameters
+from rest.lists import Feed, Listing, choice, identifier, one, page
+from rest.request import Request, Result
 
 PETS = Listing(
     statements,
-    shown,
     {
         "status": choice(PetStatus, "List only those with this status. Without it, list all."),
         "categoryId": identifier("List only those of this category, an addition to version 1.0.0."),
@@ -41,7 +37,7 @@ def get_pet(request: Request) -> Steps[Result]:
 
 def list_changes(request: Request) -> Steps[Result]:
     """Return a page of the feed, always with the link to the next one. Without a cursor, the feed begins now."""
-    wanted = CHANGES.read(request.path, parameters(request.query))
+    wanted = CHANGES.read(request)
     place = wanted.place and feed.Place(*wanted.place)
     changes, after = yield from feed.page(vendor(), place, wanted.limit)
     return Result(changes, headers={"Link": wanted.link(request.url, [wanted.limit, *after])})
@@ -51,18 +47,11 @@ def create_pet(request: Request) -> Steps[Result]:
     """Add an animal, with an `Idempotency-Key` only once; raises `ValidationError` with all that is wrong."""
     sent, by = NewPet(request.json()), acting()
     values = {**sent.values, "now": parameter(timezone.now()), "actor": by.actor, "request_id": by.request_id}
-    added = yield from once(
-        request,
-        lambda: sent.meaning,
-        None if sent.errors else Creation(statements.ADDITION, values, lambda pk: _created(request, pk, sent)),
-    )
+    creation = None if sent.errors else Creation(statements.ADDITION, values, sent.meaning)
+    added = yield from once(request, sent.meaning, creation)
     if added is None:
         raise ValidationError((yield from _errors(sent)))
     return added
-
-
-def _created(request: Request, pk: Any, sent: NewPet) -> Result:
-    return created(request, pk, shown((pk, *(sent.values[column.name] for column in SHOWN))))
 
 
 def _errors(sent: NewPet) -> Steps[dict[str, list[str]]]:
@@ -70,4 +59,4 @@ def _errors(sent: NewPet) -> Steps[dict[str, list[str]]]:
     errors = sent.errors
     if not errors or ("category_id" in sent.values and not (yield from categories.one(sent.values["category_id"]))):
         errors = {**errors, "categoryId": [NO_SUCH_CATEGORY]}
-    return {column.field: errors[column.field] for column in SHOWN if column.field in errors}
+    return {name: errors[name] for name in sent.meaning if name in errors}

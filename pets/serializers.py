@@ -9,7 +9,6 @@ from drf_spectacular.utils import OpenApiExample, extend_schema_field, extend_sc
 from rest_framework import serializers
 
 from categories.names import NAME_LENGTH
-from database.statements import Row
 from pets import rules
 from pets.models import Pet, PetStatus
 
@@ -87,20 +86,15 @@ class NewPet:
         """Column → value of each valid field."""
         self.errors: dict[str, list[str]] = {}
         """Field → what is wrong with it."""
-        self._sent = sent
+        self.meaning: dict[str, Any] = {}
+        """Each field as it was read, however it was written, and an invalid one as it was sent."""
         for name, field in _fields_of_new_pet().items():
             try:
-                self.values[str(field.source)] = field.run_validation(sent.get(name, serializers.empty))
+                value = field.run_validation(sent.get(name, serializers.empty))
+                self.values[str(field.source)] = self.meaning[name] = value
             except serializers.ValidationError as error:
                 self.errors[name] = error.detail  # type: ignore[assignment]  # a list: these are no nested fields
-
-    @property
-    def meaning(self) -> dict[str, Any]:
-        """Return each field as it was read, however it was written, and an invalid one as it was sent."""
-        return {
-            name: self._sent.get(name) if name in self.errors else self.values[str(field.source)]
-            for name, field in _fields_of_new_pet().items()
-        }
+                self.meaning[name] = sent.get(name)
 
 
 @cache
@@ -162,8 +156,3 @@ class PetChangeSerializer(serializers.Serializer[Any]):
     )
     change = serializers.ChoiceField(choices=CHANGES, help_text="Whether your copy must save or remove the animal")
     pet = PetSerializer(required=False, help_text="The animal as it is now. Only sent with `saved`.")
-
-
-def shown(row: Row) -> dict[str, Any]:
-    """Return a row of `pets.statements` as the API shows it, a Pet."""
-    return {"id": row[0], "name": row[1], "categoryId": row[2], "status": row[3]}

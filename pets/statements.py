@@ -119,3 +119,8 @@ def page(vendor: str, chosen: Mapping[str, Any], newest: int, count: int) -> Ste
 def one(pk: int) -> Steps[list[Row]]:
     """Return the animal with this ID, or nothing."""
     return (yield Statement(ONE, {"id": pk}))  # type: ignore[no-any-return]
+
+
+def shown(row: Row) -> dict[str, Any]:
+    """Return a row as the API shows it, a Pet."""
+    return {"id": row[0], "name": row[1], "categoryId": row[2], "status": row[3]}

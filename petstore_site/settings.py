@@ -15,10 +15,10 @@ from csp.constants import NONE, SELF
 from petstore_site.apikeys.keys import PREFIXES, SECRET
 from petstore_site.configuration.addresses import SENTINEL_ADDRESS, base_path
 from petstore_site.configuration.database import databases, standbys
-from petstore_site.configuration.logging import logging_of
 from petstore_site.configuration.openapi import openapi_of
 from petstore_site.configuration.secret_key import development_key
 from petstore_site.configuration.variables import env as environment_variables
+from petstore_site.logs import logging_of
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 VAR_DIR = BASE_DIR / "var"

@@ -11,22 +11,25 @@ from collections.abc import Callable, Mapping
 from enum import Enum
 from functools import cached_property, lru_cache
 from hashlib import sha256
-from http import HTTPStatus
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
 from django.conf import settings
 from django.core.signing import BadSignature, Signer, b64_decode, b64_encode
+from django.http import QueryDict
 from django.utils.encoding import force_bytes
 
-from database.statements import Shown, Statements, Steps, vendor
+from database.statements import Statements, Steps, vendor
 from rest.errors import APIError, ErrorCode
-from rest.request import Request, Result, parameters
+from rest.request import Request, Result
 
 DEFAULT_LIMIT = 20
 MOST = 100
 
 INT64_MAX = 2**63 - 1
+
+PLAIN_QUERY = re.compile(r"[A-Za-z0-9._~=&-]{0,400}")
+"""A query without escapes, and too short for too many parameters."""
 
 
 def parse_id(text: str) -> int | None:
@@ -34,6 +37,21 @@ def parse_id(text: str) -> int | None:
     if re.fullmatch(r"[1-9][0-9]{0,18}", text) and int(text) <= INT64_MAX:
         return int(text)
     return None
+
+
+def _parameters(query: str) -> dict[str, list[str]]:
+    """Return the values of each parameter of a query.
+
+    Raises Django's `SuspiciousOperation` for more parameters than `settings.DATA_UPLOAD_MAX_NUMBER_FIELDS`.
+    """
+    if not PLAIN_QUERY.fullmatch(query):
+        return dict(QueryDict(query.encode("latin-1"), encoding="utf-8").lists())
+    found: dict[str, list[str]] = {}
+    for pair in query.split("&"):
+        if pair:
+            name, _, value = pair.partition("=")
+            found.setdefault(name, []).append(value)
+    return found
 
 
 # --- Filters ---------------------------------------------------------------------------------------------------------
@@ -141,7 +159,7 @@ class ListParameters(NamedTuple):
 
 
 class Listing:
-    """A list: its statements, how it shows a row, and its filters."""
+    """A list: its statements, and its filters."""
 
     header = "Next"
     """What its `Link` is called in the description."""
@@ -149,9 +167,8 @@ class Listing:
     first: Any = INT64_MAX
     """The place of a page without a cursor."""
 
-    def __init__(self, statements: Statements, shown: Shown, filters: Filters | None = None) -> None:
+    def __init__(self, statements: Statements, filters: Filters | None = None) -> None:
         self.statements = statements
-        self.shown = shown
         self.filters: Filters = filters or {}
         self._readers: Mapping[str, Callable[[str], Any]] = {
             "limit": _limit,
@@ -159,11 +176,12 @@ class Listing:
             "cursor": str,
         }
 
-    def read(self, path: str, sent: Mapping[str, list[str]]) -> ListParameters:
-        """Read the query of the list at this path; raises one `APIError` that names every wrong parameter.
+    def read(self, request: Request) -> ListParameters:
+        """Read the query of a request; raises one `APIError` that names every wrong parameter.
 
         Parameters that the list does not have are ignored.
         """
+        sent = _parameters(request.query)
         values: dict[str, Any] = {}
         errors: dict[str, str] = {}
         for name in self._readers:
@@ -171,7 +189,7 @@ class Listing:
                 self._read(name, sent[name], values, errors)
         chosen = {name: values[name] for name in self.filters if name in values}
         keys = settings.SECRET_KEY, tuple(settings.SECRET_KEY_FALLBACKS)
-        signer = _signer(path, tuple(chosen.items()), *keys)
+        signer = _signer(request.path, tuple(chosen.items()), *keys)
         place = self.first
         if "cursor" in values and not self.filters.keys() & errors.keys():  # a wrong filter leaves it unchecked
             place = self._place(values["cursor"], signer, errors)
@@ -214,9 +232,9 @@ class Feed(Listing):
         self.filters = {}
         self._readers = {"limit": _limit, "cursor": str}
 
-    def read(self, path: str, sent: Mapping[str, list[str]]) -> ListParameters:
+    def read(self, request: Request) -> ListParameters:
         """Read the query as that of a list. A limit that is sent counts more than that of the cursor."""
-        wanted = super().read(path, sent)
+        wanted = super().read(request)
         limit, *place = wanted.place or [wanted.limit]
         limit = wanted.limit if wanted.given else limit
         return wanted._replace(limit=limit, given={}, place=place or None)
@@ -227,9 +245,9 @@ class Feed(Listing):
 
 def page(request: Request, listing: Listing) -> Steps[Result]:
     """Return the page of a list that the query asks for, as a bare array, with the link to the next one."""
-    wanted = listing.read(request.path, parameters(request.query))
+    wanted = listing.read(request)
     rows = yield from listing.statements.page(vendor(), wanted.chosen, wanted.place, wanted.limit + 1)
-    shown = [listing.shown(row) for row in rows[: wanted.limit]]
+    shown = list(map(listing.statements.shown, rows[: wanted.limit]))
     if len(rows) <= wanted.limit:
         return Result(shown)
     return Result(shown, headers={"Link": wanted.link(request.url, rows[wanted.limit - 1][0])})
@@ -244,9 +262,4 @@ def one(request: Request, listing: Listing, *, missing: ErrorCode) -> Steps[Resu
     rows = (yield from listing.statements.one(pk)) if pk else []
     if not rows:
         raise APIError(missing)
-    return Result(listing.shown(rows[0]))
-
-
-def created(request: Request, pk: int, data: Any) -> Result:
-    """Return the result of an operation that added a row to the list which the path names."""
-    return Result(data, int(HTTPStatus.CREATED), {"Location": f"{request.url}/{pk}"})
+    return Result(listing.statements.shown(rows[0]))

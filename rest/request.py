@@ -13,7 +13,6 @@ from urllib.parse import quote, unquote_to_bytes
 from django.conf import settings
 from django.core.exceptions import DisallowedHost
 from django.core.handlers.wsgi import WSGIRequest
-from django.http import QueryDict
 from django.http.request import split_domain_port, validate_host
 from django.urls import URLPattern, URLResolver, get_resolver, resolve
 from django.urls.resolvers import RoutePattern
@@ -36,8 +35,6 @@ REQUEST = "petstore.request"
 """In the environ: the `Request`."""
 
 REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,128}")
-PLAIN_QUERY = re.compile(r"[A-Za-z0-9._~=&-]{0,400}")
-"""A query without escapes, and too short for too many parameters."""
 
 UNREADABLE_KEY = "sent twice"
 """What two `Idempotency-Key` headers become: joined by a comma, they would be a valid key (docs/decisions/0001)."""
@@ -81,8 +78,8 @@ class Request:
     """What was sent, by whom, and what the checks on the way found."""
 
     __slots__ = (
-        "_json", "_scope", "argument", "base", "headers", "host", "id", "input", "key", "known_key", "method",
-        "notices", "path", "query", "quota", "reads", "route", "scheme", "started", "trace",
+        "_json", "_scope", "argument", "base", "headers", "host", "id", "input", "is_api", "key", "known_key", "method",
+        "notices", "path", "query", "quota", "reads", "route", "scheme", "started", "trace", "url",
     )  # fmt: skip
 
     def __init__(self, scope: Scope) -> None:
@@ -92,6 +89,7 @@ class Request:
         self.method: str = scope["method"]
         self.reads = self.method in {"GET", "HEAD"}
         self.path = mounted(_path(scope["raw_path"]))
+        self.is_api = is_api(self.path)
         self.query: str = scope["query_string"].decode("latin-1")
         self.headers: dict[str, str] = {}
         """By their names in lower case."""
@@ -105,6 +103,8 @@ class Request:
         """As the caller wrote it, with its port if there is one, or None if it is not ours."""
         self.base = f"{self.scheme}://{self.host}{settings.BASE_PATH}"
         """The address of the service as the caller wrote it, with the path it lives under."""
+        self.url = f"{self.base}{self.path}"
+        """The address of the request, without its query."""
         given = self.headers.get("x-request-id", "")
         self.id = given if REQUEST_ID.fullmatch(given) and not has_secret(given) else f"{getrandbits(128):032x}"
         """The caller's `X-Request-ID` if it is one, else a new one. It is stored and logged."""
@@ -125,11 +125,6 @@ class Request:
         """The context of OpenTelemetry, if there are traces."""
         self._scope = scope
         self._json: dict[str, Any] | None = None
-
-    @property
-    def url(self) -> str:
-        """Return the address of the request, without its query."""
-        return f"{self.base}{self.path}"
 
     def json(self) -> dict[str, Any]:
         """Return the body, a JSON object, read once; raises an `APIException` that says what is wrong with it."""
@@ -241,21 +236,6 @@ def _scope(environ: Environ) -> Scope:
 def has_secret(text: str) -> bool:
     """Return whether a caller put a key where it would be stored."""
     return settings.SECRET_FORM.search(text) is not None
-
-
-def parameters(query: str) -> dict[str, list[str]]:
-    """Return the values of each parameter of a query.
-
-    Raises Django's `SuspiciousOperation` for more parameters than `settings.DATA_UPLOAD_MAX_NUMBER_FIELDS`.
-    """
-    if not PLAIN_QUERY.fullmatch(query):
-        return dict(QueryDict(query.encode("latin-1"), encoding="utf-8").lists())
-    found: dict[str, list[str]] = {}
-    for pair in query.split("&"):
-        if pair:
-            name, _, value = pair.partition("=")
-            found.setdefault(name, []).append(value)
-    return found
 
 
 def mounted(path: str) -> str:

@@ -14,9 +14,9 @@ from urllib.parse import quote
 
 import pytest
 
+from petstore_site import logs
 from petstore_site.apikeys import keys
 from petstore_site.apikeys.models import APIKey
-from petstore_site.requests import logs
 from petstore_site.requests.access import AFTER_SECONDS, MOST_TOGETHER, AccessRecord, Batch, observe
 from rest.request import Request
 from tests.conftest import ApiClient
@@ -50,7 +50,7 @@ def test_secrets_are_redacted(message: str, written: str) -> None:
 @pytest.mark.parametrize("start", ["", "Authorization: Bearer ", "?key="])
 def test_keys_with_another_prefix_too(monkeypatch: pytest.MonkeyPatch, prefix: str, start: str) -> None:
     monkeypatch.setitem(keys.PREFIXES, "production", prefix)
-    monkeypatch.setattr(keys, "SECRET", keys.secret_with([prefix]))
+    monkeypatch.setattr(logs, "SECRET", keys.secret_with([prefix]))
     key = keys.generate(prefix)
     written = json.loads(logs.JSONFormatter().format(record(f"{start}{key.text} was sent")))["message"]
     shown = f"{prefix}{key.key_id}***"

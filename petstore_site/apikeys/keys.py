@@ -65,11 +65,6 @@ def is_well_formed(text: str, *, prefix: str) -> bool:
     return checksum(text[:-CHECKSUM_LENGTH]) == text[-CHECKSUM_LENGTH:]
 
 
-def redact(text: str) -> str:
-    """Return `text` without the secret of the keys in it, whole or cut off: prefix and key ID stay."""
-    return SECRET.sub(r"\1***", text)
-
-
 def digest(text: str) -> str:
     """Return the SHA-256 of the whole key, in hexadecimal; a fast hash will do, as the secret is random."""
     return sha256(text.encode("ascii")).hexdigest()

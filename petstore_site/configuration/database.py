@@ -8,7 +8,7 @@ from urllib.parse import unquote, urlsplit
 
 from database.errors import UNMIGRATED, failure_of
 from petstore_site.configuration.env import Env
-from petstore_site.redaction import redact
+from petstore_site.logs import redact
 
 FORMS = (
     "must be sqlite:///relative/path, sqlite:////absolute/path or postgres://USER:PASSWORD@HOST:5432/NAME[?sslmode=…]."

@@ -23,7 +23,7 @@ from petstore_site.requests import metrics
 from petstore_site.requests.access import Batch, record_of
 from rest.errors import error_result
 from rest.media_type import render_json
-from rest.request import Request, Result, Routes, is_api
+from rest.request import Request, Result, Routes
 from rest.responses import Finish, Response
 
 T = TypeVar("T")
@@ -70,7 +70,7 @@ class Adapter:
         """
         found = self._routes.find(request.path)
         if found is None:
-            return _decline("none", "route") if is_api(request.path) else None
+            return _decline("none", "route") if request.is_api else None
         if reason := _unusual(request):
             return _decline(found[0].name, reason)
         request.route, request.argument = found

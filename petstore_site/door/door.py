@@ -28,7 +28,7 @@ from petstore_site.requests import metrics
 from petstore_site.requests.access import observe, record_of_django
 from rest.errors import APIError, ErrorCode, error_response
 from rest.limits import Quota
-from rest.request import DjangoRequest, Environ, Request, Route, Scope, is_api
+from rest.request import DjangoRequest, Environ, Request, Route, Scope
 from rest.responses import Finish, Response, fixed_headers
 
 logger = logging.getLogger(__name__)
@@ -92,7 +92,7 @@ class Body:
             return
         self._is_read = True
         began = time.perf_counter()
-        if not is_api(self._request.path):
+        if not self._request.is_api:
             await _read_form(self._request, self._receive, self._length)
             self.is_whole = True
         elif self._chunked or self._length <= settings.API_BODY_LIMIT:
@@ -219,7 +219,7 @@ class Door:
         request.route = Route(route) if route else request.route
         request.quota = request.quota or Quota()  # the event loop must not wait for the cache
         http_request = DjangoRequest(request.environ())
-        if is_api(request.path):
+        if request.is_api:
             response = with_cors(lambda http: finished(self._finish, request, view(http)))(http_request)
         else:
             response = view(http_request)

@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from petstore_site.apikeys.models import APIKey
 from petstore_site.apikeys.usage import writer
-from petstore_site.redaction import on_one_line, redact
+from petstore_site.logs import on_one_line, redact
 from petstore_site.request_desk.models import LONGEST_MESSAGE, LONGEST_METHOD, RecordGap, RequestRecord
 
 logger = logging.getLogger(__name__)
@@ -24,14 +24,6 @@ MOST = 1_000
 
 MOST_READS = MOST // 2
 """How many of them are successful reads: errors and writes of others always have room."""
-
-
-READING = {"GET", "HEAD", "OPTIONS"}
-
-
-def is_good_read(method: str, status: int) -> bool:
-    """Return whether a request read and succeeded: usually such a one is only counted."""
-    return status < 400 and method in READING
 
 
 class Record(NamedTuple):
@@ -46,11 +38,8 @@ class Record(NamedTuple):
     code: str
     message: str
     milliseconds: int
-
-    @property
-    def is_good_read(self) -> bool:
-        """Whether it is here only because each request with its key is recorded."""
-        return is_good_read(self.method, self.status)
+    is_good_read: bool
+    """Whether it is here only because each request with its key is recorded."""
 
 
 class RecordBuffer:
@@ -146,6 +135,7 @@ def _within(reads_left: dict[int, int], records: Iterable[Record]) -> list[Recor
 def _rows(records: Iterable[Record], stored: set[int]) -> Iterator[RequestRecord]:
     for record in records:
         columns = record._asdict()
+        del columns["is_good_read"]
         columns["key_id"] = record.key if columns.pop("key") in stored else None
         columns["method"] = _tidy(record.method)[:LONGEST_METHOD]
         columns["message"] = _tidy(record.message)[:LONGEST_MESSAGE]

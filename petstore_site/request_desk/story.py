@@ -5,12 +5,12 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from django.utils.safestring import SafeString
+from rest_framework.permissions import SAFE_METHODS
 
 from petstore_site.apikeys.routes import address_of
 from petstore_site.portal.documents import inline
 from petstore_site.public.description import description
 from petstore_site.request_desk.models import KEPT, RequestRecord
-from petstore_site.request_desk.records import READING
 from rest.errors import CODES
 
 MOST_FOUND = 50
@@ -47,7 +47,7 @@ class Story(NamedTuple):
     @property
     def is_read(self) -> bool:
         """Whether it cannot have changed anything."""
-        return self.record.method in READING
+        return self.record.method in SAFE_METHODS
 
     @property
     def kept_until(self) -> Any:

@@ -13,7 +13,7 @@ from rest_framework.permissions import SAFE_METHODS
 from petstore_site.apikeys import usage
 from petstore_site.request_desk import records
 from petstore_site.requests import metrics
-from rest.request import Request, is_api
+from rest.request import Request
 
 AFTER_SECONDS = 0.01
 """How long a request may wait until it is logged and counted. A worker that ends waits longer (`server/worker.py`)."""
@@ -35,6 +35,11 @@ class AccessRecord(NamedTuple):
     code: str = ""
     message: str = ""
     """Of the Error."""
+
+    @property
+    def is_good_read(self) -> bool:
+        """Whether the request read and succeeded: usually such a one is only counted."""
+        return self.status < 400 and self.request.method in SAFE_METHODS
 
 
 def record_of(request: Request, status: int, code: str = "", message: str = "") -> AccessRecord:
@@ -58,11 +63,11 @@ def observe(*access_records: AccessRecord) -> None:
         )
         if key:
             usage.count(key, route=_counted(request), status=200 if status == 304 else status)
-        if not is_api(request.path):
+        if not request.is_api:
             continue
         # Staff can switch on the recording of all requests with a key.
         is_recorded = key and key.recorded_until and key.recorded_until > timezone.now()
-        if is_recorded or not records.is_good_read(request.method, status):
+        if is_recorded or not record.is_good_read:
             records.note(_record(record))
 
 
@@ -135,4 +140,5 @@ def _record(record: AccessRecord) -> records.Record:
         code=record.code,
         message=record.message,
         milliseconds=round(record.seconds * 1000),
+        is_good_read=record.is_good_read,
     )

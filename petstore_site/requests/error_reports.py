@@ -12,7 +12,7 @@ from sentry_sdk.integrations.logging import LoggingIntegration
 from sentry_sdk.types import Event, Hint
 
 from changes.acting import acting
-from petstore_site.redaction import redact
+from petstore_site.logs import redact
 
 KEPT = ("event_id", "timestamp", "platform", "level", "logger", "environment", "release", "server_name")
 KEPT_OF_EXCEPTION = ("type", "module", "stacktrace")

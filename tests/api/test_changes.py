@@ -15,8 +15,10 @@ from pets.operations import CHANGES
 from petstore_site.door.postgresql import PLANS
 from petstore_site.request_desk import records
 from petstore_site.request_desk.models import RequestRecord
+from rest.request import Request
 from tests.api.test_list_pets import CURSOR, LIMIT, ONCE, next_path
 from tests.conftest import ApiClient, error
+from tests.door.calling import scope
 from tests.factories import PetFactory
 from tests.server import until
 from tests.whole import shown
@@ -206,7 +208,7 @@ def test_a_cursor_of_another_list_is_rejected(api: ApiClient, category: Category
 
 def elsewhere(api: ApiClient, path: str, **changed: Any) -> Any:
     """Ask with a cursor in which something is different."""
-    signer = CHANGES.read("/v1/changes", {}).signer
+    signer = CHANGES.read(Request(scope("/v1/changes"))).signer
     limit, *place = signer.unsign_object(path.partition("cursor=")[2])
     return api.get(f"/v1/changes?cursor={signer.sign_object([limit, *feed.Place(*place)._replace(**changed)])}")
 

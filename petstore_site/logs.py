@@ -11,7 +11,10 @@ from typing import Any
 import orjson
 
 from changes.acting import acting
-from petstore_site.redaction import may_have_secret, on_one_line, redact
+from petstore_site.apikeys.keys import PREFIXES, SECRET
+
+BEARER = re.compile(r"(?i)(bearer\s+)(?!\w+\*\*\*)\S+")
+ADDRESS_PASSWORD = re.compile(r"(://[^:/@\s]*:)[^@/\s]+@")
 
 
 class JSONFormatter(logging.Formatter):
@@ -149,3 +152,43 @@ def _kind(record: logging.LogRecord) -> tuple[Any, ...]:
         raised = raised.tb_next
     place = raised and (raised.tb_frame.f_code.co_filename, raised.tb_lineno)
     return record.name, record.levelno, re.sub(r"[0-9]+", "0", record.getMessage()), type(error), place
+
+
+def redact(text: str) -> str:
+    """Return `text` with the secret part of API keys, bearer tokens and address passwords replaced by ***."""
+    text = SECRET.sub(r"\1***", text)
+    if "bearer" in text.lower():
+        text = BEARER.sub(r"\1***", text)
+    return ADDRESS_PASSWORD.sub(r"\1***@", text) if "://" in text else text
+
+
+def may_have_secret(text: str) -> bool:
+    """Return whether `redact` may change `text`."""
+    return any(mark in text for mark in (*PREFIXES.values(), "://")) or "bearer" in text.lower()
+
+
+def on_one_line(text: str) -> str:
+    """Return `text` with U+FFFD for each character that breaks a line, is invisible or cannot be encoded."""
+    return "".join(character if character.isprintable() else "\N{REPLACEMENT CHARACTER}" for character in text)
+
+
+def logging_of(form: str, level: str) -> dict[str, Any]:
+    """Return the setting `LOGGING` for a form, `json` or `text`, and the lowest level. gunicorn gets it as JSON."""
+    return {
+        "version": 1,
+        "disable_existing_loggers": False,
+        "formatters": {
+            "json": {"()": "petstore_site.logs.JSONFormatter"},
+            "text": {"()": "petstore_site.logs.TextFormatter"},
+        },
+        "handlers": {"stderr": {"class": "petstore_site.logs.RepeatsHandler", "formatter": form}},
+        "root": {"handlers": ["stderr"], "level": level},
+        "loggers": {
+            # petstore.requests logs one line per request; these would repeat it.
+            "django": {"level": level},
+            "django.server": {"level": "WARNING", "propagate": True},
+            "django.request": {"level": "ERROR"},
+            "django.security": {"level": "ERROR"},
+            "django.security.DisallowedHost": {"level": "CRITICAL"},  # scanners ask for any host
+        },
+    }
