@@ -1,12 +1,15 @@
 """What the search of the portal finds: every heading, field and header of the pages, made from the pages themselves."""
 
+import json
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from html.parser import HTMLParser
+from pathlib import Path
 from typing import NamedTuple
 
-from petstore_site.portal.synonyms import SYNONYMS
+SYNONYMS: dict[str, str] = json.loads(Path(__file__).with_name("synonyms.json").read_text(encoding="utf-8"))
+"""A title, or words of one → what people type for it that the pages don't have: the vocabulary of other APIs."""
 
 SKIPPED = frozenset({"svg", "form", "select", "button", "figure", "figcaption", "nav"})
 """Elements without text to search: code and controls."""

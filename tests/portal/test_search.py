@@ -6,8 +6,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from petstore_site.portal.search import Entry, entries, whole, with_synonyms, without_copies
-from petstore_site.portal.synonyms import SYNONYMS
+from petstore_site.portal.search import SYNONYMS, Entry, entries, whole, with_synonyms, without_copies
 from rest.errors import ErrorCode
 from tests.portal.conftest import Read
 
