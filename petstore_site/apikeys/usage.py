@@ -6,7 +6,9 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Any
 
 from django.conf import settings
 from django.db import connection, transaction
@@ -15,8 +17,6 @@ from django.utils import timezone
 
 from petstore_site.apikeys.lookup import CachedKey
 from petstore_site.apikeys.models import APIKey, KeyUsage, Use
-
-logger = logging.getLogger(__name__)
 
 
 class Writer:
@@ -60,61 +60,70 @@ class Writer:
 writer = Writer()
 
 
-class UseCounter:
-    """What is counted and not saved yet."""
+class Buffer:
+    """Keeps what requests leave until the writer saves it."""
 
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
+    def __init__(self, empty: Callable[[], Any], failed: str) -> None:
+        """Take what begins empty, can `save` itself and `add` a newer one, and what the log says if it is not saved."""
+        self.lock = threading.Lock()
+        self.kept: Any = empty()
+        self._empty, self._failed = empty, failed
         self._one_writer = threading.Lock()
-        self._counts: Counter[Use] = Counter()
-        self._last_used_at: dict[int, datetime] = {}
-
-    def count(self, key: CachedKey, *, route: str, status: int) -> None:
-        """Count one request that the key made just now and its response's `status`."""
-        now = timezone.now()
-        with self._lock:
-            self._counts[Use(key.pk, now.date(), route, status // 100)] += 1
-            self._last_used_at[key.pk] = now
-        writer.start()
 
     def flush(self) -> None:
-        """Save what was counted. If that fails, keep it for the next flush."""
+        """Save what is kept. If that fails, keep it for the next flush."""
         with self._one_writer:
-            counts, last_used_at = self._take()
+            taken = self._take()
             try:
-                _write(counts, last_used_at)
+                taken.save()
             except Exception:
-                self._put_back(counts, last_used_at)
-                logger.warning("The use of API keys was not written down; it is tried again.", exc_info=True)
+                with self.lock:
+                    taken.add(self.kept)
+                    self.kept = taken
+                logging.getLogger(self._empty.__module__).warning(self._failed, exc_info=True)
 
     def clear(self) -> None:
         self._take()
 
-    def _take(self) -> tuple[Counter[Use], dict[int, datetime]]:
-        with self._lock:
-            taken = self._counts, self._last_used_at
-            self._counts, self._last_used_at = Counter(), {}
+    def _take(self) -> Any:
+        with self.lock:
+            taken, self.kept = self.kept, self._empty()
         return taken
 
-    def _put_back(self, counts: Counter[Use], last_used_at: dict[int, datetime]) -> None:
-        with self._lock:
-            self._counts.update(counts)
-            self._last_used_at = last_used_at | self._last_used_at
+
+@dataclass
+class Uses:
+    """How often keys were used, and when last."""
+
+    counts: Counter[Use] = field(default_factory=Counter)
+    last_used_at: dict[int, datetime] = field(default_factory=dict)
+
+    def add(self, newer: "Uses") -> None:
+        self.counts.update(newer.counts)
+        self.last_used_at |= newer.last_used_at
+
+    def save(self) -> None:
+        if not self.counts:
+            return
+        with transaction.atomic():
+            # Locked in one order, so that processes cannot block each other, and no key is deleted meanwhile.
+            used = APIKey.objects.locked().filter(pk__in=self.last_used_at).order_by("pk")
+            stored = set(used.values_list("pk", flat=True))
+            KeyUsage.objects.add_all(sorted((use, count) for use, count in self.counts.items() if use.key in stored))
+            for pk in sorted(stored):
+                used_before = Q(last_used_at=None) | Q(last_used_at__lt=self.last_used_at[pk])
+                APIKey.objects.filter(used_before, pk=pk).update(last_used_at=self.last_used_at[pk])
 
 
-def _write(counts: Counter[Use], last_used_at: dict[int, datetime]) -> None:
-    if not counts:
-        return
-    with transaction.atomic():
-        # Locked in one order, so that processes cannot block each other, and no key is deleted meanwhile.
-        stored = set(APIKey.objects.locked().filter(pk__in=last_used_at).order_by("pk").values_list("pk", flat=True))
-        KeyUsage.objects.add_all(sorted((use, count) for use, count in counts.items() if use.key in stored))
-        for pk in sorted(stored):
-            used_before = Q(last_used_at=None) | Q(last_used_at__lt=last_used_at[pk])
-            APIKey.objects.filter(used_before, pk=pk).update(last_used_at=last_used_at[pk])
+_buffer = Buffer(Uses, "The use of API keys was not written down; it is tried again.")
+clear = _buffer.clear
+flush = writer.calls(_buffer.flush)
 
 
-_counter = UseCounter()
-count = _counter.count
-clear = _counter.clear
-flush = writer.calls(_counter.flush)
+def count(key: CachedKey, *, route: str, status: int) -> None:
+    """Count one request that the key made just now and its response's `status`."""
+    now = timezone.now()
+    with _buffer.lock:
+        _buffer.kept.counts[Use(key.pk, now.date(), route, status // 100)] += 1
+        _buffer.kept.last_used_at[key.pk] = now
+    writer.start()
