@@ -194,11 +194,8 @@ API_BODY_LIMIT = 64 * 1024
 LARGEST_UPLOAD = 25 * 1024 * 1024
 """Bytes that a file may have which is imported in the back office."""
 
-API_IN_EVENT_LOOP = next((given for given in (env["API_IN_EVENT_LOOP"], env["PLAIN_READS"]) if given is not None), True)
-"""Whether requests under /v1 are responded to in the event loop (docs/decisions/0040).
-
-`PLAIN_READS` is its name before 1.1.0, which still works.
-"""
+API_IN_EVENT_LOOP = env["API_IN_EVENT_LOOP"]
+"""Whether requests under /v1 are responded to in the event loop (docs/decisions/0040)."""
 
 IDEMPOTENCY_LIFETIME = timedelta(hours=24)
 

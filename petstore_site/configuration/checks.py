@@ -1,6 +1,5 @@
 """Warnings about settings with surprising effects; also printed when the service starts."""
 
-import os
 from typing import Any
 
 from django.conf import settings
@@ -25,18 +24,6 @@ def rate_limits_are_shared(**_options: Any) -> list[CheckMessage]:
             "several times their limit, and attackers get several times the password attempts.",
             hint="Set CACHE_URL to redis://HOST:6379/0.",
             id="petstore.W001",
-        )
-    ]
-
-
-@register(TAG)
-def no_old_names(**_options: Any) -> list[CheckMessage]:
-    """Warn (W002) if a setting has the name that it had before."""
-    if "PLAIN_READS" not in os.environ:
-        return []
-    return [
-        CheckWarning(
-            "PLAIN_READS is now called API_IN_EVENT_LOOP.", hint="Rename it. Its value is used.", id="petstore.W002"
         )
     ]
 

@@ -98,11 +98,8 @@ GROUPS: dict[str, list[Variable]] = {
             "CORS_ALLOWED_ORIGINS", origins, (), "Origins of web pages that can call the API, separated by commas."
         ),
         Variable(
-            "API_IN_EVENT_LOOP", flag, None,
-            "Whether requests under `/v1` skip Django. The responses are the same.",
-            shown="`true`",
+            "API_IN_EVENT_LOOP", flag, True, "Whether requests under `/v1` skip Django. The responses are the same."
         ),
-        Variable("PLAIN_READS", flag, None, "The name of `API_IN_EVENT_LOOP` before 1.1.0. It still works."),
     ],
     "Pages and sign-in": [
         Variable(
