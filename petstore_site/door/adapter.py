@@ -5,9 +5,9 @@ What is unusual goes on to Django, whose viewsets have the same operations (docs
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable
-from contextlib import AbstractAsyncContextManager, nullcontext
-from typing import Any, Protocol, TypeVar
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import nullcontext
+from typing import Protocol, TypeVar
 
 from django.conf import settings
 from django.core.exceptions import SuspiciousOperation
@@ -129,7 +129,7 @@ def _decline(route: str, reason: str) -> Response | None:
 
 
 class Queue:
-    """Counts the requests that wait (`with queue`), and rejects one that would wait too long by their average."""
+    """Counts the requests that wait, and rejects one that would wait too long by the average of those before."""
 
     def __init__(self, places: int) -> None:
         self.waiting = 0
@@ -141,22 +141,25 @@ class Queue:
         if self.waiting * self._average_seconds / self._places > MOST_SECONDS:
             raise BusyError
 
-    def __enter__(self) -> None:
+    async def enter(self, rooms: Sequence[asyncio.Semaphore], seconds: float, latest: float) -> None:
+        """Take a place in each room; raises `BusyError` after so many seconds, or at the time `latest`."""
+        taken: list[asyncio.Semaphore] = []
         self.waiting += 1
-
-    def __exit__(self, *_: object) -> None:
-        self.waiting -= 1
+        try:
+            # A timeout takes time, so there is none if all rooms have a place.
+            must_wait = any(room.locked() for room in rooms)
+            async with asyncio.timeout(min(seconds, latest - time.perf_counter())) if must_wait else nullcontext():
+                for room in rooms:
+                    await room.acquire()
+                    taken.append(room)
+        except TimeoutError:
+            raise BusyError from None
+        finally:
+            self.waiting -= 1
+            if len(taken) < len(rooms):
+                for room in taken:
+                    room.release()
 
     def learn(self, seconds: float) -> None:
         """Take into the average how long a place was kept."""
         self._average_seconds += WEIGHT * (seconds - self._average_seconds)
-
-
-def within(seconds: float, latest: float, *rooms: asyncio.Semaphore | asyncio.Lock) -> AbstractAsyncContextManager[Any]:
-    """Return what raises `TimeoutError` after so many seconds, or at the time `latest` of `time.perf_counter`.
-
-    That takes time, so it does nothing if all rooms are free.
-    """
-    if any(room.locked() for room in rooms):
-        return asyncio.timeout(min(seconds, latest - time.perf_counter()))
-    return nullcontext()

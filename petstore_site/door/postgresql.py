@@ -19,7 +19,7 @@ from database import statements
 from database.errors import CLOSED, breaker, committing, connection_failed, has_ended, shut_down, watch
 from database.servers import fallback, parameters_of_primary
 from database.statements import Row, Statement, Steps
-from petstore_site.door.adapter import Queue, within
+from petstore_site.door.adapter import Queue
 from petstore_site.public.errors import BusyError
 from petstore_site.requests import metrics
 
@@ -229,12 +229,7 @@ class Connections:
         servers = fallback()
         if servers and servers.primary_is_lost and not self._commits:
             raise OperationalError(LOST)  # a thread reads from the standby
-        try:
-            with self.queue:
-                async with within(WAIT_SECONDS, latest, self._room):
-                    await self._room.acquire()
-        except TimeoutError:
-            raise BusyError from None
+        await self.queue.enter([self._room], WAIT_SECONDS, latest)
         begun = time.perf_counter()
         try:
             return await self._run(statement, min(begun + self._seconds, latest))

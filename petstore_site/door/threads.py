@@ -4,7 +4,7 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AsyncExitStack, ExitStack, closing
+from contextlib import ExitStack, closing
 from contextvars import copy_context
 from typing import Any, TypeVar
 
@@ -14,7 +14,7 @@ from rest_framework.permissions import SAFE_METHODS
 from database import statements
 from database.errors import cut_off
 from database.statements import Steps
-from petstore_site.door.adapter import DEADLINE, Queue, within
+from petstore_site.door.adapter import DEADLINE, Queue
 from petstore_site.public.errors import BusyError, LateError
 from petstore_site.requests import metrics
 from rest.request import Environ, Request
@@ -89,14 +89,7 @@ class Threads:
         self._observe_soon()
         before = [self._room_to_write] if writes else [self._room_for_page] if is_page else []
         rooms = [*before, self._room]
-        try:
-            with queue:
-                async with within(QUEUE_SECONDS, latest, *rooms), AsyncExitStack() as entered:
-                    for room in rooms:
-                        await entered.enter_async_context(room)
-                    entered.pop_all()
-        except TimeoutError:
-            raise BusyError from None
+        await queue.enter(rooms, QUEUE_SECONDS, latest)
         self._running += 1
         begun = time.monotonic()
         turn = ExitStack()
@@ -223,9 +216,12 @@ class OnSQLite:
     async def run(self, steps: Steps[T], latest: float = 0) -> T:  # noqa: ARG002 - SQLite has a timeout of its own
         """Run the steps in a thread; raises Django's `DatabaseError`."""
         begun = time.perf_counter()
-        with self._queue:
+        self._queue.waiting += 1
+        try:
             future = asyncio.get_running_loop().run_in_executor(self._pool, copy_context().run, statements.run, steps)
             returned: T = await future
+        finally:
+            self._queue.waiting -= 1
         self._queue.learn(time.perf_counter() - begun)
         return returned
 
