@@ -89,6 +89,14 @@ def send_on(
     return Answer(response.status, response.headers, response.read())
 
 
+def patiently(ask: Callable[[], Answer]) -> Answer:
+    """Ask again while it is 503: the first page of a worker can take longer than a request may, on a busy machine."""
+    end = time.monotonic() + SECONDS
+    while (answer := ask()).status == 503:
+        assert time.monotonic() < end, answer
+    return answer
+
+
 def bearer(key: str) -> dict[str, str]:
     return {"Authorization": f"Bearer {key}"}
 

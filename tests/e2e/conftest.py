@@ -8,6 +8,7 @@ manage.py and HTTP only.
 import os
 import shutil
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any, cast
 
 import pytest
@@ -25,7 +26,7 @@ from playwright.sync_api import (
     sync_playwright,
 )
 
-from tests.server import Gunicorn, running_server
+from tests.server import Gunicorn, patiently, running_server
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 expect.set_options(timeout=30_000)  # on a busy machine a page takes longer than the five seconds it has by default
@@ -66,9 +67,12 @@ def server(browser: Browser) -> Iterator[Gunicorn]:
 
 
 def furnish(server: Gunicorn) -> None:
+    """Put into it what the tests need, and let both workers make their first pages."""
     server.manage("load_demo_data")
     who = ("--username", STAFF, "--email", "keeper@petstore.example")
     server.manage("createsuperuser", "--noinput", *who, DJANGO_SUPERUSER_PASSWORD=PASSWORD)
+    for path in ("/docs/search.json", "/admin/account/sign-in/") * 4:
+        assert patiently(partial(server.send, "GET", path)).status == 200
 
 
 @pytest.fixture(scope="package")

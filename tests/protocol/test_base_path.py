@@ -9,7 +9,7 @@ import pytest
 
 from petstore_site.portal.views import PAGES
 from tests.protocol.nginx import Nginx, running_nginx
-from tests.server import Answer, Gunicorn, bearer, free_port, running_server, send
+from tests.server import Answer, Gunicorn, bearer, free_port, patiently, running_server, send
 
 BASE = "/shop/animals"
 HOST = "petstore.example"
@@ -77,7 +77,7 @@ def origin(port: int, proxies: Proxies) -> str:
 
 
 def get(port: int, path: str, key: str = "", **headers: str) -> Answer:
-    return send(port, "GET", path, headers=(bearer(key) if key else {}) | headers)
+    return patiently(lambda: send(port, "GET", path, headers=(bearer(key) if key else {}) | headers))
 
 
 def test_links_and_locations_have_the_path(port: int, proxies: Proxies, key: str) -> None:
@@ -204,7 +204,8 @@ class Browser:
         cookies = "; ".join(f"{name}={value}" for name, value in self.cookies.items())
         headers = {"Cookie": cookies, "Referer": f"https://{HOST}{BASE}/", "Host": HOST}
         headers |= {"Content-Type": "application/x-www-form-urlencoded"}
-        answer = send(self.port, method, path, body=urlencode(fields).encode() if fields else None, headers=headers)
+        body = urlencode(fields).encode() if fields else None
+        answer = patiently(lambda: send(self.port, method, path, body=body, headers=headers))
         for line in answer.headers.get_all("Set-Cookie", []):
             name, value, cookie_path = re.match(r"(\w+)=([^;]*).*Path=([^;]+)", line).groups()  # type: ignore[union-attr]
             assert cookie_path == f"{BASE}/"
