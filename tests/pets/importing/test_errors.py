@@ -156,12 +156,6 @@ def test_a_name_that_cannot_be_recorded_is_rejected(run_import: Import, dogs: Ca
     assert (result.status, "is not UTF-8. Choose another name" in result.error) == (3, True)
 
 
-def test_an_import_that_is_rejected_keeps_its_rejects_too(run_import: Import, dogs: Category, rejects: Path) -> None:
-    run_import(ROWS, "--rejects", str(rejects))
-    assert rejects.read_text("utf-8-sig") == REJECTS
-    assert catalogue() == []
-
-
 def test_mended_rejects_are_imported_as_they_are(run_import: Import, dogs: Category, rejects: Path) -> None:
     run_import(ROWS, "--on-error", "skip", "--rejects", str(rejects))
     corrected = (
@@ -268,7 +262,7 @@ def test_a_rejected_import_says_where_its_rows_are(
 ) -> None:
     result = run_import(ROWS, *options, "--rejects", str(rejects))
     assert result.error.splitlines()[-1] == f"The rejected rows are in {rejects}."
-    assert (result.status, rejects.exists(), catalogue()) == (3, True, [])
+    assert (result.status, rejects.read_text("utf-8-sig"), catalogue()) == (3, REJECTS, [])
 
 
 def test_no_error_no_file(run_import: Import, dogs: Category, rejects: Path) -> None:
@@ -311,10 +305,6 @@ def test_a_dry_run_counts_exactly_and_writes_nothing(run_import: Import, dogs: C
     assert counts() == ("done", 4, 1, 1, 1, 1)
 
 
-def test_max_errors_without_skip_is_a_mistake(run_import: Import) -> None:
-    assert run_import("name,category\n", "--max-errors", "3").error.startswith("--max-errors is for --on-error skip")
-
-
 def test_a_folder_that_is_not_there(run_import: Import, tmp_path: Path) -> None:
     file = tmp_path / "none" / "rejects.csv"
     assert run_import("name,category\n", "--rejects", str(file)).error.startswith(
@@ -324,6 +314,7 @@ def test_a_folder_that_is_not_there(run_import: Import, tmp_path: Path) -> None:
 
 def test_a_mistake_in_the_options_is_a_sentence() -> None:
     assert "argument --max-errors" in command("import_pets", "x", "--max-errors", "many").error
+    assert command("import_pets", "x", "--max-errors", "3").error.startswith("--max-errors is for --on-error skip")
 
 
 def test_rejects_of_rejects_lose_nothing(run_import: Import, dogs: Category, rejects: Path) -> None:
