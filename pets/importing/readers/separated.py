@@ -97,7 +97,7 @@ class _Lines:
 
 def read_csv(source: Source, encoding: str, how: Reading) -> Table:
     """Find the delimiter by the header and read on."""
-    how = replace(how, delimiter=first_csv_rows(source, encoding, how, start=how.header_row).delimiter)
+    how = replace(how, delimiter=first_csv_rows(source, encoding, how, header_row=how.header_row).delimiter)
     delimiter = DELIMITERS[how.delimiter or ","]
     lines = _Lines(source.line_blocks(encoding))
     lines.skip(how.header_row - 1)
@@ -116,13 +116,14 @@ def read_csv(source: Source, encoding: str, how: Reading) -> Table:
     return Table(_csv_rows(reader, lines, columns, width, how), columns, delimiter, encoding)
 
 
-def first_csv_rows(source: Source, encoding: str, how: Reading, *, start: int = 1) -> FirstRows:
-    """Return the first rows, from the line `start` on; quotes are taken as they come.
+def first_csv_rows(source: Source, encoding: str, how: Reading, *, header_row: int | None = None) -> FirstRows:
+    """Return the first rows, from the header on if its line is given; quotes are taken as they come.
 
-    The delimiter is the one that `sep=` names, or the one by which most columns are known and rows have most cells.
+    The delimiter is the one that `sep=` names, or by which that header has most columns that are known; without one,
+    by which the rows have most cells.
     """
     csv.field_size_limit(LONGEST_LINE)  # by itself csv gives up at 128 KiB
-    lines = list(islice(_lines_with_cells(source.lines(encoding), start), AHEAD))
+    lines = list(islice(_lines_with_cells(source.lines(encoding), header_row or 1), AHEAD))
     delimiter = how.delimiter
     if lines and (named := SEPARATOR.fullmatch(lines[0][1].strip(QUOTED))):
         del lines[0]
@@ -132,7 +133,10 @@ def first_csv_rows(source: Source, encoding: str, how: Reading, *, start: int = 
 
     def worth(name: str) -> tuple[int, int]:
         rows = [cells for _, cells in found[name]]
-        return max((len(titles & map(plain, cells)) for cells in rows), default=0), sum(map(len, rows))
+        if header_row is None:
+            return 0, sum(map(len, rows))
+        header = rows[0] if rows else []
+        return len(titles & map(plain, header)), len(header)
 
     best = max(found, key=worth)
     return FirstRows(found[best], best)

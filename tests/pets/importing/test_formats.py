@@ -308,7 +308,12 @@ def test_what_is_no_table_is_called_by_its_name(run_import: Import, content: byt
 def test_bars_can_stand_between_cells(run_import: Import, dogs: Category) -> None:
     assert run_import("name|category|status\nRex, the first|Dogs|sold\n").status == 0
     assert run_import("sep=|\nname|category|external_reference\nMia|Dogs|A;1\n").status == 0
-    assert catalogue() == [("Rex, the first", "Dogs", "sold", None), ("Mia", "Dogs", "available", "A;1")]
+    assert run_import("name\nTom; Jerry|Spike|status\n", "--default-category", "Dogs").status == 0
+    assert catalogue() == [
+        ("Rex, the first", "Dogs", "sold", None),
+        ("Mia", "Dogs", "available", "A;1"),
+        ("Tom; Jerry|Spike|status", "Dogs", "available", None),
+    ]
 
 
 @pytest.mark.parametrize("content", [bytes(range(256)) * 40, b"\x89PNG\r\n\x1a\n" + bytes(5000)], ids=["bytes", "png"])
