@@ -4,7 +4,7 @@ The blocks of a selection are rows, and a block is deleted in the transaction th
 at any moment, two can work at once, and the record says what was done (docs/decisions/0060).
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections import Counter
 from datetime import timedelta
 from typing import Any, NamedTuple
 
@@ -34,8 +34,6 @@ KEPT = timedelta(days=1)
 CATEGORY_GONE = "Its category was deleted."
 OWNER_GONE = "The account of its owner was deleted."
 
-Pair = tuple[int, int | None]
-
 
 class TooManyError(Exception):
     """More animals were selected than can be changed at once."""
@@ -53,13 +51,18 @@ def select(animals: QuerySet[Pet], *, user: AbstractBaseUser, filters: str = "",
     """Keep the animals as they are now, for a day. Raises `TooManyError`."""
     Selection.objects.filter(made_at__lt=timezone.now() - KEPT).exclude(change__state=State.RUNNING).delete()
     selection = Selection.objects.create(user_id=user.pk, filters=filters)
-    counts: dict[tuple[str, int], int] = {}
+    counts: Counter[tuple[str, int]] = Counter()
     latest = animals.order_by("pk").annotate(latest=latest_change_of_each(Pet.history))
     found = latest.values_list("pk", "latest", "status", "category_id")
-    for rows in _walk(lambda last: found.filter(pk__gt=last), 0):
-        for _, _, status, category in rows:
-            counts[status, category] = counts.get((status, category), 0) + 1
-        _keep(selection, ((number, change) for number, change, *_ in rows))
+    last: int | None = 0
+    while last is not None:
+        rows = list(found.filter(pk__gt=last)[:READ])
+        last = rows[-1][0] if len(rows) == READ else None
+        counts.update(row[2:] for row in rows)
+        blocks = [[row[:2] for row in rows[start : start + BLOCK]] for start in range(0, len(rows), BLOCK)]
+        kept = [SelectedBlock(selection=selection, size=len(block), animals=block) for block in blocks]
+        SelectedBlock.objects.bulk_create(kept)
+        selection.animals += len(rows)
         if selection.animals > most:
             selection.delete()
             raise TooManyError
@@ -127,22 +130,6 @@ def first_block(selection: Selection) -> Versions:
     """Return the first animals of a selection that are not done."""
     block = selection.blocks.order_by("pk").first()
     return dict(block.animals) if block else {}
-
-
-def _walk(after: Callable[[int], Any], last: int) -> Iterator[list[tuple[Any, ...]]]:
-    """Yield the rows of a query that is ordered by its first column, a part at a time."""
-    while rows := list(after(last)[:READ]):
-        yield rows
-        last = rows[-1][0]
-
-
-def _keep(selection: Selection, pairs: Iterable[Pair]) -> None:
-    waiting = [*pairs]
-    blocks = [waiting[start : start + BLOCK] for start in range(0, len(waiting), BLOCK)]
-    kept = [SelectedBlock(selection=selection, size=len(block), animals=block) for block in blocks]
-    SelectedBlock.objects.bulk_create(kept)
-    selection.animals += len(waiting)
-    selection.save(update_fields=["animals"])
 
 
 def _record(selection: Selection, what: str, column: str) -> Change:

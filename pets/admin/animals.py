@@ -1,5 +1,6 @@
 """Animals in the back office: the list, one animal, and its history."""
 
+from functools import partial
 from typing import Any, ClassVar
 
 from django import forms
@@ -99,7 +100,7 @@ class PetAdmin(ChangesAdmin):
         return (listing.matching(queryset, needle) if needle else queryset), False
 
     def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
-        context = {"may_export": _may_export(request), "saved_views": views.views_of(request)}
+        context = {"may_export": _may_export(request), "saved_views": partial(views.views_of, request)}
         answer: HttpResponse = super().changelist_view(request, context | (extra_context or {}))
         return answer
 

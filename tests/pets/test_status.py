@@ -84,9 +84,9 @@ def test_views_are_saved_for_oneself(staff: Client, category: Category) -> None:
     query = f"status__exact=sold&category__id__exact={category.pk}"
     assert page.redirect_chain == [(f"{PETS}?{query}", 302)]
     view = SavedView.objects.get()
-    assert page.context["saved_views"] == [{"pk": view.pk, "name": "Sold dogs", "query": query, "is_here": True}]
+    assert page.context["saved_views"]() == [{"pk": view.pk, "name": "Sold dogs", "query": query, "is_here": True}]
     anna = member("anna", "view_pet")
-    assert anna.get(PETS).context["saved_views"] == []
+    assert anna.get(PETS).context["saved_views"]() == []
     assert anna.post(f"{PETS}views/{view.pk}/delete/").status_code == 404
     staff.post(f"{PETS}views/{view.pk}/delete/")
     assert not SavedView.objects.exists()
