@@ -232,7 +232,6 @@ class Broken(io.RawIOBase):
     """A body whose connection breaks."""
 
     def read(self, _size: int = -1) -> bytes:
-        """Raise what gunicorn raises."""
         raise OSError
 
 

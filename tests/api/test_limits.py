@@ -14,11 +14,6 @@ from tests.defects import defect
 LIMITED = error("rate_limited", "Too many requests.", 429)
 
 
-def test_off_by_default(api: ApiClient) -> None:
-    answer = api.get("/v1/pets")
-    assert not {"RateLimit", "RateLimit-Policy"} & set(answer.headers)
-
-
 def test_the_settings_limit_for_keys_without_one(api: ApiClient, settings: Any) -> None:
     settings.RATE_LIMIT = "3/h"
     answers = [api.get("/v1/pets") for _ in range(4)]

@@ -139,14 +139,6 @@ def test_a_charset_in_content_type_does_not_change_the_query(api: ApiClient) -> 
 class TestPaging:
     """Following `next` (RFC 8288)."""
 
-    @pytest.mark.parametrize("limit", [1, 2, 7, 20, 100])
-    @pytest.mark.parametrize("status", ["", "&status=sold"])
-    def test_every_animal_exactly_once(self, api: ApiClient, category: Category, limit: int, status: str) -> None:
-        for number in range(23):
-            PetFactory(category=category, status=PetStatus.values[number % 3])
-        wanted = Pet.objects.filter(status="sold") if status else Pet.objects.all()
-        assert walk(api, f"/v1/pets?limit={limit}{status}") == list(wanted.order_by("-pk").values_list("pk", flat=True))
-
     def test_additions_and_deletions_during_the_walk_shift_nothing(self, api: ApiClient, category: Category) -> None:
         present = [pet.pk for pet in PetFactory.create_batch(9, category=category)]
         seen: list[int] = []
@@ -192,8 +184,6 @@ LISTS = {
 
 
 class TestQueries:
-    """What a list costs."""
-
     def test_two_queries_with_a_cold_key_and_one_with_a_warm_one(
         self, api: ApiClient, category: Category, django_assert_num_queries: Any
     ) -> None:

@@ -14,7 +14,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from categories.models import Category
-from changes.models import Change, Kind, State
+from changes.models import Change, Kind
 from pets.activity import animals
 from pets.admin import activity
 from pets.models import Pet
@@ -209,20 +209,6 @@ def test_the_animals_of_a_change_are_paged(anna: Client, monkeypatch: pytest.Mon
 @pytest.mark.parametrize("path", ["999/", "r999/", "0/", "x/", f"{'9' * 40}/", "999/undo/", "999/csv/"])
 def test_what_is_not_there_is_not_found(bob: Client, path: str) -> None:
     assert bob.get(f"{ACTIVITY}{path}").status_code == 404
-
-
-def test_an_interrupted_change_is_continued_or_stopped_by_anyone_who_may_edit(anna: Client, bob: Client) -> None:
-    pets = three(anna)
-    change = Change.objects.get()
-    for path, state in (("continue", State.DONE), ("stop", State.STOPPED)):
-        long_ago = timezone.now() - timedelta(minutes=5)
-        Change.objects.update(state=State.RUNNING, made_at=long_ago, worked_at=long_ago, ended_at=None)
-        page = text_of(bob.get(f"{ACTIVITY}{change.pk}/").content.decode())
-        assert "Interrupted" in page
-        assert "Continue" in page
-        bob.post(f"{ACTIVITY}{change.pk}/{path}/")
-        assert Change.objects.get().state == state
-    assert len(pets) == 3
 
 
 def test_no_page_asks_more_of_the_database_than_twelve_statements(

@@ -23,7 +23,6 @@ from pets.importing.lock import only_import
 from pets.importing.run import NEAR_UNCONFIRMED
 from pets.models import ImportRun, ImportUpload, Pet
 from tests.pets.importing.conftest import catalogue
-from tests.pets.importing.test_workbooks import packed, parts
 from tests.pets.office import member, text_of
 from tests.whole import CSV_HEADER
 
@@ -53,7 +52,6 @@ def ended(staff: Client, answer: Any) -> Any:
 
 
 def again(staff: Client, shown: Any) -> Any:
-    """Check the file once more."""
     return ended(staff, staff.post(f"{ADD}{shown.context['upload'].pk}/preview/"))
 
 
@@ -459,12 +457,6 @@ def workbook(*rows: list[str], title: str = "", hide: bool = False) -> bytes:
     return out.getvalue()
 
 
-def test_a_workbook_is_read(staff: Client, category: Category) -> None:
-    content = workbook(["Name", "Category", "Status"], ["Rex", "Dogs", "pending"], ["'=1+1", "Dogs", ""])
-    shown = send(staff, content, "friday.xlsx")
-    assert [row[2:5] for row in cells(shown, "plan")] == [["Rex", "Dogs", "pending"], ["=1+1", "Dogs", "available"]]
-
-
 def test_what_the_sheet_hides_is_counted(staff: Client, category: Category) -> None:
     def told(*, hide: bool) -> list[str]:
         book = workbook(["name", "category", "status"], ["Rex", "Dogs", "sold"], ["Mia", "Dogs", "lost"], hide=hide)
@@ -526,23 +518,6 @@ def test_a_file_that_cannot_be_used(staff: Client, category: Category, content: 
     assert answer.status_code == 400
     assert sentence in answer.content.decode()
     assert not Pet.objects.exists()
-
-
-@pytest.mark.parametrize("value", ["NaN", "1_0", "1e999", ""])
-def test_a_cell_without_a_value_is_named(staff: Client, category: Category, value: str) -> None:
-    row = '<row r="{0}"><c r="A{0}"><v>{1}</v></c><c r="B{0}" t="inlineStr"><is><t>Dogs</t></is></c></row>'
-    shown = send(staff, packed(parts(row.format(2, value) + row.format(3, 7))), "a.xlsx")
-    assert cells(shown, "plan") == [
-        ["2", "Error", "This row can't be read."],
-        [
-            "",
-            "",
-            f"Cell A2 has no valid value (&quot;{value}&quot;). Type what the cell should say with a &#x27; in front.",
-        ],
-        ["3", "New", "7", "Dogs", "available", ""],
-    ]
-    confirm(staff, shown)
-    assert catalogue() == [("7", "Dogs", "available", None)]
 
 
 @pytest.mark.parametrize("name", ["<script>alert(1)</script>", '"><img src=x>', "{{ 7*7 }}"])
@@ -650,15 +625,6 @@ def test_a_template_can_be_downloaded(staff: Client, file_format: str, starts: b
     filled = file.content + b",Rex,Dogs,sold\n" if file_format == "csv" else file.content
     answer = send(staff, filled, f"new.{file_format}", create_categories="on")
     assert answer.status_code == (200 if file_format == "csv" else 400)  # a header without rows
-
-
-def test_an_exported_list_is_sent_back(staff: Client, category: Category) -> None:
-    pet = Pet.objects.create(name="=1+1", category=category)
-    exported = b"".join(staff.get("/admin/pets/pet/export/csv/").streaming_content)  # type: ignore[attr-defined]
-    shown = send(staff, exported.replace(b"available", b"sold"))
-    assert cells(shown, "plan") == [["2", f"Changed {pet.pk} by id", "=1+1", "Dogs", "available becomes sold", ""]]
-    confirm(staff, shown)
-    assert catalogue() == [("=1+1", "Dogs", "sold", None)]
 
 
 def test_what_changes_in_a_hidden_column_stands_below_the_row(staff: Client, category: Category) -> None:

@@ -106,15 +106,6 @@ def test_moving_to_a_category_asks_which_first(staff: Client, three: list[Pet]) 
     assert history_disagrees() == []
 
 
-def test_moving_shows_from_where_to_where(staff: Client, three: list[Pet]) -> None:
-    cats = CategoryFactory(name="Cats")
-    address = ask(staff, "become_category", *three).redirect_chain[-1][0]
-    asked = staff.get(address, {"category": cats.pk})
-    assert asked.context["counts"] == [("Dogs", "Cats", 3)]
-    assert asked.context["title"] == "Move 3 animals to Cats?"
-    assert set(Pet.objects.values_list("category__name", flat=True)) == {"Dogs"}
-
-
 def test_without_a_category_nothing_is_moved(staff: Client, three: list[Pet]) -> None:
     for category in ("", "0", "x"):
         answer = confirm(staff, ask(staff, "become_category", *three), category=category)

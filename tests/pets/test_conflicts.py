@@ -34,7 +34,6 @@ def change(client: Client, pet: Pet, sent: dict[str, Any]) -> Any:
 
 
 def conflict(answer: Any) -> list[str]:
-    """Return the lines of the notice."""
     [notice] = re.findall(
         '(?s)<div class="notice notice-warn" role="alert">(.*?)<div class="actions">', answer.content.decode()
     )

@@ -78,13 +78,15 @@ def test_the_second_keeps_everything_and_says_where_the_key_was_shown(db: None) 
     ("host", "shown"), [("0.0.0.0", "127.0.0.1"), ("::", "[::1]"), ("::1", "[::1]"), ("pets.local", "pets.local")]
 )
 def test_the_lines_shown_work_from_this_machine(db: None, host: str, shown: str) -> None:
+    PetFactory()  # or the demonstration is loaded
     assert f'"http://{shown}:8000/v1/pets?' in run("prepare_development", "--host", host)
 
 
 @pytest.fixture
-def _default_database(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Use the database that `manage.py` uses without a variable."""
+def _default_database(db: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Use the database that `manage.py` uses without a variable. It has an animal, so nothing is loaded."""
     monkeypatch.delenv("DATABASE_URL", raising=False)
+    PetFactory()
 
 
 @pytest.mark.usefixtures("_default_database")

@@ -13,10 +13,10 @@ from django.utils import timezone
 from categories.models import Category
 from changes.acting import identify
 from changes.models import Change
-from pets import activity, merging, stock, undoing
+from pets import activity, merging, stock
 from pets.models import Pet, Sale
 from tests.factories import CategoryFactory, PetFactory
-from tests.pets.office import history_disagrees, member, seen, text_of, told
+from tests.pets.office import history_disagrees, member, text_of, told
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -104,19 +104,6 @@ def test_a_merge_is_one_change_that_several_people_undo_and_redo(staff: Client, 
     rows = Category.history.filter(id=old.pk).order_by("history_id").values_list("history_type", "actor")
     assert [*rows] == [("+", ""), *[("-", "staff anna"), ("+", "staff bert")] * 3]
     assert Pet.history.filter(name="Rex").count() == 7
-
-
-def test_what_someone_changed_since_stays_and_the_rest_goes_back(staff: Client, old: Category, cats: Category) -> None:
-    merge(staff, old, cats)
-    merged, dogs = made(), CategoryFactory(name="Dogs")
-    rex, tom = Pet.objects.get(name="Rex"), Pet.objects.get(name="Tom")
-    rex.category, tom.name = dogs, "Tommy"
-    rex.save()
-    tom.save()
-    preview = text_of(staff.get(f"/admin/activity/{merged.key}/undo/").content.decode())
-    assert "2 animals Cats becomes Cats (old)" in preview
-    assert undo(staff, merged)[1:] == ["1 animal is left as it is. Rex: changed since"]
-    assert there() == {"Rex": "Dogs", "Tommy": "Cats (old)", "Pip": "Cats (old)", "Mia": "Cats"}
 
 
 def test_its_name_can_be_taken_meanwhile(staff: Client, old: Category, cats: Category) -> None:
@@ -294,14 +281,3 @@ def test_categories_that_look_alike_are_shown_with_a_link(staff: Client, cats: C
     assert notice(member("clerk", "view_pet", "view_category")) == ""
     page = staff.get(MERGE, {"keep": cats.pk, "merge": other.pk}).content.decode()
     assert f'href="?keep={other.pk}&amp;merge={cats.pk}"' in page
-
-
-def test_undoing_an_older_edit_after_a_merge_says_why_not(staff: Client, old: Category, cats: Category) -> None:
-    mia = Pet.objects.get(name="Mia")
-    mia.category = old
-    mia.save()
-    mia.category = cats
-    mia.save()
-    edit = undoing.change_of(seen(mia))
-    merge(staff, old, cats)
-    assert undo(staff, edit) == [f"Nothing changed. “Mia” ({mia.pk}): its former category was deleted."]

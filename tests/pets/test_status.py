@@ -45,14 +45,6 @@ def test_a_conflict_is_told_and_changes_nothing(staff: Client, rex: Pet) -> None
     assert [row.status for row in rex.history.all()] == ["pending", "available"], "what changed nothing leaves no row"
 
 
-def test_a_deleted_animal_is_named_with_the_way_to_it(staff: Client, rex: Pet) -> None:
-    since, number = seen(rex), rex.pk
-    rex.delete()
-    page = staff.post(f"{PETS}{number}/status/", {"becomes": f"sold:{since}"}, follow=True)
-    assert "“Rex” was deleted after you opened the list. Nothing changed." in told(page)[0]
-    assert f'href="{PETS}{number}/change/"' in told(page)[0]
-
-
 def test_what_is_so_already_is_told(staff: Client, rex: Pet) -> None:
     assert told(click(staff, rex, "available")) == ["Nothing changed. It is available already."]
     assert not Change.objects.exists()

@@ -122,8 +122,6 @@ def test_categories_and_keys_are_undone_alike(staff: Client) -> None:
 
 
 class TestOldVersions:
-    """The page of one version."""
-
     @pytest.fixture
     def old(self, staff: Client, rex: Pet) -> str:
         """The address of Rex before he was renamed and sold."""
