@@ -28,7 +28,6 @@ class Call(NamedTuple):
 
 
 def request(method: str, path: str, key: str, *headers: str, body: bytes = b"") -> bytes:
-    """Return the bytes of a request."""
     head = (f"{method} {path} HTTP/1.1", "Host: 127.0.0.1", f"Authorization: Bearer {key}", *headers)
     length = (f"Content-Length: {len(body)}",) if body else ()
     return "\r\n".join((*head, *length, "", "")).encode() + body
@@ -47,13 +46,11 @@ class Connection:
         self.selector.register(self.socket, selectors.EVENT_READ, self)
 
     def close(self) -> None:
-        """Close the connection."""
         if self.socket.fileno() >= 0:
             self.selector.unregister(self.socket)
             self.socket.close()
 
     def send(self, request: bytes) -> None:
-        """Send a request."""
         if self.socket.fileno() < 0:
             self._connect()
         self.received, self.began = b"", time.perf_counter()
@@ -115,12 +112,10 @@ def responses(
 
 
 def lists(key: str) -> list[bytes]:
-    """Return the request of the newest animals."""
     return [request("GET", "/v1/pets", key)]
 
 
 def additions(key: str) -> list[bytes]:
-    """Return a request that adds an animal."""
     body = json.dumps({"name": "Flood", "categoryId": 1}).encode()
     return [request("POST", "/v1/pets", key, "Content-Type: application/json", body=body)]
 

@@ -18,11 +18,9 @@ class InThisThread:
         """Admit all."""
 
     async def run(self, steps: Steps[T], _latest: float) -> T:
-        """Run the steps."""
         return run(steps)
 
     async def run_for_key(self, steps: Steps[T]) -> T:
-        """Run the steps."""
         return run(steps)
 
 

@@ -46,7 +46,6 @@ def free_port() -> int:
 
 
 def until(condition: Callable[[], object], *, seconds: float = SECONDS) -> None:
-    """Wait until the condition holds."""
     deadline = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < deadline
@@ -156,7 +155,6 @@ class Gunicorn:
     def send(
         self, method: str, path: str, *, body: bytes | None = None, headers: Mapping[str, str] | None = None
     ) -> Answer:
-        """Send one request on a new connection."""
         return send(self.port, method, path, body=body, headers=headers)
 
     def get(self, path: str, key: str) -> Answer:
@@ -173,7 +171,6 @@ class Gunicorn:
         return manage(self.environment | variables, *arguments)
 
     def manage_json(self, *arguments: str) -> Any:
-        """Run a command with `--json` and return the result."""
         return json.loads(self.manage(*arguments, "--json"))
 
     def issue_key(self, name: str = "Test", *options: str) -> str:

@@ -69,8 +69,6 @@ def test_a_preflight_while_cors_is_off(stranger: ApiClient) -> None:
 
 
 class TestDescription:
-    """`/openapi.json` is open to every origin, whatever the settings."""
-
     @pytest.fixture(params=[False, True])
     def _with_and_without_origins(self, request: pytest.FixtureRequest) -> None:
         if request.param:

@@ -38,7 +38,6 @@ def days_ago(days: int) -> datetime:
 
 
 def sell(pet: Pet, days: int) -> None:
-    """Sell it on that day."""
     pet.status = "sold"
     pet.save()
     Sale.objects.filter(pet=pet).update(day=days_ago(days).date())
@@ -262,7 +261,6 @@ def test_many_categories_and_keys_are_cut_short(keeper: Client) -> None:
 
 
 def words_of(page: Any) -> str:
-    """Return what is read below the heading of a page."""
     return text_of(page.content.decode().split('<div class="page-head">')[1])
 
 

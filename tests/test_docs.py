@@ -80,7 +80,6 @@ def compiled(samples: dict[tuple[str, str], str], tmp_path_factory: pytest.TempP
 
 
 def need(program: str) -> None:
-    """Skip the test if there is no such program."""
     if shutil.which(program) is None:
         pytest.skip(f"{program} is not on PATH")
 

@@ -188,7 +188,6 @@ def failed_loads(gunicorn: Gunicorn) -> int:
 
 
 def last_load_failed(port: int) -> bool:
-    """Return what the metrics say."""
     [line] = [line for line in get(port, "/metrics")[1].splitlines() if line.startswith("petstore_last_load_failed ")]
     return line == "petstore_last_load_failed 1.0"
 

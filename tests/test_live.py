@@ -100,7 +100,6 @@ def sent(server: Gunicorn, request: bytes) -> Iterator[http.client.HTTPResponse]
 
 
 def exchange(server: Gunicorn, request: bytes) -> tuple[int, Any]:
-    """Return status and JSON of the response."""
     with sent(server, request) as response:
         return response.status, json.load(response)
 
@@ -113,8 +112,6 @@ def chunked(key: str, body: bytes, *, size: int = 10) -> bytes:
 
 
 class TestBodies:
-    """What arrives in unusual ways."""
-
     def test_a_chunked_body_is_read(self, server: Gunicorn, key: str, new_pet: dict[str, Any]) -> None:
         status, pet = exchange(server, chunked(key, json.dumps(new_pet).encode()))
         assert (status, pet) == (201, shown(id=pet["id"], **new_pet))
@@ -208,8 +205,6 @@ class TestHeads:
 
 
 class TestManyAtOnce:
-    """Callers that do not wait for each other."""
-
     def test_one_idempotency_key_makes_one_animal(self, server: Gunicorn, key: str, new_pet: dict[str, Any]) -> None:
         pet = new_pet | {"name": "Once", "status": "sold"}
         answers = all_at_once(lambda _: server.post("/v1/pets", key, pet, Idempotency_Key="one"))
@@ -251,7 +246,6 @@ def count(answers: list[Answer]) -> Counter[int]:
 
 
 def served_of_160(server: Gunicorn, key: str) -> Counter[int]:
-    """Return how often each status came."""
     answers = all_at_once(lambda _: [server.get("/v1/pets?limit=1", key) for _ in range(10)])
     return count([answer for ten in answers for answer in ten])
 
@@ -284,8 +278,6 @@ def walk(server: Gunicorn, key: str, path: str, wait_for_more: Callable[[], None
 
 
 class TestKeys:
-    """The life of a key, with commands in processes of their own."""
-
     def test_a_revocation_is_effective_on_every_worker_within_a_second(self, server: Gunicorn) -> None:
         issued = server.manage_json("issue_api_key", "Soon revoked")
         with connected_to_each_worker(server) as connections, polling(connections, issued["key"]) as polled:

@@ -23,7 +23,6 @@ COMMANDS = [
 
 
 def manage(url: str, *arguments: str) -> tuple[int, str, str]:
-    """Return exit status, what was printed and what was complained about."""
     environment = {"PATH": os.environ["PATH"], "DATABASE_URL": url}
     command = [sys.executable, "manage.py", *arguments]
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)

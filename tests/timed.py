@@ -13,8 +13,6 @@ LOST = Answer(0, http.client.HTTPMessage(), b"")
 
 
 class Timed(NamedTuple):
-    """A response, and how long it took."""
-
     answer: Answer
     seconds: float
     begun: float = 0.0

@@ -36,7 +36,6 @@ def changed(**counts: int) -> dict[str, int]:
 
 
 def row(reference: str | None, name: str, category: str, status: str) -> Row:
-    """Return the row of an animal."""
     return (reference, name, category, status, *LATER.values())
 
 
@@ -46,5 +45,4 @@ def line(text: str) -> str:
 
 
 def lines(texts: Iterable[str]) -> list[str]:
-    """Return several."""
     return [line(text) for text in texts]

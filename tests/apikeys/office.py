@@ -26,7 +26,6 @@ def page(key: APIKey, action: str) -> str:
 
 
 def secret_in(answer: Any) -> str:
-    """Return the one key that the page shows."""
     found: list[str] = re.findall(r"pets_test_[0-9A-Za-z]{46}", answer.content.decode())
     assert len(found) == 1
     return found[0]

@@ -22,8 +22,6 @@ pytestmark = pytest.mark.django_db
 
 
 class TestList:
-    """The list, its search and its filters."""
-
     @pytest.fixture
     def stored(self) -> dict[str, APIKey]:
         """One key in each state."""
@@ -75,8 +73,6 @@ class TestList:
 
 
 class TestChange:
-    """The change page."""
-
     def edited(self, key: APIKey, **values: str) -> dict[str, Any]:
         """Return what the form sends if it is opened now."""
         seen = key.history.latest("history_id").pk
@@ -174,8 +170,6 @@ class TestChange:
 
 
 class TestRevoke:
-    """The page that revokes."""
-
     def test_a_get_changes_nothing(self, office: Client) -> None:
         key = APIKeyFactory()
         assert (office.get(page(key, "revoke")).status_code, office.head(page(key, "revoke")).status_code) == (200, 200)
@@ -199,8 +193,6 @@ class TestRevoke:
 
 
 class TestPermissions:
-    """Permissions, for forged POSTs too."""
-
     @pytest.mark.parametrize(
         ("permissions", "statuses"),
         [
@@ -266,8 +258,6 @@ class TestPermissions:
 
 
 class TestPages:
-    """What holds for every page of the keys."""
-
     def pages(self, office: Client) -> dict[str, Any]:
         key = APIKeyFactory()
         paths = [LIST, ADD, *(page(key, action) for action in ACTIONS)]

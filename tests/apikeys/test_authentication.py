@@ -57,8 +57,6 @@ def request(header: str | None = None, method: str = "GET", auth: CachedKey | No
 
 
 class TestAccepted:
-    """What is let in."""
-
     @pytest.mark.parametrize("form", ["Bearer {}", "bearer {}", "BEARER {}", "bEaReR {}", "Bearer   {}"])
     def test_forms(self, form: str) -> None:
         answer = get(form.format(APIKeyFactory().secret))
@@ -83,8 +81,6 @@ class TestAccepted:
 
 
 class TestRejected:
-    """What is not accepted, and its errors."""
-
     def test_without_a_header(self) -> None:
         assert told(None) == (MISSING, CHALLENGE)
 
@@ -180,8 +176,6 @@ def clock() -> Iterator[Clock]:
 
 
 class TestTime:
-    """What the cache and the clock may delay."""
-
     def test_one_query_a_second(self, clock: Clock, django_assert_num_queries: Any) -> None:
         header = f"Bearer {APIKeyFactory().secret}"
         for _ in range(2):
@@ -214,8 +208,6 @@ class TestTime:
 
 
 class TestScope:
-    """What a key may do."""
-
     def test_a_read_key_cannot_write(self, reader: ApiClient) -> None:
         answer = reader.post("/v1/pets", {"name": "Rex", "categoryId": 1})
         assert (answer.status_code, answer.json()) == (

@@ -77,8 +77,6 @@ def shown(key: APIKey, /, **more: Any) -> dict[str, Any]:
 
 
 class TestIssue:
-    """`issue_api_key`."""
-
     def test_sentences(self) -> None:
         out = run("issue_api_key", "Shop front")
         key = APIKey.objects.get()
@@ -149,8 +147,6 @@ class TestIssue:
 
 
 class TestRotateOne:
-    """`rotate_api_key`."""
-
     def test_sentences(self) -> None:
         old = APIKeyFactory(name="Shop")
         out = run("rotate_api_key", old.key_id, "--grace", "2h")
@@ -218,8 +214,6 @@ def test_a_whole_key_is_rejected_and_not_repeated(command: str, caplog: pytest.L
 
 
 class TestRotateMany:
-    """`rotate_api_keys`."""
-
     @pytest.fixture
     def due(self) -> list[APIKey]:
         """Two keys that expire soon, and four that are not due for a reason each."""
@@ -306,8 +300,6 @@ class TestRotateMany:
 
 
 class TestRotateAll:
-    """`rotate_api_keys --all`, after a leak."""
-
     @pytest.fixture
     def keys_of_all_kinds(self) -> dict[str, APIKey]:
         now = timezone.now()
@@ -382,8 +374,6 @@ class TestRotateAll:
 
 
 class TestRevoke:
-    """`revoke_api_key`."""
-
     def test_sentence_and_again(self) -> None:
         key = APIKeyFactory(name="Shop")
         first = run("revoke_api_key", key.key_id)
@@ -409,8 +399,6 @@ class TestRevoke:
 
 
 class TestList:
-    """`list_api_keys`."""
-
     @pytest.fixture
     def stored(self) -> list[APIKey]:
         """One key in each state."""
@@ -468,8 +456,6 @@ class TestList:
 
 
 class TestShow:
-    """`show_api_key`."""
-
     def test_all_of_a_key(self) -> None:
         key = APIKeyFactory(name="Shop", contact="shop@example.com", rate_limit="600/min", last_used_at=timezone.now())
         assert run("show_api_key", key.key_id) == (

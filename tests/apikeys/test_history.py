@@ -35,8 +35,6 @@ def last(key: APIKey) -> Any:
 
 
 class TestBackOffice:
-    """Changes by the staff."""
-
     def test_issue_edit_rotate_and_revoke_are_kept(self, admin_client: Client) -> None:
         admin_client.post(f"{LIST}add/", NEW)
         key = APIKey.objects.get()
@@ -106,8 +104,6 @@ class TestBackOffice:
 
 
 class TestCommands:
-    """Changes by `manage.py`."""
-
     def test_each_is_named(self) -> None:
         """Without the database of the tests: `manage.py` itself names the command."""
         with migrated_database() as url:
@@ -140,8 +136,6 @@ class TestCommands:
 
 
 class TestWhatIsLeftOut:
-    """What history does not hold."""
-
     def test_use_is_no_change(self) -> None:
         key = APIKeyFactory()
         ApiClient(key.secret).get("/v1/pets")

@@ -21,8 +21,6 @@ pytestmark = pytest.mark.django_db
 
 
 class TestIssue:
-    """The add page."""
-
     def test_shows_the_secret_once_in_the_answer_to_the_post(self, office: Client, admin_user: User) -> None:
         answer = office.post(ADD, NEW | {"contact": "shop@example.com", "scope": "read", "rate_limit": "5/s"})
         key, secret = APIKey.objects.get(), secret_in(answer)
@@ -142,8 +140,6 @@ class TestIssue:
 
 
 class TestRotate:
-    """The page that rotates."""
-
     def test_a_get_changes_nothing(self, office: Client) -> None:
         key = APIKeyFactory()
         before = list(APIKey.objects.values())

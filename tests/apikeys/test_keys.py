@@ -21,8 +21,6 @@ def number(text: str) -> int:
 
 
 class TestGenerate:
-    """New keys."""
-
     @pytest.mark.parametrize("prefix", [LIVE, TEST])
     def test_form(self, prefix: str) -> None:
         new = keys.generate(prefix)
@@ -50,8 +48,6 @@ class TestGenerate:
 
 
 class TestChecksum:
-    """The last six characters."""
-
     @pytest.mark.parametrize(
         ("start", "checksum"),
         [
@@ -66,8 +62,6 @@ class TestChecksum:
 
 
 class TestIsWellFormed:
-    """What is rejected without a query."""
-
     def test_what_was_generated_is(self) -> None:
         assert all(keys.is_well_formed(keys.generate(LIVE).text, prefix=LIVE) for _ in range(1000))
 

@@ -25,7 +25,6 @@ class Table:
     answer: Callable[[], CachedKey | None]
 
     def __init__(self) -> None:
-        """Find the key at once, unless a test changes that."""
         self.asked: list[str] = []
         self.answer = lambda: KEY
 
@@ -59,8 +58,6 @@ def cache(table: Table, clock: Clock) -> KeyCache:
 
 
 class TestFreshness:
-    """How old a result can be."""
-
     def test_one_question_a_second(self, cache: KeyCache, table: Table, clock: Clock) -> None:
         for clock.now in (100.0, 100.5, 100.999, 101.0, 101.5, 102.0):
             assert cache.find("a") == KEY
@@ -95,8 +92,6 @@ class TestFreshness:
 
 
 class TestSize:
-    """How much is remembered."""
-
     def test_the_least_recently_used_goes(self, cache: KeyCache, table: Table, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(lookup, "CAPACITY", 2)
         for digest in ("a", "b", "a", "c", "a", "b"):
@@ -110,8 +105,6 @@ class TestSize:
 
 
 class TestThreads:
-    """What happens at the same time."""
-
     def test_those_who_miss_together_share_one_question(self, cache: KeyCache, table: Table) -> None:
         release = threading.Event()
 
@@ -205,8 +198,6 @@ class TestDigests:
 
 @pytest.mark.django_db
 class TestTable:
-    """The cache that the service uses."""
-
     def test_finds_a_key_by_its_digest(self, django_assert_num_queries: Any) -> None:
         key = APIKeyFactory(scope="read", rate_limit="5/s")
         with django_assert_num_queries(1):

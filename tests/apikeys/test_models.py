@@ -39,8 +39,6 @@ def names(queryset: Any) -> set[str]:
 
 
 class TestFilters:
-    """Which keys are which."""
-
     def test_each_names_the_keys_it_says(self, pasts: dict[str, APIKey]) -> None:
         found = APIKey.objects.all()
         assert len(pasts) == 6
@@ -70,8 +68,6 @@ class TestFilters:
 
 
 class TestIssue:
-    """New keys."""
-
     def test_stores_what_is_given(self, admin_user: User) -> None:
         expires_at = timezone.now() + DAY
         key, secret = APIKey.objects.issue(
@@ -166,8 +162,6 @@ class TestIssue:
 
 
 class TestRotate:
-    """A key that replaces another."""
-
     def test_both_keys_work_until_the_grace_is_over(self, admin_user: User) -> None:
         old = APIKeyFactory(name="Shop", contact="shop@example.com", scope="read", rate_limit="5/s")
         before = timezone.now()
@@ -236,8 +230,6 @@ class TestRotate:
 
 
 class TestRevoke:
-    """A key's end."""
-
     def test_ends_the_key(self) -> None:
         key = APIKeyFactory()
         before = timezone.now()
@@ -255,8 +247,6 @@ class TestRevoke:
 
 
 class TestDatabase:
-    """What no code of ours writes."""
-
     @pytest.mark.parametrize(
         ("columns", "constraint"),
         [
@@ -285,8 +275,6 @@ class TestDatabase:
 
 @pytest.mark.django_db(transaction=True)
 class TestAtTheSameTime:
-    """Several people at once."""
-
     def together(self, act: Callable[[int], object]) -> list[object]:
         barrier = threading.Barrier(4)
 

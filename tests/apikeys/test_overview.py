@@ -28,7 +28,6 @@ def page(key: APIKey) -> str:
 
 
 def text(client: Client, key: APIKey) -> str:
-    """Return the page's words with the blanks between them tidied."""
     return " ".join(re.sub(r"<[^>]*>", " ", client.get(page(key)).content.decode()).split())
 
 
@@ -155,8 +154,6 @@ def test_operations_in_words(counted: str, words: str) -> None:
 
 @pytest.mark.django_db
 class TestUse:
-    """Use by day and operation."""
-
     def test_is_added_up(self) -> None:
         key, other = APIKeyFactory(), APIKeyFactory()
         for row in (
@@ -199,8 +196,6 @@ class TestUse:
 
 @pytest.mark.django_db
 class TestRotation:
-    """Old and new key beside each other."""
-
     @pytest.fixture
     def rotated(self) -> tuple[APIKey, APIKey]:
         old = APIKeyFactory(name="Shop")

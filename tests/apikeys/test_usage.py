@@ -35,8 +35,6 @@ def written() -> list[tuple[Any, ...]]:
 
 @pytest.mark.django_db
 class TestRequests:
-    """What is counted."""
-
     def test_are_counted_by_route_and_status_class(self) -> None:
         key, animal = APIKeyFactory(scope="read"), PetFactory()
         api = ApiClient(key.secret)
@@ -98,8 +96,6 @@ class TestRequests:
 
 @pytest.mark.django_db
 class TestFlush:
-    """How it is written."""
-
     def test_adds_to_what_is_there(self) -> None:
         key = APIKeyFactory()
         for expected in (2, 4, 6):
@@ -205,8 +201,6 @@ class TestFlush:
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.filterwarnings("ignore:unclosed database:ResourceWarning")  # Django closes none that is in memory
 class TestWriter:
-    """The thread that writes."""
-
     def test_starts_with_the_first_count_and_writes(self, settings: Any) -> None:
         key = APIKeyFactory()
         assert "api-key-use" not in {thread.name for thread in threading.enumerate()}

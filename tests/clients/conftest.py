@@ -94,7 +94,6 @@ class Service:
         return self.server.environment["DATABASE_URL"].startswith("postgres")
 
     def arguments(self, walk: str, **more: str) -> str:
-        """Return a consumer's only argument: JSON."""
         facts = {"walk": walk, "url": f"{self.server.url}/v1", "category": self.seed["category"]}
         return json.dumps(facts | self.seed["keys"] | more)
 
@@ -132,7 +131,6 @@ def service() -> Iterator[Service]:
 
 
 def walk(service: Service, consumer: Callable[[str], str]) -> dict[str, list[Any]]:
-    """Let a consumer walk through everything and return what it saw."""
     seen: dict[str, list[Any]] = json.loads(consumer(service.arguments("everything")))
     if service.postgresql:
         with service.request_in_progress("still-running"):
@@ -141,5 +139,4 @@ def walk(service: Service, consumer: Callable[[str], str]) -> dict[str, list[Any
 
 
 def expected_walk(service: Service) -> dict[str, list[Any]]:
-    """Return what a consumer must see."""
     return WALK | IN_PROGRESS if service.postgresql else WALK

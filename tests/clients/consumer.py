@@ -49,13 +49,11 @@ def saw_raw(step: str, answer: httpx.Response) -> None:
 
 
 def next_cursor(answer: Response[Any]) -> str | None:
-    """Return the cursor of the `next` link."""
     link = httpx.Response(200, headers=answer.headers).links.get("next")
     return parse_qs(urlsplit(link["url"]).query)["cursor"][0] if link else None
 
 
 def every_pet(*, limit: int) -> Iterator[Pet]:
-    """Follow the pages to the end."""
     cursor: str | Unset | None = UNSET
     while cursor is not None:
         answer = list_pets.sync_detailed(client=CLIENT, limit=limit, cursor=cursor)
@@ -66,14 +64,12 @@ def every_pet(*, limit: int) -> Iterator[Pet]:
 
 
 def categories() -> None:
-    """Read the categories, the one with the largest identifier too."""
     listed = saw("list categories", list_categories.sync_detailed(client=CLIENT, limit=100))
     assert listed == [Category(id=LARGEST, name="Dragons"), Category(id=CATEGORY, name="Dogs")]
     assert saw("get category", get_category.sync_detailed(LARGEST, client=CLIENT)) == listed[0]
 
 
 def animals() -> Pet:
-    """Add, replay, fetch and list animals."""
     body = NewPet(name="Rex ✓", category_id=LARGEST, status=PetStatus.PENDING)
     first = create_pet.sync_detailed(client=CLIENT, body=body, idempotency_key="one")
     rex: Pet = saw("create", first)
@@ -125,7 +121,6 @@ def invalid() -> None:
 
 
 def keys() -> None:
-    """Come with no key, or one that does not do."""
     saw_raw("no key", httpx.get(f"{TOLD['url']}/pets"))
     unknown = list_pets.sync_detailed(client=client("pets_test_unknown"))
     saw("unknown key", unknown)
@@ -157,7 +152,6 @@ def rejected() -> None:
 
 
 def everything() -> None:
-    """Walk through all operations and errors."""
     categories()
     unchanged(animals())
     invalid()
@@ -166,13 +160,11 @@ def everything() -> None:
 
 
 def in_progress() -> None:
-    """Add an animal with an Idempotency-Key that another request holds."""
     body = NewPet(name="Rex", category_id=CATEGORY)
     saw("in progress", create_pet.sync_detailed(client=CLIENT, body=body, idempotency_key=TOLD["idempotency_key"]))
 
 
 def largest() -> None:
-    """Fetch and list the animal with the largest identifier."""
     smaug = Pet(id=LARGEST, name="Smaug", category_id=LARGEST, status=PetStatus.AVAILABLE)
     assert saw("get largest", get_pet.sync_detailed(LARGEST, client=CLIENT)) == smaug
     assert saw("list largest", list_pets.sync_detailed(client=CLIENT, limit=1)) == [smaug]

@@ -50,7 +50,6 @@ def variables(text: str) -> dict[str, str]:
 
 
 def filled(text: str, values: dict[str, str]) -> str:
-    """Put in the variables."""
     return re.sub(r"\{\{(\w+)\}\}", lambda match: values[match[1]], text)
 
 
@@ -62,7 +61,6 @@ def send(service: Service, request: Request, values: dict[str, str]) -> Answer:
 
 
 def add(service: Service, name: str) -> int:
-    """Add an animal and return its ID."""
     key, category = service.seed["keys"]["write"], service.seed["category"]
     body = json.dumps({"name": name, "categoryId": category}).encode()
     headers = bearer(key) | {"Content-Type": "application/json"}

@@ -68,7 +68,6 @@ class Client(ABC):
         """Return the command that runs a program in the folder."""
 
     def start(self, program: str, **variables: str) -> str:
-        """Run a program and return what it printed."""
         return run(*self.command(program), cwd=self.folder, environment=self.environment | variables)
 
     @cached_property

@@ -30,7 +30,6 @@ class Database:
     """The database of the processes, asked without Django."""
 
     def __init__(self, url: str) -> None:
-        """Ask the database at `url`."""
         self.url = url
         self.is_sqlite = url.startswith("sqlite")
 

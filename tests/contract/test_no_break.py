@@ -78,8 +78,6 @@ NEW_PET, PET, ERROR = (*SCHEMAS, "NewPet"), (*SCHEMAS, "Pet"), (*SCHEMAS, "Error
 
 
 def put(*way: Any, to: Any) -> Change:
-    """Set what lies at the end of the way."""
-
     def change(document: Any) -> None:
         *keys, last = way
         for key in keys:
@@ -90,8 +88,6 @@ def put(*way: Any, to: Any) -> Change:
 
 
 def drop(*way: Any) -> Change:
-    """Remove what lies at the end of the way."""
-
     def change(document: Any) -> None:
         *keys, last = way
         for key in keys:
@@ -249,7 +245,6 @@ COMPATIBLE: dict[str, Change] = {
 
 
 def changed(change: Change) -> Any:
-    """Return the base with one change."""
     document = deepcopy(BASE)
     document["components"]["schemas"]["limit"] = deepcopy(BASE["paths"]["/pets"]["get"]["parameters"][0])
     change(document)
@@ -261,7 +256,6 @@ def read(path: Path) -> Any:
 
 
 def version(path: Path) -> tuple[int, ...]:
-    """Return the release of the service in the name of a released description."""
     match = re.fullmatch(r"openapi-(\d+)\.(\d+)\.(\d+)\.yaml", path.name)
     assert match, path.name
     return tuple(int(number) for number in match.groups())

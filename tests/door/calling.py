@@ -29,20 +29,17 @@ class BreaksInCommit:
     """A driver that finds a good key for every request, and loses its connection in the COMMIT of each."""
 
     def __init__(self, pk: int = 1, scope: str = "write") -> None:
-        """Take what the key is."""
         self.key: Row = (pk, "Ab3dE6gH", "Shop", scope, "", None, None, None, pk)
 
     def admit(self, *, reads: bool) -> None:
         """Admit all."""
 
     async def run(self, steps: Any, _latest: float) -> Any:
-        """Lose the connection with the first statement."""
         next(steps)
         with committing():
             raise OperationalError
 
     async def run_for_key(self, _steps: Any) -> list[Row]:
-        """Return the key."""
         return [self.key]
 
 

@@ -25,7 +25,6 @@ class Proxy:
         self._host, self._port = (connection.get_connection_params()[name] for name in ("host", "port"))
 
     async def serve(self, from_client: StreamReader, to_client: StreamWriter) -> None:
-        """Take a connection."""
         self.serving.add(cast("asyncio.Task[None]", asyncio.current_task()))
         await asyncio.sleep(self.delay)
         from_server, to_server = await self._connect()

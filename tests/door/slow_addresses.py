@@ -13,7 +13,6 @@ SECONDS = 10
 
 @csrf_exempt
 def slow(request: HttpRequest) -> HttpResponse:
-    """Respond late."""
     time.sleep(SECONDS)
     return HttpResponse(request.method)
 

@@ -107,7 +107,6 @@ TOO_LARGE = "Files here can have at most 25 MB. Go back and send a smaller file,
 
 
 def message_of(got: Got) -> str:
-    """Return what an error page says."""
     found = re.search(r"<h1>.*?</h1>\s*<p[^>]*>(.*?)</p>", got.body.decode(), re.DOTALL)
     assert found, got.body
     return found[1].strip()
@@ -118,14 +117,11 @@ def json_of(got: Got) -> Any:
 
 
 def given_up(counted: Metrics) -> dict[str, float | None]:
-    """Return how many requests were given up, by reason."""
     name = "petstore_requests_given_up_total"
     return {reason: counted.registry.get_sample_value(name, {"reason": reason}) for reason in GIVEN_UP}
 
 
 class TestBodies:
-    """What is read before a thread is needed."""
-
     def test_an_api_body(self, application: Application) -> None:
         got = body_of(application, "/v1/pets", b"ab", b"cd", content_length="4")
         assert got.body == b"/v1/pets 4 4 b'abcd'"
@@ -202,8 +198,6 @@ class TestBodies:
 
 
 class TestThreads:
-    """What runs in them, and what they do not do."""
-
     def test_a_long_response_comes_in_large_parts(self, application: Application) -> None:
         got = asyncio.run(ask(Door(application, 1), scope("/docs/long")))
         assert [len(part) for part in got.parts] == [66_000, 66_000, 66_000, 66_000, 36_000]

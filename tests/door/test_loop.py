@@ -79,7 +79,6 @@ class Unconfirmed(BreaksInCommit):
     """A driver that adds an animal, whose COMMIT no standby confirms: PostgreSQL only warns."""
 
     async def run(self, _steps: Any, _latest: float) -> Any:
-        """Warn, and return what was added."""
         _notice(SimpleNamespace(message_primary=f"{SYNCHRONOUS_WAIT_CANCELED} due to user request"))  # type: ignore[arg-type]
         return Result({"id": 1}, 201)
 
@@ -197,12 +196,10 @@ class KnowsItsDeadline(BreaksInCommit):
     left = 0.0
 
     async def run(self, steps: Any, latest: float) -> Any:
-        """Keep it."""
         self.left = latest - time.perf_counter()
         return await super().run(steps, latest)
 
     async def run_for_key(self, steps: Any) -> Any:
-        """Take long."""
         await asyncio.sleep(0.3)
         return await super().run_for_key(steps)
 

@@ -143,7 +143,6 @@ def context(
 
 
 def sign_in(page: Page) -> None:
-    """Sign in through the form."""
     page.goto("/admin/")
     page.get_by_label("Username").fill(STAFF)
     page.get_by_label("Password").fill(PASSWORD)
@@ -152,7 +151,6 @@ def sign_in(page: Page) -> None:
 
 
 def sign_out(page: Page) -> None:
-    """Sign out from the menu of the account."""
     page.get_by_text("your account").locator("xpath=ancestor::summary").click()
     page.get_by_role("button", name="Sign out").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Signed out")

@@ -62,8 +62,6 @@ for number, key in enumerate(APIKey.objects.order_by("pk")):
 
 
 class Keys(NamedTuple):
-    """The secrets of the callers."""
-
     shop: str
     partner: str
     old: str
@@ -108,7 +106,6 @@ FILE = [
 
 
 def select(page: Page, needle: str, action: str = "") -> None:
-    """Select the animals that a search finds."""
     page.goto(f"{PETS}?q={needle}")
     page.locator("#action-toggle").check()
     if action:
@@ -144,8 +141,6 @@ def work(page: Page) -> None:
 
 
 def at(address: str) -> Callable[[Page], None]:
-    """Return what opens the address."""
-
     def go(page: Page) -> None:
         page.goto(address)
 

@@ -193,7 +193,6 @@ def _something_to_show(server: Gunicorn, tmp_path_factory: pytest.TempPathFactor
 @pytest.mark.usefixtures("_something_to_show")
 @pytest.mark.parametrize(("colours", "width"), [("light", 1024), ("dark", 390)])
 def test_axe_finds_nothing(office: Page, complaints: list[str], colours: Any, width: int) -> None:
-    """Of any impact."""
     office.emulate_media(color_scheme=colours)
     office.set_viewport_size({"width": width, "height": 844})
     word = f"{colours}{width}"

@@ -141,7 +141,6 @@ def test_what_was_typed_is_saved_anyway(office: Page, second: Page, three: str) 
 
 
 def mark(page: Page, name: str, status: str) -> None:
-    """Choose a status in the row of the animal."""
     row = page.locator("#result_list tbody tr", has_text=name)
     row.locator("summary").click()
     row.get_by_role("button", name=f"Mark {status}").click()
@@ -199,7 +198,6 @@ def test_no_page_is_wider_than_the_screen(office: Page, three: str, size: tuple[
 
 
 def tab_to(page: Page, target: Locator) -> None:
-    """Press Tab until `target` has the focus."""
     page.wait_for_load_state()
     for _ in range(100):
         page.keyboard.press("Tab")

@@ -17,7 +17,6 @@ IMPORTS = "/admin/pets/importrun/"
 
 
 def text_of(rows: list[list[str]]) -> str:
-    """Return the rows as a CSV file, with the header."""
     out = io.StringIO()
     csv.writer(out).writerows([HEADER, *rows])
     return out.getvalue()

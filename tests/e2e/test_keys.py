@@ -15,7 +15,6 @@ REVOKED = error("api_key_revoked", "The API key was revoked. Ask the store for a
 
 
 def issue(office: Page, name: str, *, scope: str = "write") -> str:
-    """Issue a key through the form and return what the page shows."""
     office.goto(f"{KEYS}add/")
     office.get_by_label("Program or partner").fill(name)
     office.get_by_label("Read and add" if scope == "write" else "Read", exact=True).check(force=True)

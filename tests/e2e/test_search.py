@@ -147,7 +147,6 @@ ADDRESSES = "[...document.querySelectorAll('.search-hits a')].map((link) => link
 
 
 def search_for(page: Page, text: str) -> Any:
-    """Open the search, type, and return the hits."""
     page.keyboard.press("/")
     page.keyboard.type(text)
     hits = page.locator(".search-hits li")

@@ -52,12 +52,10 @@ def next_code(secret: str) -> str:
 
 
 def account(server: Gunicorn, name: str) -> str:
-    """Make an account and return its one-time password."""
     return server.manage("create_admin", name, "--password-only").strip()
 
 
 def fill_in(page: Page, name: str, password: str) -> None:
-    """Send the form of the sign-in."""
     page.goto("/admin/")
     page.get_by_label("Username").fill(name)
     page.get_by_label("Password").fill(password)
@@ -77,7 +75,6 @@ def choose_password(page: Page, server: Gunicorn, name: str) -> None:
 
 
 def set_up_app(page: Page) -> str:
-    """Set up an authenticator app and return its secret."""
     page.get_by_role("link", name="Set up an authenticator app").click()
     secret = page.locator(".typed-secret").inner_text()  # which waits for the page
     page.get_by_label("Authenticator code").fill(code(secret))
@@ -87,7 +84,6 @@ def set_up_app(page: Page) -> str:
 
 
 def enter_code(page: Page, shown: str) -> None:
-    """Send the form of the second factor."""
     page.wait_for_url("/admin/account/sign-in/second-factor/")
     page.get_by_label("Code").fill(shown)
     page.get_by_role("button", name="Continue").click()

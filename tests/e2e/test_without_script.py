@@ -22,7 +22,6 @@ def page(browser: Browser, browser_context_args: dict[str, Any], complaints: lis
 
 
 def add(page: Page, name: str, category: str) -> None:
-    """Add an available animal in the form."""
     page.goto(f"{PETS}add/")
     page.get_by_label("Name").fill(name)
     page.get_by_label("Category").select_option(label=category)

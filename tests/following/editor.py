@@ -31,8 +31,6 @@ from pets.models import Pet, PetStatus
 
 
 class Editor:
-    """Does one thing after the other."""
-
     def __init__(self, seed: int) -> None:
         self.random = random.Random(seed)
         self.user = User.objects.get_or_create(username=f"editor {seed}", is_superuser=True)[0]
@@ -82,11 +80,9 @@ class Editor:
         return None
 
     def delete(self) -> None:
-        """Delete an animal."""
         self.pet().delete()
 
     def restore(self) -> None:
-        """Restore one that was deleted."""
         later = Pet.history.filter(id=OuterRef("id"), history_id__gt=OuterRef("history_id"))
         gone = Pet.history.filter(~Exists(later), history_type="-").order_by("-history_id")[:5]
         if gone:

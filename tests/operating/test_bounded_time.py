@@ -47,13 +47,11 @@ def get(service: Gunicorn, key: str, path: str = "/v1/pets") -> Timed:
 
 
 def post(service: Gunicorn, key: str, once: str = "") -> Timed:
-    """Add an animal, with an `Idempotency-Key` if one is given."""
     more = {"Idempotency_Key": once} if once else {}
     return timed(lambda: service.post("/v1/pets", key, {"name": f"Rex {once}", "categoryId": 1}, **more))
 
 
 def stored(service: Gunicorn, key: str, once: str) -> int:
-    """Return how many animals were added with this `Idempotency-Key`."""
     return [pet["name"] for pet in service.get("/v1/pets?limit=100", key).json()].count(f"Rex {once}")
 
 

@@ -33,7 +33,6 @@ class Follower:
     """Follows the feed of one server after the other."""
 
     def __init__(self, server: Server, database: str = "petstore") -> None:
-        """Begin now."""
         self.place: feed.Place | None = None
         self.told = self.page(server, database)
 

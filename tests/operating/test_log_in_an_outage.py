@@ -11,7 +11,6 @@ SECONDS = 4
 
 
 def call(service: Gunicorn, key: str, until_: float) -> int:
-    """Send requests until a time, and return how many."""
     sent = 0
     while time.monotonic() < until_:
         answers = [service.get("/v1/pets", key), service.get("/v1/categories", key)]

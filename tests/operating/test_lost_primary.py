@@ -346,7 +346,6 @@ class Observer:
 
 
 def cut_off(standby: Server) -> None:
-    """Let it receive nothing more."""
     ask(standby, "ALTER SYSTEM SET primary_conninfo = 'host=/nowhere'", "SELECT pg_reload_conf()")
     until(lambda: not ask(standby, "SELECT count(*) FROM pg_stat_wal_receiver"))
 

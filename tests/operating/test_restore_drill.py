@@ -28,7 +28,6 @@ class Backups:
     """A server that archives its WAL every two seconds, and the folder of its backups."""
 
     def __init__(self, server: Server) -> None:
-        """Configure it."""
         self.server = server
         self.folder = server.folder / "backups"
         self.live = server.url.replace("//petstore@", "//postgres@")
@@ -168,7 +167,6 @@ def test_old_backups_and_the_wal_before_them_are_deleted(backups: Backups) -> No
 
 @pytest.fixture
 def drill() -> Any:
-    """The module of the drill."""
     spec = importlib.util.spec_from_file_location("restore_drill", DRILL)
     assert spec
     assert spec.loader

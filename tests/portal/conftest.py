@@ -13,8 +13,6 @@ Read = Callable[[str], str]
 
 @pytest.fixture
 def read(client: Client) -> Read:
-    """Return the HTML at an address."""
-
     def read(address: str) -> str:
         answer = client.get(address)
         assert answer.status_code == 200, address

@@ -20,8 +20,6 @@ ATOM = "{http://www.w3.org/2005/Atom}"
 
 
 class TestMarkdown:
-    """HTML in a document is text."""
-
     @pytest.mark.parametrize(
         ("text", "html"),
         [
@@ -57,8 +55,6 @@ class TestMarkdown:
 
 
 class TestGuide:
-    """`/docs/guide/` is docs/api.md."""
-
     def test_every_heading(self, read: Read) -> None:
         page = text_of(read("/docs/guide/")).replace("\u2019", "'")
         for heading in re.findall(r"^#+ (.+)$", documents_without_code("docs/api.md"), re.MULTILINE):
@@ -133,8 +129,6 @@ HISTORY = """# Changelog
 
 
 class TestChangelog:
-    """`/docs/changelog/` and its feed."""
-
     @pytest.fixture
     def _history(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         file = tmp_path / "CHANGELOG.md"

@@ -94,8 +94,6 @@ def test_the_first_response_is_the_one_of_the_readme() -> None:
 
 
 class TestErrorPages:
-    """`/docs/errors/CODE`."""
-
     @pytest.mark.parametrize("code", ErrorCode)
     def test_every_code_has_one(self, read: Read, code: ErrorCode) -> None:
         page = read(f"/docs/errors/{code}")

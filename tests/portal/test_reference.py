@@ -121,8 +121,6 @@ def test_a_deprecated_operation_says_so_in_the_sidebar(read: Read) -> None:
 
 
 class TestDownloads:
-    """Files for tools."""
-
     def test_the_http_file_is_for_this_service(self, client: Client) -> None:
         answer = client.get("/docs/petstore.http")
         assert answer["Content-Disposition"] == 'attachment; filename="petstore.http"'

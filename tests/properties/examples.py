@@ -43,7 +43,6 @@ class RolledBackMachine(RuleBasedStateMachine):
         self._block.__enter__()
 
     def teardown(self) -> None:
-        """Undo."""
         self._block.__exit__(None, None, None)
 
 

@@ -68,7 +68,6 @@ class Service:
         self.renew()
 
     def renew(self, driver: Any = None) -> None:
-        """Read the settings again."""
         self.django = WSGIHandler()
         self.django.request_class = DjangoRequest
         self.loop = AdapterFirst(self.django, driver)
@@ -84,7 +83,6 @@ class Service:
         return [self._exchange(application, method, target, sent, body) for application in ways]
 
     def add(self, body: bytes = NEW_PET) -> int:
-        """Return the status of an addition."""
         headers = {"Host": "localhost", "Authorization": f"Bearer {self.words['KEY']}"}
         body = body.replace(b'"CATEGORY"', self.words["CATEGORY"].encode())
         return exchange(self.loop, "POST", "/v1/pets", headers | {"Content-Type": "application/json"}, body)[0]

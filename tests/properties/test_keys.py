@@ -119,7 +119,6 @@ class Held:
         return self.past[-1][0] if self.past else self.life.issued_at
 
     def becomes(self, now: datetime, **changes: Any) -> None:
-        """Change the life."""
         self.past.append((now, self.life))
         self.life = replace(self.life, **changes)
 

@@ -70,7 +70,6 @@ class Service:
         self.renew()
 
     def renew(self, driver: Any = None) -> None:
-        """Read the settings again."""
         self.django = WSGIHandler()
         self.django.request_class = DjangoRequest
         self.loop = AdapterFirst(self.django, driver)
@@ -96,7 +95,6 @@ class Service:
 
 @pytest.fixture
 def service(db: None, category: Category, settings: Any) -> Service:
-    """With 30 animals."""
     settings.ALLOWED_HOSTS = ["localhost"]
     pets = [PetFactory(category=category, status=PetStatus.values[number % 3]) for number in range(30)]
     key = APIKey.objects.issue(name="Test", rate_limit="100/day")[1]

@@ -22,7 +22,6 @@ def nginx(server: Gunicorn) -> Iterator[Nginx]:
 
 @pytest.fixture(params=["server", "nginx"])
 def layer(request: pytest.FixtureRequest) -> str:
-    """What the bytes are sent to."""
     return str(request.param)
 
 

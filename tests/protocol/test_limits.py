@@ -43,8 +43,6 @@ def small(request: pytest.FixtureRequest, database: str) -> Iterator[tuple[Gunic
 
 
 class TestFlood:
-    """Requests on one connection, faster than they are served."""
-
     def test_all_are_served_in_their_order(self, server: Gunicorn) -> None:
         number = 5000
         sent = b"".join(request("/livez", f"X-Request-ID: {each}") for each in range(number))

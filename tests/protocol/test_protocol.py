@@ -58,8 +58,6 @@ def assert_readable(answers: list[Answer]) -> None:
 
 
 class TestFiles:
-    """What deploy/nginx says twice, or says again after the service."""
-
     def test_errors_are_those_of_the_service(self) -> None:
         lines = re.findall(r"return (\d+) '({.*)';", (FILES / "errors.conf").read_text())
         bodies = [json.loads(text) for _, text in lines]
@@ -94,8 +92,6 @@ class TestFiles:
 
 
 class TestDivision:
-    """Where one request ends and the next begins."""
-
     @pytest.mark.parametrize("name", CASES)
     def test_no_hidden_request(self, server: Gunicorn, layer: str, port: int, name: str, request: Any) -> None:
         mark = word()
@@ -200,8 +196,6 @@ UNLIKE: dict[str, tuple[bytes, int | set[int], int | set[int]]] = {
 
 
 class TestRejections:
-    """What never reaches the service."""
-
     @pytest.mark.parametrize("name", [*REJECTIONS, *TOO_LONG])
     def test_the_same_error_from_both(self, layer: str, port: int, name: str) -> None:
         sent, error = TOO_LONG[name] if name in TOO_LONG else (REJECTIONS[name], BAD_REQUEST)
@@ -399,8 +393,6 @@ class TestRejections:
 
 
 class TestConnections:
-    """Many requests on one connection, and half of one."""
-
     def test_20_pipelined_requests_are_answered_in_order(self, port: int) -> None:
         marks = [word() for _ in range(20)]
         paths = ["/v1/pets", "/livez", "/v1/pets/1", "/nowhere"]
@@ -547,8 +539,6 @@ def drip(port: int, sent: bytes) -> float:
 
 
 class TestKeys:
-    """10,000 headers that are no key."""
-
     def test_10000_malformed_headers_through_nginx(self, nginx: Nginx) -> None:
         assert told_to(nginx.plain, malformed_headers(10_000, controls=True)) == {"api_key_invalid": 10_000}
 
@@ -610,8 +600,6 @@ def told_on_one(port: int, headers: list[bytes]) -> Counter[str]:
 
 
 class TestUpstream:
-    """The server away, and coming back."""
-
     def test_down_is_503_with_retry_after(self) -> None:
         with running_nginx(free_port()) as nginx:
             for sent in (request("/v1/pets"), request("/v1/pets", "Content-Length: 2", method="POST") + b"{}"):
@@ -756,8 +744,6 @@ def load(port: int, key: str) -> Iterator[list[WholeAnswer]]:
 
 
 class TestSite:
-    """The example of a site, as it ships."""
-
     def test_tls(self, nginx: Nginx) -> None:
         answer = over_tls(nginx, "/v1/pets/1")
         assert answer.error()["code"] == "api_key_missing"

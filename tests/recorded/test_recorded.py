@@ -66,14 +66,12 @@ class Browser:
     """Sends the recorded requests, in the process or to a server, and keeps what came."""
 
     def __init__(self, keys: dict[str, str]) -> None:
-        """Send these keys."""
         self.keys = keys
         self.answers: Answers = []
         self.tags: dict[str, str] = {}
         self.link = ""
 
     def send_all(self) -> Answers:
-        """Return line and response of every request."""
         for sent in requests(self.next_page):
             status, headers, body = self.respond(sent, self.headers(sent))
             self.link = headers.get("Link", "")
@@ -92,7 +90,6 @@ class Browser:
             self.tags[name] = tag.strip('"')
 
     def headers(self, sent: Sent) -> dict[str, str]:
-        """Return the headers to send."""
         headers = {name: value % self.tags if "%(" in value else value for name, value in sent.headers.items()}
         headers.setdefault("Host", "localhost")
         if sent.key.startswith("="):

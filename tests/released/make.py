@@ -27,7 +27,6 @@ Category.objects.create(name="Fish")
 
 
 def main(version: str) -> None:
-    """Write both."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, "petstore.sqlite3")
         fill(f"sqlite:///{file}")

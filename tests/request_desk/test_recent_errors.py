@@ -17,7 +17,6 @@ pytestmark = pytest.mark.django_db
 
 
 def shown(client: Client, key: APIKey) -> str:
-    """Return the page of the key."""
     return client.get(f"/admin/apikeys/apikey/{key.pk}/change/").content.decode()
 
 

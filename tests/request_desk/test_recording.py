@@ -32,7 +32,6 @@ def key() -> APIKey:
 
 @pytest.fixture
 def manager(db: None) -> Client:
-    """The browser of a key manager."""
     return member("anna", "view_apikey", "change_apikey", "view_requestrecord")
 
 

@@ -41,8 +41,6 @@ def gaps() -> list[Any]:
 
 @pytest.mark.django_db
 class TestWhatIsRecorded:
-    """Errors and writes under /v1."""
-
     def test_an_error_with_everything_recorded(self) -> None:
         key = APIKeyFactory()
         before = timezone.now()
@@ -157,8 +155,6 @@ class TestWhatIsRecorded:
 
 @pytest.mark.django_db
 class TestBounds:
-    """A flood fills neither memory nor table."""
-
     def test_callers_without_a_key_share_a_bound(self) -> None:
         for number in range(50):
             records.note(record(f"stranger-{number}"))
@@ -210,8 +206,6 @@ class TestBounds:
 
 @pytest.mark.django_db
 class TestFlush:
-    """How it is written."""
-
     def test_queries(self, django_assert_num_queries: Any) -> None:
         keys = [APIKeyFactory() for _ in range(3)]
         for key in keys:
@@ -279,8 +273,6 @@ def test_the_writer_starts_with_the_first_record(settings: Any) -> None:
 
 @pytest.mark.django_db
 class TestPurge:
-    """What is older than 7 days is deleted, and before that not shown."""
-
     def store(self, *ages: timedelta) -> None:
         for number, age in enumerate(ages):
             values = record(f"{number}", at=timezone.now() - age)._asdict()

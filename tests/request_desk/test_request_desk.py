@@ -66,13 +66,10 @@ def desk() -> Client:
 
 
 def see_keys() -> None:
-    """Let the account see keys too."""
     User.objects.get().user_permissions.add(Permission.objects.get(codename="view_apikey"))
 
 
 class TestDesk:
-    """One id pasted."""
-
     def test_shows_the_story_of_a_request_that_was_rejected(self, admin_client: Client) -> None:
         key = APIKeyFactory(name="Shop")
         ApiClient(key.secret).get("/v1/pets/0?sekrit=query", X_Request_ID="complaint-1")
@@ -322,8 +319,6 @@ def test_what_was_added_is_found_by_an_index(admin_client: Client) -> None:
 
 
 class TestList:
-    """The newest records."""
-
     def test_shows_and_filters(self, desk: Client) -> None:
         key = APIKeyFactory()
         store("one", key=key, status=404, code="pet_not_found")
@@ -436,8 +431,6 @@ class TestList:
 
 
 class TestPermissions:
-    """Only with permission, and read-only."""
-
     def test_each_page_needs_the_permission(self) -> None:
         client = Client()
         assert client.get(DESK)["Location"] == f"/admin/login/?next={DESK}"

@@ -30,7 +30,6 @@ def form_of(user: User, **changed: Any) -> dict[str, Any]:
 
 
 def sign_in(client: Client, username: str = "anna", password: str = PASSWORD, **sent: Any) -> Any:
-    """Send the form and return the response."""
     return client.post(SIGN_IN, {"login": username, "password": password}, **sent)
 
 
@@ -40,7 +39,6 @@ def read(answer: Any) -> str:
 
 
 def code(secret: str) -> str:
-    """Return what an authenticator app shows now."""
     return str(format_hotp_value(hotp_value(secret, int(time.time()) // 30)))
 
 

@@ -30,7 +30,6 @@ STAFF = {f"auth.{verb}_{model}" for verb in ("view", "add", "change", "delete") 
 
 
 def run(*arguments: str) -> str:
-    """Run a command and return what it printed."""
     out = StringIO()
     call_command(*arguments, stdout=out)
     return out.getvalue()
@@ -41,8 +40,6 @@ def run_json(*arguments: str) -> Any:
 
 
 class TestCreateAdmin:
-    """The first person, and one who is locked out."""
-
     def test_prints_a_password_that_must_be_changed(self, client: Client) -> None:
         out = run_json("create_admin", "ada", "--email", "ada@petstore.example")
         assert out == {"username": "ada", "password": out["password"], "hours": 72, "reset": False}
@@ -104,8 +101,6 @@ class TestCreateAdmin:
 
 
 class TestCreateStaffRoles:
-    """The same groups every time."""
-
     def test_a_new_database_has_them(self) -> None:
         assert {group.name for group in Group.objects.all()} == set(ROLES)
         out = run("create_staff_roles").splitlines()

@@ -119,8 +119,6 @@ def test_looking_at_a_page_costs_one_query_for_the_account(office: Client, anna:
 
 
 class TestPassword:
-    """Changing it ends other sessions; a temporary one must be changed first."""
-
     CHANGE = {"oldpassword": PASSWORD, "password1": "a quiet purple giraffe", "password2": "a quiet purple giraffe"}
 
     def test_a_change_ends_other_sessions(self, office: Client) -> None:

@@ -20,7 +20,6 @@ pytestmark = pytest.mark.usefixtures("anna")
 
 
 def complaints(answer: Any) -> list[str]:
-    """Return what the page complains about."""
     return re.findall(r'class="errornote">([^<]+)', answer.content.decode())
 
 

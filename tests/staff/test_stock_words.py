@@ -42,7 +42,6 @@ class Strings(HTMLParser):
     """Collects what a page says: its texts, those of its buttons, and what is said only on hover or to screen readers."""
 
     def __init__(self, html: str) -> None:
-        """Read the page."""
         super().__init__()
         self.found: list[str] = []
         self.labels: list[str] = []

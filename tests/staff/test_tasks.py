@@ -34,7 +34,6 @@ def opened(office: Client, group: Group) -> dict[str, str]:
 
 
 def words(page: Any) -> str:
-    """Return what the page says."""
     return " ".join(unescape(re.sub("<[^>]+>", " ", page.content.decode())).split())
 
 
