@@ -10,8 +10,7 @@ import pytest
 import yaml
 
 from clients.tools import DESCRIPTION
-from tests.clients.conftest import Service
-from tests.server import Answer, bearer
+from tests.server import Answer, Gunicorn, running_server
 
 FILE = Path(__file__).parent.parent.parent / "docs" / "petstore.http"
 CODES = {
@@ -53,37 +52,28 @@ def filled(text: str, values: dict[str, str]) -> str:
     return re.sub(r"\{\{(\w+)\}\}", lambda match: values[match[1]], text)
 
 
-def send(service: Service, request: Request, values: dict[str, str]) -> Answer:
+def send(server: Gunicorn, request: Request, values: dict[str, str]) -> Answer:
     path = filled(request.address, values).removeprefix(values["host"])
     headers = {name: filled(text, values) for name, text in request.headers.items()}
     body = filled(request.body, values).encode() or None
-    return service.server.send(request.method, path, body=body, headers=headers)
-
-
-def add(service: Service, name: str) -> int:
-    key, category = service.seed["keys"]["write"], service.seed["category"]
-    body = json.dumps({"name": name, "categoryId": category}).encode()
-    headers = bearer(key) | {"Content-Type": "application/json"}
-    added: int = service.server.send("POST", "/v1/pets", body=body, headers=headers).json()["id"]
-    return added
+    return server.send(request.method, path, body=body, headers=headers)
 
 
 @pytest.fixture(scope="module")
-def answers(service: Service) -> dict[str, Answer]:
+def answers() -> Iterator[dict[str, Answer]]:
     """The response to each request of the file, by its name."""
     text = FILE.read_text()
-    given = {
-        "host": service.server.url,
-        "key": service.seed["keys"]["write"],
-        "categoryId": str(service.seed["category"]),
-        "petId": str(add(service, "Nala")),
-    }
-    assert variables(text).keys() == given.keys()
-    answers: dict[str, Answer] = {}
-    for request in requests(text):
-        assert request.name not in answers
-        answers[request.name] = send(service, request, given)
-    return answers
+    with running_server(workers=1) as server:
+        server.manage("load_demo_data")
+        key = server.issue_key()
+        nala = server.post("/v1/pets", key, {"name": "Nala", "categoryId": 1}).json()["id"]
+        given = {"host": server.url, "key": key, "categoryId": "1", "petId": str(nala)}
+        assert variables(text).keys() == given.keys()
+        answers: dict[str, Answer] = {}
+        for request in requests(text):
+            assert request.name not in answers
+            answers[request.name] = send(server, request, given)
+        yield answers
 
 
 def test_every_request_is_answered_as_the_file_says(answers: dict[str, Answer]) -> None:
