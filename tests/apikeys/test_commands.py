@@ -54,6 +54,13 @@ def minute(at: Any) -> str:
     return f"{at:%Y-%m-%d %H:%M} UTC"
 
 
+def replaced(old: APIKey) -> APIKey:
+    """Return the key that replaced it, both as they are stored."""
+    old.refresh_from_db()
+    assert old.replaced_by is not None
+    return old.replaced_by
+
+
 def shown(key: APIKey, /, **more: Any) -> dict[str, Any]:
     """Return the JSON of a key, written down once more from the documentation."""
 
@@ -119,8 +126,6 @@ class TestIssue:
             (["a\nb"], "argument NAME: This must be one line of visible text."),
             (["x" * 101], "argument NAME: Ensure this value has at most 100 characters (it has 101)."),
             (["Shop", "--expires-in", "0d"], f"Error: argument --expires-in: {DURATION}"),
-            (["Shop", "--expires-in", "90"], f"Error: argument --expires-in: {DURATION}"),
-            (["Shop", "--expires-in", "99999999w"], f"Error: argument --expires-in: {DURATION}"),
             (["Shop", "--expires-in=-1d"], f"Error: argument --expires-in: {DURATION}"),
             (["Shop", "--rate-limit", "fast"], f"argument --rate-limit: {RATE}"),
             (["Shop", "--rate-limit", "0/min"], f"argument --rate-limit: {RATE}"),
@@ -150,9 +155,7 @@ class TestRotateOne:
     def test_sentences(self) -> None:
         old = APIKeyFactory(name="Shop")
         out = run("rotate_api_key", old.key_id, "--grace", "2h")
-        old.refresh_from_db()
-        new = old.replaced_by
-        assert new is not None
+        new = replaced(old)
         assert old.expires_at is not None
         assert timedelta(hours=2) - timedelta(seconds=5) < old.expires_at - timezone.now() <= timedelta(hours=2)
         secret = out.splitlines()[2].strip()
@@ -167,25 +170,21 @@ class TestRotateOne:
     def test_secret_only_and_a_grace_of_a_day(self) -> None:
         old = APIKeyFactory()
         out = run("rotate_api_key", old.key_id, "--secret-only")
-        old.refresh_from_db()
-        assert old.replaced_by is not None
+        assert keys.digest(out.removesuffix("\n")) == replaced(old).digest
         assert old.expires_at is not None
-        assert keys.digest(out.removesuffix("\n")) == old.replaced_by.digest
         assert DAY - timedelta(seconds=5) < old.expires_at - timezone.now() <= DAY
 
     def test_json(self) -> None:
         old = APIKeyFactory()
         out = run_json("rotate_api_key", old.key_id)
-        old.refresh_from_db()
-        assert old.replaced_by is not None
-        assert keys.digest(out["key"]) == old.replaced_by.digest
-        assert out == shown(old.replaced_by, key=out["key"], replaces=shown(old))
+        new = replaced(old)
+        assert keys.digest(out["key"]) == new.digest
+        assert out == shown(new, key=out["key"], replaces=shown(old))
 
     @pytest.mark.parametrize(
         ("arguments", "sentence"),
         [
             ([], "Error: the following arguments are required: KEY_ID"),
-            (["00000000"], "No key has the ID 00000000. List the keys with list_api_keys --all."),
             (["0"], f"Error: argument KEY_ID: {KEY_ID}"),
             (["'; DROP--"], f"Error: argument KEY_ID: {KEY_ID}"),
             (["00000000", "--grace", "0h"], f"Error: argument --grace: {DURATION}"),
@@ -204,6 +203,11 @@ class TestRotateOne:
         key = APIKeyFactory(**columns)
         sentence = f"Key {key.key_id} is {past} and cannot be rotated; issue a new one."
         assert rejection("rotate_api_key", key.key_id) == sentence
+
+
+@pytest.mark.parametrize("command", ["rotate_api_key", "revoke_api_key", "show_api_key"])
+def test_an_unknown_key(command: str) -> None:
+    assert rejection(command, "00000000") == "No key has the ID 00000000. List the keys with list_api_keys --all."
 
 
 @pytest.mark.parametrize("command", ["rotate_api_key", "revoke_api_key"])
@@ -230,9 +234,7 @@ class TestRotateMany:
         out = run("rotate_api_keys", "--expiring-within", "14d", "--grace", "1h")
         expected, lines = "", out.splitlines()
         for number, old in enumerate(due):
-            old.refresh_from_db()
-            new, secret = old.replaced_by, lines[2 + 7 * number].strip()
-            assert new is not None
+            new, secret = replaced(old), lines[2 + 7 * number].strip()
             assert keys.digest(secret) == new.digest
             expected += (
                 f'Issued key {new.key_id} for "{old.name}": scope write, expires {minute(new.expires_at)}.\n\n'
@@ -245,12 +247,8 @@ class TestRotateMany:
 
     def test_json(self, due: list[APIKey]) -> None:
         out = run_json("rotate_api_keys", "--expiring-within", "2w")
-        for old in due:
-            old.refresh_from_db()
         assert out == [
-            shown(old.replaced_by, key=item["key"], replaces=shown(old))
-            for old, item in zip(due, out, strict=True)
-            if old.replaced_by
+            shown(replaced(old), key=item["key"], replaces=shown(old)) for old, item in zip(due, out, strict=True)
         ]
 
     def test_dry_run(self, due: list[APIKey]) -> None:
@@ -323,10 +321,9 @@ class TestRotateAll:
         lines = [json.loads(line) for line in file.read_text().splitlines()]
         for each, name in zip(lines, ("new", "endless"), strict=True):
             old = keys_of_all_kinds[name]
-            old.refresh_from_db()
-            assert old.replaced_by is not None
-            assert each == shown(old.replaced_by, key=each["key"], replaces=shown(old))
-            assert keys.digest(each["key"]) == old.replaced_by.digest
+            new = replaced(old)
+            assert each == shown(new, key=each["key"], replaces=shown(old))
+            assert keys.digest(each["key"]) == new.digest
             assert each["key"] not in out
         for name in ("endless", "new", "in its grace"):
             key = keys_of_all_kinds[name]
@@ -354,9 +351,7 @@ class TestRotateAll:
     def test_json_has_no_secrets_if_there_is_a_file(self, tmp_path: Path) -> None:
         old = APIKeyFactory()
         out = run_json("rotate_api_keys", "--all", "--secrets-file", str(tmp_path / "new-keys"))
-        old.refresh_from_db()
-        assert old.replaced_by is not None
-        assert out == [shown(old.replaced_by, replaces=shown(old))]
+        assert out == [shown(replaced(old), replaces=shown(old))]
 
     def test_a_file_that_exists_is_not_touched(self, tmp_path: Path) -> None:
         APIKeyFactory()
@@ -390,12 +385,6 @@ class TestRevoke:
         key.revoke()
         out = run("revoke_api_key", key.key_id, "--dry-run")
         assert out == f'Dry run: key {key.key_id} of "Shop" is revoked already.\n'
-
-    def test_rejects_an_unknown_key(self) -> None:
-        assert (
-            rejection("revoke_api_key", "00000000")
-            == "No key has the ID 00000000. List the keys with list_api_keys --all."
-        )
 
 
 class TestList:
@@ -470,9 +459,3 @@ class TestShow:
         new, _ = old.rotate(grace=DAY)
         assert run("show_api_key", old.key_id).endswith(f"Replaces:    -\nReplaced by: {new.key_id}\n")
         assert run_json("show_api_key", new.key_id) == shown(new, replaces=old.key_id)
-
-    def test_an_unknown_key(self) -> None:
-        assert (
-            rejection("show_api_key", "00000000")
-            == "No key has the ID 00000000. List the keys with list_api_keys --all."
-        )

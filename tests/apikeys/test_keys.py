@@ -87,6 +87,8 @@ class TestIsWellFormed:
     def test_other_lengths_are_rejected(self, change: str) -> None:
         text = keys.generate(TEST).text
         assert not keys.is_well_formed(change.format(text, text), prefix=TEST)
+        longer = f"{text}0"
+        assert not keys.is_well_formed(longer + keys.checksum(longer), prefix=TEST)
 
     @pytest.mark.parametrize("text", ["pets_test_", "pets_test_" + "0" * 46, "pets_test_" + "٣" * 46, "x" * 100_000])
     def test_made_up_keys_are_rejected(self, text: str) -> None:

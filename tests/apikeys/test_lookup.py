@@ -13,7 +13,6 @@ from django.db import OperationalError
 from database.statements import Row, Steps, run
 from petstore_site.apikeys import keys, lookup
 from petstore_site.apikeys.lookup import CachedKey, KeyCache
-from petstore_site.apikeys.models import APIKey
 from tests.factories import APIKeyFactory
 
 KEY = CachedKey(pk=1, key_id="AbCd1234", name="Shop", scope="write", rate_limit="", expires_at=None, revoked_at=None)
@@ -209,11 +208,6 @@ class TestTable:
         digest = keys.generate("pets_test_").digest
         with django_assert_num_queries(1):
             assert [lookup.find(digest) for _ in range(10)] == [None] * 10
-
-    def test_a_deleted_key_is_unknown(self) -> None:
-        key = APIKeyFactory()
-        APIKey.objects.all().delete()
-        assert lookup.find(key.digest) is None
 
 
 async def of_table(steps: Steps[Any]) -> list[Row]:

@@ -5,7 +5,6 @@ from datetime import UTC, date, datetime, time, timedelta
 from typing import Any
 
 import pytest
-from django.contrib.auth.models import Permission, User
 from django.contrib.contenttypes.models import ContentType
 from django.test import Client
 from django.utils import timezone
@@ -18,6 +17,7 @@ from petstore_site.apikeys.routes import operation
 from tests.conftest import ApiClient
 from tests.days import written
 from tests.factories import APIKeyFactory
+from tests.pets.office import member
 
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
 MINUTE = timedelta(minutes=1)
@@ -237,10 +237,7 @@ class TestRotation:
         assert revoke not in admin_client.get(page(new)).content.decode()
 
     def test_with_permission_to_view_only_there_is_no_button(self, rotated: tuple[APIKey, APIKey]) -> None:
-        member, client = User.objects.create_user("member", is_staff=True), Client()
-        member.user_permissions.set(Permission.objects.filter(codename="view_apikey"))
-        client.force_login(member)
-        shown = client.get(page(rotated[0])).content.decode()
+        shown = member("viewer", "view_apikey").get(page(rotated[0])).content.decode()
         assert "Replacing " in shown
         assert "/revoke/" not in shown
 

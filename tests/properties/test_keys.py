@@ -1,13 +1,10 @@
 """Keys: their written form, and their life over time as issue, rotation, revocation and requests interleave."""
 
-import re
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any
-from zlib import crc32
 
 import pytest
-from hypothesis import assume, example, given
 from hypothesis import strategies as st
 from hypothesis.stateful import invariant, precondition, rule
 
@@ -18,59 +15,6 @@ from tests.factories import APIKeyFactory
 from tests.properties.examples import Clock, RolledBackMachine, run
 
 BASE62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-PREFIXES = ("pets_live_", "pets_test_")
-PREFIX = st.sampled_from(PREFIXES)
-BODY = st.text(BASE62, min_size=40, max_size=40)
-
-
-def is_key(text: str, prefix: str) -> bool:
-    """The form once more, the checksum read as a number instead of written as text."""
-    if not re.fullmatch(prefix + "[0-9A-Za-z]{46}", text):
-        return False
-    number = 0
-    for digit in text[-6:]:
-        number = number * 62 + BASE62.index(digit)
-    return number == crc32(text[:-6].encode())
-
-
-@given(PREFIX, st.text(BASE62, min_size=8, max_size=8))
-def test_a_new_key_has_the_form(prefix: str, key_id: str) -> None:
-    new = keys.generate(prefix, key_id=key_id)
-    assert is_key(new.text, prefix)
-    assert new.text.startswith(prefix + key_id)
-    assert [other for other in PREFIXES if keys.is_well_formed(new.text, prefix=other)] == [prefix]
-
-
-@given(PREFIX, BODY)
-def test_exactly_one_checksum_fits(prefix: str, body: str) -> None:
-    text = prefix + body + keys.checksum(prefix + body)
-    assert is_key(text, prefix)
-    assert keys.is_well_formed(text, prefix=prefix)
-
-
-@given(PREFIX, BODY, st.text(BASE62, min_size=6, max_size=6))
-def test_any_other_checksum_is_rejected(prefix: str, body: str, checksum: str) -> None:
-    assert keys.is_well_formed(prefix + body + checksum, prefix=prefix) == is_key(prefix + body + checksum, prefix)
-
-
-@given(PREFIX, BODY, st.data())
-def test_any_one_character_changed_added_or_lost_is_rejected(prefix: str, body: str, data: st.DataObject) -> None:
-    text = prefix + body + keys.checksum(prefix + body)
-    place = data.draw(st.integers(0, len(text) - 1), label="place")
-    character = data.draw(st.sampled_from(BASE62) | st.characters(), label="character")
-    assume(character != text[place])
-    changed = text[:place] + character + text[place + 1 :]
-    lost = text[:place] + text[place + 1 :]
-    added = text[:place] + character + text[place:]
-    assert not any(keys.is_well_formed(wrong, prefix=prefix) for wrong in (changed, lost, added))
-
-
-@given(PREFIX, st.text() | st.text(BASE62 + "_"))
-@example("pets_test_", "")
-@example("pets_test_", "pets_test_")
-@example("pets_test_", "pets_test_" + "0" * 46 + "\n")
-def test_no_other_text_is_a_key(prefix: str, text: str) -> None:
-    assert keys.is_well_formed(text, prefix=prefix) == is_key(text, prefix)
 
 
 SOON = timedelta(days=14)
@@ -203,7 +147,7 @@ class Registry(RolledBackMachine):
         super().teardown()
 
     def hold(self, key: APIKey, secret: str, life: Life) -> None:
-        assert is_key(secret, "pets_test_")
+        assert keys.is_well_formed(secret, prefix="pets_test_")
         self.held[key.pk] = Held(secret, life)
 
     def pick(self, which: int) -> int:
