@@ -159,23 +159,6 @@ def test_a_client_that_is_gone_frees_the_thread_that_sends_to_it(database: str) 
         until(lambda: server.send("GET", path).status == 200, seconds=STALL_SECONDS / 2)
 
 
-def test_a_form_that_is_too_large_is_rejected_unread(server: Gunicorn) -> None:
-    answer = _post_form(server, length=32 * 1024 * 1024 + 1)
-    assert (answer.status, answer.headers["Connection"]) == (413, "close")
-    assert b"<h1>The file is too large</h1>" in answer.body
-    assert b"Files here can have at most 25 MB. Go back and send a smaller file" in answer.body
-
-
-def _post_form(server: Gunicorn, *, length: int) -> Answer:
-    with socket.create_connection(("127.0.0.1", server.port), 10) as connection:
-        connection.sendall(
-            f"POST /admin/login/ HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: {length}\r\n\r\n".encode()
-        )
-        with http.client.HTTPResponse(connection) as response:
-            response.begin()
-            return Answer(response.status, response.headers, response.read())
-
-
 def test_many_clients_connect_at_once_while_the_worker_is_busy(server: Gunicorn, key: str) -> None:
     """Linux drops the SYN of clients that find no room to wait in, and they try again after a second."""
     [worker] = server.workers()

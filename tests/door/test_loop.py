@@ -68,6 +68,8 @@ def test_a_request_that_may_be_done_is_for_no_thread(caplog: pytest.LogCaptureFi
     got = added(BreaksInCommit(key.pk))
     assert (got.status, json_of(got)) == (503, UNAVAILABLE)
     assert (got.headers["Retry-After"], got.headers["Request-Outcome"]) == ("2", "unknown")
+    errors = [each.getMessage() for each in caplog.records if each.levelno == logging.ERROR]
+    assert errors == ["Database error in a request that may be done: the connection broke: OperationalError"]
     [[line]] = [vars(record)["lines"] for record in caplog.records if record.name == "petstore.requests"]
     assert (line["route"], line["status"], line["key_id"]) == ("pet-list", 503, "Ab3dE6gH")
     records.flush()

@@ -17,8 +17,7 @@ from petstore_site.door.adapter import Adapter
 from petstore_site.door.door import Door
 from petstore_site.door.postgresql import OnPostgreSQL
 from tests.conftest import error
-from tests.door.calling import BreaksInCommit, Got, ask, scope
-from tests.door.test_loop import door_with
+from tests.door.calling import Got, ask, scope
 from tests.factories import PetFactory
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -89,17 +88,6 @@ def test_the_log_says_why_no_connection_is_tried(
     got = uvloop.run(ask(Door(in_a_thread, 2), reading(path, key)))
     assert (got.status, json.loads(got.body)) == (503, UNAVAILABLE)
     assert errors_in(caplog)[0] == f"Database error: {CLOSED}"
-
-
-def test_the_log_says_that_a_connection_broke_in_a_commit(key: str, caplog: pytest.LogCaptureFixture) -> None:
-    body = b'{"name": "Rex", "categoryId": 1}'
-    length, headers = str(len(body)), {"authorization": f"Bearer {key}", "content_type": "application/json"}
-    asked = scope("/v1/pets", "POST", content_length=length, **headers)
-    got = asyncio.run(ask(door_with(BreaksInCommit(APIKey.objects.get().pk)), asked, [body]))
-    assert (got.status, got.headers["Request-Outcome"]) == (503, "unknown")
-    assert errors_in(caplog) == [
-        "Database error in a request that may be done: the connection broke: OperationalError",
-    ]
 
 
 @pytest.mark.parametrize(

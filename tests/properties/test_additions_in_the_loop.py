@@ -7,7 +7,6 @@ import json
 import re
 from contextlib import nullcontext
 from typing import Any
-from unittest import mock
 
 import pytest
 from django.core.handlers.wsgi import WSGIHandler
@@ -148,12 +147,6 @@ def test_what_is_declined(service: Service, settings: Any, target: str, headers:
     assert (got, service.loop.behind) == (wanted, declined)
 
 
-def test_a_read_keys_wrong_method_is_405_not_403(service: Service) -> None:
-    service.words["KEY"] = APIKey.objects.issue(name="Reader", scope="read")[1]
-    got, wanted = service.both("/v1/pets", {}, NEW_PET, "PUT")
-    assert (got, service.loop.behind) == (wanted, 0)
-
-
 def test_what_comes_after_a_response_belongs_to_no_request(service: Service) -> None:
     assert service.add() == 201
     assert acting() == NOBODY
@@ -205,20 +198,3 @@ def test_what_may_be_done_is_not_tried_again(service: Service, sqlstate: str | N
     with pytest.raises(UnknownOutcomeError):
         service.add()
     assert Pet.objects.count() == 0
-
-
-class Unconfirmed(InThisThread):
-    """A driver whose COMMITs no standby confirms."""
-
-    async def run(self, steps: Any, latest: float) -> Any:
-        database_errors._notice(mock.Mock(message_primary="canceling wait for synchronous replication due to user"))
-        return await super().run(steps, latest)
-
-
-def test_what_no_standby_confirmed_may_be_done(service: Service) -> None:
-    service.renew(Unconfirmed())
-    with pytest.raises(UnknownOutcomeError):
-        service.add()
-    service.renew()
-    assert service.add() == 201
-    assert Pet.objects.count() == 2

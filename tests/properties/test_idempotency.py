@@ -201,13 +201,6 @@ def test_each_key_adds_once_a_day(clients: list[ApiClient]) -> None:
     run(Till, clients=clients)
 
 
-def test_a_number_and_the_same_text_are_two_payloads(clients: list[ApiClient]) -> None:
-    number, text = (b'{"name": "Rex", "categoryId": %s}' % written for written in (b"1.0", b'"1.0"'))
-    clients[0].post("/v1/pets", number, Idempotency_Key="a")
-    answer = clients[0].post("/v1/pets", text, Idempotency_Key="a")
-    assert (answer.status_code, answer.json()) == (422, REUSED)
-
-
 VISIBLE = st.characters(min_codepoint=0x21, max_codepoint=0x7E)
 
 

@@ -2,7 +2,6 @@
 
 import json
 import re
-from io import BytesIO
 from typing import Any
 
 from hypothesis import example, given
@@ -10,8 +9,6 @@ from hypothesis import strategies as st
 
 from categories.models import Category
 from pets.models import Pet, PetStatus
-from pets.serializers import NewPet
-from rest.media_type import MEDIA_TYPE, read_json
 from tests.conftest import ApiClient
 from tests.factories import CategoryFactory
 from tests.properties.examples import rolled_back
@@ -143,15 +140,3 @@ def test_a_body_is_accepted_when_each_of_its_members_is(api: ApiClient, body: di
             assert (answer.status_code, answer.json()["code"]) == (400, "validation_failed")
             assert at_fault == [name for name, is_right in right.items() if not is_right]
             assert not Pet.objects.exists()
-
-
-@given(MEMBERS)
-def test_the_fields_alone_decide_the_same(api: ApiClient, body: dict[str, Any]) -> None:
-    """What scripts get that read a NewPet without HTTP; whether its category exists, only the database knows."""
-    with rolled_back():
-        CategoryFactory(pk=1)
-        sent = json.dumps(body).encode()
-        data = read_json({"content-length": str(len(sent)), "content-type": MEDIA_TYPE}, BytesIO(sent))
-        answer = api.post("/v1/pets", json.dumps(body).encode())
-        new = NewPet(data)
-        assert (not new.errors and new.values["category_id"] == 1) == (answer.status_code == 201)
