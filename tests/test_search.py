@@ -4,13 +4,12 @@ import re
 from typing import Any
 
 import pytest
-from django.test import Client
 from django.utils import timezone
 
 from petstore_site.request_desk.models import RequestRecord
 from petstore_site.templatetags.office import marked
 from tests.factories import APIKeyFactory, CategoryFactory, PetFactory
-from tests.staff.conftest import member
+from tests.staff.conftest import browser, member
 
 SEARCH = "/admin/search/"
 REQUEST = "5f0c" * 8
@@ -26,8 +25,7 @@ def shop(db: None) -> Any:
 
 
 def found(role: str, needle: str) -> dict[str, list[str]]:
-    client = Client()
-    client.force_login(member(f"the {role}", role))
+    client = browser(f"the {role}", role)
     page = client.get(SEARCH, {"q": needle})
     return {group["title"]: [each.label for each in group["results"]] for group in page.context["groups"]}
 
@@ -52,16 +50,14 @@ def test_animals_are_found_by_reference_and_id(shop: Any, needle: str) -> None:
 def test_each_result_has_the_icon_of_its_kind(shop: Any) -> None:
     CategoryFactory(name="Rexes of the sea", icon="fish")
     PetFactory(name="Rexina", category=CategoryFactory(name="Cats", icon="cat"))
-    client = Client()
-    client.force_login(member("ada", "Administrator"))
+    client = browser("ada", "Administrator")
     page = client.get(SEARCH, {"q": "rex"}).content.decode()
     shown = re.findall('class="glyph" aria-hidden="true"><svg.*?#i-([a-z-]+)', page)
     assert shown == ["cat", "paw-print", "key-round", "tags", "fish"]
 
 
 def test_a_key_id_leads_to_its_page(shop: Any) -> None:
-    client = Client()
-    client.force_login(member("kim", "Key manager"))
+    client = browser("kim", "Key manager")
     key = shop[1]
     assert client.get(SEARCH, {"q": key.key_id})["Location"] == f"/admin/apikeys/apikey/{key.pk}/change/"
     palette = client.get(SEARCH, {"q": key.key_id, "palette": ""})
@@ -69,8 +65,7 @@ def test_a_key_id_leads_to_its_page(shop: Any) -> None:
 
 
 def test_a_request_id_leads_to_its_story(shop: Any) -> None:
-    client = Client()
-    client.force_login(member("kim", "Key manager"))
+    client = browser("kim", "Key manager")
     desk = f"/admin/request_desk/requestrecord/desk/?request_id={REQUEST}"
     assert client.get(SEARCH, {"q": REQUEST})["Location"] == desk
     client.force_login(member("vera", "Viewer"))
@@ -79,8 +74,7 @@ def test_a_request_id_leads_to_its_story(shop: Any) -> None:
 
 @pytest.mark.parametrize("needle", ["", " ", "\0", "'", "%", "\\", "9" * 400, "<script>"])
 def test_anything_can_be_searched_for(shop: Any, needle: str) -> None:
-    client = Client()
-    client.force_login(member("ada", "Administrator"))
+    client = browser("ada", "Administrator")
     page = client.get(SEARCH, {"q": needle})
     assert page.status_code == 200
     assert "<script>" not in page.content.decode()
@@ -113,8 +107,7 @@ def test_staff_are_found_by_who_may_see_them(db: None) -> None:
 
 
 def test_the_palette_gets_the_results_alone(shop: Any, django_assert_num_queries: Any) -> None:
-    client = Client()
-    client.force_login(member("ada", "Administrator"))
+    client = browser("ada", "Administrator")
     client.get(SEARCH)
     with django_assert_num_queries(10):
         part = client.get(SEARCH, {"q": "rex", "palette": ""})

@@ -18,7 +18,7 @@ from pets.models import ImportRun
 from petstore_site.apikeys.models import APIKey
 from tests.apikeys.test_commands import run_json
 from tests.factories import APIKeyFactory, CategoryFactory, PetFactory
-from tests.staff.conftest import member
+from tests.staff.conftest import browser, member
 
 postgresql_only = pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite has the function in Python")
 
@@ -79,9 +79,7 @@ PAIRS = [(name, needle, True) for name, needle in FOUND] + [(name, needle, False
 
 @pytest.fixture
 def keeper(db: None) -> Client:
-    client = Client()
-    client.force_login(member("keeper", "Administrator"))
-    return client
+    return browser("keeper", "Administrator")
 
 
 def listed(client: Client, page: str, needle: str) -> list[str]:

@@ -22,6 +22,13 @@ def member(username: str = "anna", role: str | None = None, **columns: Any) -> U
     return user
 
 
+def browser(username: str, role: str | None = None, **columns: Any) -> Client:
+    """Return the browser of a new member of the staff, who is signed in."""
+    client = Client()
+    client.force_login(member(username, role, **columns))
+    return client
+
+
 def form_of(user: User, **changed: Any) -> dict[str, Any]:
     """Return what the form of the account sends if it is opened now and so much is changed in it."""
     ticked = {name: "on" for name in ("is_active", "is_staff") if getattr(user, name)}
@@ -40,6 +47,12 @@ def read(answer: Any) -> str:
 
 def code(secret: str) -> str:
     return str(format_hotp_value(hotp_value(secret, int(time.time()) // 30)))
+
+
+@pytest.fixture
+def office(db: None) -> Client:
+    """The browser of an administrator."""
+    return browser("ada", "Administrator")
 
 
 @pytest.fixture

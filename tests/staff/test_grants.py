@@ -15,13 +15,6 @@ ACCOUNTS = "/admin/auth/user/"
 ROLES = "/admin/auth/group/"
 
 
-@pytest.fixture
-def office(db: None) -> Client:
-    client = Client()
-    client.force_login(member("ada", "Administrator"))
-    return client
-
-
 def permission(name: str) -> Permission:
     app, codename = name.split(".")
     return Permission.objects.get(content_type__app_label=app, codename=codename)

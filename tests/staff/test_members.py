@@ -23,13 +23,6 @@ from tests.staff.conftest import form_of, member, sign_in
 ACCOUNTS = "/admin/auth/user/"
 
 
-@pytest.fixture
-def office(db: None) -> Client:
-    client = Client()
-    client.force_login(member("ada", "Administrator"))
-    return client
-
-
 def shown_password(html: str) -> str:
     found = re.search(r'id="one-time-password">([\w-]+)<', html)
     assert found

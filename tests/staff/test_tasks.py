@@ -17,12 +17,6 @@ from tests.staff.test_grants import permissions_of as stored
 PAGES = "/admin/auth/group/"
 
 
-@pytest.fixture
-def office(client: Client, db: None) -> Client:
-    client.force_login(member("ada", "Administrator"))
-    return client
-
-
 def levels(**given: str) -> dict[str, str]:
     """Return a form in which each other task has the level no."""
     return dict.fromkeys(TASKS, "no") | {"name": "Weekend team"} | given
