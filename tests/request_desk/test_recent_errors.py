@@ -3,7 +3,6 @@
 from datetime import timedelta
 
 import pytest
-from django.contrib.auth.models import Permission, User
 from django.test import Client
 from django.utils import timezone
 
@@ -12,6 +11,7 @@ from petstore_site.request_desk import records
 from petstore_site.request_desk.models import KEPT, RequestRecord
 from tests.conftest import ApiClient
 from tests.factories import APIKeyFactory
+from tests.pets.office import member
 
 pytestmark = pytest.mark.django_db
 
@@ -52,8 +52,5 @@ def test_a_key_without_errors(admin_client: Client) -> None:
     ("permissions", "expected"), [(["view_apikey"], False), (["view_apikey", "view_requestrecord"], True)]
 )
 def test_need_the_permission_to_view_requests(permissions: list[str], expected: bool) -> None:
-    member, client = User.objects.create_user("member", is_staff=True), Client()
-    member.user_permissions.set(Permission.objects.filter(codename__in=permissions))
-    client.force_login(member)
-    page = shown(client, APIKeyFactory())
+    page = shown(member("viewer", *permissions), APIKeyFactory())
     assert ("Use in the last 30 days" in page, "Recent errors" in page) == (True, expected)

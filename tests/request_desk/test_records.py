@@ -311,10 +311,6 @@ class TestPurge:
         assert written("request_id") == ["5"]
         assert [count for _, count in gaps()] == [2]
 
-    def test_old_ones_are_never_shown(self) -> None:
-        self.store(KEPT, DAY)
-        assert [row.request_id for row in RequestRecord.objects.kept()] == ["1"]
-
 
 @pytest.mark.django_db
 @pytest.mark.parametrize(
