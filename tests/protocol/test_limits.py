@@ -15,7 +15,7 @@ import pytest
 
 from server.guard import HEAD_SECONDS, READ_SECONDS
 from tests.meanwhile import meanwhile
-from tests.protocol.wire import connected, read_answer, request
+from tests.protocol.wire import answer_on, connected, request
 from tests.server import SECONDS, Gunicorn, head_of_post, running_server, send_on, until
 
 FLOOD = request("/v1/pets") * 1000
@@ -52,8 +52,8 @@ class TestFlood:
                 connection.sendall(sent)
 
             with meanwhile(send):
-                answers = [read_answer(reader) for _ in range(number)]
-        assert [answer and answer.headers["X-Request-ID"] for answer in answers] == [str(n) for n in range(number)]
+                answers = [answer_on(reader) for _ in range(number)]
+        assert [answer.headers["X-Request-ID"] for answer in answers] == [str(n) for n in range(number)]
 
     @pytest.mark.parametrize("reads", [True, False])
     def test_memory_and_time_of_others(self, server: Gunicorn, reads: bool) -> None:
@@ -146,14 +146,13 @@ class TestConnections:
             for _ in range(MOST // 4):
                 connection = stack.enter_context(opened(*small, client=1))
                 connection.sendall(headed(request("/livez"), client=1))
-                assert read_answer(connection.makefile("rb")) is not None
+                answer_on(connection.makefile("rb"))
             assert status(*small, "/v1/pets", client=1) == (401 if small[1] else 503)
 
     def test_a_rejected_request_gets_an_error(self, small: tuple[Gunicorn, bool]) -> None:
         with held(*small, clients=1, each=MOST // 4), opened(*small, client=1) as connection:
             connection.sendall(headed(request("/v1/pets"), client=1))
-            answer = read_answer(connection.makefile("rb"))
-            assert answer is not None
+            answer = answer_on(connection.makefile("rb"))
             assert (answer.error()["code"], answer.headers["Retry-After"]) == ("unavailable", "1")
             assert answer.headers["Connection"] == "close"
 
@@ -217,8 +216,7 @@ def status(server: Gunicorn, proxied: bool, path: str, *, client: int) -> int:
     """Return the status of a request of the client."""
     with opened(server, proxied, client=client) as connection:
         connection.sendall(headed(request(path), client=client))
-        answer = read_answer(connection.makefile("rb"))
-    assert answer is not None
+        answer = answer_on(connection.makefile("rb"))
     return answer.status
 
 

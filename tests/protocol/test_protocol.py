@@ -25,11 +25,11 @@ from petstore_site.apikeys import keys
 from petstore_site.door.door import PART_SECONDS
 from rest.errors import CODES, error_body
 from server.guard import IDLE_SECONDS
-from tests.conftest import ApiClient, error
+from tests.conftest import error
 from tests.meanwhile import meanwhile
 from tests.protocol.corpus import CASES, LEGAL, REJECTED, written
 from tests.protocol.nginx import FILES, Nginx, running_nginx
-from tests.protocol.wire import Answer, connected, exchange, read_answer, request
+from tests.protocol.wire import Answer, answer_on, connected, exchange, read_answer, request
 from tests.server import SECONDS, Gunicorn, bearer, free_port, send_on, until
 from tests.server import Answer as WholeAnswer
 
@@ -164,6 +164,7 @@ TOO_LONG: dict[str, tuple[bytes, dict[str, Any]]] = {
 
 UNLIKE: dict[str, tuple[bytes, int | set[int], int | set[int]]] = {
     "50 more fields": (request("/v1/pets", *(f"X-{number}: a" for number in range(60))), 400, 401),
+    "50 fields": (request("/v1/pets", *(f"X-{number}: a" for number in range(49))), 401, 401),
     "two Content-Types": (request("/v1/pets", "Content-Type: a/b", "Content-Type: a/b"), {400, 401}, 401),
     "foreign Expect": (request("/v1/pets", "Expect: x"), 401, 401),
     "two keys": (request("/v1/pets", "Authorization: Bearer a", "Authorization: Bearer b"), 401, 400),
@@ -274,8 +275,7 @@ class TestRejections:
     def test_a_header_that_never_ends_is_rejected(self, server: Gunicorn) -> None:
         with connected(server.port) as (connection, reader):
             connection.sendall(request("/livez", "X-A: ").removesuffix(b"\r\n\r\n") + b"a" * 600_000)
-            answer = read_answer(reader)
-        assert answer is not None
+            answer = answer_on(reader)
         assert answer.error() == LONG_HEADER
 
     @pytest.mark.parametrize("begun", [b"1;", b"2\r\n{}\r\n0\r\nX-A: "], ids=["extension", "trailer"])
@@ -285,8 +285,7 @@ class TestRejections:
         with connected(server.port) as (connection, reader):
             started = time.monotonic()
             connection.sendall(head + begun + b"a" * 600_000)
-            answer = read_answer(reader)
-        assert answer is not None
+            answer = answer_on(reader)
         assert (answer.status, answer.headers["Connection"]) == (400, "close")
         assert time.monotonic() - started < PART_SECONDS, "before the deadline of a body"
 
@@ -325,8 +324,7 @@ class TestRejections:
             connection.sendall(request("/v1/pets", *fields, method="POST"))
             time.sleep(0.2)  # without nginx, the response is there now
             connection.sendall(body)
-            answer = read_answer(reader)
-        assert answer is not None
+            answer = answer_on(reader)
         message = "The request body must have at most 65,536 bytes."
         assert answer.error() == error("body_too_large", message, 413)
 
@@ -338,8 +336,7 @@ class TestRejections:
             for _ in range(2):
                 connection.sendall(b"x" * 100_000)
                 time.sleep(0.1)
-            answer = read_answer(reader)
-            assert answer is not None
+            answer = answer_on(reader)
             assert (answer.error()["code"], answer.headers["Connection"]) == ("api_key_missing", "close")
             assert reader.read() == b""
 
@@ -351,16 +348,14 @@ class TestRejections:
     def test_a_body_too_large_for_the_proxy(self, nginx: Nginx) -> None:
         with connected(nginx.plain) as (connection, reader):
             connection.sendall(request("/v1/pets", "Content-Length: 33554433", method="POST"))
-            answer = read_answer(reader)
-        assert answer is not None
+            answer = answer_on(reader)
         assert answer.error() == TOO_LARGE
 
     def test_a_file_too_large_for_the_back_office_is_told_the_limit(self, nginx: Nginx) -> None:
         sent = request("/admin/pets/importrun/add/", "Content-Length: 33554433", method="POST")
         with connected(nginx.plain) as (connection, reader):
             connection.sendall(sent)
-            answer = read_answer(reader)
-        assert answer is not None
+            answer = answer_on(reader)
         assert answer.status == 413
         assert b"Files here can have at most 25 MB." in answer.body
 
@@ -415,8 +410,7 @@ class TestConnections:
         with connected(port) as (connection, reader):
             connection.sendall(request("/docs/"))
             connection.shutdown(socket.SHUT_WR)
-            answer = read_answer(reader)
-            assert answer is not None
+            answer = answer_on(reader)
             assert (answer.status, reader.read()) == (200, b"")
 
     @pytest.mark.parametrize(
@@ -456,13 +450,11 @@ class TestConnections:
             for _ in range(3):
                 head = request(path, framing, method="POST")
                 connection.sendall(head if late else head + body)
-                answer = read_answer(reader)
-                assert answer is not None
+                answer = answer_on(reader)
                 assert (answer.status, answer.headers["Connection"]) == (401 if path == "/v1/pets" else 405, None)
                 connection.sendall(body if late else b"")
             connection.sendall(request("/livez", "X-Request-ID: last"))
-            last = read_answer(reader)
-        assert last is not None
+            last = answer_on(reader)
         assert (last.status, last.headers["X-Request-ID"]) == (200, "last")
 
     def test_100_rejected_additions_through_nginx_need_few_connections(self, server: Gunicorn) -> None:
@@ -476,8 +468,7 @@ class TestConnections:
             opened.clear()
             for _ in range(100):
                 connection.sendall(sent)
-                answer = read_answer(reader)
-                assert answer is not None
+                answer = answer_on(reader)
                 assert answer.error()["code"] == "api_key_missing"
             assert len(opened) <= 2, "one for each of nginx's workers"
 
@@ -485,15 +476,13 @@ class TestConnections:
     def test_a_body_that_waits_for_100_continue_is_not_waited_for(self, server: Gunicorn, lines: list[str]) -> None:
         with connected(server.port) as (connection, reader):
             connection.sendall(request("/v1/pets", "Expect: 100-continue", *lines, method="POST"))
-            answer = read_answer(reader)
-            assert answer is not None
+            answer = answer_on(reader)
             assert (answer.status, answer.headers["Connection"], reader.read()) == (401, "close", b"")
 
     def test_a_body_that_goes_on_after_its_rejection_is_ended(self, server: Gunicorn) -> None:
         with connected(server.port) as (connection, reader):
             connection.sendall(request("/v1/pets", "Transfer-Encoding: chunked", method="POST"))
-            answer = read_answer(reader)
-            assert answer is not None
+            answer = answer_on(reader)
             assert answer.status == 401
             begun = time.monotonic()
             with suppress(ConnectionError):
@@ -545,16 +534,6 @@ class TestKeys:
     def test_1000_malformed_headers_directly(self, server: Gunicorn) -> None:
         assert told_to(server.port, malformed_headers(1000, controls=False)) == {"api_key_invalid": 1000}
 
-    @pytest.mark.django_db
-    def test_a_wrong_checksum_costs_no_query(self, django_assert_num_queries: Any) -> None:
-        chance, good = random.Random(3), keys.generate("pets_test_").text
-        with django_assert_num_queries(0):
-            for _ in range(300):
-                place = chance.randrange(10, len(good))
-                other = chance.choice(keys.ALPHABET.replace(good[place], ""))
-                answer = ApiClient(f"{good[:place]}{other}{good[place + 1 :]}").get("/v1/pets")
-                assert (answer.status_code, answer.json()["code"]) == (401, "api_key_invalid")
-
 
 def malformed_headers(number: int, *, controls: bool) -> list[bytes]:
     """Return so many values of Authorization, always the same; `controls` are bytes that the server rejects itself."""
@@ -592,8 +571,7 @@ def told_on_one(port: int, headers: list[bytes]) -> Counter[str]:
             batch = headers[start : start + 20]
             connection.sendall(b"".join(request("/v1/pets", b"Authorization: " + header) for header in batch))
             for header in batch:
-                answer = read_answer(reader)
-                assert answer is not None, header
+                answer = answer_on(reader)
                 assert answer.status == 401, header
                 codes[answer.error()["code"]] += 1
     return codes
@@ -638,8 +616,7 @@ class TestUpstream:
 
             def status(sent: bytes) -> int:
                 connection.sendall(sent)
-                answer = read_answer(reader)
-                assert answer is not None
+                answer = answer_on(reader)
                 return answer.status
 
             assert status(read) == 200  # now this worker of nginx keeps a connection
@@ -784,6 +761,4 @@ def over_tls(nginx: Nginx, path: str) -> Answer:
         secured.makefile("rb") as reader,
     ):
         secured.sendall(f"GET {path} HTTP/1.1\r\nHost: petstore.example\r\n\r\n".encode())
-        answer = read_answer(reader)
-    assert answer is not None
-    return answer
+        return answer_on(reader)

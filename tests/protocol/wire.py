@@ -58,6 +58,13 @@ def read_answer(reader: BufferedReader) -> Answer | None:
     return Answer(status, headers, _read_body(reader, status, headers))
 
 
+def answer_on(reader: BufferedReader) -> Answer:
+    """Return the next response, which must come."""
+    answer = read_answer(reader)
+    assert answer is not None
+    return answer
+
+
 def _read_body(reader: BufferedReader, status: int, headers: http.client.HTTPMessage) -> bytes:
     if status in {204, 304}:
         return b""
