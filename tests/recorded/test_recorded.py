@@ -15,7 +15,6 @@ from urllib.parse import quote
 
 import pytest
 from django.core.handlers.wsgi import WSGIHandler
-from django.test import Client
 
 from tests.in_loop import AdapterFirst
 from tests.recorded.requests import ORIGIN, SECRET_KEY, Sent, fill, requests
@@ -63,17 +62,19 @@ def _steady(name: str, value: str) -> str:
 
 
 class Browser:
-    """Sends the recorded requests, in the process or to a server, and keeps what came."""
+    """Sends the recorded requests to a WSGI application, and keeps what came."""
 
-    def __init__(self, keys: dict[str, str]) -> None:
+    def __init__(self, keys: dict[str, str], service: Any) -> None:
         self.keys = keys
+        self.service = service
         self.answers: Answers = []
         self.tags: dict[str, str] = {}
         self.link = ""
 
     def send_all(self) -> Answers:
         for sent in requests(self.next_page):
-            status, headers, body = self.respond(sent, self.headers(sent))
+            path = quote(sent.path, safe=SAFE)
+            status, headers, body = exchange(self.service, sent.method, path, self.headers(sent), sent.body)
             self.link = headers.get("Link", "")
             self.remember(sent.path, headers.get("ETag", ""))
             self.answers.append((sent.line, recorded(status, headers, body)))
@@ -98,26 +99,6 @@ class Browser:
             headers["Authorization"] = f"Bearer {self.keys[sent.key]}"
         return headers
 
-    def respond(self, sent: Sent, headers: dict[str, str]) -> tuple[int, dict[str, str], bytes]:
-        """Return the response of the application in this process."""
-        path = quote(sent.path, safe=SAFE)
-        answer = Client(raise_request_exception=False).generic(
-            sent.method, path, sent.body, headers.pop("Content-Type", ""), headers=headers
-        )
-        return answer.status_code, dict(answer.headers), answer.content
-
-
-class LoopBrowser(Browser):
-    """Sends them to the event loop's adapter, and what it declines to Django."""
-
-    def __init__(self, keys: dict[str, str]) -> None:
-        super().__init__(keys)
-        self.service = AdapterFirst(WSGIHandler())
-
-    def respond(self, sent: Sent, headers: dict[str, str]) -> tuple[int, dict[str, str], bytes]:
-        """Return the response of the service in this process."""
-        return exchange(self.service, sent.method, quote(sent.path, safe=SAFE), headers, sent.body)
-
 
 @pytest.fixture
 def keys(db: None, settings: Any, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
@@ -131,7 +112,7 @@ def keys(db: None, settings: Any, monkeypatch: pytest.MonkeyPatch) -> dict[str, 
 
 
 def test_responses_are_as_recorded(keys: dict[str, str]) -> None:
-    answers = Browser(keys).send_all()
+    answers = Browser(keys, WSGIHandler()).send_all()
     if os.environ.get("RECORD"):
         shared = _shared([answer["headers"] for _, answer in answers])
         _write(shared, answers)
@@ -140,9 +121,9 @@ def test_responses_are_as_recorded(keys: dict[str, str]) -> None:
 
 
 def test_responses_are_the_same_in_the_event_loop(keys: dict[str, str]) -> None:
-    browser = LoopBrowser(keys)
-    answers = browser.send_all()
-    assert len(answers) - browser.service.behind > 250
+    service = AdapterFirst(WSGIHandler())
+    answers = Browser(keys, service).send_all()
+    assert len(answers) - service.behind > 250
     assert_as_recorded(answers)
 
 
