@@ -2,10 +2,9 @@
 
 import re
 from pathlib import Path
-from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, StorageState, expect
+from playwright.sync_api import Page, expect
 
 from tests.e2e.conftest import STAFF
 from tests.server import Gunicorn
@@ -56,19 +55,6 @@ def test_the_category_filter_can_be_searched(office: Page) -> None:
     expect(office.get_by_label("Category", exact=True)).to_have_value("Rabbits")
 
 
-def test_the_category_filter_works_without_scripts(
-    browser: Browser, browser_context_args: dict[str, Any], signed_in: StorageState
-) -> None:
-    with browser.new_context(**browser_context_args, java_script_enabled=False, storage_state=signed_in) as context:
-        page = context.new_page()
-        page.goto(PETS)
-        page.get_by_text("More filters").click()
-        page.get_by_label("Category", exact=True).select_option(label="Rabbits")
-        page.get_by_role("button", name="Filter").click()
-        page.wait_for_url(re.compile("category__id__exact=[0-9]"))
-        assert set(page.locator("#result_list .field-category").all_inner_texts()) == {"Rabbits"}
-
-
 def test_an_animal_is_added_with_a_category_that_is_searched(office: Page, server: Gunicorn, key: str) -> None:
     category = server.get("/v1/categories", key).json()[0]
     office.goto(f"{PETS}add/")
@@ -117,32 +103,6 @@ def test_the_page_of_an_animal_marks_undoes_and_turns_the_list(office: Page) -> 
     expect(title).to_have_text(names[1])
     office.get_by_role("navigation", name="Where this is").get_by_role("link").click()
     office.wait_for_url("**/?status__exact=available")
-
-
-@pytest.mark.parametrize("width", [390, 820])
-def test_a_long_name_stays_within_the_page(office: Page, server: Gunicorn, key: str, width: int) -> None:
-    category = server.get("/v1/categories", key).json()[0]["id"]
-    pet = server.post("/v1/pets", key, {"name": "W" * 255, "categoryId": category}).json()["id"]
-    office.set_viewport_size({"width": width, "height": 844})
-    for path in (f"{PETS}{pet}/change/", "/admin/"):
-        office.goto(path)
-        assert office.evaluate("document.documentElement.scrollWidth") == width
-    office.goto(f"{PETS}{pet}/change/")
-    expect(office.get_by_role("button", name="Mark sold")).to_be_in_viewport()
-
-
-def test_without_scripts_the_page_of_an_animal_does_all_of_it(
-    browser: Browser, browser_context_args: dict[str, Any], signed_in: StorageState
-) -> None:
-    with browser.new_context(**browser_context_args, java_script_enabled=False, storage_state=signed_in) as context:
-        page = context.new_page()
-        page.goto(PETS)
-        page.locator("#result_list .field-name a").first.click()
-        status = page.locator(".title .badge").inner_text()
-        page.get_by_role("button", name=re.compile("^Mark ")).first.click()
-        expect(page.locator(".title .badge")).not_to_have_text(status)
-        page.get_by_role("button", name="Undo").click()
-        expect(page.locator(".title .badge")).to_have_text(status)
 
 
 def test_the_history_of_an_animal_can_be_read(office: Page, server: Gunicorn, tmp_path: Path) -> None:

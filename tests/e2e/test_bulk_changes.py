@@ -182,21 +182,6 @@ def test_a_deleted_animal_is_restored(office: Page, three: str) -> None:
     expect(office.get_by_label("Name")).to_have_value(f"{three} puppy 2")
 
 
-@pytest.mark.parametrize("size", [(1024, 768), (1280, 800)])
-def test_no_page_is_wider_than_the_screen(office: Page, three: str, size: tuple[int, int]) -> None:
-    office.set_viewport_size({"width": size[0], "height": size[1]})
-    search(office, three)
-    for address in (PETS, "/admin/activity/", "/admin/categories/category/"):
-        office.goto(address)
-        assert office.evaluate("document.documentElement.scrollWidth") <= size[0], address
-    search(office, three)
-    assert office.locator("#changelist").evaluate("table => table.scrollWidth <= table.clientWidth")
-    choose(office, "become_sold")
-    expect(office.locator("#bulk-animals tbody tr")).to_have_count(3)
-    office.wait_for_load_state()
-    assert office.evaluate("document.documentElement.scrollWidth") <= size[0]
-
-
 def tab_to(page: Page, target: Locator) -> None:
     page.wait_for_load_state()
     for _ in range(100):

@@ -3,33 +3,10 @@
 import re
 from typing import Any
 
-import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.e2e.conftest import STAFF, furnish, sign_in
 from tests.server import Gunicorn, running_server
-
-TABLETS = [(1440, 900), (1024, 768), (820, 1180), (768, 1024), (390, 844)]
-PAGES = [
-    "/",
-    "/docs/",
-    "/admin/",
-    "/admin/pets/pet/",
-    "/admin/pets/pet/add/",
-    "/admin/pets/pet/1/change/",
-    "/admin/pets/pet/1/history/",
-    "/admin/pets/importrun/",
-    "/admin/categories/category/",
-    "/admin/apikeys/apikey/",
-    "/admin/apikeys/apikey/add/",
-    "/admin/apikeys/keyusage/",
-    "/admin/auth/user/1/change/",
-    "/admin/auth/group/add/",
-    "/admin/activity/",
-    "/admin/pets/importrun/add/",
-    "/admin/request_desk/requestrecord/",
-    "/admin/account/",
-]
 
 
 def number(text: str) -> int:
@@ -115,14 +92,6 @@ def test_it_is_dark_when_the_person_wants_it_dark(office: Page) -> None:
         )
     light, dark = colours
     assert [one == other for one, other in zip(light, dark, strict=True)] == [False] * 4
-
-
-@pytest.mark.parametrize(("width", "height"), TABLETS)
-def test_nothing_is_wider_than_the_window(office: Page, width: int, height: int) -> None:
-    office.set_viewport_size({"width": width, "height": height})
-    for path in PAGES:
-        office.goto(path)
-        assert (path, office.evaluate("document.documentElement.scrollWidth")) == (path, width)
 
 
 def test_the_environment_stays_in_sight(office: Page) -> None:

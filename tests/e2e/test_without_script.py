@@ -93,6 +93,16 @@ def test_a_file_is_imported_and_the_import_undone(page: Page) -> None:
     expect(page.get_by_role("heading", name="Nothing matches “NOSCRIPT-9”")).to_be_visible()
 
 
+def test_a_list_is_filtered_by_category(page: Page) -> None:
+    sign_in(page)
+    page.goto(PETS)
+    page.get_by_text("More filters").click()
+    page.get_by_label("Category", exact=True).select_option(label="Rabbits")
+    page.get_by_role("button", name="Filter").click()
+    page.wait_for_url("**category__id__exact=*")
+    assert set(page.locator("#result_list .field-category").all_inner_texts()) == {"Rabbits"}
+
+
 def test_nothing_is_offered_that_needs_a_script(page: Page) -> None:
     page.goto("/admin/")
     expect(page.get_by_role("button", name="Sign in", exact=True)).to_be_visible()
