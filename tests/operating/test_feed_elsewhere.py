@@ -1,7 +1,6 @@
 """The feed of changes on real servers: what a promotion, a restore, a dump and a foreign transaction do to a cursor."""
 
 import os
-import shutil
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from datetime import UTC, datetime
@@ -16,7 +15,7 @@ from database.statements import _in_one
 from pets import feed
 from pets.statements import ADDITION
 from rest.errors import APIError
-from tests.operating.standbys import ask, standby_of
+from tests.operating.standbys import ask, copied, standby_of
 from tests.server import manage, until
 from tests.with_postgresql import SETTINGS, Server, server
 
@@ -82,15 +81,20 @@ def renamed(server: Server, pk: int, name: str) -> Iterator[None]:
         yield
 
 
+@pytest.fixture(scope="module")
+def migrated(postgresql: Server) -> Server:
+    """A server with a category, which is stopped."""
+    manage({"PATH": os.environ["PATH"], "DATABASE_URL": postgresql.url}, "migrate", "--verbosity=0")
+    ask(postgresql, "INSERT INTO categories_category VALUES (1, 'Dogs', now(), now(), '')")
+    postgresql.stop()
+    return postgresql
+
+
 @pytest.fixture
-def primary() -> Iterator[Server]:
-    with server() as running:
-        running.stop()
+def primary(migrated: Server) -> Iterator[Server]:
+    with copied(migrated) as running:
         running.settings = SETTINGS | {"synchronous_commit": "local"}  # what is committed is in the files
         running.start()
-        manage({"PATH": os.environ["PATH"], "DATABASE_URL": running.url}, "migrate", "--verbosity=0")
-        with closing(connect(running)) as connection:
-            connection.execute("INSERT INTO categories_category VALUES (1, 'Dogs', now(), now(), '')")
         yield running
 
 
@@ -192,7 +196,7 @@ def test_a_copy_of_the_files_ends_the_feed(primary: Server) -> None:
     """Nothing in the files says that they were copied, so the last row of history that was shown is looked for."""
     add(primary, "Rex")
     primary.stop()
-    with copy_of(primary) as restored:
+    with copied(primary) as restored:
         primary.start()
         follower = Follower(primary)
         luna = add(primary, "Luna")
@@ -204,18 +208,6 @@ def test_a_copy_of_the_files_ends_the_feed(primary: Server) -> None:
         ask(restored, "SELECT pg_switch_wal()")
         assert ask(restored, f"SELECT pg_current_wal_insert_lsn() > '{follower.place.wal}'")  # type: ignore[union-attr]
         assert follower.page(restored) == EXPIRED
-
-
-@contextmanager
-def copy_of(stopped: Server) -> Iterator[Server]:
-    with server() as copy:
-        copy.stop()
-        shutil.rmtree(copy.folder / "data")
-        shutil.copytree(stopped.folder / "data", copy.folder / "data", copy_function=shutil.copy2)
-        for path in (copy.folder / "data", *(copy.folder / "data").rglob("*")):
-            if copy.account:
-                os.chown(path, copy.account.pw_uid, copy.account.pw_gid)
-        yield copy
 
 
 @pytest.mark.parametrize("where", ["another cluster", "the same cluster"])
