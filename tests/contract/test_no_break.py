@@ -97,6 +97,13 @@ def drop(*way: Any) -> Change:
     return change
 
 
+def in_pets(what: str) -> list[str]:
+    """Return the lines of a break in every Pet."""
+    return [f"{where} Pet.{what}" for where in ("GET /pets: 200[]", "POST /pets: 201", "GET /pets/{petId}: 200")]
+
+
+SECURITY = [f"{operation}: security changed" for operation in ("GET /pets", "POST /pets", "GET /pets/{petId}")]
+
 BREAKS: list[tuple[Change, list[str]]] = [
     (drop(*PET_PATH), ["GET /pets/{petId}: was removed"]),
     (drop(*PETS, "post"), ["POST /pets: was removed"]),
@@ -144,46 +151,11 @@ BREAKS: list[tuple[Change, list[str]]] = [
         put(*NEW_PET, "properties", "name", "anyOf", to=[{"minLength": 2}, {"maxLength": 9}]),
         ["POST /pets: request NewPet.name: anyOf changed"],
     ),
-    (
-        drop(*PET, "properties", "weight"),
-        [
-            "GET /pets: 200[] Pet.weight: was removed",
-            "POST /pets: 201 Pet.weight: was removed",
-            "GET /pets/{petId}: 200 Pet.weight: was removed",
-        ],
-    ),
-    (
-        put(*PET, "properties", "id", "type", to=["integer", "null"]),
-        [
-            "GET /pets: 200[] Pet.id: type changed",
-            "POST /pets: 201 Pet.id: type changed",
-            "GET /pets/{petId}: 200 Pet.id: type changed",
-        ],
-    ),
-    (
-        put(*PET, "required", to=["id"]),
-        [
-            "GET /pets: 200[] Pet.name: is no longer required",
-            "POST /pets: 201 Pet.name: is no longer required",
-            "GET /pets/{petId}: 200 Pet.name: is no longer required",
-        ],
-    ),
-    (
-        put(*PET, "properties", "kind", "enum", to=["cat", "dog", "fish"]),
-        [
-            "GET /pets: 200[] Pet.kind: allowed values changed",
-            "POST /pets: 201 Pet.kind: allowed values changed",
-            "GET /pets/{petId}: 200 Pet.kind: allowed values changed",
-        ],
-    ),
-    (
-        drop(*PET, "properties", "name", "maxLength"),
-        [
-            "GET /pets: 200[] Pet.name: maxLength changed",
-            "POST /pets: 201 Pet.name: maxLength changed",
-            "GET /pets/{petId}: 200 Pet.name: maxLength changed",
-        ],
-    ),
+    (drop(*PET, "properties", "weight"), in_pets("weight: was removed")),
+    (put(*PET, "properties", "id", "type", to=["integer", "null"]), in_pets("id: type changed")),
+    (put(*PET, "required", to=["id"]), in_pets("name: is no longer required")),
+    (put(*PET, "properties", "kind", "enum", to=["cat", "dog", "fish"]), in_pets("kind: allowed values changed")),
+    (drop(*PET, "properties", "name", "maxLength"), in_pets("name: maxLength changed")),
     (put(*ERROR, "properties", "code", "type", to="integer"), ["GET /pets: 401 Error.code: type changed"]),
     (put(*ERROR, "required", to=["code"]), ["GET /pets: 401 Error.status: is no longer required"]),
     (
@@ -203,15 +175,9 @@ BREAKS: list[tuple[Change, list[str]]] = [
         put("components", "headers", "Sunset", "schema", "const", to="Thu, 01 Jan 2026 00:00:00 GMT"),
         ["GET /pets/{petId}: 200: header Sunset: allowed values changed"],
     ),
-    (
-        put("security", to=[]),
-        ["GET /pets: security changed", "POST /pets: security changed", "GET /pets/{petId}: security changed"],
-    ),
+    (put("security", to=[]), SECURITY),
     (put(*PETS, "post", "security", to=[{"other": []}]), ["POST /pets: security changed"]),
-    (
-        put("components", "securitySchemes", "bearerAuth", "scheme", to="basic"),
-        ["GET /pets: security changed", "POST /pets: security changed", "GET /pets/{petId}: security changed"],
-    ),
+    (put("components", "securitySchemes", "bearerAuth", "scheme", to="basic"), SECURITY),
 ]
 
 COMPATIBLE: dict[str, Change] = {
