@@ -34,11 +34,6 @@ from tests.server import (
 )
 from tests.whole import shown
 
-INVALID = error(
-    "api_key_invalid",
-    "The API key is not valid. Check that you copied all of it and that it belongs to this environment.",
-    401,
-)
 REVOKED = error("api_key_revoked", "The API key was revoked. Ask the store for a new one.", 401)
 BROKEN_CHUNKS = error("bad_request", "The chunks of the request body are malformed.", 400)
 TOO_LARGE = error("body_too_large", "The request body must have at most 65,536 bytes.", 413)
@@ -130,13 +125,8 @@ class TestBodies:
         assert exchange(server, chunked(key, body + b" ", size=8000)) == (413, TOO_LARGE)
 
     def test_a_large_body_is_rejected_before_it_is_sent(self, server: Gunicorn, key: str) -> None:
-        assert exchange(server, head_of_post(key, "Content-Length: 3000000")) == (413, TOO_LARGE)
-
-    def test_a_connection_whose_body_is_not_read_ends_and_says_so(self, server: Gunicorn, key: str) -> None:
-        with sent(
-            server, head_of_post(key, "Content-Length: 70000").replace(b"Connection: close\r\n", b"")
-        ) as response:
-            assert (response.status, response.headers["Connection"]) == (413, "close")
+        with sent(server, head_of_post(key, "Content-Length: 3000000")) as response:
+            assert (response.status, response.headers["Connection"], json.load(response)) == (413, "close", TOO_LARGE)
 
     def test_a_body_cut_short_is_not_taken_for_a_whole_one(
         self, server: Gunicorn, key: str, new_pet: dict[str, Any]
@@ -179,12 +169,6 @@ class TestHeads:
     ) -> None:
         answer = server.post("/v1/pets", key, new_pet, Content_Type=content_type)
         assert (answer.status, answer.json()["code"]) == (415, "unsupported_media_type")
-
-    """What only the bytes on the wire show."""
-
-    def test_two_keys_in_one_request_are_rejected(self, server: Gunicorn, key: str) -> None:
-        status, body = exchange(server, head_of_post(key, f"Authorization: Bearer {key}", "Content-Length: 0"))
-        assert (status, body) == (401, INVALID)
 
     @pytest.mark.parametrize("path", ["/v1/pets", "/v1/pets/0", "/v1/nowhere", "/", "/docs/", "/admin/login/"])
     def test_head_has_the_head_of_get_and_no_body(self, server: Gunicorn, key: str, path: str) -> None:
@@ -302,15 +286,6 @@ class TestKeys:
             (str(today), "pet-detail", 4, 8),
             (str(today), "pet-list", 2, 8),
         ]
-
-    def test_the_log_names_keys_and_tells_no_secret(self, server: Gunicorn, key: str) -> None:
-        for path in ("/v1/pets", f"/v1/pets?key={key}", f"/v1/{key}", "/v1/pets?limit=0"):
-            server.get(path, key)
-        server.send("GET", "/v1/pets", headers={"Authorization": f"Basic {key}", "X-Request-ID": key})
-        server.post("/v1/pets", key, {"name": key})
-        until(lambda: server.logged("/v1/pets 400 validation_failed"))
-        assert server.logged(f'"key_id":"{key[10:18]}"')
-        assert not server.logged(key[18:50])
 
 
 def written_use(server: Gunicorn, key_id: str) -> list[tuple[str, str, int, int]]:
