@@ -27,7 +27,8 @@ CODES: list[str] = yaml.safe_load(DESCRIPTION.read_text())["components"]["schema
     "x-extensible-enum"
 ]
 MAPLE = {"name": "Maple", "categoryId": 1}
-ADD, LIST = ["add_pet", MAPLE, None], ["pets", None, None, 100]
+ADD: list[Any] = ["add_pet", MAPLE, None]
+LIST: list[Any] = ["pets", None, None, 100]
 PET = {"id": 7, "name": "Maple", "categoryId": 1, "status": "available"}
 OK: Response = (200, [PET], {})
 CREATED: Response = (201, PET, {})
