@@ -19,10 +19,7 @@ from changes.conflicts import latest_change_of_each
 from changes.models import Change, Kind, State
 from pets.bulk import Target, Value, Versions, plan, write
 from pets.models import Pet, SelectedBlock, Selection
-from pets.plan import LEFT_LISTED
-
-BLOCK = 1_000
-"""Animals that are locked and changed in one transaction."""
+from pets.plan import BLOCK, LEFT_LISTED
 
 READ = 50_000
 """Animals that one statement selects: it takes a tenth of a statement's deadline."""

@@ -15,9 +15,9 @@ from django.db import connection
 from categories.models import Category
 from changes.models import Change, State
 from pets.columns import CATEGORY, NAME, NAMES, REFERENCE, STATUS, each
-from pets.importing.sql import execute
 from pets.models import PetStatus
 from pets.rules import INT64_MAX
+from pets.sql import execute
 
 BLOCK = 1_000
 """Animals that are locked and written in one transaction."""

@@ -14,8 +14,8 @@ from django.db import connection
 from changes.acting import acting
 from changes.models import Change
 from pets.columns import COLUMNS, each
-from pets.importing.sql import execute
 from pets.plan import AMONG, listed
+from pets.sql import execute
 
 TYPES = ", ".join(f"{column.name} {column.sql_type}" for column in COLUMNS)
 VALUES = each("value ->> '{c}' AS {c}")

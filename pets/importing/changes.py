@@ -9,7 +9,7 @@ from pets.columns import COLUMNS, NAME, REFERENCE, each
 from pets.importing.altered import IS_NO_VALUE, NO_VALUE, looks_altered, looks_converted
 from pets.importing.encodings import LOSSY, SUSPECT, misread
 from pets.importing.preview import Planned, cells_of, names_of_categories, planned
-from pets.importing.sql import is_not_ascii, matches, stream
+from pets.sql import is_not_ascii, matches, stream
 
 MOST_DOUBTS = 5_000
 """How many of each kind of what looks wrong are kept."""

@@ -11,8 +11,8 @@ from pets.exporting.rows import csv_lines
 from pets.importing.changes import Change
 from pets.importing.new_file import NewFile
 from pets.importing.source import Source
-from pets.importing.sql import BATCH
 from pets.spreadsheets import guarded
+from pets.sql import BATCH
 
 ENDINGS = (".jsonl", ".ndjson")
 """Of names of JSON lines. Every other file is CSV."""

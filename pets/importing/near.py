@@ -13,7 +13,7 @@ from django.db import connection
 from pets.importing.altered import EXACT_DIGITS, SHOWN_WHOLE, as_shortened, keys_of_catalogue, keys_of_file, plain_value
 from pets.importing.dates import MONTHS
 from pets.importing.encodings import misread
-from pets.importing.sql import BATCH, execute, is_not_ascii, stream
+from pets.sql import BATCH, execute, is_not_ascii, stream
 
 INVISIBLE = "\u00ad\u200b\u200c\u200d\u2060\ufeff"
 """What takes no place: soft hyphen, zero-width characters, and the byte order mark."""

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from categories.models import Category
 from pets.columns import CATEGORY, COLUMNS, each
-from pets.importing.sql import stream
+from pets.sql import stream
 
 
 class Cell(NamedTuple):

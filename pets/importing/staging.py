@@ -19,9 +19,9 @@ from pets.columns import COLUMNS, REFERENCE, TABLE, Checked, CheckedColumns, eac
 from pets.importing.altered import IS_NO_VALUE
 from pets.importing.errors import ImportRejectedError
 from pets.importing.near import NEAR, NEW, note_odd_references
-from pets.importing.sql import execute, stream
 from pets.importing.transactions import CATALOGUE_CHANGED
 from pets.models import ImportRun
+from pets.sql import execute, stream
 
 FIELDS = ", ".join(Checked._fields)
 TABLES = (

@@ -7,8 +7,8 @@ from django.db import DatabaseError, IntegrityError, OperationalError, connectio
 
 from database.errors import LOCK_NOT_AVAILABLE, RETRYABLE, drop, sqlstate
 from pets.importing.errors import ImportRejectedError
-from pets.importing.sql import execute
 from pets.importing.stopping import stop_if_asked, too_late
+from pets.sql import execute
 
 ATTEMPTS = 3
 UNIQUE_VIOLATION = "23505"

@@ -19,8 +19,8 @@ import pytest
 from django.db import DEFAULT_DB_ALIAS, connection, connections
 
 from categories.models import Category
-from pets import undoing
-from pets.importing import sql, staging, transactions
+from pets import sql, undoing
+from pets.importing import staging, transactions
 from pets.importing.lock import ADVISORY_LOCK, only_import
 from pets.importing.readers.rows import Reading
 from pets.models import ImportRun, Pet
