@@ -5,10 +5,8 @@ change has put back is done: what happened to it since has nothing to do with th
 """
 # ruff: noqa: S608 - put together from constants
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.db import connection
 
@@ -17,7 +15,7 @@ from changes.models import Change, State
 from pets.columns import CATEGORY, NAME, NAMES, REFERENCE, STATUS, each
 from pets.models import PetStatus
 from pets.rules import INT64_MAX
-from pets.sql import execute
+from pets.sql import AMONG, DIFFERS, listed, read
 
 BLOCK = 1_000
 """Animals that are locked and written in one transaction."""
@@ -33,24 +31,24 @@ CATEGORY_GONE = "its former category was deleted"
 NAME_TAKEN = "another category has the name of its former one now"
 REFERENCE_TAKEN = "its former reference belongs to another animal now"
 
-AMONG = {"postgresql": "= ANY(%s)", "sqlite": "IN (SELECT value FROM json_each(%s))"}
-DIFFERS = {"postgresql": "IS DISTINCT FROM", "sqlite": "IS NOT"}
 
-
-@dataclass(frozen=True, slots=True)
-class Planned:
+class Planned(NamedTuple):
     """What an undo does with the animal of one row of history; nothing if it is as before already."""
 
     row: int
     animal: int
-    name: str
+    name: str = ""
     """Its last one if it was deleted."""
     does: str = ""
     """`+` adds it again, `~` sets values back, `-` deletes it."""
-    former: Mapping[str, Any] = field(default_factory=dict)
+    former: Mapping[str, Any] = {}
     """By column what it has now; nothing if it is deleted."""
-    values: Mapping[str, Any] = field(default_factory=dict)
+    values: Mapping[str, Any] = {}
     """By column the values that it gets; of one that comes back, all."""
+    back_to: int | None = None
+    """The row of history whose values it gets instead, if it goes back whole."""
+    is_sold: bool = False
+    """Whether it becomes sold."""
     reason: str = ""
     """Why it, or a field of it, stays; empty if nothing stays."""
 
@@ -63,11 +61,6 @@ class Planned:
     def left(self) -> list[Any]:
         """Return it as a record lists what is left."""
         return [self.animal, self.name, self.reason]
-
-    @property
-    def is_sold(self) -> bool:
-        """Return whether it becomes sold."""
-        return bool(self.values.get(STATUS.name) == PetStatus.SOLD)
 
 
 def source(change: Change) -> tuple[str, int]:
@@ -98,18 +91,34 @@ def rows_before(change: Change, reached: int | None, animals: Sequence[int] | No
     """
     column, value = source(change)
     where = along(column, "<")
-    parameters = [value, INT64_MAX if reached is None else reached, value]
+    parameters: list[Any] = [value, INT64_MAX if reached is None else reached, value]
     if animals is not None:
         where, parameters = f"{where} AND id {AMONG[connection.vendor]}", [*parameters, listed(animals)]
-    with connection.cursor() as cursor:
-        cursor.execute(
-            f"SELECT history_id, history_type FROM pets_petchange WHERE {where} "
-            f"ORDER BY {column} DESC, history_id DESC LIMIT {BLOCK}",
-            parameters,
-        )
-        found = cursor.fetchall()
+    found = read(
+        f"SELECT history_id, history_type FROM pets_petchange WHERE {where} "
+        f"ORDER BY {column} DESC, history_id DESC LIMIT {BLOCK}",
+        parameters,
+    )
     return [row for row, did in found if did == found[0][1]]
 
+
+# An animal that is as the change left it, as its last one, goes back whole if its former category is there and its
+# former reference free: no field needs a decision. If someone has locked it, its newest values come after the wait.
+WHOLE = f"""
+WITH h AS (
+    SELECT r.history_id, r.history_type, r.id, {each("r.{c}, p.{c} AS now_{c}")}
+    FROM pets_petchange r JOIN pets_pet p ON p.id = r.id WHERE r.history_id {{among}} ORDER BY p.id {{lock}}
+)
+SELECT h.history_id, h.id, h.history_type, b.history_id, b.status = 'sold' AND h.status <> 'sold'
+FROM h LEFT JOIN pets_petchange b ON b.history_id =
+    (SELECT max(x.history_id) FROM pets_petchange x WHERE x.id = h.id AND x.history_id < h.history_id)
+WHERE h.history_id = (SELECT max(x.history_id) FROM pets_petchange x WHERE x.id = h.id)
+AND NOT ({each("h.now_{c} {{differs}} h.{c}", " OR ")})
+AND (h.history_type = '+' OR (h.history_type = '~' AND ({each("b.{c} {{differs}} h.{c}", " OR ")})
+    AND (b.category_id = h.category_id OR EXISTS (SELECT 1 FROM categories_category c WHERE c.id = b.category_id))
+    AND (b.external_reference IS NULL OR b.external_reference = h.external_reference
+         OR NOT EXISTS (SELECT 1 FROM pets_pet o WHERE o.external_reference = b.external_reference))))
+"""
 
 # `b` is what the animal had before, `p` what it has now, `u` what the last undo of this change made of it.
 ROWS = """
@@ -157,29 +166,33 @@ def planned(
 ) -> Iterator[Planned]:
     """Yield what undoing the change does with the animals of these rows of it.
 
-    `category` is for animals that come back and whose category is gone. `to_write` locks the animals until the
-    transaction ends, and yields also, without reasons, those of other rows that exchange references with them.
+    `category` is for animals that come back and whose category is gone. `to_write`, when they are locked, yields also,
+    without reasons, those of other rows that exchange references with them, and locks them.
     """
-    if to_write:
-        _lock(rows)
     found = [*_read(change, rows, category)]
     if any(row.holder and row.did == "~" for row in found) and change.row is None:
         others = [*{*_partners(change, rows)}.difference(rows)]
         if to_write:
-            _lock(others)
+            whole(others)  # which locks them
         for start in range(0, len(others), BLOCK):
             found += _read(change, others[start : start + BLOCK], category)
         _exchange(found)
     yield from (row.decide() for row in found[: len(rows)])
     if to_write:
-        yield from (replace(row.decide(), reason="") for row in found[len(rows) :])
+        yield from (row.decide()._replace(reason="") for row in found[len(rows) :])
 
 
-def _lock(rows: Sequence[int]) -> None:
-    """Lock the animals of these rows, in one order; SQLite has one writer."""
-    if connection.vendor == "postgresql":
-        animals = "SELECT id FROM pets_petchange WHERE history_id = ANY(%s)"
-        execute(f"SELECT id FROM pets_pet WHERE id IN ({animals}) ORDER BY id FOR UPDATE", [[*rows]])
+def whole(rows: Sequence[int]) -> list[Planned]:
+    """Lock the animals of these rows of a change until the transaction ends, and return those that go back whole."""
+    vendor = connection.vendor
+    lock = "FOR UPDATE OF p" if vendor == "postgresql" else ""  # SQLite has one writer
+    found = read(WHOLE.format(among=AMONG[vendor], differs=DIFFERS[vendor], lock=lock), [listed(rows)])
+    return [
+        Planned(row, animal, does="-")
+        if did == "+"
+        else Planned(row, animal, does="~", back_to=back_to, is_sold=is_sold)
+        for row, animal, did, back_to, is_sold in found
+    ]
 
 
 def _partners(change: Change, rows: Sequence[int]) -> list[int]:
@@ -188,9 +201,7 @@ def _partners(change: Change, rows: Sequence[int]) -> list[int]:
     statement = PARTNERS.format(
         among=AMONG[connection.vendor], column=column, reference=REFERENCE.name, most=EXCHANGED + len(rows)
     )
-    with connection.cursor() as cursor:
-        cursor.execute(statement, [listed(rows), value])
-        return [row for (row,) in cursor.fetchall()]
+    return [row for (row,) in read(statement, [listed(rows), value])]
 
 
 def _read(change: Change, rows: Sequence[int], category: int | None) -> Iterator["_Row"]:
@@ -203,10 +214,7 @@ def _read(change: Change, rows: Sequence[int], category: int | None) -> Iterator
         other=each(f"n.{{c}} {DIFFERS[connection.vendor]} h.{{c}}", " OR "),
         among=among,
     )
-    parameters = [*([listed(undoings)] if undoings else []), listed(rows)]
-    with connection.cursor() as cursor:
-        cursor.execute(statement, parameters)
-        found = cursor.fetchall()
+    found = read(statement, [*([listed(undoings)] if undoings else []), listed(rows)])
     is_complete = all(row[-2] or row[1] == "+" for row in found)  # what was added had no category before
     gone = {} if is_complete else {each.pk: each.name for each in deleted_categories(change)}
     taken = {*Category.objects.filter(name__in=gone.values()).values_list("name", flat=True)} if gone else set()
@@ -238,11 +246,6 @@ def _exchange(found: Sequence["_Row"]) -> None:
         row.holder = None
 
 
-def listed(numbers: Sequence[int]) -> Any:
-    """Return numbers as a parameter for `AMONG`."""
-    return [*numbers] if connection.vendor == "postgresql" else json.dumps([*numbers])
-
-
 class _Row:
     """A row of a change, with its animal before it, now, and after the last undo of the change."""
 
@@ -271,16 +274,18 @@ class _Row:
     def decide(self) -> Planned:
         return {"+": self._delete, "~": self._set_back, "-": self._add}[self.did]()
 
-    def _planned(self, does: str = "", reason: str = "", **values: Any) -> Planned:
-        name = (self.now if self.is_there else self.after)[NAME.name]
-        return Planned(self.history_id, self.animal, name, does, reason=reason, **values)
+    def _planned(self, does: str = "", reason: str = "", values: Mapping[str, Any] = {}) -> Planned:
+        former = self.now if self.is_there else {}
+        name = (former or self.after)[NAME.name]
+        is_sold = values.get(STATUS.name) == PetStatus.SOLD
+        return Planned(self.history_id, self.animal, name, does, former, values, is_sold=is_sold, reason=reason)
 
     def _delete(self) -> Planned:
         if self.is_done:
             return self._planned()
         if not self.is_there:
             return self._planned(reason=GONE)
-        return self._planned("-", former=self.now) if self.now == self.after else self._planned(reason=CHANGED)
+        return self._planned("-") if self.now == self.after else self._planned(reason=CHANGED)
 
     def _add(self) -> Planned:
         if self.is_done or self.is_there:
@@ -303,8 +308,7 @@ class _Row:
         return self._planned(
             "~" if back else "",
             next(filter(None, reasons.values()), ""),
-            former=self.now,
-            values={name: self.before[name] for name in back},
+            {name: self.before[name] for name in back},
         )
 
     def _differs(self, name: str) -> bool:

@@ -1,6 +1,6 @@
-"""Statements on Django's connection, for what is done to a whole file at once."""
+"""Statements on Django's connection, for what is done to many animals at once."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from django.db import connection
@@ -17,6 +17,20 @@ def is_not_ascii(text: str) -> str:
     return f"{BYTES[connection.vendor].format(text)} <> length({text})"
 
 
+# PostgreSQL expects ten rows of such an array, and looks them up; of a list of 1,000 it would read a whole table.
+AMONG = {
+    "postgresql": "= ANY(ARRAY(SELECT unnest(%s::bigint[])))",
+    "sqlite": "IN (SELECT value FROM json_each(%s))",
+}
+DIFFERS = {"postgresql": "IS DISTINCT FROM", "sqlite": "IS NOT"}
+
+
+def listed(numbers: Iterable[int]) -> str:
+    """Return numbers as a parameter for `AMONG`: as text, of which psycopg looks at the whole and not at each."""
+    text = ",".join(map(str, numbers))
+    return f"{{{text}}}" if connection.vendor == "postgresql" else f"[{text}]"
+
+
 MATCHES = {"postgresql": "~", "sqlite": "REGEXP"}
 
 
@@ -30,6 +44,13 @@ def execute(statement: str, parameters: Any = None) -> int:
     with connection.cursor() as cursor:
         cursor.execute(statement, parameters)
         return int(cursor.rowcount)
+
+
+def read(statement: str, parameters: Any = None) -> list[tuple[Any, ...]]:
+    """Return the rows of a query."""
+    with connection.cursor() as cursor:
+        cursor.execute(statement, parameters)
+        return list(cursor.fetchall())
 
 
 def stream(statement: str, parameters: Any = None) -> Iterator[tuple[Any, ...]]:

@@ -22,8 +22,8 @@ from changes.recording import recording
 from pets import blocks, merging, stock, working
 from pets.columns import CATEGORY, REFERENCE
 from pets.models import ImportState, Pet
-from pets.plan import BLOCK, LEFT_LISTED, Planned, deleted_categories, planned, rows_before
-from pets.writing import add_again, change_animals, delete_animals, leave_references, restore_sales
+from pets.plan import BLOCK, LEFT_LISTED, Planned, deleted_categories, planned, rows_before, whole
+from pets.writing import add_again, change_animals, delete_animals, leave_references, restore_sales, set_back
 
 NOTHING = "Nothing changed. {}"
 
@@ -247,9 +247,13 @@ def _do_block(
     rows = rows_before(change, undo.reached, animals)
     if not rows:
         return []
-    plan = [*planned(change, rows, category=category, to_write=True)]
-    _restore_categories(plan, change, undo)
+    plan = whole(rows)
     _write(plan, undo)
+    if rest := [*{*rows}.difference(each.row for each in plan)]:
+        decided = [*planned(change, rest, category=category, to_write=True)]
+        _restore_categories(decided, change, undo)
+        _write(decided, undo)
+        plan += decided
     left = [each.left for each in plan if each.reason]
     undo.left = [*undo.left, *left][:LEFT_LISTED]
     undo.left_count += len(left)
@@ -264,9 +268,11 @@ def _write(plan: Sequence[Planned], undo: Change) -> None:
     deletes, sets, adds = ([each for each in plan if each.does == does] for does in "-~+")
     if deletes:
         delete_animals([each.animal for each in deletes], now, undo)
+    if back := {each.animal: each.back_to for each in sets if each.back_to}:
+        set_back(back, now, undo)
     if moved := [each.animal for each in sets if REFERENCE.name in each.values]:
         leave_references(moved)
-    for some, write in ((sets, change_animals), (adds, add_again)):
+    for some, write in (([] if back else sets, change_animals), (adds, add_again)):
         for start in range(0, len(some), BLOCK):
             write({each.animal: each.after for each in some[start : start + BLOCK]}, now, undo)
     if sold := {each.animal: each.row for each in plan if each.is_sold}:

@@ -14,8 +14,7 @@ from django.db import connection
 from changes.acting import acting
 from changes.models import Change
 from pets.columns import COLUMNS, each
-from pets.plan import AMONG, listed
-from pets.sql import execute
+from pets.sql import AMONG, execute, listed
 
 TYPES = ", ".join(f"{column.name} {column.sql_type}" for column in COLUMNS)
 VALUES = each("value ->> '{c}' AS {c}")
@@ -27,6 +26,7 @@ SET = (
     f"UPDATE pets_pet SET {each('{c} = becomes.{c}')}, updated_at = %s FROM {{becomes}} WHERE becomes.id = pets_pet.id"
 )
 
+ROWS = f"(SELECT id, {each('{c}')} FROM pets_petchange WHERE history_id {{among}}) AS becomes"
 HISTORY = f"""
 INSERT INTO pets_petchange (id, {each("{c}")},
     history_type, history_date, history_user_id, actor, request_id, bulk_change_id)
@@ -70,6 +70,14 @@ def change_animals(values: Mapping[int, Mapping[str, Any]], now: datetime, chang
     at = connection.ops.adapt_datetimefield_value(now)
     execute(SET.format(becomes=BECOMES[connection.vendor]), [at, _objects(values)])
     _write_history("~", [*values], at, change)
+
+
+def set_back(rows: Mapping[int, int], now: datetime, change: Change) -> None:
+    """Give the animals by their ID all values of these rows of history, as `change_animals` does."""
+    at = connection.ops.adapt_datetimefield_value(now)
+    becomes = ROWS.format(among=AMONG[connection.vendor])
+    execute(SET.format(becomes=becomes), [at, listed([*rows.values()])])
+    _write_history("~", [*rows], at, change)
 
 
 def delete_animals(animals: Sequence[int], now: datetime, change: Change) -> None:

@@ -132,6 +132,11 @@ def test_only_what_is_there_to_undo_is_undone_and_only_once(rex: Pet, anna: User
         undoing.undo(change, user=anna)
 
 
+def test_saving_what_was_there_is_no_change_to_undo(rex: Pet, anna: User) -> None:
+    with pytest.raises(undoing.NotUndoneError, match=r"^Nothing changed. Its animals are as before already.$"):
+        undoing.undo(edit(rex), user=anna)
+
+
 def test_a_large_one_is_undone_in_blocks_goes_on_after_a_kill_and_can_be_stopped(
     category: Category, anna: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:

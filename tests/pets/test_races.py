@@ -67,10 +67,10 @@ def editing(client: Client, pet: Pet, **changed: Any) -> Callable[[], Any]:
     return lambda: client.post(f"{PETS}{pet.pk}/change/", sent)
 
 
-def importing(folder: Path, *rows: str) -> Callable[[], ImportRun]:
+def importing(folder: Path, *rows: str, id_first: str = "") -> Callable[[], ImportRun]:
     """Return what imports a file with these rows."""
     file = folder / "animals.csv"
-    file.write_text("\n".join(["external_reference,name,category,status", *rows]))
+    file.write_text("\n".join([f"{id_first}external_reference,name,category,status", *rows]))
     return lambda: import_file(str(file), Options(), QUIET).run
 
 
@@ -208,6 +208,18 @@ def test_the_undo_of_an_import_leaves_the_field_that_is_being_saved(staff: Clien
     assert (undone.restored, [(left.pet_id, left.reason) for left in undone.left]) == (1, [(rex.pk, "changed since")])
     assert values(rex) == ("Rex", "pending", "A-1")
     assert history_disagrees() == []
+
+
+def test_exchanged_references_go_back_and_what_is_being_saved_stays(
+    staff: Client, rex: Pet, category: Category, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tom = PetFactory(name="Tom", category=category, status="available", external_reference="A-2")
+    run = importing(tmp_path, f"{rex.pk},A-2,,,", f"{tom.pk},A-1,,,", id_first="id,")()
+    monkeypatch.setattr("pets.plan.BLOCK", 1)
+    pet = Pet.objects.get(pk=Pet.history.filter(import_run=run).earliest("history_id").id)  # of the second block
+    _saved, undone = race(animal(pet), editing(staff, pet, status="pending"), undoing(run))
+    assert (undone.restored, undone.left_count, values(pet)[1]) == (2, 0, "pending")
+    assert (values(rex)[2], values(tom)[2], history_disagrees()) == ("A-1", "A-2", [])
 
 
 def test_what_an_undo_has_just_restored_is_not_saved_over(staff: Client, rex: Pet, tmp_path: Path) -> None:

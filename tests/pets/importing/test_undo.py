@@ -116,6 +116,63 @@ def test_a_change_and_its_reversal_leave_nothing_changed(run: ImportRun) -> None
     assert catalogue() == OLD
 
 
+def test_in_one_block_some_go_back_whole_and_some_field_by_field(run_import: Import, dogs: Category) -> None:
+    birds = Category.objects.create(name="Birds")
+    names = ["Sold", "Edited", "Deleted", "Taken", "Orphan", "Back"]
+    pets = [
+        PetFactory(
+            name=name,
+            category=birds if name == "Orphan" else dogs,
+            status="sold" if name == "Sold" else "pending",
+            external_reference=name,
+        )
+        for name in names
+    ]
+    sold, edited, deleted, _, orphan, back = pets
+    Sale.objects.create(pet=sold, day="2026-01-05")
+    rows = [f"{pet.pk},{pet.name} 2,New {pet.name},Cats,available\n" for pet in pets]
+    run_import("id,external_reference,name,category,status\n" + "".join(rows), "--create-categories")
+    run = ImportRun.objects.get()
+
+    def edit(pet: Pet, **values: Any) -> None:
+        pet.refresh_from_db()
+        for name, value in values.items():
+            setattr(pet, name, value)
+        pet.save()
+
+    edit(edited, name="Someone's")
+    deleted.delete()
+    PetFactory(name="Other", category=dogs, status="pending", external_reference="Taken")
+    birds.delete()
+    edit(back, external_reference="Back", name="Back", category=dogs, status="pending")
+    told = undo(run)
+    assert (told["restored"], [each["reason"] for each in told["left"]]) == (
+        4,
+        [
+            "its former category was deleted",
+            "its former reference belongs to another animal now",
+            "deleted since",
+            "changed since",
+        ],
+    )
+    assert catalogue() == [
+        ("Sold", "Dogs", "sold", "Sold"),
+        ("Someone's", "Dogs", "pending", "Edited"),
+        ("Taken", "Dogs", "pending", "Taken 2"),
+        ("Orphan", "Cats", "pending", "Orphan"),
+        ("Back", "Dogs", "pending", "Back"),
+        ("Other", "Dogs", "pending", "Taken"),
+    ]
+    assert [*Sale.objects.values_list("pet", "day")] == [(sold.pk, date(2026, 1, 5))]
+    orphan.refresh_from_db()
+    imported = {"external_reference": "Sold 2", "name": "New Sold", "category": orphan.category, "status": "available"}
+    edit(sold, **imported)  # what was put back once is done
+    edit(edited, name="New Edited")
+    assert undo(run)["restored"] == 1
+    assert [row[0] for row in catalogue()[:2]] == ["New Sold", "Edited"]
+    assert (history_disagrees(), stock.differences()) == ([], [])
+
+
 def test_a_later_import_is_a_change_too(run: ImportRun, run_import: Import) -> None:
     run_import(HEADER + "A-1,Rexy,Cats,pending\n", name="later.csv")
     later = ImportRun.objects.latest("pk")
