@@ -192,7 +192,7 @@ def advance(number: int, *, watch: Watch = lambda _plan: None) -> bool:
     `watch` sees what was done with the animals of the block.
     """
     with transaction.atomic():
-        undo = Change.objects.select_for_update().get(pk=number)
+        undo = Change.objects.select_for_update(of=("self",)).select_related("undo_of__imported").get(pk=number)
         if undo.state != State.RUNNING:
             return False
         change = undone_by(undo)
@@ -268,7 +268,7 @@ def _write(plan: Sequence[Planned], undo: Change) -> None:
     deletes, sets, adds = ([each for each in plan if each.does == does] for does in "-~+")
     if deletes:
         delete_animals([each.animal for each in deletes], now, undo)
-    if back := {each.animal: each.back_to for each in sets if each.back_to}:
+    if back := [each.back_to for each in sets if each.back_to]:
         set_back(back, now, undo)
     if moved := [each.animal for each in sets if REFERENCE.name in each.values]:
         leave_references(moved)

@@ -5,7 +5,7 @@ A row as an object of Python takes longer than its change.
 # ruff: noqa: S608 - put together from constants
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -30,7 +30,7 @@ ROWS = f"(SELECT id, {each('{c}')} FROM pets_petchange WHERE history_id {{among}
 HISTORY = f"""
 INSERT INTO pets_petchange (id, {each("{c}")},
     history_type, history_date, history_user_id, actor, request_id, bulk_change_id)
-SELECT id, {each("{c}")}, %s, %s, %s, %s, %s, %s FROM pets_pet WHERE id {{among}} ORDER BY id
+SELECT id, {each("{c}")}, %s, %s, %s, %s, %s, %s FROM {{source}} {{among}} ORDER BY id
 """
 LEAVE_REFERENCES = "UPDATE pets_pet SET external_reference = NULL WHERE id {among}"
 DELETE = "DELETE FROM pets_pet WHERE id {among}"
@@ -69,15 +69,14 @@ def change_animals(values: Mapping[int, Mapping[str, Any]], now: datetime, chang
     """Give the animals by their ID all these values, and write the history as a part of `change`, if that is saved."""
     at = connection.ops.adapt_datetimefield_value(now)
     execute(SET.format(becomes=BECOMES[connection.vendor]), [at, _objects(values)])
-    _write_history("~", [*values], at, change)
+    _write_history("~", values, at, change)
 
 
-def set_back(rows: Mapping[int, int], now: datetime, change: Change) -> None:
-    """Give the animals by their ID all values of these rows of history, as `change_animals` does."""
+def set_back(rows: Sequence[int], now: datetime, change: Change) -> None:
+    """Give animals all values of these rows of their history, as `change_animals` does."""
     at = connection.ops.adapt_datetimefield_value(now)
-    becomes = ROWS.format(among=AMONG[connection.vendor])
-    execute(SET.format(becomes=becomes), [at, listed([*rows.values()])])
-    _write_history("~", [*rows], at, change)
+    execute(SET.format(becomes=ROWS.format(among=AMONG[connection.vendor])), [at, listed(rows)])
+    _write_history("~", rows, at, change, source="pets_petchange WHERE history_id")
 
 
 def delete_animals(animals: Sequence[int], now: datetime, change: Change) -> None:
@@ -90,7 +89,7 @@ def add_again(values: Mapping[int, Mapping[str, Any]], now: datetime, change: Ch
     """Add deleted animals under the IDs that they had, with these values."""
     at = connection.ops.adapt_datetimefield_value(now)
     execute(ADD.format(becomes=BECOMES[connection.vendor]), [at, at, _objects(values)])
-    _write_history("+", [*values], at, change)
+    _write_history("+", values, at, change)
 
 
 def restore_sales(rows: Mapping[int, int]) -> None:
@@ -99,13 +98,15 @@ def restore_sales(rows: Mapping[int, int]) -> None:
     `rows` has that row by the ID of the animal. No day is known of an animal that was sold when it was added.
     """
     among = AMONG[connection.vendor]
-    execute(FORGET_SALES.format(among=among), [listed([*rows])])
-    execute(RESTORE_SALES.format(among=among), [listed([*rows.values()])])
+    execute(FORGET_SALES.format(among=among), [listed(rows)])
+    execute(RESTORE_SALES.format(among=among), [listed(rows.values())])
 
 
-def _write_history(did: str, animals: Sequence[int], at: Any, change: Change) -> None:
+def _write_history(
+    did: str, numbers: Iterable[int], at: Any, change: Change, *, source: str = "pets_pet WHERE id"
+) -> None:
     by = [change.user_id, change.who, acting().request_id, change.pk]
-    execute(HISTORY.format(among=AMONG[connection.vendor]), [did, at, *by, listed(animals)])
+    execute(HISTORY.format(source=source, among=AMONG[connection.vendor]), [did, at, *by, listed(numbers)])
 
 
 def _objects(values: Mapping[int, Mapping[str, Any]]) -> str:
