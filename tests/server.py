@@ -26,7 +26,7 @@ from psycopg import sql
 
 ROOT = Path(__file__).parent.parent
 RELEASE = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
-SECONDS = 60
+SECONDS = 180
 """How long anything here may take."""
 
 at_the_end = ExitStack()

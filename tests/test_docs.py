@@ -85,7 +85,9 @@ def need(program: str) -> None:
 
 
 def run(command: list[str], environment: dict[str, str], folder: Path) -> str:
-    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(
+        command, cwd=folder, env=environment, capture_output=True, text=True, timeout=180, check=False
+    )
     assert done.returncode == 0, done.stderr
     return done.stdout
 
@@ -119,7 +121,7 @@ def test_the_calls_of_import_commands_md_print_what_it_shows(tmp_path: Path) -> 
             env=environment,
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=180,
             check=False,
         )
         printed = done.stdout.replace(f"{tmp_path}/", "/srv/files/")

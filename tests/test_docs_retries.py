@@ -44,7 +44,7 @@ def sample(request: pytest.FixtureRequest, tmp_path: Path) -> Run:
         environment = {"PATH": os.environ["PATH"], "PETSTORE_API_KEY": "k"}
         command = [*(RUNNERS | {"ts": ["node", "--input-type=module", "--eval"]})[language], program]
         return subprocess.run(
-            command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=60, check=False
+            command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=180, check=False
         )
 
     return run

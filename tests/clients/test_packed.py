@@ -118,7 +118,7 @@ class Client(ABC):
 
 def ended(process: subprocess.Popen[str], line: str = "") -> str:
     """Give a caller its last line and return what it printed; it must succeed."""
-    printed, _ = process.communicate(line, timeout=60)
+    printed, _ = process.communicate(line, timeout=180)
     assert process.returncode == 0
     return printed
 

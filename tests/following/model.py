@@ -144,7 +144,7 @@ class Editors:
 
     def __exit__(self, *error: object) -> None:
         for process in self.processes:
-            process.communicate(timeout=60)  # its input ends, and so does it
+            process.communicate(timeout=180)  # its input ends, and so does it
 
     def edit(self, seconds: float) -> list[Callable[[], Any]]:
         """Let them edit for so long, and return what waits for each to say what it did."""

@@ -23,7 +23,7 @@ def start(url: str, *arguments: str, **variables: str) -> "subprocess.Popen[str]
 def migrate(url: str, *arguments: str, **variables: str) -> tuple[int, str, str]:
     """Return exit status, output and errors."""
     process = start(url, "migrate", *arguments, **variables)
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=180)
     return process.returncode, out, err
 
 
@@ -34,7 +34,7 @@ def url(postgresql: Server) -> str:
 
 def test_two_at_once_both_succeed_and_one_waits(url: str) -> None:
     both = [start(url, "migrate") for _ in range(2)]
-    ended = [(*process.communicate(timeout=60), process.returncode) for process in both]
+    ended = [(*process.communicate(timeout=180), process.returncode) for process in both]
     assert [status for _, _, status in ended] == [0, 0]
     assert sorted(err for _, err, _ in ended) == ["", "Another migrate is running. Waiting for it to finish.\n"]
     assert sorted("No migrations to apply." in out for out, _, _ in ended) == [False, True]

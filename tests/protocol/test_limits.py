@@ -62,7 +62,7 @@ class TestFlood:
             time.sleep(0.5)
             busy = time_of_others(server)
             assert memory_of(server) - before < 4_000, "in KiB: at most one read of the socket waits"
-        assert busy < 5 * quiet + 0.005
+        assert busy < 5 * quiet + 0.05, "no more than a few of the requests that came with one read are served before"
 
 
 @contextmanager

@@ -206,7 +206,7 @@ def test_killed_at_the_commit_the_next_command_finds_the_truth(dogs: Category, t
 
 def killed(moment: str, *arguments: str) -> int:
     script = [sys.executable, "-m", "tests.pets.importing.at_commit", moment, *arguments]
-    return subprocess.run(script, cwd=ROOT, env=environment(), capture_output=True, check=False, timeout=60).returncode
+    return subprocess.run(script, cwd=ROOT, env=environment(), capture_output=True, check=False, timeout=180).returncode
 
 
 @pytest.mark.parametrize("closed", ["| true", ">/dev/full", "2>/dev/full", ">&-", "2>&-"])
@@ -223,7 +223,7 @@ def test_what_nobody_reads_changes_nothing(dogs: Category, tmp_path: Path, close
 def shell(arguments: str) -> int:
     script = f"set -o pipefail; {sys.executable} manage.py {arguments}"
     done = subprocess.run(
-        ["bash", "-c", script], cwd=ROOT, env=environment(), capture_output=True, text=True, check=False, timeout=60
+        ["bash", "-c", script], cwd=ROOT, env=environment(), capture_output=True, text=True, check=False, timeout=180
     )
     assert "Traceback" not in done.stderr
     return done.returncode
