@@ -84,8 +84,10 @@ def along(column: str, sign: str) -> str:
     return ALONG[connection.vendor].format(column=f"pets_petchange.{column}", sign=sign)
 
 
-def rows_before(change: Change, reached: int | None, animals: Sequence[int] | None = None) -> list[int]:
-    """Return the next rows of history to undo, newest first: at most a block of them, which all did the same.
+def rows_before(
+    change: Change, reached: int | None, animals: Sequence[int] | None = None, *, alike: bool = True
+) -> list[int]:
+    """Return the next rows of history to undo, newest first: at most a block, of which all did the same if `alike`.
 
     So what a change added goes before what it changed comes back, and frees its references.
     """
@@ -99,7 +101,7 @@ def rows_before(change: Change, reached: int | None, animals: Sequence[int] | No
         f"ORDER BY {column} DESC, history_id DESC LIMIT {BLOCK}",
         parameters,
     )
-    return [row for row, did in found if did == found[0][1]]
+    return [row for row, did in found if did == found[0][1] or not alike]
 
 
 # An animal that is as the change left it, as its last one, goes back whole if its former category is there and its

@@ -70,11 +70,8 @@ def plan(change: Change, *, named: bool = True) -> Plan:
     """
     is_exact = change.animals <= BLOCK
     most = change.animals if is_exact else LISTED * named
-    found: list[Planned] = []
-    reached = None
-    while len(found) < most and (block := rows_before(change, reached)):
-        found += planned(change, block[: most - len(found)])
-        reached = block[-1]
+    numbers = rows_before(change, None, alike=False)[:most] if most else []
+    found = [*planned(change, numbers)] if numbers else []
     does = Counter({"~": change.changed, "-": change.added, "+": change.deleted})
     if is_exact:
         does = Counter(each.does for each in found)
@@ -83,8 +80,8 @@ def plan(change: Change, *, named: bool = True) -> Plan:
         return Plan(*counts, [], [], [], is_exact)
     shown = [each for each in found if each.does][:LISTED]
     left = [each for each in found if each.reason][:LISTED]
-    numbers = [each.row for each in (*shown, *left)]
-    read = {row.row.history_id: row for row in beside(rows(change).filter(history_id__in=numbers))}
+    named_rows = rows(change).filter(history_id__in=[each.row for each in (*shown, *left)])
+    read = {row.row.history_id: row for row in beside(named_rows)}
     words = _Words(change)
     flows = Counter(flow for each in found if each.does == "~" and is_exact for flow in words.fields(each))
     return Plan(

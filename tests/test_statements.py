@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from django.contrib.auth.models import User
 from django.core.management import call_command
 from django.db import connection
 from django.test import Client
@@ -10,7 +11,7 @@ from django.test.utils import CaptureQueriesContext
 
 from changes.acting import identify
 from changes.models import Change
-from pets.models import ImportRun, Pet
+from pets.models import ImportRun, ImportUpload, Pet
 from tests.factories import APIKeyFactory, CategoryFactory, PetFactory
 from tests.pets.office import PETS, ask, click, confirm, member, seen
 from tests.test_dashboard import EVERYTHING
@@ -46,12 +47,14 @@ def pages(office: Client, tmp_path: Any) -> dict[str, str]:
     office.post(f"/admin/activity/{deletion.pk}/undo/", {"animal": pets[20].pk, "ticked": "yes"})
     restore = Change.objects.latest("pk")
     file = tmp_path / "some.csv"
-    rows = "".join(f"Tom {number},Cats,available,\n" for number in range(30))
+    rows = "".join(f"Tom {number},Cats,available,\n" for number in range(30)) + "Tom 30,Fish,,\nTom 31,Cats,gone,\n"
     file.write_text(
         f"id,name,category,status,external_reference\n{pets[1].pk},Max,Dogs,sold,\n" + rows.replace("Tom", ",Tom")
     )
-    call_command("import_pets", str(file), verbosity=0)
-    run = ImportRun.objects.get()
+    with pytest.raises(SystemExit):  # some rows are rejected
+        call_command("import_pets", str(file), create_categories=True, on_error="skip", verbosity=0)
+    run, anna = ImportRun.objects.get(), User.objects.get(username="anna")
+    ImportUpload.objects.create(uploaded_by=anna, file_name=file.name, options={}, run=run, rejects=b"x")
     changes: dict[str, Any] = {"bulk": bulk, "undo of one": one, "undo of many": many, "deletion": deletion}
     changes |= {"restore": restore, "import": run.change}
     found = {f"change: {name}": f"/admin/activity/{change.pk}/" for name, change in changes.items()}

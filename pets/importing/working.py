@@ -31,6 +31,9 @@ from pets.importing.stopping import Stop, stoppable_by
 from pets.importing.uploads import opened, options_of
 from pets.models import IMPORTED, ImportRun, ImportState, ImportUpload
 
+NAMED = 5
+"""Rejected rows that the page of an import names."""
+
 LARGEST_REJECTS = 10 * 1024 * 1024
 """Bytes of the file of rejects that is kept."""
 
@@ -181,7 +184,8 @@ def _import(upload: ImportUpload, sender: Sender, confirmed: Confirmed | None, a
         if outcome.rejection is not None:
             raise ImportRejectedError(outcome.rejection)
         if confirmed is not None:
-            return {"state": "imported"}
+            rejected = [[row.line, " ".join(error.text for error in row.errors)] for row in outcome.rejected[:NAMED]]
+            return {"state": "imported", "rejected": rejected}
         kept = rejects.exists() and rejects.stat().st_size <= LARGEST_REJECTS
         upload.rejects = rejects.read_bytes() if kept else b""
         upload.save(update_fields=["rejects"])

@@ -125,7 +125,8 @@ def test_a_file_is_shown_then_imported(staff: Client, category: Category) -> Non
     assert "Undo deletes 1 animal and sets 1 animal back." in said
     assert (
         "1 animal Added Show the new animals 1 animal Changed Show what changed 2 rows Left out Download with errors"
-        in said
+        ' Rows left out category "Fish" does not exist. Line 5'
+        ' name is required. status "gone" must be one of available, pending, sold. Line 6' in said
     )
     assert catalogue() == [
         ("Maximus", "Dogs", "sold", "A-1"),
