@@ -1,15 +1,16 @@
 """What an undo would do, in words, for the page that asks: how many, from what to what, and the first by name."""
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 from django.utils.text import capfirst
 
 from categories.models import Category
 from changes.models import Change
-from pets.activity import beside, rows
+from pets.activity import AnimalRow, beside, rows
 from pets.columns import CATEGORY, STATUS
 from pets.models import Pet, PetStatus
 from pets.plan import BLOCK, CATEGORY_GONE, Planned, deleted_categories, planned, rows_before
@@ -21,26 +22,6 @@ FLOWS = 12
 """Changes from one value to another that are shown; of more, only the animals are counted."""
 
 
-class PlannedRow(NamedTuple):
-    """An animal that an undo changes: its row of history, as `AnimalRow`, and each field in words, before and after."""
-
-    row: Any
-    former: Any
-    now: Any
-    fields: list[tuple[str, str, str]]
-    deletes: bool
-    restores: bool
-
-
-class LeftRow(NamedTuple):
-    """An animal of which something stays, why, and the newest change of it since."""
-
-    row: Any
-    now: Any
-    reason: str
-    since: Any
-
-
 @dataclass(frozen=True)
 class Plan:
     """What an undo would do now. If there are too many animals to look, not `is_exact`: no one knows which stay."""
@@ -49,11 +30,13 @@ class Plan:
     restores: int
     deletes: int
     left_count: int
-    flows: list[tuple[str, str, str, int]]
-    """A field, its value now, what it becomes, and of how many animals; nothing if they are too many to show."""
-    back: list[PlannedRow]
-    left: list[LeftRow]
     is_exact: bool
+    flows: Sequence[tuple[str, str, str, int]] = ()
+    """A field, its value now, what it becomes, and of how many animals; nothing if they are too many to show."""
+    back: Sequence[tuple[Any, str, list[tuple[str, str, str]]]] = ()
+    """The row of history of an animal that changes, what is done with it as in `Planned`, and each field in words."""
+    left: Sequence[tuple[AnimalRow, str]] = ()
+    """An animal of which something stays, and why."""
     lost_category: bool = False
     """Whether one cannot come back, because its category is gone."""
 
@@ -77,7 +60,7 @@ def plan(change: Change, *, named: bool = True) -> Plan:
         does = Counter(each.does for each in found)
     counts = does["~"], does["+"], does["-"], sum(bool(each.reason) for each in found) if is_exact else 0
     if not named:
-        return Plan(*counts, [], [], [], is_exact)
+        return Plan(*counts, is_exact)
     shown = [each for each in found if each.does][:LISTED]
     left = [each for each in found if each.reason][:LISTED]
     named_rows = rows(change).filter(history_id__in=[each.row for each in (*shown, *left)])
@@ -86,10 +69,10 @@ def plan(change: Change, *, named: bool = True) -> Plan:
     flows = Counter(flow for each in found if each.does == "~" and is_exact for flow in words.fields(each))
     return Plan(
         *counts,
-        [(*flow, count) for flow, count in flows.items()] if len(flows) <= FLOWS else [],
-        [PlannedRow(*read[each.row][:3], words.fields(each), each.does == "-", each.does == "+") for each in shown],
-        [LeftRow(read[each.row].row, read[each.row].now, each.reason, read[each.row].since) for each in left],
         is_exact,
+        [(*flow, count) for flow, count in flows.items()] if len(flows) <= FLOWS else [],
+        [(read[each.row].row, each.does, words.fields(each)) for each in shown],
+        [(read[each.row], each.reason) for each in left],
         any(each.reason == CATEGORY_GONE for each in found),
     )
 

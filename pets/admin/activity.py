@@ -203,7 +203,7 @@ def undo(request: HttpRequest, key: str) -> HttpResponse:
         messages.error(request, f"Nothing changed. {change.why_not}")
         return HttpResponseRedirect(address(change))
     planned = plan(change)
-    name_actors([row.since for row in planned.left], request.user)
+    name_actors([row.since for row, _ in planned.left], request.user)
     context = {
         "change": change,
         "plan": planned,
