@@ -1,7 +1,7 @@
 """What needs attention: a line for each kind of work that waits, with the list of it."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import UTC, date, datetime, time, timedelta
 from functools import partial
 from typing import Any, NamedTuple
@@ -58,11 +58,10 @@ def _troubled() -> QuerySet[Any]:
     return ImportRun.objects.troubled_since(_week_ago())
 
 
-def _imports(runs: list[Waiting]) -> Iterator[Matter]:
-    if runs:
-        what = _so_many(len(runs), "import", "imports")
-        detail = _names([_import(run) for run in sorted(runs, key=lambda run: run.pk, reverse=True)])
-        yield Matter("file-up", what, "had errors this week", detail, listed("pets_importrun", trouble="week"), "bad")
+def _imports(runs: list[Waiting]) -> Matter:
+    what = _so_many(len(runs), "import", "imports")
+    detail = _names([_import(run) for run in sorted(runs, key=lambda run: run.pk, reverse=True)])
+    return Matter("file-up", what, "had errors this week", detail, listed("pets_importrun", trouble="week"), "bad")
 
 
 def _import(run: Waiting) -> str:
@@ -70,27 +69,25 @@ def _import(run: Waiting) -> str:
     return f"{run.name}: {rejected}"
 
 
-def _changes(stuck: list[Waiting]) -> Iterator[Matter]:
-    if stuck:
-        why = f"{'was' if len(stuck) == 1 else 'were'} interrupted"
-        newest = sorted(stuck, key=lambda change: change.pk, reverse=True)
-        detail = _names([f"{change.name}, by {who(change.word)}" for change in newest])
-        url = reverse("admin:activity_change", args=[newest[0].pk]) if len(stuck) == 1 else reverse("admin:activity")
-        yield Matter("layers", _so_many(len(stuck), "change", "changes"), why, detail, url, "bad")
+def _changes(stuck: list[Waiting]) -> Matter:
+    why = f"{'was' if len(stuck) == 1 else 'were'} interrupted"
+    newest = sorted(stuck, key=lambda change: change.pk, reverse=True)
+    detail = _names([f"{change.name}, by {who(change.word)}" for change in newest])
+    url = reverse("admin:activity_change", args=[newest[0].pk]) if len(stuck) == 1 else reverse("admin:activity")
+    return Matter("layers", _so_many(len(stuck), "change", "changes"), why, detail, url, "bad")
 
 
 def _expiring() -> QuerySet[Any]:
     return APIKey.objects.expiring_within(SOON).order_by("expires_at", "pk")
 
 
-def _keys(keys: list[Waiting]) -> Iterator[Matter]:
-    if keys:
-        first = sorted(keys, key=lambda key: (key.at, key.pk))
-        detail = _names([f"{key.name} {in_sentence(key.at)}" for key in first])
-        why = f"expire{'s' * (len(keys) == 1)} within {SOON.days} days"
-        yield Matter(
-            "key-round", _so_many(len(keys), "key", "keys"), why, detail, listed("apikeys_apikey", state="expiring")
-        )
+def _keys(keys: list[Waiting]) -> Matter:
+    first = sorted(keys, key=lambda key: (key.at, key.pk))
+    detail = _names([f"{key.name} {in_sentence(key.at)}" for key in first])
+    why = f"expire{'s' * (len(keys) == 1)} within {SOON.days} days"
+    return Matter(
+        "key-round", _so_many(len(keys), "key", "keys"), why, detail, listed("apikeys_apikey", state="expiring")
+    )
 
 
 def _calling(route: str) -> QuerySet[Any]:
@@ -98,13 +95,12 @@ def _calling(route: str) -> QuerySet[Any]:
     return APIKey.objects.filter(pk__in=calls.values("key"))
 
 
-def _callers(route: str, keys: list[Waiting]) -> Iterator[Matter]:
-    if keys:
-        why = f"call{'s' * (len(keys) == 1)} {operation(route)}"
-        sunset = settings.API_DEPRECATIONS[route]["sunset"]
-        detail = f"It will be removed {in_sentence(sunset.date())}."
-        behind = listed("apikeys_keyusage", route__exact=route, day__gte=last_days()[0])
-        yield Matter("clock", _so_many(len(keys), "key", "keys"), why, detail, behind)
+def _callers(route: str, keys: list[Waiting]) -> Matter:
+    why = f"call{'s' * (len(keys) == 1)} {operation(route)}"
+    sunset = settings.API_DEPRECATIONS[route]["sunset"]
+    detail = f"It will be removed {in_sentence(sunset.date())}."
+    behind = listed("apikeys_keyusage", route__exact=route, day__gte=last_days()[0])
+    return Matter("clock", _so_many(len(keys), "key", "keys"), why, detail, behind)
 
 
 def _long_pending() -> QuerySet[Any]:
@@ -113,12 +109,11 @@ def _long_pending() -> QuerySet[Any]:
     return pending.filter(updated_at__lt=datetime.combine(_week_ago(), time(), UTC)).order_by("status", "pk")
 
 
-def _pending(animals: list[Waiting]) -> Iterator[Matter]:
-    if animals:
-        names = [animal.name for animal in sorted(animals, key=lambda animal: animal.pk)]
-        why = f"{'is' if len(names) == 1 else 'are'} pending for more than a week"
-        behind = listed("pets_pet", status__exact=PetStatus.PENDING.value, unchanged_since=_week_ago())
-        yield Matter("hourglass", _so_many(len(names), "animal", "animals"), why, _names(names), behind)
+def _pending(animals: list[Waiting]) -> Matter:
+    names = [animal.name for animal in sorted(animals, key=lambda animal: animal.pk)]
+    why = f"{'is' if len(names) == 1 else 'are'} pending for more than a week"
+    behind = listed("pets_pet", status__exact=PetStatus.PENDING.value, unchanged_since=_week_ago())
+    return Matter("hourglass", _so_many(len(names), "animal", "animals"), why, _names(names), behind)
 
 
 def _week_ago() -> date:
@@ -142,7 +137,7 @@ class Check(NamedTuple):
     """Those that are named first come first."""
     columns: tuple[str, str, str, str]
     """Of each row: the name, the word, the time and the number of `Waiting`."""
-    tell: Callable[[list[Waiting]], Iterator[Matter]]
+    tell: Callable[[list[Waiting]], Matter]
 
 
 def _checks() -> list[Check]:
@@ -164,7 +159,7 @@ def attention(user: Any) -> dict[str, Any] | None:
     if not checks:
         return None
     waiting = _waiting(checks)
-    return {"matters": [matter for kind, check in enumerate(checks) for matter in check.tell(waiting[kind])]}
+    return {"matters": [check.tell(waiting[kind]) for kind, check in enumerate(checks) if kind in waiting]}
 
 
 def _waiting(checks: list[Check]) -> dict[int, list[Waiting]]:
