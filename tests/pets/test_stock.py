@@ -19,12 +19,12 @@ from django.utils import timezone
 
 from categories.models import Category
 from pets import stock, triggers
-from pets.blocks import BLOCK
 from pets.importing.options import Options
 from pets.importing.progress import Progress
 from pets.importing.run import import_file
 from pets.importing.undo import undo_import
 from pets.models import Pet, PetStatus, Sale, StockMovement
+from pets.plan import BLOCK
 from tests.factories import CategoryFactory, PetFactory
 
 EPOCH = date(1970, 1, 1)
