@@ -105,7 +105,8 @@ def _row(model: Any) -> dict[str, Any]:
 
 
 @pytest.fixture
-def service(db: None, category: Category, settings: Any) -> Service:
+def service(db: None, category: Category, settings: Any, monkeypatch: pytest.MonkeyPatch) -> Service:
+    monkeypatch.setattr("time.time", lambda: 0.0)  # or a pause between the two would show in RateLimit
     settings.ALLOWED_HOSTS = ["localhost"]
     return Service(category)
 

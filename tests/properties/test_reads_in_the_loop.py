@@ -94,7 +94,8 @@ class Service:
 
 
 @pytest.fixture
-def service(db: None, category: Category, settings: Any) -> Service:
+def service(db: None, category: Category, settings: Any, monkeypatch: pytest.MonkeyPatch) -> Service:
+    monkeypatch.setattr("time.time", lambda: 0.0)  # or a pause between the two would show in RateLimit
     settings.ALLOWED_HOSTS = ["localhost"]
     pets = [PetFactory(category=category, status=PetStatus.values[number % 3]) for number in range(30)]
     key = APIKey.objects.issue(name="Test", rate_limit="100/day")[1]
