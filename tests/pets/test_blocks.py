@@ -19,7 +19,7 @@ from django.utils import timezone
 from categories.models import Category
 from changes.acting import end_request, identify
 from changes.models import Change
-from pets import blocks, working
+from pets import blocks, preview, working
 from pets.bulk import Target
 from pets.models import Pet, Sale, SelectedBlock, Selection, StockMovement
 from tests.factories import CategoryFactory, PetFactory
@@ -35,7 +35,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(blocks, "BLOCK", 2)
     monkeypatch.setattr("pets.undoing.BLOCK", 2)
     monkeypatch.setattr("pets.plan.BLOCK", 2)
-    monkeypatch.setattr("pets.preview.BLOCK", 2)
+    monkeypatch.setattr(preview, "BLOCK", 2)
     monkeypatch.setattr(blocks, "READ", 3)
 
 
