@@ -103,7 +103,7 @@ class ImportRunAdmin(RecordAdmin):
         """Redirect from the addresses that the page of an import had before it was that of its change."""
         if not may_see_imports(request.user):
             raise PermissionDenied
-        return self._record(get_object_or_404(ImportRun, pk=run_id))
+        return HttpResponseRedirect(page_of(get_object_or_404(ImportRun, pk=run_id)))
 
     @method_decorator(shown_or_sent)
     def add_view(
@@ -181,7 +181,7 @@ class ImportRunAdmin(RecordAdmin):
             shown = {"title": upload.file_name, "is_stopping": working.is_stopping(upload)}
             return self._page(request, "work.html", upload=upload, work=upload.work, **shown)
         if upload.run is not None and upload.run.state in IMPORTED:
-            return self._record(upload.run)
+            return HttpResponseRedirect(page_of(upload.run))
         shown = {"title": f"Check {upload}", "upload": upload, "work": upload.work}
         if upload.work["state"] != "checked" or upload.run is None:
             return self._page(request, "work.html", **shown)
@@ -249,9 +249,6 @@ class ImportRunAdmin(RecordAdmin):
 
     def _work_page(self, upload: ImportUpload) -> HttpResponse:
         return HttpResponseRedirect(reverse("admin:pets_importrun_work", args=[upload.pk]))
-
-    def _record(self, run: ImportRun) -> HttpResponse:
-        return HttpResponseRedirect(page_of(run))
 
     def _page(self, request: HttpRequest, template: str, **context: Any) -> HttpResponse:
         shared = self.admin_site.each_context(request) | {"opts": self.opts}
