@@ -16,7 +16,7 @@ from django.test import Client
 from categories.models import Category
 from changes.admin import NOT_SAVED
 from changes.models import Change
-from pets import merging, stock
+from pets import merging, plan, preview, stock
 from pets.importing.options import Options
 from pets.importing.progress import Progress
 from pets.importing.run import import_file
@@ -215,7 +215,8 @@ def test_exchanged_references_go_back_and_what_is_being_saved_stays(
 ) -> None:
     tom = PetFactory(name="Tom", category=category, status="available", external_reference="A-2")
     run = importing(tmp_path, f"{rex.pk},A-2,,,", f"{tom.pk},A-1,,,", id_first="id,")()
-    monkeypatch.setattr("pets.plan.BLOCK", 1)
+    for module in (plan, preview):
+        monkeypatch.setattr(module, "BLOCK", 1)
     pet = Pet.objects.get(pk=Pet.history.filter(import_run=run).earliest("history_id").id)  # of the second block
     _saved, undone = race(animal(pet), editing(staff, pet, status="pending"), undoing(run))
     assert (undone.restored, undone.left_count, values(pet)[1]) == (2, 0, "pending")
