@@ -19,7 +19,8 @@ from pathlib import Path
 from shutil import copy, copytree, ignore_patterns
 
 ROOT = Path(__file__).resolve().parent.parent
-UNRELEASED = "## {version} (unreleased)\n"
+UNRELEASED = "## {version} (unreleased)\n\n### API\n"
+"""How the newest part of the changelog begins. Callers read what is under API, also that nothing changed."""
 CHECKS = "lint test-all"
 """What `make` runs in the clone before the commit."""
 
@@ -73,7 +74,7 @@ def check(folder: Path, version: str) -> None:
         message = f"{version} is older than {present}."
         raise ReleaseError(message)
     if UNRELEASED.format(version=version) not in text_of(folder / "CHANGELOG.md"):
-        message = f"CHANGELOG.md has no heading '{UNRELEASED.format(version=version).strip()}'."
+        message = f"CHANGELOG.md has no heading '## {version} (unreleased)' with '### API' under it."
         raise ReleaseError(message)
 
 
@@ -82,7 +83,7 @@ def write(folder: Path, version: str, day: str) -> None:
     _write_version(folder, VERSIONED | DOCUMENTED, version)
     changelog = folder / "CHANGELOG.md"
     heading = UNRELEASED.format(version=version)
-    changelog.write_text(text_of(changelog).replace(heading, f"## {version} ({day})\n"), encoding="utf-8")
+    changelog.write_text(text_of(changelog).replace(heading, heading.replace("unreleased", day)), encoding="utf-8")
 
 
 def _write_version(folder: Path, places: Mapping[str, str], version: str) -> None:

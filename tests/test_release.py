@@ -92,7 +92,7 @@ def state(folder: Path) -> tuple[str, str, str]:
     [
         ("99", "VERSION must be like 1.2.0, not '99'."),
         ("0.9.0", "0.9.0 is older than "),
-        ("99.1.0", "CHANGELOG.md has no heading '## 99.1.0 (unreleased)'."),
+        ("99.1.0", "CHANGELOG.md has no heading '## 99.1.0 (unreleased)' with '### API' under it."),
     ],
 )
 def test_what_cannot_be_released_is_rejected(repository: Path, version: str, reason: str) -> None:
