@@ -25,6 +25,8 @@ LAST_SECONDS = 0.05
 REPLACED_SECONDS = 60
 """How long a worker that should stop serves on for one that still loads."""
 
+STOPPING = (signal.SIGINT, signal.SIGQUIT, signal.SIGTERM)
+
 
 class Worker(UvicornWorker):  # type: ignore[misc]  # it has no types
     """A worker. The configuration gives it `last_load` before it is forked, and the rest with the application."""
@@ -56,7 +58,7 @@ class Worker(UvicornWorker):  # type: ignore[misc]  # it has no types
     def init_signals(self) -> None:
         """End at once on a signal that comes while the application is loaded."""
         super().init_signals()
-        for stopping in (signal.SIGINT, signal.SIGQUIT, signal.SIGTERM):
+        for stopping in STOPPING:
             signal.signal(stopping, lambda *_: os._exit(0))
 
     def run(self) -> None:
@@ -67,8 +69,11 @@ class Worker(UvicornWorker):  # type: ignore[misc]  # it has no types
         self.config.app = self.wsgi
         self._server = Server(self.config)
         self._server.handle_exit = self.handle_exit  # type: ignore[assignment]  # on SIGINT and SIGTERM
-        signal.signal(signal.SIGQUIT, self.handle_exit)
+        for stopping in STOPPING:
+            signal.signal(stopping, self.handle_exit)
         await self._server.serve(sockets=self.sockets)
+        for stopping in STOPPING:  # the master sends them until it has ended, and what it counted must be saved
+            signal.signal(stopping, signal.SIG_IGN)
         await asyncio.sleep(LAST_SECONDS)
 
     def notify(self) -> None:

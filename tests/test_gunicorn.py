@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from functools import partial
 from itertools import cycle
 from pathlib import Path
@@ -271,6 +272,18 @@ def test_the_old_workers_serve_until_a_new_one_has_loaded(start: Start, root: Pa
         slowest = max(slowest, time.monotonic() - began)
     assert slowest < 6
     until(lambda: gunicorn.log.read_text().count("Worker exiting") == 2)
+
+
+def test_a_worker_that_ends_is_not_hurried(start: Start) -> None:
+    """The master sends SIGTERM again and again; what the worker has not saved yet would be lost."""
+    gunicorn = start(WEB_CONCURRENCY="1")
+    gunicorn.wait_until_ready(workers=1)
+    [pid] = booted(gunicorn)
+    assert get(gunicorn.port, "/livez")[0] == 200
+    with suppress(ProcessLookupError):
+        while len(booted(gunicorn)) == 1:
+            os.kill(pid, signal.SIGTERM)
+    assert gunicorn.logged(f"Worker exiting (pid: {pid})")
 
 
 def test_a_stop_waits_for_no_worker_that_loads(start: Start, root: Path, tmp_path: Path) -> None:
