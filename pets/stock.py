@@ -11,6 +11,7 @@ from django.db import connection, transaction
 from django.db.models import Count, Sum, Value
 
 from pets.models import Sale, StockMovement
+from pets.sql import read
 
 
 class Stock(NamedTuple):
@@ -91,9 +92,7 @@ SELECT CAST(day AS varchar(10)), category_id, status, CAST(sum(animals) AS bigin
 
 def differences() -> list[Difference]:
     """Count all animals and return where what is kept differs; nothing, unless rows were written without triggers."""
-    with connection.cursor() as cursor:
-        cursor.execute(DIFFERENCES.format(counted=_counted()))
-        return [Difference(*row) for row in cursor.fetchall()]
+    return [Difference(*row) for row in read(DIFFERENCES.format(counted=_counted()))]
 
 
 def recount() -> list[Difference]:

@@ -8,6 +8,8 @@ from collections.abc import Iterable
 
 from django.db import connection
 
+from pets.sql import execute, read
+
 TRIGGERS = {"pet_added", "pet_changed", "pet_removed"}
 
 # One row for each group of animals and nothing updated: two writers never wait for each other. The path is fixed as
@@ -134,12 +136,9 @@ def remove() -> None:
 
 def installed() -> set[str]:
     """Return the names of our triggers that the table of animals has."""
-    with connection.cursor() as cursor:
-        cursor.execute(INSTALLED[connection.vendor])
-        return {name for (name,) in cursor.fetchall()}
+    return {name for (name,) in read(INSTALLED[connection.vendor])}
 
 
 def _run(statements: Iterable[str]) -> None:
-    with connection.cursor() as cursor:
-        for statement in statements:
-            cursor.execute(statement)
+    for statement in statements:
+        execute(statement)

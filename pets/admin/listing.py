@@ -20,6 +20,7 @@ from pets.admin.filters import SCATTERING, SPAN
 from pets.admin.presets import Preset, presets
 from pets.blocks import AT_MOST
 from pets.models import Pet, PetStatus
+from pets.sql import read
 from rest.lists import INT64_MAX
 
 LISTED = 10_000
@@ -215,9 +216,8 @@ class PetChangeList(ChangeList):
         if self.counted is None:
             # Without an order, as PostgreSQL may walk along the ids in the hope of meeting so many.
             found, parameters = self.queryset.order_by().values("status")[: most + 1].query.sql_with_params()
-            with connection.cursor() as cursor:
-                cursor.execute(f"SELECT status, count(*) FROM ({found}) AS found GROUP BY status", parameters)  # noqa: S608 - of the ORM
-                self.counted = Counter(dict(cursor.fetchall()))
+            counts = read(f"SELECT status, count(*) FROM ({found}) AS found GROUP BY status", parameters)  # noqa: S608 - of the ORM
+            self.counted = Counter(dict(counts))
         return self.counted if self.counted.total() <= most else {}
 
     def totals_shown(self) -> dict[str, Any] | None:
