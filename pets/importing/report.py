@@ -71,8 +71,8 @@ def switches(run: ImportRun, names: Sequence[str] | None = None) -> str:
     """Return the options of an import, or these of them, as the command has them, without those that are as usual."""
     usual = Options().as_json()
     given = usual | run.options
-    given, usual = given | given["reading"], usual | usual["reading"] | {"reading": given["reading"]}
-    chosen = {name: value for name, value in given.items() if value != usual.get(name)}
+    given, usual = given | given["reading"], usual | usual["reading"]
+    chosen = {name: value for name, value in given.items() if name != "reading" and value != usual.get(name)}
     if "force_categories" in chosen:
         chosen.pop("create_categories", None)
     if names is not None and chosen.get("format") == "xlsx":
