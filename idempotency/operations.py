@@ -91,9 +91,10 @@ def _values(request: Request, key: str, meaning: Mapping[str, Any], creation: Cr
         "once_expired_at": parameter(now - settings.IDEMPOTENCY_LIFETIME),
     }
     if creation:
-        before, after = render_json(creation.result(request, orjson.Fragment(MARK)).data).decode().split(MARK)
+        result = creation.result(request, orjson.Fragment(MARK))
+        before, after = render_json(result.data).decode().split(MARK)
         values |= creation.values
-        values |= {"once_status": int(HTTPStatus.CREATED), "once_location": f"{request.url}/"}
+        values |= {"once_status": result.status, "once_location": f"{request.url}/"}
         values |= {"once_before": before, "once_after": after}
     return values
 
