@@ -23,19 +23,19 @@ RETRY_SECONDS = 5
 
 def reload_what_loads(server: Arbiter) -> None:
     """On SIGHUP, let gunicorn reload if a process like the new workers can load the application."""
-    reload, stop = server.handle_hup, server.stop
+    reload, stop, last_load = server.handle_hup, server.stop, LastLoad(server.last_load.fileno())
 
     def handle_hup() -> None:
         os.chdir("/")  # gunicorn cannot reload in a folder that was removed
         if _can_load(server):
-            LastLoad(server.last_load.fileno()).begin_replacement()  # the old workers wait for it
+            last_load.begin_replacement()  # the old workers wait for it
             reload()
         else:
-            LastLoad(server.last_load.fileno()).note(failed=True)
+            last_load.note(failed=True)
             server.log.error("Not reloaded: what is on disk cannot be loaded. The workers go on with what they have.")
 
     def stop_all(graceful: bool = True) -> None:  # noqa: FBT001, FBT002 - as in gunicorn
-        LastLoad(server.last_load.fileno()).note(failed=False)  # the old workers wait no longer
+        last_load.note(failed=False)  # the old workers wait no longer
         stop(graceful)
 
     server.handle_hup, server.stop = handle_hup, stop_all
