@@ -102,6 +102,16 @@ def test_what_cannot_be_released_is_rejected(repository: Path, version: str, rea
     assert state(repository) == before
 
 
+def test_a_release_without_a_part_for_callers_is_rejected(repository: Path) -> None:
+    changelog = repository / "CHANGELOG.md"
+    changelog.write_text(changelog.read_text(encoding="utf-8").replace("### API", "### Operation", 1), encoding="utf-8")
+    release.git(repository, "commit", "--all", "--quiet", "--message", "Second")
+    before = state(repository)
+    with pytest.raises(ReleaseError, match=r"^CHANGELOG.md has no heading '## 99.0.0 \(unreleased\)' with '### API'"):
+        release.release(repository, "99.0.0", checks=[], is_dry_run=False)
+    assert state(repository) == before
+
+
 def test_changes_and_a_used_version_are_rejected(repository: Path) -> None:
     release.git(repository, "tag", "v99.0.0")
     with pytest.raises(ReleaseError, match=r"v99\.0\.0 is tagged already\."):

@@ -9,7 +9,6 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
@@ -27,6 +26,7 @@ from pets.models import ImportRun, Pet
 from tests.exploring import EXPLORE
 from tests.factories import PetFactory
 from tests.pets.importing.conftest import Import, catalogue, command, counts, history
+from tests.server import until
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -199,13 +199,6 @@ def many(tmp_path: Path, rows: int) -> Path:
     lines = (f"Animal {number},Dogs,REF-{number}\n" for number in range(rows))
     file.write_text("name,category,external_reference\n" + "".join(lines))
     return file
-
-
-def until(condition: Callable[[], Any]) -> None:
-    deadline = time.monotonic() + 180
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.005)
 
 
 @pytest.mark.parametrize("share", [0.1, 0.5, 0.9, 0.99])
