@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, suppress
 from itertools import cycle
-from signal import SIGKILL
+from signal import SIGKILL, SIGSTOP
 from typing import Any
 from urllib.parse import quote
 
@@ -124,6 +124,7 @@ def killed(primary: Server) -> Iterator[None]:
     yield
 
 
+RECEIVED = "SELECT pg_last_wal_receive_lsn() - '0/0'"
 RECEIVED_IN_PART = "SELECT pg_last_wal_receive_lsn() - pg_last_wal_replay_lsn()"
 
 
@@ -327,6 +328,8 @@ class Observer:
         self.fallback = Fallback(parameters(store.primary), [parameters(each) for each in store.servers])
         self.fallback.look()
         assert self.fallback.is_ready()
+        flushed = self.fallback._primary.flushed  # may still be on its way to them
+        until(lambda: all(ask(each, RECEIVED) >= flushed for each in store.standbys))
 
     def lose_the_primary(self) -> None:
         self.fallback._server.close()
@@ -403,8 +406,10 @@ def test_what_another_standby_has_may_still_be_confirmed(
     """An animal waits for the first standby. If the second one counts, it is acknowledged, and nothing is received."""
     store, seen = near_a_digit_more
     monkeypatch.setattr("database.fallback.PATIENCE", 0)
-    monkeypatch.setattr("database.fallback.LEASE", 5.0)  # over before PostgreSQL writes by itself
+    monkeypatch.setattr("database.fallback.LEASE", 600.0)
     cut_off(store.standbys[0])
+    writer = ask(store.primary, "SELECT pid FROM pg_stat_activity WHERE backend_type = 'background writer'")
+    os.kill(writer, SIGSTOP)  # every 15 s it writes something by itself
     ask(store.primary, "SET synchronous_commit = local", "SELECT pg_switch_wal()", "CREATE TABLE more ()")
     until(lambda: ask(store.standbys[1], "SELECT to_regclass('more')"))
     host = str(store.standbys[1].folder)
@@ -412,8 +417,9 @@ def test_what_another_standby_has_may_still_be_confirmed(
     assert other.ask(ASK_STANDBY).received > seen.fallback._primary.flushed, "it has what came after the digit more"
     seen.lose_the_primary()
     until(lambda: seen.newest() == max(store.acknowledged))  # the primary has not had the time to choose another one
-    until(lambda: seen.newest() is None)
-    lose(store.primary)  # at once: every 15 s since its start PostgreSQL writes something by itself
+    monkeypatch.setattr("database.fallback.LEASE", 0)
+    assert seen.newest() is None
+    lose(store.primary)
     until(lambda: seen.newest() == max(store.acknowledged))
 
 
