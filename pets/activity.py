@@ -28,9 +28,6 @@ from pets.models import IMPORTED, ImportRun, ImportState, Pet, PetStatus
 from pets.plan import along, source
 from pets.undoing import change_of
 
-RECENT = 10_000
-"""Rows of history, the newest, that the actors to choose from come from."""
-
 SEARCHED = 10_000
 """Rows of history, the newest, that are looked through: history is indexed by animal only."""
 
@@ -155,18 +152,21 @@ def count_interrupted() -> int:
 
 def actors(reader: Any) -> list[tuple[str, str]]:
     """Return who changed something lately, each with their name as far as `reader` can see it, by name."""
-    newest = Pet.history.order_by("-history_id").values("history_id")[:RECENT]
-    rows = Pet.history.filter(history_id__in=newest, change=None, import_run=None).order_by().values_list("actor")
-    records = Change.objects.filter(pk__in=Change.objects.order_by("-pk").values("pk")[:RECENT]).order_by()
-    found = names_of((actor for (actor,) in rows.union(records.values_list("who")).order_by() if actor), reader)
+    rows = lately(change=None, import_run=None).values_list("actor")
+    records = newest(Change.objects.all()).values_list("who")
+    found = names_of((actor for (actor,) in rows.union(records).order_by() if actor), reader)
     return sorted(((actor, name) for actor, (name, _) in found.items()), key=lambda pair: pair[1].casefold())
 
 
 def lately(*conditions: Q, **filters: Any) -> QuerySet[Any]:
     """Return the rows of history that fit, among the newest `SEARCHED`."""
-    first = Subquery(Pet.history.order_by("-history_id").values("history_id")[SEARCHED - 1 : SEARCHED])
-    found: QuerySet[Any] = Pet.history.filter(*conditions, history_id__gte=Coalesce(first, 0), **filters).order_by()
-    return found
+    return newest(Pet.history.all()).filter(*conditions, **filters)
+
+
+def newest(rows: QuerySet[Any]) -> QuerySet[Any]:
+    """Return the newest `SEARCHED` of the rows, in no order. PostgreSQL reads them along the primary key."""
+    first = Subquery(rows.order_by("-pk").values("pk")[SEARCHED - 1 : SEARCHED])
+    return rows.filter(pk__gte=Coalesce(first, 0)).order_by()
 
 
 def animals_named(needle: str) -> set[int]:
