@@ -60,7 +60,7 @@ GROUPS: dict[str, list[Variable]] = {
         ),
         Variable(
             "STATIC_ROOT", str, "",
-            "The folder that `collectstatic` writes the static files to, and the service reads them from.",
+            "The folder of the static files, which `collectstatic` fills.",
             shown="`staticfiles`",
         ),
     ],
@@ -75,14 +75,14 @@ GROUPS: dict[str, list[Variable]] = {
         ),
         Variable(
             "DATABASE_STANDBY_URL", str, "",
-            "`postgres://USER:PASSWORD@HOST:5432,HOST:5432,HOST:5432/NAME`: the servers that the API reads from while "
-            "the primary is lost. Name the only standby, or all servers that can be the primary. See "
-            "[Reads while the primary is lost](high-availability.md#reads-while-the-primary-is-lost).",
+            "`postgres://USER:PASSWORD@HOST:5432,HOST:5432,HOST:5432/NAME`: the servers for "
+            "[reads while the primary is lost](high-availability.md#reads-while-the-primary-is-lost). Name the only "
+            "standby, or all servers that can be the primary.",
             is_secret=True,
         ),
         Variable(
             "DATABASE_BEHIND_PGBOUNCER", flag, False,
-            "`true` for PgBouncer in transaction mode. See [PgBouncer](databases.md#pgbouncer).",
+            "`true` for [PgBouncer](databases.md#pgbouncer) in transaction mode.",
         ),
         Variable(
             "CACHE_URL", cache_address, "memory://",
