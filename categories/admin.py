@@ -14,8 +14,9 @@ from django.utils.safestring import SafeString
 
 from categories.models import Category
 from categories.similar import Similar
-from changes.admin import ChangesAdmin, moment
+from changes.admin import moment
 from changes.conflicts import SeenForm
+from changes.pages import ChangesAdmin
 
 COUNTED = 1_000
 """Animals of a category that are counted to say why it cannot be deleted."""
@@ -57,7 +58,7 @@ class CategoryAdmin(ChangesAdmin):
     search_fields = ["name__matches"]
     fields: ClassVar = ["name", "icon"]
     readonly_fields = TIMES
-    undoable: ClassVar = fields
+    undoable: ClassVar = ["name", "icon"]
 
     def get_fields(self, request: HttpRequest, obj: Any = None) -> list[Any]:
         """Return what a form shows. A new category has no times yet."""

@@ -1,4 +1,4 @@
-"""How the back office shows and changes a thing that has a history, and shows a record that nobody changes."""
+"""What all lists and forms of the back office share, and how it shows a record that nobody changes."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -10,24 +10,14 @@ from django.contrib import admin, messages
 from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
 from django.contrib.admin.views.main import ERROR_FLAG, IGNORED_PARAMS, PAGE_VAR
 from django.contrib.admin.widgets import RelatedFieldWidgetWrapper
-from django.core.exceptions import PermissionDenied, SuspiciousOperation
-from django.db import IntegrityError
+from django.core.exceptions import SuspiciousOperation
 from django.db.models.constants import LOOKUP_SEP
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect, QueryDict
-from django.template.response import TemplateResponse
-from django.urls import URLPattern, path, reverse
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, QueryDict
+from django.urls import reverse
 from django.utils.html import format_html
-from django.utils.text import capfirst
-from simple_history.admin import SimpleHistoryAdmin
 
-from changes.conflicts import MEANWHILE, SeenForm
 from changes.numbers import row_number
-from changes.pages import EditPages
-from changes.paging import HistoryPage, page_of
 from changes.times import NOTHING, when
-from changes.undoing import labels
-
-NOT_SAVED = f"Not saved. {MEANWHILE} Try again."
 
 GONE = "Not found. Perhaps someone deleted it."
 
@@ -54,11 +44,8 @@ def moment(field: str, title: str = "", form: str = "said") -> Any:
     return column(field, partial(when, form=form), title)
 
 
-class OfficeAdmin:
-    """Mix it into a `ModelAdmin`: its list is filtered only by what it declares.
-
-    Django allows any look-up of any column, also of a digest.
-    """
+class OfficeAdmin(admin.ModelAdmin):
+    """A list that is filtered only by what it declares: Django allows any look-up of any column, also of a digest."""
 
     empty_value_display: ClassVar = NOTHING
     linked_by: ClassVar[set[str]] = set()
@@ -71,7 +58,7 @@ class OfficeAdmin:
 
     def formfield_for_dbfield(self, *given: Any, **options: Any) -> Any:
         """Return the field without the buttons that open another form in a window of its own."""
-        field = super().formfield_for_dbfield(*given, **options)  # type: ignore[misc]  # of the ModelAdmin
+        field = super().formfield_for_dbfield(*given, **options)
         if field is not None and isinstance(field.widget, RelatedFieldWidgetWrapper):
             field.widget = field.widget.widget
         return field
@@ -79,18 +66,15 @@ class OfficeAdmin:
     def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
         """Show the list with the one script that it needs."""
         scripts = {"media": forms.Media(js=["admin/js/actions.js"])}
-        answer: HttpResponse = super().changelist_view(request, scripts | (extra_context or {}))  # type: ignore[misc]  # as above
-        return answer
+        return super().changelist_view(request, scripts | (extra_context or {}))
 
     def response_add(self, request: Any, obj: Any, *given: Any) -> HttpResponse:
         request.said = format_html("“{}” was added.", obj), ""
-        answer: HttpResponse = super().response_add(request, obj, *given)  # type: ignore[misc]  # as above
-        return answer
+        return super().response_add(request, obj, *given)
 
     def response_change(self, request: Any, obj: Any) -> HttpResponse:
         request.said = self.said_of_change(obj)
-        answer: HttpResponse = super().response_change(request, obj)  # type: ignore[misc]  # as above
-        return answer
+        return super().response_change(request, obj)
 
     def said_of_change(self, obj: Any) -> tuple[str, str]:
         """Return what is said of a form that was saved, and the tags of the message."""
@@ -98,8 +82,7 @@ class OfficeAdmin:
 
     def response_delete(self, request: Any, obj_display: str, obj_id: Any) -> HttpResponse:
         request.said = self.said_of_deletion(request, obj_display, obj_id)
-        answer: HttpResponse = super().response_delete(request, obj_display, obj_id)  # type: ignore[misc]  # as above
-        return answer
+        return super().response_delete(request, obj_display, obj_id)
 
     def said_of_deletion(self, _request: HttpRequest, name: str, _number: Any) -> tuple[str, str]:
         """Return what is said of a thing that was deleted, and the tags of the message."""
@@ -110,7 +93,7 @@ class OfficeAdmin:
         said = getattr(request, "said", None)
         if level == messages.SUCCESS and said:
             message, more["extra_tags"] = said
-        super().message_user(request, message, level, *given, **more)  # type: ignore[misc]  # as above
+        super().message_user(request, message, level, *given, **more)
 
     def _get_obj_does_not_exist_redirect(self, request: HttpRequest, *_given: Any) -> HttpResponse:
         """Say that it is gone, in our words, and go on."""
@@ -119,10 +102,10 @@ class OfficeAdmin:
 
     def delete_queryset(self, request: Any, queryset: Any) -> None:
         """Delete the selected rows, and say how many unless there is a message already."""
-        count, names = len(queryset), (self.opts.verbose_name, self.opts.verbose_name_plural)  # type: ignore[attr-defined]  # of the ModelAdmin
+        count, names = len(queryset), (self.opts.verbose_name, self.opts.verbose_name_plural)
         if not hasattr(request, "said"):
             request.said = f"{count} {names[count != 1]} {'was' if count == 1 else 'were'} deleted.", ""
-        super().delete_queryset(request, queryset)  # type: ignore[misc]  # as above
+        super().delete_queryset(request, queryset)
 
     @admin.display(description="")
     def action_checkbox(self, obj: Any) -> Any:
@@ -132,11 +115,11 @@ class OfficeAdmin:
     def get_changelist_instance(self, request: HttpRequest) -> Any:
         """Return the list, without the parameters that are none of ours."""
         request.GET = self.known_parameters(request)  # type: ignore[assignment]  # a copy
-        return super().get_changelist_instance(request)  # type: ignore[misc]  # of the ModelAdmin
+        return super().get_changelist_instance(request)
 
     def known_parameters(self, request: HttpRequest) -> QueryDict:
         """Return the query without what names no column and no filter, such as `utm_source` of a link in a mail."""
-        known, columns = request.GET.copy(), {field.name for field in self.opts.get_fields()}  # type: ignore[attr-defined]  # of the ModelAdmin
+        known, columns = request.GET.copy(), {field.name for field in self.opts.get_fields()}
         for name in request.GET:
             is_ours = name in LIST_PARAMETERS or self.lookup_allowed(name, "")
             if not is_ours and name.split(LOOKUP_SEP)[0] not in columns:
@@ -149,7 +132,8 @@ class OfficeAdmin:
 
     def _declared(self) -> set[str]:
         declared = set(self.linked_by)
-        for item in self.list_filter:  # type: ignore[attr-defined]  # of the ModelAdmin
+        item: Any
+        for item in self.list_filter:
             if isinstance(item, type):
                 declared |= set(_parameters(item))
             else:
@@ -161,7 +145,7 @@ class OfficeAdmin:
         if None in map(row_number, request.POST.getlist(ACTION_CHECKBOX_NAME)):
             message = "A selection of rows with a key that is no number"
             raise SuspiciousOperation(message)
-        return super().response_action(request, *args, **kwargs)  # type: ignore[misc]  # as above
+        return super().response_action(request, *args, **kwargs)
 
 
 def _parameters(filter_class: Any) -> Sequence[str]:
@@ -169,90 +153,7 @@ def _parameters(filter_class: Any) -> Sequence[str]:
     return getattr(filter_class, "parameters", None) or [filter_class.parameter_name]
 
 
-class HistoryAdmin(OfficeAdmin, EditPages, SimpleHistoryAdmin):  # type: ignore[misc]  # the library has no types
-    """Shows who did what, and every former state, for reading only."""
-
-    object_history_template = "admin/history.html"
-
-    def history_view_title(self, _request: HttpRequest, obj: Any) -> str:
-        return f"History of {obj}"
-
-    def history_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> HttpResponse:
-        """Show a page of the changes. The library's view counts them, and fails for an address without a number."""
-        _number(object_id)
-        if not self.has_view_or_change_permission(request):
-            raise PermissionDenied
-        page = page_of(self.get_history_queryset(request, self.model.history, "id", object_id), request.GET)
-        thing = self.model.objects.filter(pk=object_id).first()
-        if thing is None and not page.changes:
-            raise Http404
-        shown = thing or page.changes[0].instance
-        context = self.admin_site.each_context(request) | {
-            "title": self.history_view_title(request, shown),
-            "opts": self.opts,
-            "object": shown,
-            "is_gone": thing is None,
-            "page": page,
-            "may_undo": thing is not None and self.has_change_permission(request, thing),
-        }
-        context |= self.history_context(request, page) | (extra_context or {})
-        return TemplateResponse(request, self.object_history_template, context)
-
-    def history_context(self, request: HttpRequest, page: HistoryPage) -> dict[str, Any]:
-        """Return what the template shows of the changes beside themselves: here, it notes in each what changed."""
-        self.set_history_delta_changes(request, [*page.changes, *filter(None, [page.former])])
-        return {}
-
-    def set_history_delta_changes(self, request: HttpRequest, page: Sequence[Any], **kwargs: Any) -> None:
-        """Let each change on the page know whether it changed only fields whose edits can be undone."""
-        super().set_history_delta_changes(request, page, **kwargs)
-        can_be = {capfirst(label) for label in labels(self.model, self.undoable)}
-        for change in page:
-            fields = {capfirst(str(delta["field"])) for delta in getattr(change, "history_delta_changes", [])}
-            change.is_edit = bool(fields) and change.history_type == "~" and fields <= can_be
-
-    def said_of_change(self, obj: Any) -> tuple[str, str]:
-        """Return what is said of a form that was saved, with a button that undoes it if it changed something."""
-        address = self.undo_address(obj)
-        return format_html("“{}” was saved.", obj), f"undo {address}" if address else ""
-
-    def get_urls(self) -> list[URLPattern]:
-        name = f"{self.opts.app_label}_{self.opts.model_name}_undo_edit"
-        view = self.admin_site.admin_view(self.undo_edit_view)
-        return [path("<object_id>/undo/<version_id>/", view, name=name), *super().get_urls()]
-
-
-def _number(object_id: str) -> None:
-    if row_number(object_id) is None:
-        raise Http404
-
-
-class ChangesAdmin(HistoryAdmin):
-    """Saves nothing over what its user has not seen, and no row of history for a change of nothing."""
-
-    form = SeenForm
-
-    def get_fields(self, request: HttpRequest, obj: Any = None) -> list[str]:
-        """Return what a form shows, and for a change the field that says which state is changed."""
-        seen = ["seen"] if obj is not None and self.has_change_permission(request, obj) else []
-        return [*self.fields, *seen]
-
-    def changeform_view(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
-        """Show the form or save it; what others committed after it was checked may make that impossible."""
-        try:
-            response: HttpResponse = super().changeform_view(request, *args, **kwargs)
-        except IntegrityError:
-            self.message_user(request, NOT_SAVED, messages.ERROR)
-            return HttpResponseRedirect(request.get_full_path())
-        return response
-
-    def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:  # noqa: FBT001 - Django's signature
-        """Save what was changed, if anything was."""
-        if not change or form.changed_data:
-            super().save_model(request, obj, form, change)
-
-
-class RecordAdmin(OfficeAdmin, admin.ModelAdmin):
+class RecordAdmin(OfficeAdmin):
     """What the store itself wrote down: nobody adds, changes or deletes it by hand."""
 
     def has_add_permission(self, _request: HttpRequest) -> bool:

@@ -1,25 +1,31 @@
-"""The pages of a history on which one edit is undone, and an old version is read and restored."""
+"""A thing that has a history: its form, its history, undoing one edit, reading and restoring an old version."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar, NamedTuple
 
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
+from django.db import IntegrityError
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
-from django.urls import reverse
+from django.urls import URLPattern, path, reverse
 from django.utils.decorators import method_decorator
 from django.utils.html import format_html, format_html_join
 from django.utils.http import url_has_allowed_host_and_scheme
-from django.utils.text import capfirst
+from django.utils.text import capfirst, get_text_list
 from django.views.decorators.http import require_http_methods, require_POST
+from simple_history.admin import SimpleHistoryAdmin
 
 from changes.acting import acting
-from changes.conflicts import latest_change
+from changes.admin import OfficeAdmin
+from changes.conflicts import MEANWHILE, SeenForm, latest_change
 from changes.numbers import row_number
+from changes.paging import HistoryPage, page_of
 from changes.times import to_the_minute
-from changes.undoing import NotUndoneError, before, labels, listed, restore_version, undo_edit
+from changes.undoing import NotUndoneError, before, labels, restore_version, undo_edit
 from changes.values import shown
+
+NOT_SAVED = f"Not saved. {MEANWHILE} Try again."
 
 
 class Value(NamedTuple):
@@ -32,46 +38,95 @@ class Value(NamedTuple):
     is_different: bool
 
 
-class EditPages:
-    """Mix it into a `ModelAdmin` of something that has a history."""
+class HistoryAdmin(OfficeAdmin, SimpleHistoryAdmin):  # type: ignore[misc]  # the library has no types
+    """Shows who did what, and every former state, for reading only."""
 
+    object_history_template = "admin/history.html"
     undoable: ClassVar[Sequence[str]] = ()
     """The fields whose edits can be undone."""
 
     states: ClassVar[Sequence[str]] = ()
     """Those of them that are shown as a badge."""
 
+    def history_view_title(self, _request: HttpRequest, obj: Any) -> str:
+        return f"History of {obj}"
+
+    def history_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> HttpResponse:
+        """Show a page of the changes. The library's view counts them, and fails for an address without a number."""
+        if row_number(object_id) is None:
+            raise Http404
+        if not self.has_view_or_change_permission(request):
+            raise PermissionDenied
+        page = page_of(self.get_history_queryset(request, self.model.history, "id", object_id), request.GET)
+        thing = self.model.objects.filter(pk=object_id).first()
+        if thing is None and not page.changes:
+            raise Http404
+        shown = thing or page.changes[0].instance
+        context = self.admin_site.each_context(request) | {
+            "title": self.history_view_title(request, shown),
+            "opts": self.opts,
+            "object": shown,
+            "is_gone": thing is None,
+            "page": page,
+            "may_undo": thing is not None and self.has_change_permission(request, thing),
+        }
+        context |= self.history_context(request, page) | (extra_context or {})
+        return TemplateResponse(request, self.object_history_template, context)
+
+    def history_context(self, request: HttpRequest, page: HistoryPage) -> dict[str, Any]:
+        """Return what the template shows of the changes beside themselves: here, it notes in each what changed."""
+        self.set_history_delta_changes(request, [*page.changes, *filter(None, [page.former])])
+        return {}
+
+    def set_history_delta_changes(self, request: HttpRequest, page: Sequence[Any], **kwargs: Any) -> None:
+        """Let each change on the page know whether it changed only fields whose edits can be undone."""
+        super().set_history_delta_changes(request, page, **kwargs)
+        can_be = {capfirst(label) for label in labels(self.model, self.undoable)}
+        for change in page:
+            fields = {capfirst(str(delta["field"])) for delta in getattr(change, "history_delta_changes", [])}
+            change.is_edit = bool(fields) and change.history_type == "~" and fields <= can_be
+
+    def said_of_change(self, obj: Any) -> tuple[str, str]:
+        """Return what is said of a form that was saved, with a button that undoes it if it changed something."""
+        address = self.undo_address(obj)
+        return format_html("“{}” was saved.", obj), f"undo {address}" if address else ""
+
+    def get_urls(self) -> list[URLPattern]:
+        name = f"{self.opts.app_label}_{self.opts.model_name}_undo_edit"
+        view = self.admin_site.admin_view(self.undo_edit_view)
+        return [path("<object_id>/undo/<version_id>/", view, name=name), *super().get_urls()]
+
     @method_decorator(require_POST)
     def undo_edit_view(self, request: Any, object_id: str, version_id: str) -> HttpResponse:
         """Undo one edit, and go back to where the button was."""
         row, thing = self._version(object_id, version_id)
-        if not self.has_change_permission(request, thing):  # type: ignore[attr-defined]  # of the ModelAdmin
+        if not self.has_change_permission(request, thing):
             raise PermissionDenied
         try:
-            done = undo_edit(row, self.undoable, reader=request.user)
+            thing, fields = undo_edit(row, self.undoable, reader=request.user)
         except NotUndoneError as error:
             messages.error(request, _why_not(error))
         else:
-            self._say(request, done.thing, f"“{done.thing}” has the former {listed(done.labels)} again.")
+            self._say(request, thing, f"“{thing}” has the former {get_text_list(fields, 'and')} again.")
         return HttpResponseRedirect(self._back(request, row.id))
 
     @method_decorator(require_http_methods(["GET", "HEAD", "POST"]))
     def history_form_view(self, request: Any, object_id: str, version_id: str, **_given: Any) -> HttpResponse:
         """Show an old version beside today's values, read only, or restore it."""
         row, thing = self._version(object_id, version_id)
-        if not self.has_view_permission(request, thing):  # type: ignore[attr-defined]  # as above
+        if not self.has_view_permission(request, thing):
             raise PermissionDenied
         if request.method != "POST":
             return self._version_page(request, row, thing)
-        if not self.has_change_permission(request, thing):  # type: ignore[attr-defined]  # as above
+        if not self.has_change_permission(request, thing):
             raise PermissionDenied
         seen = request.POST.get("seen", "")
         try:
-            done = restore_version(row, self.undoable, seen=row_number(seen) or 0, reader=request.user)
+            thing = restore_version(row, self.undoable, seen=row_number(seen) or 0, reader=request.user)
         except NotUndoneError as error:
             messages.error(request, _why_not(error))
             return HttpResponseRedirect(request.path)
-        self._say(request, done.thing, f"“{done.thing}” has the values of {to_the_minute(row.history_date)} again.")
+        self._say(request, thing, f"“{thing}” has the values of {to_the_minute(row.history_date)} again.")
         return HttpResponseRedirect(self._back(request, row.id))
 
     def undo_address(self, thing: Any) -> str:
@@ -88,18 +143,18 @@ class EditPages:
         """Return a row of history, and the thing as it is today; None if it was deleted."""
         if None in {row_number(object_id), row_number(version_id)}:
             raise Http404
-        rows = self.model.history.filter(id=object_id, pk=version_id)  # type: ignore[attr-defined]  # as above
+        rows = self.model.history.filter(id=object_id, pk=version_id)
         row = rows.first()
         if row is None:
             raise Http404
-        return row, self.model.objects.filter(pk=object_id).first()  # type: ignore[attr-defined]  # as above
+        return row, self.model.objects.filter(pk=object_id).first()
 
     def _version_page(self, request: HttpRequest, row: Any, thing: Any) -> HttpResponse:
         rows = type(row).objects.filter(id=row.id)
         values = [*self._values(row, thing)]
-        context = self.admin_site.each_context(request) | {  # type: ignore[attr-defined]  # as above
+        context = self.admin_site.each_context(request) | {
             "title": f"As it was on {to_the_minute(row.history_date)}",
-            "opts": self.opts,  # type: ignore[attr-defined]  # as above
+            "opts": self.opts,
             "object": row if thing is None else thing,
             "row": row,
             "rows": [row],
@@ -109,7 +164,7 @@ class EditPages:
             "seen": latest_change(thing) if thing else None,
             "older": before(row),
             "newer": rows.filter(pk__gt=row.pk).order_by("pk").first(),
-            "may_restore": thing and self.has_change_permission(request, thing),  # type: ignore[attr-defined]  # as above
+            "may_restore": thing and self.has_change_permission(request, thing),
         }
         return TemplateResponse(request, "admin/version.html", context)
 
@@ -124,11 +179,36 @@ class EditPages:
         messages.success(request, text, extra_tags=f"undo {address}" if address else "")
 
     def _address(self, page: str, *arguments: Any) -> str:
-        opts = self.opts  # type: ignore[attr-defined]  # as above
+        opts = self.opts
         return reverse(f"admin:{opts.app_label}_{opts.model_name}_{page}", args=arguments)
 
     def _back(self, request: HttpRequest, number: int) -> str:
         return sent_from(request, otherwise=self._address("change", number))
+
+
+class ChangesAdmin(HistoryAdmin):
+    """Saves nothing over what its user has not seen, and no row of history for a change of nothing."""
+
+    form = SeenForm
+
+    def get_fields(self, request: HttpRequest, obj: Any = None) -> list[Any]:
+        """Return what a form shows, and for a change the field that says which state is changed."""
+        seen = ["seen"] if obj is not None and self.has_change_permission(request, obj) else []
+        return [*(self.fields or ()), *seen]
+
+    def changeform_view(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        """Show the form or save it; what others committed after it was checked may make that impossible."""
+        try:
+            response: HttpResponse = super().changeform_view(request, *args, **kwargs)
+        except IntegrityError:
+            self.message_user(request, NOT_SAVED, messages.ERROR)
+            return HttpResponseRedirect(request.get_full_path())
+        return response
+
+    def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:  # noqa: FBT001 - Django's signature
+        """Save what was changed, if anything was."""
+        if not change or form.changed_data:
+            super().save_model(request, obj, form, change)
 
 
 def sent_from(request: HttpRequest, *, otherwise: str) -> str:

@@ -1,11 +1,11 @@
 """Undoing one edit of one thing, and giving it the values of an old version. Both are edits: they can be undone too."""
 
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from django.core.exceptions import ValidationError
 from django.db import IntegrityError, transaction
-from django.utils.text import capfirst
+from django.utils.text import capfirst, get_text_list
 
 from changes.conflicts import MEANWHILE, changes_since, latest_change
 
@@ -23,17 +23,10 @@ class NotUndoneError(Exception):
         self.details = [*details]
 
 
-class Undone(NamedTuple):
-    """What was done: the thing as it is now, what it had before, and the labels of the fields that changed."""
-
-    thing: Any
-    labels: list[str]
-
-
-def undo_edit(row: Any, fields: Sequence[str], *, reader: Any) -> Undone:
+def undo_edit(row: Any, fields: Sequence[str], *, reader: Any) -> tuple[Any, list[str]]:
     """Give the thing the values that it had before the edit of this row of history, in the fields that it changed.
 
-    Raises `NotUndoneError`, whose details are for the user `reader`.
+    Return it as it is now, and the labels of these fields. Raises `NotUndoneError`, with details for the user `reader`.
     """
     with transaction.atomic():
         thing, former = _locked(row), before(row)
@@ -45,14 +38,14 @@ def undo_edit(row: Any, fields: Sequence[str], *, reader: Any) -> Undone:
             message = "Nothing changed. It was undone already."
             raise NotUndoneError(message)
         if any(_value(thing, name) != _value(row, name) for name in changed):
-            message = f"Not undone. Someone changed {listed(labels(thing, changed))} of “{thing}” since."
+            message = f"Not undone. Someone changed {get_text_list(labels(thing, changed), 'and')} of “{thing}” since."
             raise NotUndoneError(message, changes_since(thing, row.history_id, reader))
         _give(thing, former, changed, REASON.format(row.history_id))
-    return Undone(thing, labels(thing, changed))
+    return thing, labels(thing, changed)
 
 
-def restore_version(row: Any, fields: Sequence[str], *, seen: int, reader: Any) -> Undone:
-    """Give the thing the values of this row of history, unless it was changed after the row `seen`.
+def restore_version(row: Any, fields: Sequence[str], *, seen: int, reader: Any) -> Any:
+    """Give the thing the values of this row of history, unless it was changed after the row `seen`, and return it.
 
     Raises `NotUndoneError`, as `undo_edit` does.
     """
@@ -69,7 +62,7 @@ def restore_version(row: Any, fields: Sequence[str], *, seen: int, reader: Any) 
             message = "Nothing changed. It has these values already."
             raise NotUndoneError(message)
         _give(thing, row, changed, RESTORED.format(row.history_id))
-    return Undone(thing, labels(thing, changed))
+    return thing
 
 
 def before(row: Any) -> Any:
@@ -99,11 +92,6 @@ def edited(former: Any, row: Any) -> list[str]:
 def labels(thing: Any, names: Iterable[str]) -> list[str]:
     """Return what the fields are called."""
     return [str(thing._meta.get_field(name).verbose_name) for name in names]  # noqa: SLF001 - Django's documented name
-
-
-def listed(words: Sequence[str]) -> str:
-    """Return them as a sentence has them: "name, status and category"."""
-    return " and ".join(filter(None, [", ".join(words[:-1]), words[-1]]))
 
 
 def _locked(row: Any) -> Any:

@@ -19,9 +19,10 @@ from django.utils.http import urlencode
 from django.views.decorators.http import require_safe
 
 from categories.models import Category
-from changes.admin import ChangesAdmin, moment
+from changes.admin import moment
 from changes.naming import name_actors
 from changes.numbers import row_number
+from changes.pages import ChangesAdmin
 from changes.paging import HistoryPage
 from changes.times import NOTHING
 from pets.admin import activity, bulk, deleting, filters, history, listing, status, story, views
@@ -60,7 +61,7 @@ class PetAdmin(ChangesAdmin):
     radio_fields: ClassVar = {"status": admin.HORIZONTAL}
     undoable: ClassVar = ["name", "status", "category", "external_reference"]
     states: ClassVar = ["status"]
-    actions: ClassVar = [*bulk.ACTIONS, deleting.ACTION]
+    actions = [*bulk.ACTIONS, deleting.ACTION]
 
     def formfield_for_foreignkey(self, db_field: Any, request: HttpRequest, **options: Any) -> Any:
         """Return the categories as a select, which a script makes searchable if there are many."""
@@ -101,8 +102,7 @@ class PetAdmin(ChangesAdmin):
 
     def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
         context = {"may_export": _may_export(request), "saved_views": partial(views.views_of, request)}
-        answer: HttpResponse = super().changelist_view(request, context | (extra_context or {}))
-        return answer
+        return super().changelist_view(request, context | (extra_context or {}))
 
     @method_decorator(require_safe)
     def export_view(self, request: HttpRequest, file_format: FileFormat) -> HttpResponseBase:
@@ -207,8 +207,7 @@ class PetAdmin(ChangesAdmin):
         animals = [*Pet.objects.filter(pk=row_number(object_id) or 0).select_related("category")]
         back = reverse("admin:pets_pet_change", args=[object_id])
         context = {"title": f"Delete “{animals[0]}”?" if animals else "", "animals": animals, "back": back}
-        answer: HttpResponse = super().delete_view(request, object_id, context | (extra_context or {}))
-        return answer
+        return super().delete_view(request, object_id, context | (extra_context or {}))
 
     def history_context(self, request: HttpRequest, page: HistoryPage) -> dict[str, Any]:
         """Return the story of the page."""

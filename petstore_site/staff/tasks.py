@@ -3,6 +3,8 @@
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from django.utils.text import get_text_list
+
 NO, SEE, CHANGE = "no", "see", "change"
 SOME = "some"
 """What a role has of a task that is none of the levels: an older release or a script gave it single permissions."""
@@ -52,7 +54,7 @@ class Task(NamedTuple):
     def some(self, held: Iterable[str]) -> str:
         """Return the single permissions in words: "see and edit"."""
         words = {permission.split(".")[1].split("_")[0] for permission in self.all.intersection(held)}
-        return _joined([VERBS.get(word, word) for word in ORDER if word in words], "and")
+        return get_text_list([VERBS.get(word, word) for word in ORDER if word in words], "and")
 
 
 def _of(table: str, words: str) -> frozenset[str]:
@@ -149,9 +151,5 @@ def _doing(task: Task, held: frozenset[str]) -> str:
 
 def _said(doing: list[str], seeing: list[str], word: str) -> str:
     """Return "edit animals, import and export, and see keys and requests"."""
-    seen = f"see {_joined(seeing, word)}" if seeing else ""
-    return f", {word} ".join(filter(None, [_joined(doing, word), seen]))
-
-
-def _joined(words: list[str], word: str) -> str:
-    return f" {word} ".join(filter(None, [", ".join(words[:-1]), *words[-1:]]))
+    seen = f"see {get_text_list(seeing, word)}" if seeing else ""
+    return f", {word} ".join(filter(None, [get_text_list(doing, word), seen]))

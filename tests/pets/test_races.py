@@ -14,8 +14,8 @@ from django.db import connection, transaction
 from django.test import Client
 
 from categories.models import Category
-from changes.admin import NOT_SAVED
 from changes.models import Change
+from changes.pages import NOT_SAVED
 from pets import merging, plan, preview, stock
 from pets.importing.options import Options
 from pets.importing.progress import Progress

@@ -17,8 +17,8 @@ from django.views.decorators.http import require_http_methods, require_POST
 from simple_history.models import DeletedObject
 from simple_history.template_utils import HistoricalRecordContextHelper
 
-from changes.admin import HistoryAdmin
 from changes.conflicts import SeenForm
+from changes.pages import HistoryAdmin
 from changes.times import NOTHING, to_the_minute
 from petstore_site.apikeys import keys
 from petstore_site.apikeys.admin.listing import KeyList, StateFilter
@@ -173,22 +173,16 @@ class APIKeyAdmin(HistoryAdmin):
         """Show the form with one button: what it leads to is shown once."""
         context = {"title": "Issue an API key", "own_title": True, "default_limit": settings.RATE_LIMIT}
         try:
-            return super().add_view(  # type: ignore[no-any-return]  # the library has no types
-                request, form_url, (extra_context or {}) | context
-            )
+            return super().add_view(request, form_url, (extra_context or {}) | context)
         except IntegrityError:  # the same form, sent twice at the same moment: the other response shows the key
             self.message_user(request, "This form was sent twice. One key was issued; rotate it if you missed it.")
             return HttpResponseRedirect(reverse("admin:apikeys_apikey_changelist"))
 
-    def change_view(
-        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Any = None
-    ) -> HttpResponse:
-        answer: HttpResponse = super().change_view(request, object_id, form_url, extra_context)
-        if isinstance(answer, TemplateResponse) and answer.context_data:
-            answer.context_data["overview"] = overview(
-                answer.context_data["original"].pk
-            )  # a form's mistakes are not in it
-        return answer
+    def render_change_form(self, request: Any, context: Any, *args: Any, **kwargs: Any) -> HttpResponse:
+        """Show the form, and how its key is used: read again, as what was typed is in the one of the form."""
+        if context["original"] is not None:
+            context["overview"] = overview(context["original"].pk)
+        return super().render_change_form(request, context, *args, **kwargs)
 
     def get_historical_record_context_helper(self, _request: HttpRequest, historical_record: Any) -> ChangeInWords:
         return ChangeInWords(self.model, historical_record)
