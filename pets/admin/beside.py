@@ -34,7 +34,7 @@ class Beside(listing.PetChangeList):
 
     def _around(self, number: int) -> tuple[int | None, int | None]:
         keys = self.queryset.order_by().values_list("pk", flat=True)
-        far = self._scattered or any(self.params.get(name) for name in filters.AddedForm.base_fields)
+        far = self._scattered or any(self.params.get(name) for name in filters.SPAN)
         near = keys.filter(pk__gte=number - listing.NEWEST, pk__lte=number + listing.NEWEST) if far else keys
         older = near.filter(pk__lt=number).order_by("-pk").first()
         newer = near.filter(pk__gt=number).order_by("pk").first()

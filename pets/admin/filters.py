@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
+from copy import deepcopy
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Any, ClassVar
 
@@ -17,29 +18,28 @@ from pets.models import ImportRun, Pet, PetStatus
 from rest.lists import INT64_MAX
 
 
+def _day(label: str) -> forms.DateField:
+    return forms.DateField(label=label, required=False, widget=forms.DateInput({"type": "date"}, format="%Y-%m-%d"))
+
+
 class FormFilter(admin.ListFilter, ABC):
     """A filter that is typed or chosen in a form instead of clicked in a list of links."""
 
-    form_class: ClassVar[type[forms.Form]]
-    parameters: ClassVar[list[str]]
-    """The names in the query."""
-
-    def __init_subclass__(cls) -> None:
-        """Take them from the form."""
-        cls.parameters = list(cls.form_class.base_fields)
+    parameters: ClassVar[dict[str, forms.Field]]
+    """The fields of the form, by their names in the query."""
 
     def __init__(self, request: HttpRequest, params: dict[str, Any], model: Any, model_admin: Any) -> None:
         super().__init__(request, params, model, model_admin)
-        given = {name: params.pop(name)[-1] for name in self.expected_parameters() if name in params}
+        given = {name: params.pop(name)[-1] for name in self.parameters if name in params}
         self.used_parameters = {name: value for name, value in given.items() if value}
-        self.form = self.form_class(self.used_parameters or None, auto_id="filter_%s")
+        self.form = forms.Form(self.used_parameters or None, auto_id="filter_%s")
+        self.form.fields = deepcopy(self.parameters)
 
     def has_output(self) -> bool:
         return True
 
     def expected_parameters(self) -> list[Any]:
-        """Return the names in the query."""
-        return self.parameters
+        return [*self.parameters]
 
     def choices(self, _changelist: Any) -> Iterator[Any]:
         return iter(())
@@ -53,7 +53,7 @@ class FormFilter(admin.ListFilter, ABC):
         """Yield what is chosen: a label, its value in words, and the names in the query; a span of days is one."""
         if len(self.parameters) == 2 and self.used_parameters and self.form.is_valid():
             span = (self.form.cleaned_data[name] for name in self.parameters)
-            yield self.parameters[0].split("_")[0].capitalize(), span_in_words(*span), self.parameters
+            yield next(iter(self.parameters)).split("_")[0].capitalize(), span_in_words(*span), [*self.parameters]
             return
         for field in self.form:
             if self.used_parameters.get(field.name):
@@ -64,39 +64,31 @@ class FormFilter(admin.ListFilter, ABC):
         """Return the animals that are wanted."""
 
 
-class StatusForm(forms.Form):
-    """One status of all."""
-
-    status__exact = forms.ChoiceField(choices=[("", "All"), *PetStatus.choices], label="Status", required=False)
-
-
 class StatusFilter(FormFilter):
     """The animals of one status."""
 
     title = "status"
-    form_class = StatusForm
+    parameters: ClassVar = {
+        "status__exact": forms.ChoiceField(choices=[("", "All"), *PetStatus.choices], label="Status", required=False)
+    }
 
     def chosen(self, animals: QuerySet[Pet], wanted: dict[str, Any]) -> QuerySet[Pet]:
         return animals.filter(status=wanted["status__exact"])
-
-
-class CategoryForm(forms.Form):
-    """One category of all."""
-
-    category__id__exact = forms.ModelChoiceField(
-        Category.objects.all(),
-        label="Category",
-        empty_label="All",
-        required=False,
-        widget=forms.Select({"data-searchable": ""}),
-    )
 
 
 class CategoryFilter(FormFilter):
     """The animals of one category."""
 
     title = "category"
-    form_class = CategoryForm
+    parameters: ClassVar = {
+        "category__id__exact": forms.ModelChoiceField(
+            Category.objects.all(),
+            label="Category",
+            empty_label="All",
+            required=False,
+            widget=forms.Select({"data-searchable": ""}),
+        )
+    }
 
     def chosen(self, animals: QuerySet[Pet], wanted: dict[str, Any]) -> QuerySet[Pet]:
         return animals.filter(category=wanted["category__id__exact"])
@@ -111,22 +103,11 @@ def _said(field: forms.BoundField) -> str:
     return choices.get(str(value), str(value))
 
 
-def _day(label: str) -> forms.DateField:
-    return forms.DateField(label=label, required=False, widget=forms.DateInput({"type": "date"}, format="%Y-%m-%d"))
-
-
-class AddedForm(forms.Form):
-    """Two days, either of them or both."""
-
-    added_from = _day("Added from")
-    added_to = _day("Added to")
-
-
 class AddedFilter(FormFilter):
     """The animals that were added from one day to another, both included (UTC)."""
 
     title = "day added"
-    form_class = AddedForm
+    parameters: ClassVar = {"added_from": _day("Added from"), "added_to": _day("Added to")}
 
     def chosen(self, animals: QuerySet[Pet], wanted: dict[str, Any]) -> QuerySet[Pet]:
         if first := wanted["added_from"]:
@@ -136,18 +117,11 @@ class AddedFilter(FormFilter):
         return animals
 
 
-class SoldForm(forms.Form):
-    """Two days, either of them or both."""
-
-    sold_from = _day("Sold from")
-    sold_to = _day("Sold to")
-
-
 class SoldFilter(FormFilter):
     """The sold animals that became so from one day to another, both included (UTC)."""
 
     title = "sold on"
-    form_class = SoldForm
+    parameters: ClassVar = {"sold_from": _day("Sold from"), "sold_to": _day("Sold to")}
 
     def chosen(self, animals: QuerySet[Pet], wanted: dict[str, Any]) -> QuerySet[Pet]:
         if first := wanted["sold_from"]:
@@ -157,33 +131,23 @@ class SoldFilter(FormFilter):
         return animals
 
 
-class UnchangedForm(forms.Form):
-    """A day."""
-
-    unchanged_since = _day("Not changed since")
-
-
 class UnchangedFilter(FormFilter):
     """The animals that nobody changed since a day began (UTC)."""
 
     title = "unchanged"
-    form_class = UnchangedForm
+    parameters: ClassVar = {"unchanged_since": _day("Not changed since")}
 
     def chosen(self, animals: QuerySet[Pet], wanted: dict[str, Any]) -> QuerySet[Pet]:
         return animals.filter(updated_at__lt=datetime.combine(wanted["unchanged_since"], time(), UTC))
-
-
-class ImportForm(forms.Form):
-    """The number of an import."""
-
-    import_run = forms.IntegerField(label="Import number", required=False, min_value=1, max_value=INT64_MAX)
 
 
 class ImportFilter(FormFilter):
     """The animals that one import added."""
 
     title = "import"
-    form_class = ImportForm
+    parameters: ClassVar = {
+        "import_run": forms.IntegerField(label="Import number", required=False, min_value=1, max_value=INT64_MAX)
+    }
 
     def chosen(self, animals: QuerySet[Pet], wanted: dict[str, Any]) -> QuerySet[Pet]:
         number = wanted["import_run"]
@@ -194,8 +158,8 @@ class ImportFilter(FormFilter):
         return animals.filter(pk__range=ids) if ids else animals
 
 
-SPAN = list(AddedForm.base_fields)
+SPAN = [*AddedFilter.parameters]
 """The names in a query that ask, together, for a span of days: its animals lie together, but anywhere."""
 
-SCATTERING = {*ImportForm.base_fields, *SoldForm.base_fields, *UnchangedForm.base_fields}
+SCATTERING = {*ImportFilter.parameters, *SoldFilter.parameters, *UnchangedFilter.parameters}
 """The names in a query that ask for animals which may lie anywhere."""
