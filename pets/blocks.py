@@ -16,8 +16,8 @@ from django.utils import timezone
 from categories.models import Category
 from changes.acting import acting
 from changes.conflicts import latest_change_of_each
-from changes.models import Change, Kind, State
-from pets.bulk import Target, Value, Versions, plan, write
+from changes.models import Change, State
+from pets.bulk import Target, Versions, plan, write
 from pets.models import Pet, SelectedBlock, Selection
 from pets.plan import BLOCK, LEFT_LISTED
 
@@ -37,11 +37,10 @@ class TooManyError(Exception):
 
 
 class Progress(NamedTuple):
-    """How far a bulk change came, in animals, and whether nothing works on it any more."""
+    """How far a change came, in animals."""
 
     done: int
     of: int
-    is_interrupted: bool
 
 
 def select(animals: QuerySet[Pet], *, user: AbstractBaseUser, filters: str = "", most: int = AT_MOST) -> Selection:
@@ -74,8 +73,16 @@ def begin(selection: Selection, target: Target) -> Change:
         kept = Selection.objects.select_for_update().get(pk=selection.pk)
         if kept.change is None:
             kept.value = str(target.value)
-            _record(kept, str(target), target.column)
-    return kept.change  # type: ignore[return-value]  # set by now
+            kept.change = Change.objects.create(
+                request_id=acting().request_id,
+                user_id=kept.user_id,
+                who=acting().actor,
+                what=str(target),
+                column=target.column,
+                state=State.RUNNING,
+            )
+            kept.save()
+    return kept.change
 
 
 def advance(number: int) -> bool:
@@ -85,11 +92,12 @@ def advance(number: int) -> bool:
         if bulk.state != State.RUNNING:
             return False
         selection = bulk.selection
-        if bulk.column == "category_id" and not _category_exists(selection):
+        if bulk.column == "category_id" and not Category.objects.filter(pk=selection.value).exists():
             _stop(bulk, CATEGORY_GONE)
             return False
         if block := selection.blocks.order_by("pk").first():
-            made = plan(dict(block.animals), bulk.column, _value(selection, bulk.column), lock=True)
+            value = selection.value if bulk.column == "status" else int(selection.value)
+            made = plan(dict(block.animals), bulk.column, value, lock=True)
             write(made, bulk)
             block.delete()
             bulk.changed += len(made.changes)
@@ -120,38 +128,13 @@ def stop_with_owner(*, instance: Selection, **_signal: Any) -> None:
 def progress(bulk: Change) -> Progress:
     """Return how far a running bulk change came."""
     selection = bulk.selection
-    return Progress(selection.animals - _remaining(selection), selection.animals, bulk.is_interrupted)
+    return Progress(selection.animals - _remaining(selection), selection.animals)
 
 
 def first_block(selection: Selection) -> Versions:
     """Return the first animals of a selection that are not done."""
     block = selection.blocks.order_by("pk").first()
     return dict(block.animals) if block else {}
-
-
-def _record(selection: Selection, what: str, column: str) -> Change:
-    bulk = Change.objects.create(
-        kind=Kind.BULK,
-        request_id=acting().request_id,
-        user_id=selection.user_id,
-        who=acting().actor,
-        what=what,
-        column=column,
-        changed=0,
-        left_count=0,
-        state=State.RUNNING,
-    )
-    selection.change = bulk
-    selection.save()
-    return bulk
-
-
-def _value(selection: Selection, column: str) -> Value:
-    return selection.value if column == "status" else int(selection.value)
-
-
-def _category_exists(selection: Selection) -> bool:
-    return Category.objects.filter(pk=selection.value).exists()
 
 
 def _stop(bulk: Change, why: str) -> None:

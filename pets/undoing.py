@@ -146,7 +146,7 @@ def progress(change: Change) -> blocks.Progress:
         of = change.passed + sum(stock.by_status(category=change.merged_category).values())
     else:
         return blocks.progress(change)
-    return blocks.Progress(change.passed, of, change.is_interrupted)
+    return blocks.Progress(change.passed, of)
 
 
 TRIES = 3

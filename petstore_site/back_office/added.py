@@ -1,7 +1,7 @@
 """What requests added to the catalogue, as the history of animals knows it: the request desk knows no animals."""
 
 from datetime import timedelta
-from typing import Any, NamedTuple
+from typing import Any
 
 from django import template
 
@@ -14,17 +14,9 @@ BEFORE = timedelta(seconds=1)
 """How much earlier than measured a request may have begun: the two clocks are not one."""
 
 
-class Added(NamedTuple):
-    """A story and what its request added; `is_there` is whether that was not deleted since."""
-
-    story: Story
-    change: Any = None
-    is_there: bool = False
-
-
 @register.simple_tag
-def added_by(stories: list[Story]) -> list[Added]:
-    """Return each story with the animal that its request added, if any.
+def added_by(stories: list[Story]) -> list[tuple[Story, Any, bool]]:
+    """Return each story with the animal that its request added, if any, and whether that was not deleted since.
 
     An ID can come with several requests. Each row of history belongs to the oldest request that can have written it.
     """
@@ -35,7 +27,7 @@ def added_by(stories: list[Story]) -> list[Added]:
         change = next((row for row in rows if _is_by(row, story.record)), None)
         if change is not None:
             rows.remove(change)
-        found[story.record.pk] = Added(story, change, change is not None and change.id in there)
+        found[story.record.pk] = story, change, change is not None and change.id in there
     return [found[story.record.pk] for story in stories]
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from itertools import groupby
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from django import template
 
@@ -34,32 +34,18 @@ def kinds() -> Iterator[Kind]:
         yield Kind(*of, [counts.get(status, 0) for status in PetStatus.values])
 
 
-class Line(NamedTuple):
-    """A category, its animals, and its bar: all bars have one scale."""
-
-    category: Category
-    row: Row
-    bar: list[tuple[str, str, str]]
-    words: str
-
-
-class CategoryList(NamedTuple):
-    """The categories of a page, the largest first."""
-
-    lines: list[Line]
-    animals: int
-    statuses: list[Series]
-
-
 @register.simple_tag
-def with_animals(categories: Sequence[Category]) -> CategoryList:
-    """Return the categories with their animals, by one statement that counts none."""
+def with_animals(categories: Sequence[Category]) -> dict[str, Any]:
+    """Return the categories with their animals, the largest first, by one statement that counts none.
+
+    Each has its row, its bar (all have one scale), and its figures in words.
+    """
     counts = {kind.number: kind.counts for kind in kinds()}
     rows = [(each, row_of(each.pk, each.name, counts.get(each.pk, [0] * len(STATUSES)))) for each in categories]
     rows.sort(key=lambda each: -each[1].total)
     longest = rows[0][1].total if rows else 0
-    lines = [Line(category, row, list(row.bar(longest, STATUSES)), in_words(row)) for category, row in rows]
-    return CategoryList(lines, sum(map(sum, counts.values())), STATUSES)
+    lines = [(category, row, list(row.bar(longest, STATUSES)), in_words(row)) for category, row in rows]
+    return {"lines": lines, "animals": sum(map(sum, counts.values())), "statuses": STATUSES}
 
 
 def row_of(number: int, name: str, counts: Sequence[int]) -> Row:

@@ -151,7 +151,7 @@ def test_a_large_one_is_undone_in_blocks_goes_on_after_a_kill_and_can_be_stopped
     with pytest.raises(undoing.NotUndoneError, match="It is being undone by anna"):
         undoing.begin(bulk, user=anna)
     assert undoing.advance(undo.pk)
-    assert undoing.progress(Change.objects.get(pk=undo.pk)) == (2, 5, False)
+    assert undoing.progress(Change.objects.get(pk=undo.pk)) == (2, 5)
     assert [pet.status for pet in Pet.objects.order_by("pk")] == ["sold"] * 3 + ["available"] * 2
     assert undoing.stop(undo.pk, "Stopped by anna.").unreached == 3
     assert not undoing.advance(undo.pk)

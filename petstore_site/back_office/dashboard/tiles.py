@@ -29,11 +29,8 @@ class Tile(NamedTuple):
     """Of the note: `good`, `bad` or nothing."""
 
 
-class Column(NamedTuple):
-    """A column of the table of days: its title, and a figure for each day, the oldest first."""
-
-    title: str
-    figures: Sequence[Figure]
+Column = tuple[str, Sequence[Figure]]
+"""A column of the table of days: its title, and a figure for each day, the oldest first."""
 
 
 def of_days(in_stock: dict[str, Any] | None, in_use: dict[str, Any] | None) -> dict[str, Any]:
@@ -43,10 +40,10 @@ def of_days(in_stock: dict[str, Any] | None, in_use: dict[str, Any] | None) -> d
     if in_use:
         parts.append(_requests(days, in_use["days"]))
     columns = [column for _, found in parts for column in found]
-    rows = list(zip(days, zip(*(column.figures for column in columns), strict=True), strict=True)) if columns else []
+    rows = list(zip(days, zip(*(figures for _, figures in columns), strict=True), strict=True)) if columns else []
     return {
         "tiles": [tile for found, _ in parts for tile in found],
-        "columns": [column.title for column in columns],
+        "columns": [title for title, _ in columns],
         "days": rows[::-1],
     }
 
@@ -66,7 +63,7 @@ def _animals(days: list[date], in_stock: dict[str, Any]) -> tuple[list[Tile], li
         _compared("Added, 30 days", added_figures, added, listed("pets_pet", added_from=days[0], added_to=days[-1])),
         _compared("Sold, 30 days", sold_figures, sold, listed("pets_pet", sold_from=days[0], sold_to=days[-1])),
     ]
-    return tiles, [Column("Added", added_figures), Column("Sold", sold_figures)]
+    return tiles, [("Added", added_figures), ("Sold", sold_figures)]
 
 
 def _compared(title: str, figures: list[Figure], counts: dict[date, int], url: str) -> Tile:
@@ -106,9 +103,5 @@ def _requests(days: list[date], rows: list[Row]) -> tuple[list[Tile], list[Colum
             "bad" if is_alarming(wrong[-1], totals[-1], usual) else "",
         ),
     ]
-    columns = [
-        Column("Requests", [Figure(row.total, row.url) for row in rows]),
-        Column("4xx", [row.figures[1] for row in rows]),
-        Column("5xx", [row.figures[2] for row in rows]),
-    ]
-    return tiles, columns
+    requests = [Figure(row.total, row.url) for row in rows]
+    return tiles, [("Requests", requests), *((f"{kind}xx", [row.figures[kind - 3] for row in rows]) for kind in (4, 5))]
