@@ -53,6 +53,19 @@ def test_each_field_is_undone_from_the_message_and_the_undo_too(staff: Client, r
     assert history_disagrees() == []
 
 
+def test_fields_that_only_others_changed_stay_without_a_message(staff: Client, rex: Pet) -> None:
+    sold = click(staff, rex, "sold")
+    edit(staff, rex, name="Max")
+    assert told(undo(staff, sold)) == ["Undid “marked Max sold”."]
+    assert values(rex) == ("Max", "Dogs", "available", "R-1")
+
+
+def test_an_animal_that_another_program_added_without_history_stays(staff: Client, rex: Pet) -> None:
+    saved = edit(staff, rex, name="Max")
+    Pet.history.filter(history_type="+").delete()
+    assert told(undo(staff, saved)) == ["Nothing changed. Its animals are as before already."]
+
+
 def test_an_undone_animal_last_changed_when_it_was_undone(staff: Client, rex: Pet) -> None:
     saved = edit(staff, rex, name="Max")
     Pet.objects.update(updated_at=timezone.now() - timedelta(days=1))
