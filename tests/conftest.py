@@ -51,6 +51,7 @@ SLOW = (
     "test_docs_retries.py",
     "test_examples.py",
     "test_gunicorn.py",
+    "test_install.py",
     "test_settings.py",
 )
 """Tests that take long and hardly depend on the database: `make test-slow` runs them once."""
@@ -77,7 +78,6 @@ READING = (
     "pets/importing/test_workbooks.py",
     "portal/",
     "staff/test_stock_words.py",
-    "test_install.py",
     "test_links.py",
     "test_logs.py",
     "test_named.py",
@@ -98,6 +98,7 @@ SLOW_ON_POSTGRESQL = (
     "test_dashboard.py",
     "test_lookups.py",
     "test_search.py",
+    "test_statements.py",
 )
 """Tests that read many files, pages or tables: `make test` runs them on SQLite only, `make test-slow` on each database."""
 

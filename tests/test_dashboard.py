@@ -204,8 +204,9 @@ def test_a_part_is_for_those_who_may_see_what_it_counts(
 )
 def test_no_link_leads_to_what_is_missing_or_not_allowed(shop: None, permissions: list[str]) -> None:
     client = somebody(*permissions)
-    links = set(re.findall(r'<a [^>]*href="(/admin/[^"]+)"', client.get("/admin/").content.decode()))
-    assert {client.get(unescape(link)).status_code for link in links} == {200}
+    found = re.findall(r'<a [^>]*href="(/admin/[^"]+)"', client.get("/admin/").content.decode())
+    one_of_each = {re.sub("[0-9]+", "", link): unescape(link) for link in found}
+    assert {client.get(link).status_code for link in one_of_each.values()} == {200}
 
 
 def test_a_visit_counts_no_animal_and_writes_nothing(shop: None, keeper: Client) -> None:

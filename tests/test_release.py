@@ -37,6 +37,7 @@ def test_the_clients_are_the_released_ones_or_have_another_version() -> None:
     release.check_clients(ROOT)
 
 
+@pytest.mark.slow
 def test_a_changed_client_needs_another_version(repository: Path) -> None:
     release.write(repository, "99.0.0", "2031-02-03")
     released = repository / "clients" / "released"
@@ -148,6 +149,7 @@ def test_the_version_moves_on_after_a_release(repository: Path) -> None:
     assert release.version_of(repository) == "99.1.0"
 
 
+@pytest.mark.slow
 def test_the_commit_the_tag_and_the_artefacts_arrive(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
     clone, results = repository.parent / "clone", repository.parent / "results"
     release.run(repository, "git", "clone", "--quiet", str(repository), str(clone))
