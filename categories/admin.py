@@ -34,7 +34,6 @@ class CategoryForm(SeenForm):
     different = forms.BooleanField(required=False, label="It is another category", widget=forms.HiddenInput)
 
     def clean(self) -> dict[str, Any] | None:
-        """Reject a name that is too similar, unless it is said to be right."""
         cleaned = super().clean()
         name = self.cleaned_data.get("name")
         if name and "name" in self.changed_data:
@@ -72,7 +71,6 @@ class CategoryAdmin(ChangesAdmin):
         return names, {"categories": len(names)}, set(), used
 
     def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
-        """Show the list, or do an action of it."""
         return self._warned_if_used_meanwhile(request, super().changelist_view, request, extra_context)
 
     def delete_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> HttpResponse:

@@ -56,5 +56,4 @@ def _is_typo(one: str, other: str) -> bool:
 
 
 def _shared(one: str, other: str) -> int:
-    """Return how many characters both begin with."""
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))

@@ -96,7 +96,6 @@ class OfficeAdmin(admin.ModelAdmin):
         super().message_user(request, message, level, *given, **more)
 
     def _get_obj_does_not_exist_redirect(self, request: HttpRequest, *_given: Any) -> HttpResponse:
-        """Say that it is gone, in our words, and go on."""
         self.message_user(request, GONE, messages.WARNING)
         return HttpResponseRedirect(reverse("admin:index"))
 

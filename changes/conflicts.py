@@ -13,7 +13,7 @@ from django.utils.text import capfirst
 from changes.acting import acting
 from changes.naming import name_actors, who
 from changes.times import in_sentence
-from changes.values import in_words, shown, stored
+from changes.values import in_words, shown
 
 SHOWN = 20
 """Changes by others that the form lists. There are hardly ever two."""
@@ -28,16 +28,6 @@ STATES = {"status"}
 
 
 @dataclass(frozen=True)
-class Difference:
-    """A field that has another value now than in the form; `badges` are the kinds of its badges, if it is a state."""
-
-    label: str
-    theirs: str
-    yours: str
-    badges: tuple[str, str] | None
-
-
-@dataclass(frozen=True)
 class Conflict:
     """Why a form was not saved: the newest change since it was opened, and what differs now."""
 
@@ -46,11 +36,10 @@ class Conflict:
     """Whether you made it, on another device or in another window."""
     others: int
     """People or programs beside that one."""
-    differences: list[Difference]
+    differences: list[dict[str, Any]]
 
     @property
     def acts(self) -> list[Any]:
-        """Return what `name_actors` can name."""
         return [self.change]
 
     def __str__(self) -> str:
@@ -68,7 +57,6 @@ class SeenField(forms.IntegerField):
     widget = forms.HiddenInput
 
     def has_changed(self, _initial: Any, _data: Any) -> bool:
-        """Return that it has not."""
         return False
 
 
@@ -91,7 +79,6 @@ class SeenForm(forms.ModelForm):  # type: ignore[type-arg]  # cannot be subscrip
             self.initial["seen"] = known or latest_change(self.instance)
 
     def clean(self) -> dict[str, Any] | None:
-        """Reject what would overwrite someone else's change."""
         cleaned = super().clean()
         if self.instance.pk is not None and self.has_changed():
             self._reject_unseen(self.cleaned_data.get("seen"))
@@ -115,13 +102,16 @@ class SeenForm(forms.ModelForm):  # type: ignore[type-arg]  # cannot be subscrip
         raise ValidationError(str(self.conflict))
 
 
-def _differences(form: Any, now: Any) -> Iterator[Difference]:
+def _differences(form: Any, now: Any) -> Iterator[dict[str, Any]]:
+    """Yield each field that has another value now than in the form, with the kinds of its badges if it is a state."""
+    values = forms.model_to_dict(now)
     for name, field in form.fields.items():
-        if name in form.declared_fields or not field.has_changed(stored(now, name), form[name].data):
+        if name in form.declared_fields or not field.has_changed(values[name], form[name].data):
             continue
         yours = form.cleaned_data.get(name, form[name].data)
         badges = (getattr(now, name), str(yours)) if name in STATES else None
-        yield Difference(capfirst(str(field.label)), shown(now, name), in_words(now, name, yours), badges)
+        label, theirs = capfirst(str(field.label)), shown(now, name)
+        yield {"label": label, "theirs": theirs, "yours": in_words(now, name, yours), "badges": badges}
 
 
 def latest_change(instance: Any) -> int | None:

@@ -110,7 +110,6 @@ class Change(models.Model):
 
     @property
     def is_undo(self) -> bool:
-        """Return whether it undoes another change."""
         return self.undo_of_id is not None or self.undo_of_row is not None
 
     @property
@@ -144,7 +143,6 @@ class Change(models.Model):
 
     @property
     def is_partly_undone(self) -> bool:
-        """Return whether an undo left something."""
         return self.undone is not None and not self.is_undone
 
     @property
@@ -159,7 +157,6 @@ class Change(models.Model):
 
     @property
     def animals(self) -> int:
-        """Return how many animals it was about."""
         return self.changed + self.added + self.deleted
 
     @property

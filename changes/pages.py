@@ -1,7 +1,7 @@
 """A thing that has a history: its form, its history, undoing one edit, reading and restoring an old version."""
 
 from collections.abc import Iterator, Sequence
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
@@ -28,16 +28,6 @@ from changes.values import shown
 NOT_SAVED = f"Not saved. {MEANWHILE} Try again."
 
 
-class Value(NamedTuple):
-    """A field of an old version beside that of today; `badges` are the kinds of its badge, if it is a state."""
-
-    label: str
-    then: str
-    now: str
-    badges: tuple[str, str] | None
-    is_different: bool
-
-
 class HistoryAdmin(OfficeAdmin, SimpleHistoryAdmin):  # type: ignore[misc]  # the library has no types
     """Shows who did what, and every former state, for reading only."""
 
@@ -47,9 +37,6 @@ class HistoryAdmin(OfficeAdmin, SimpleHistoryAdmin):  # type: ignore[misc]  # th
 
     states: ClassVar[Sequence[str]] = ()
     """Those of them that are shown as a badge."""
-
-    def history_view_title(self, _request: HttpRequest, obj: Any) -> str:
-        return f"History of {obj}"
 
     def history_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> HttpResponse:
         """Show a page of the changes. The library's view counts them, and fails for an address without a number."""
@@ -63,7 +50,7 @@ class HistoryAdmin(OfficeAdmin, SimpleHistoryAdmin):  # type: ignore[misc]  # th
             raise Http404
         shown = thing or page.changes[0].instance
         context = self.admin_site.each_context(request) | {
-            "title": self.history_view_title(request, shown),
+            "title": f"History of {shown}",
             "opts": self.opts,
             "object": shown,
             "is_gone": thing is None,
@@ -136,7 +123,6 @@ class HistoryAdmin(OfficeAdmin, SimpleHistoryAdmin):  # type: ignore[misc]  # th
         return self.undoing_of(newest) if is_ours and self.undoable else ""
 
     def undoing_of(self, row: Any) -> str:
-        """Return the address that undoes the edit of this row of history."""
         return self._address("undo_edit", row.id, row.pk)
 
     def _version(self, object_id: str, version_id: str) -> tuple[Any, Any]:
@@ -160,7 +146,7 @@ class HistoryAdmin(OfficeAdmin, SimpleHistoryAdmin):  # type: ignore[misc]  # th
             "rows": [row],
             "thing": thing,
             "values": values,
-            "different": sum(value.is_different for value in values),
+            "different": sum(value["is_different"] for value in values),
             "seen": latest_change(thing) if thing else None,
             "older": before(row),
             "newer": rows.filter(pk__gt=row.pk).order_by("pk").first(),
@@ -168,11 +154,13 @@ class HistoryAdmin(OfficeAdmin, SimpleHistoryAdmin):  # type: ignore[misc]  # th
         }
         return TemplateResponse(request, "admin/version.html", context)
 
-    def _values(self, row: Any, thing: Any) -> Iterator[Value]:
+    def _values(self, row: Any, thing: Any) -> Iterator[dict[str, Any]]:
+        """Yield each field as it was then and is now, with the kinds of its badges if it is a state."""
         for name, label in zip(self.undoable, labels(row, self.undoable), strict=True):
             then, now = shown(row, name), shown(thing, name) if thing else ""
             badges = (getattr(row, name), getattr(thing, name, "")) if name in self.states else None
-            yield Value(capfirst(label), then, now, badges, thing is not None and then != now)
+            differs = thing is not None and then != now
+            yield {"label": capfirst(label), "then": then, "now": now, "badges": badges, "is_different": differs}
 
     def _say(self, request: HttpRequest, thing: Any, text: str) -> None:
         address = self.undo_address(thing)
@@ -206,7 +194,6 @@ class ChangesAdmin(HistoryAdmin):
         return response
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:  # noqa: FBT001 - Django's signature
-        """Save what was changed, if anything was."""
         if not change or form.changed_data:
             super().save_model(request, obj, form, change)
 

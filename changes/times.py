@@ -48,6 +48,12 @@ def in_sentence(at: date | None) -> str:
     return f"{word} at {clock}" if ":" in clock else words.lower()
 
 
+def last_days(count: int) -> list[date]:
+    """Return so many days in UTC, today the last of them."""
+    today = timezone.now().date()
+    return [today - timedelta(days=back) for back in reversed(range(count))]
+
+
 def short_day(at: date) -> str:
     """Return "12 Nov", with its year if that is not this one."""
     return f"{at.day} {at:%b}" if at.year == timezone.now().year else _long_day(at)

@@ -24,11 +24,6 @@ def shown(thing: Any, name: str) -> str:
     return str(getattr(thing, f"get_{name}_display")() if field.choices else value)
 
 
-def stored(thing: Any, name: str) -> Any:
-    """Return what a form of the thing would begin with."""
-    return thing._meta.get_field(name).value_from_object(thing)  # noqa: SLF001 - Django's documented name
-
-
 def in_words(thing: Any, name: str, value: Any) -> str:
     """Return a value that was typed or chosen for the field as `shown` writes it."""
     if isinstance(value, datetime):

@@ -42,7 +42,6 @@ class Plan:
 
     @property
     def count(self) -> int:
-        """How many animals it changes."""
         return self.sets + self.restores + self.deletes
 
 

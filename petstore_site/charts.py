@@ -155,7 +155,6 @@ class Chart:
 
     @property
     def names(self) -> list[Mark]:
-        """The names of the first row, of the one in the middle and of the last."""
         if not self.rows:
             return []
         middle = [Mark(self.rows[len(self.rows) // 2].label, "50%", "middle")] * (len(self.rows) >= WITH_MIDDLE)
@@ -164,7 +163,6 @@ class Chart:
 
     @property
     def columns(self) -> list[Column]:
-        """The bars, each row with its figures in words."""
         step = 100 / max(len(self.rows), 1)
         return [
             Column(self._words(row), f"{at * step:.2f}%", f"{step:.2f}%", [*self._bars(row, at * step, step)])

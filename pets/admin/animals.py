@@ -87,7 +87,6 @@ class PetAdmin(ChangesAdmin):
         ]
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
-        """Return the fields as one card."""
         return [("Details", {"fields": self.get_fields(request, obj)})]
 
     def get_changelist(self, request: HttpRequest, **_kwargs: Any) -> type[listing.PetChangeList]:
@@ -96,7 +95,6 @@ class PetAdmin(ChangesAdmin):
         return Beside if match.url_name == "pets_pet_change" else listing.PetChangeList
 
     def get_search_results(self, _request: HttpRequest, queryset: Any, search_term: str) -> tuple[Any, bool]:
-        """Return the animals that the words in the search field find."""
         needle = search_term.strip()
         return (listing.matching(queryset, needle) if needle else queryset), False
 
@@ -203,14 +201,12 @@ class PetAdmin(ChangesAdmin):
         return TemplateResponse(request, "admin/pets/pet/gone.html", context, status=404)
 
     def delete_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> HttpResponse:
-        """Ask, showing category and reference, because names repeat, and delete."""
         animals = [*Pet.objects.filter(pk=row_number(object_id) or 0).select_related("category")]
         back = reverse("admin:pets_pet_change", args=[object_id])
         context = {"title": f"Delete “{animals[0]}”?" if animals else "", "animals": animals, "back": back}
         return super().delete_view(request, object_id, context | (extra_context or {}))
 
     def history_context(self, request: HttpRequest, page: HistoryPage) -> dict[str, Any]:
-        """Return the story of the page."""
         happened = story.told(page.changes, page.former)
         parts = activity.parts_of(page.changes, request.user)
         for event, part in zip(happened, parts, strict=True):

@@ -56,7 +56,6 @@ class ColumnsForm(forms.Form):
             self.fields[f"column-{at}"].widget.attrs["class"] = "input"
 
     def columns(self) -> list[tuple[Any, forms.BoundField]]:
-        """Return each column with its field."""
         return [(column, self[f"column-{at}"]) for at, column in enumerate(self.match.columns)]
 
     def encodings(self) -> list[tuple[str, str, str, Any]]:
@@ -76,7 +75,6 @@ class ColumnsForm(forms.Form):
         return cleaned
 
     def reading(self) -> Reading:
-        """Return how the file is read, as it was chosen."""
         cleaned = self.cleaned_data
         columns = [cleaned[f"column-{at}"] for at in range(len(self.match.columns))]
         columns += (self.match.how.columns or [])[len(columns) :]

@@ -29,20 +29,17 @@ BADGES = dict.fromkeys(ImportState.values, "failed") | {
 """The colour of each state."""
 
 
-UNFINISHED = (ImportState.DRY_RUN, ImportState.RUNNING)
-
-
 def facts(request: Any, run: ImportRun) -> dict[str, Any]:
     """Return what the templates show of the file, to its sender with the rows that were left out."""
     kept = ImportUpload.objects.filter(run=run, uploaded_by=request.user.pk).defer("content")
-    is_kept = (run.rejected or run.state in UNFINISHED) and request.user.has_perm("pets.add_importrun")
+    is_kept = run.rejected or run.state in {ImportState.DRY_RUN, ImportState.RUNNING}
     return {
         "badge": BADGES[run.state],
         "seconds": round(seconds(run)),
         "categories": Category.objects.filter(pk__in=run.new_categories),
         "asked_for": _asked_for(run),
         "added": list_of_added(run) if may_see_animals(request) else "",
-        "upload": kept.first() if is_kept else None,
+        "upload": kept.first() if is_kept and request.user.has_perm("pets.add_importrun") else None,
     }
 
 
@@ -58,7 +55,6 @@ def list_of_added(run: ImportRun) -> str:
 
 
 def _asked_for(run: ImportRun) -> str:
-    """Return the options that were set, in words."""
     options = run.options | run.options.get("reading", {})
     words = [word for name, word in OPTIONS.items() if options.get(name)]
     if options.get("profile"):

@@ -67,7 +67,6 @@ class ImportRunAdmin(RecordAdmin):
     search_fields = ["file_name__matches", "=sha256"]
 
     def has_add_permission(self, request: Any) -> bool:
-        """Return whether the user may import files."""
         return bool(request.user.has_perm("pets.add_importrun"))
 
     def get_urls(self) -> list[URLPattern]:
@@ -167,7 +166,6 @@ class ImportRunAdmin(RecordAdmin):
         return self._work(request, self._upload(request, upload_id))
 
     def confirm_view(self, request: HttpRequest, upload_id: int) -> HttpResponse:
-        """Import what was shown, or show it again."""
         options = {name: name in request.POST for name in BOXES}
         confirmed = working.Confirmed(digest=request.POST.get("digest", ""), options=options)
         return self._work(request, self._upload(request, upload_id), confirmed)
@@ -202,7 +200,6 @@ class ImportRunAdmin(RecordAdmin):
         return self._page(request, "preview.html", **shown)
 
     def stop_view(self, request: HttpRequest, upload_id: int) -> HttpResponse:
-        """Ask the thread that works on a file to stop."""
         upload = self._upload(request, upload_id)
         working.stop(upload)
         return self._work_page(upload)
@@ -233,7 +230,6 @@ class ImportRunAdmin(RecordAdmin):
     def _work(
         self, request: HttpRequest, upload: ImportUpload, confirmed: working.Confirmed | None = None
     ) -> HttpResponse:
-        """Check the file, or import it, and show the result."""
         if upload.run is not None and upload.run.state in IMPORTED:
             self.message_user(request, f"This was imported already: {upload.run}.", messages.WARNING)
         elif not working.is_running(upload):

@@ -31,7 +31,6 @@ class MergeForm(forms.Form):
     merge = forms.ModelChoiceField(Category.objects.all(), label="Merge into it", empty_label="Choose a category")
 
     def clean(self) -> dict[str, Any]:
-        """Reject a category that would be merged into itself."""
         cleaned = super().clean() or {}
         if cleaned.get("keep") and cleaned.get("keep") == cleaned.get("merge"):
             self.add_error("merge", "Choose another category.")

@@ -41,7 +41,6 @@ class UploadForm(forms.Form):
             self.fields["create_categories"].help_text = "You don't have permission to add categories."
 
     def options(self) -> list[forms.BoundField]:
-        """Return the fields that can stay as they are."""
         return [field for field in self if field.name != "file"]
 
     def in_short(self) -> str:

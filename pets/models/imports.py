@@ -132,7 +132,6 @@ class ImportUpload(models.Model):
 
     @property
     def size(self) -> int:
-        """How many bytes it has."""
         rest = self.parts.aggregate(bytes=models.Sum(Length("content")))["bytes"]
         return len(self.content) + (rest or 0)
 

@@ -83,7 +83,6 @@ class APIKeyQuerySet(models.QuerySet["APIKey"]):
     """Chainable filters on the keys, and the ways to get new ones."""
 
     def active(self) -> Self:
-        """Return the keys that are accepted now."""
         return self.filter(Q(expires_at=None) | Q(expires_at__gt=timezone.now()), revoked_at=None)
 
     def expiring_within(self, period: timedelta) -> Self:
@@ -91,7 +90,6 @@ class APIKeyQuerySet(models.QuerySet["APIKey"]):
         return self.active().filter(expires_at__lte=timezone.now() + period)
 
     def ended(self) -> Self:
-        """Return the keys that are not accepted any more."""
         return self.filter(Q(expires_at__lte=timezone.now()) | Q(revoked_at__isnull=False))
 
     def not_replaced(self) -> Self:
@@ -211,7 +209,6 @@ class APIKey(models.Model):
 
     @property
     def is_active(self) -> bool:
-        """Whether the key is accepted at this moment."""
         return self.state in {KeyState.ACTIVE, KeyState.EXPIRING}
 
     @property
@@ -272,7 +269,6 @@ class APIKey(models.Model):
 
     @property
     def is_recorded(self) -> bool:
-        """Whether successful reads with the key are recorded at this moment."""
         return self.is_active and self.recorded_until is not None and self.recorded_until > timezone.now()
 
     def record_reads(self) -> None:

@@ -10,7 +10,7 @@ from django.conf import settings
 from django.utils import timezone
 from django.utils.timesince import timesince
 
-from changes.times import NOTHING, said, short_day, when
+from changes.times import NOTHING, last_days, said, short_day, when
 from petstore_site.apikeys.models import APIKey, KeyState, KeyUsage, in_days
 from petstore_site.apikeys.routes import operation
 from petstore_site.charts import Chart, Figure, Row, Series
@@ -64,7 +64,6 @@ class Tally:
         self.failed += count if status_class == 5 else 0
 
     def figures(self) -> list[Figure]:
-        """Return them as the chart has them: in the order of `ANSWERS`."""
         return [Figure(self.total - self.rejected - self.failed), Figure(self.rejected), Figure(self.failed)]
 
     @property
@@ -74,7 +73,6 @@ class Tally:
 
     @property
     def is_alarming(self) -> bool:
-        """Whether that is more than usual."""
         return is_alarming(self.rejected + self.failed, self.total)
 
 
@@ -119,7 +117,7 @@ def overview(pk: int) -> dict[str, Any]:
     key = APIKey.objects.select_related("replaces", "replaced_by").get(pk=pk)
     pairs = [(old, new) for old, new in ((getattr(key, "replaces", None), key), (key, key.replaced_by)) if old and new]
     keys = {key, *(each for pair in pairs for each in pair)}
-    use = _use(keys, now.date())
+    use = _use(keys)
     return {
         "as_of": now,
         "flush_seconds": settings.API_KEY_USE_FLUSH_SECONDS,
@@ -155,10 +153,10 @@ def judge(old: APIKey, new: APIKey, *, used_today: int, now: datetime) -> tuple[
     return True, f"Safe to end now: the old key {unused}, the new one {_ago(new_used, now)}."
 
 
-def _use(keys: Iterable[APIKey], today: date) -> dict[int, UseOfKey]:
-    days = [today - timedelta(days=number) for number in reversed(range(DAYS))]
+def _use(keys: Iterable[APIKey]) -> dict[int, UseOfKey]:
+    days = last_days(DAYS)
     use = {key.pk: UseOfKey({day: Tally() for day in days}) for key in keys}
-    rows = KeyUsage.objects.filter(key__in=use, day__range=(days[0], today))
+    rows = KeyUsage.objects.filter(key__in=use, day__range=(days[0], days[-1]))
     for key, day, route, status_class, count in rows.values_list("key_id", "day", "route", "status_class", "count"):
         use[key].add(day, route, status_class, count)
     return use

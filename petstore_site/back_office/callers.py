@@ -17,14 +17,10 @@ KEY = "key "
 def names(actors: set[str], reader: Any) -> dict[str, tuple[str, str]]:
     """Return the name and the contact of each of `actors` that is a key, if `reader` can see keys; by one query."""
     ids = {actor.removeprefix(KEY) for actor in actors if actor.startswith(KEY)}
-    if not ids or not _may_see_keys(reader):
+    if not ids or not reader.has_perm("apikeys.view_apikey"):
         return {}
     found = APIKey.objects.filter(key_id__in=ids).values_list("key_id", "name", "contact")
     return {f"{KEY}{key_id}": (name, contact) for key_id, name, contact in found}
-
-
-def _may_see_keys(reader: Any) -> bool:
-    return bool(reader.has_perm("apikeys.view_apikey"))
 
 
 @register.simple_tag(takes_context=True)

@@ -23,7 +23,6 @@ class BackOffice(AdminSite):
         return HttpResponseRedirect(reverse("admin:index"))
 
     def password_change(self, *_given: Any) -> HttpResponse:  # type: ignore[override]  # Django: a TemplateResponse
-        """Redirect to the page that handles temporary passwords."""
         return HttpResponseRedirect(reverse("account_change_password"))
 
     def password_change_done(self, *_given: Any, **_context: Any) -> HttpResponse:  # type: ignore[override]  # as above

@@ -119,7 +119,6 @@ def _fields(schema: Schema) -> list[dict[str, Any]]:
 
 
 def _field(name: str, schema: Schema, text: str, *, required: bool) -> dict[str, Any]:
-    """Return how a parameter or field is shown: its type, limits, values and default."""
     resolved = resolve(schema)
     return {
         "name": name,
@@ -166,7 +165,6 @@ def _codes(operation: Schema) -> Iterator[dict[str, Any]]:
 
 @cache
 def _common_codes() -> set[str]:
-    """Return the codes that every operation can return."""
     every = [
         {code["code"] for code in _codes(operation)}
         for item in document()["paths"].values()

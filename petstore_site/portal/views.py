@@ -98,7 +98,6 @@ def sitemap(request: HttpRequest) -> HttpResponse:
 
 
 def _addresses() -> list[str]:
-    """Return the path of each page of the portal."""
     return [*map(reverse, PAGES), *(reverse("error-help", args=[code]) for code in CODES)]
 
 

@@ -63,7 +63,6 @@ class RequestRecordAdmin(RecordAdmin):
         return [path("desk/", desk, name="request_desk_requestrecord_desk"), *super().get_urls()]
 
     def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
-        """Show the desk's form above the list, and say how many it has at most."""
         more = {
             "listed": f"{LISTED:,}",
             "kept": KEPT.days,

@@ -27,11 +27,9 @@ class RequestRecordQuerySet(models.QuerySet["RequestRecord"]):
     """Filter the records, and delete old ones."""
 
     def kept(self) -> Self:
-        """Return the records that can be shown."""
         return self.filter(at__gt=timezone.now() - KEPT)
 
     def errors(self) -> Self:
-        """Return the records of requests with a 4xx or 5xx response."""
         return self.filter(status__gte=400)
 
     def newest(self, number: int) -> Self:
@@ -97,7 +95,6 @@ class RecordGapQuerySet(models.QuerySet["RecordGap"]):
     """Filter the gaps, and add to them."""
 
     def kept(self) -> Self:
-        """Return the gaps of the time for which records are kept."""
         return self.filter(hour__gt=timezone.now() - KEPT)
 
     def expired(self) -> Self:

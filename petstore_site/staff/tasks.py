@@ -39,7 +39,6 @@ class Task(NamedTuple):
 
     @property
     def levels(self) -> dict[str, str]:
-        """Return level → its word on a button."""
         possible = {NO: "No", SEE: self.see and "See", CHANGE: self.change and self.change_label}
         return {level: str(word) for level, word in possible.items() if word}
 

@@ -109,7 +109,7 @@ class TestChange:
         assert ends is not None
         answer = office.post(page(key, "change"), opened)
         conflict = answer.context["adminform"].form.conflict
-        assert [(each.label, each.theirs) for each in conflict.differences if each.yours != "me"] == [
+        assert [(each["label"], each["theirs"]) for each in conflict.differences if each["yours"] != "me"] == [
             ("Expires at", to_the_minute(ends))
         ]
         assert str(conflict) in answer.content.decode()

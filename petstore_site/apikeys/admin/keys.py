@@ -71,12 +71,10 @@ class IssueForm(forms.ModelForm):
         return super().clean()
 
     def presets(self) -> list[tuple[str, datetime]]:
-        """Return the label and the end of each choice that is a number of days."""
         days = {int(days): label for days, label in EXPIRIES.items() if days.isdecimal()}
         return [(label, timezone.now() + timedelta(days=number)) for number, label in days.items()]
 
     def _expiry(self) -> datetime | None:
-        """Return the expiry that was chosen, if what was sent makes sense."""
         chosen = self.cleaned_data.get("expires", "never")
         if chosen != "date":
             return None if chosen == "never" else timezone.now() + timedelta(days=int(chosen))
@@ -153,7 +151,6 @@ class APIKeyAdmin(HistoryAdmin):
         return field
 
     def has_change_permission(self, request: HttpRequest, obj: APIKey | None = None) -> bool:
-        """Return whether the user may change keys, and this one while it is active."""
         return super().has_change_permission(request, obj) and (obj is None or obj.is_active)
 
     def has_delete_permission(self, _request: HttpRequest, _obj: APIKey | None = None) -> bool:

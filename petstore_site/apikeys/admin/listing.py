@@ -2,16 +2,16 @@
 
 from collections import defaultdict
 from collections.abc import Callable
-from datetime import date, timedelta
-from typing import Any, NamedTuple
+from datetime import date
+from typing import Any
 
 from django.contrib import admin
 from django.contrib.admin.views.main import PAGE_VAR, SEARCH_VAR, ChangeList
 from django.db.models import Count, Q, Sum
 from django.http import HttpRequest
-from django.utils import timezone
 from django.utils.functional import cached_property
 
+from changes.times import last_days
 from petstore_site.apikeys.models import SOON, APIKey, APIKeyQuerySet, KeyState, KeyUsage
 from petstore_site.apikeys.overview import is_alarming, share
 from petstore_site.charts import Spark
@@ -50,16 +50,6 @@ def open_tab(state: str | None, needle: str) -> str:
     return state or (ALL if needle else KeyState.ACTIVE)
 
 
-class Line(NamedTuple):
-    """A key and its use."""
-
-    key: APIKey
-    spark: Spark
-    total: int
-    errors: str
-    is_alarming: bool
-
-
 class KeyList(ChangeList):
     """The list."""
 
@@ -76,10 +66,9 @@ class KeyList(ChangeList):
             for state, (label, _) in TABS.items()
         ]
 
-    def lines(self) -> list[Line]:
-        """Return the keys of the page with their use, by one query."""
-        keys = list(self.result_list)
-        days = [timezone.now().date() - timedelta(days=back) for back in reversed(range(DAYS))]
+    def lines(self) -> list[tuple[APIKey, Spark, int, str, bool]]:
+        """Return the keys of the page, each with its days, its requests, its errors, and whether those are many."""
+        keys, days = list(self.result_list), last_days(DAYS)
         use = _use(keys, days[0])
         return [_line(key, use[key.pk], days) for key in keys]
 
@@ -105,7 +94,7 @@ def _use(keys: list[APIKey], since: date) -> dict[int, dict[date, tuple[int, int
     return use
 
 
-def _line(key: APIKey, use: dict[date, tuple[int, int]], days: list[date]) -> Line:
+def _line(key: APIKey, use: dict[date, tuple[int, int]], days: list[date]) -> Any:
     total, wrong = (sum(counts[part] for counts in use.values()) for part in (0, 1))
     spark = Spark([use.get(day, (0, 0))[0] for day in days[:-1]], tone="quiet")
-    return Line(key, spark, total, share(wrong, total), is_alarming(wrong, total))
+    return key, spark, total, share(wrong, total), is_alarming(wrong, total)

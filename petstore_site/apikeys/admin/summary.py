@@ -2,14 +2,12 @@
 
 from collections import defaultdict
 from collections.abc import Iterable
-from datetime import timedelta
 from typing import Any
 
 from django.conf import settings
 from django.db.models import Sum
-from django.utils import timezone
 
-from changes.times import short_day
+from changes.times import last_days, short_day
 from petstore_site.apikeys.models import APIKey, KeyUsage
 from petstore_site.apikeys.overview import ANSWERS, DAYS, Tally
 from petstore_site.apikeys.routes import operation
@@ -21,7 +19,7 @@ MOST = 20
 
 def summary() -> dict[str, Any]:
     """Return what the page shows, by four queries."""
-    days = [timezone.now().date() - timedelta(days=back) for back in reversed(range(DAYS))]
+    days = last_days(DAYS)
     use = KeyUsage.objects.filter(day__gte=days[0], day__lte=days[-1])
     by_day, by_key, by_route = (_tallies(use, column) for column in ("day", "key", "route"))
     rows = [Row(short_day(day), by_day[day].figures()) for day in days]

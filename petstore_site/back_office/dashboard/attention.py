@@ -12,13 +12,13 @@ from django.urls import reverse
 from django.utils import timezone
 
 from changes.naming import who
-from changes.times import in_sentence
+from changes.times import in_sentence, last_days
 from pets.activity import interrupted
 from pets.models import ImportRun, Pet, PetStatus
 from petstore_site.apikeys.models import SOON, APIKey, KeyUsage
+from petstore_site.apikeys.overview import DAYS
 from petstore_site.apikeys.routes import operation
 from petstore_site.back_office.dashboard.addresses import listed
-from petstore_site.back_office.dashboard.days import last_days
 
 LONG = timedelta(days=7)
 """How long an animal can be pending, and an import with errors is shown."""
@@ -91,7 +91,7 @@ def _keys(keys: list[Waiting]) -> Matter:
 
 
 def _calling(route: str) -> QuerySet[Any]:
-    calls = KeyUsage.objects.filter(route=route, day__gte=last_days()[0]).order_by()
+    calls = KeyUsage.objects.filter(route=route, day__gte=last_days(DAYS)[0]).order_by()
     return APIKey.objects.filter(pk__in=calls.values("key"))
 
 
@@ -99,7 +99,7 @@ def _callers(route: str, keys: list[Waiting]) -> Matter:
     why = f"call{'s' * (len(keys) == 1)} {operation(route)}"
     sunset = settings.API_DEPRECATIONS[route]["sunset"]
     detail = f"It will be removed {in_sentence(sunset.date())}."
-    behind = listed("apikeys_keyusage", route__exact=route, day__gte=last_days()[0])
+    behind = listed("apikeys_keyusage", route__exact=route, day__gte=last_days(DAYS)[0])
     return Matter("clock", _so_many(len(keys), "key", "keys"), why, detail, behind)
 
 

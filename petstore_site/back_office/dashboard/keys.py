@@ -5,10 +5,10 @@ from typing import Any
 
 from django.db.models import Q, Sum, Value
 
-from changes.times import short_day
+from changes.times import last_days, short_day
 from petstore_site.apikeys.models import KeyUsage
+from petstore_site.apikeys.overview import DAYS
 from petstore_site.back_office.dashboard.addresses import listed, page_of
-from petstore_site.back_office.dashboard.days import last_days
 from petstore_site.charts import Figure, Row, Spark
 
 MOST = 5
@@ -28,7 +28,7 @@ def in_use() -> dict[str, Any]:
 
     Each key has its days, and how many of its requests were errors.
     """
-    days = last_days()
+    days = last_days(DAYS)
     recent = KeyUsage.objects.filter(day__gte=days[0], day__lte=days[-1]).order_by()
     most = recent.values("key").annotate(all=Sum("count")).order_by("-all", "key")[:MOST]
     of_keys = recent.filter(key__in=most.values("key")).values_list(*COLUMNS).annotate(all=Sum("count"), **SUMS)

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from datetime import date, timedelta
 from typing import Any, NamedTuple
 
+from changes.times import last_days
 from pets import stock
-from petstore_site.apikeys.overview import ENOUGH, is_alarming, share
+from petstore_site.apikeys.overview import DAYS, ENOUGH, is_alarming, share
 from petstore_site.back_office.dashboard.addresses import listed
-from petstore_site.back_office.dashboard.days import DAYS, last_days
 from petstore_site.charts import Figure, Row, Spark
 
 TWICE = 2
@@ -35,7 +35,7 @@ Column = tuple[str, Sequence[Figure]]
 
 def of_days(in_stock: dict[str, Any] | None, in_use: dict[str, Any] | None) -> dict[str, Any]:
     """Return the tiles of what may be seen, and the table of the same days, newest first."""
-    days = last_days()
+    days = last_days(DAYS)
     parts = [_animals(days, in_stock)] if in_stock else []
     if in_use:
         parts.append(_requests(days, in_use["days"]))

@@ -88,7 +88,6 @@ class MemberAdmin(OfficeAdmin, UserAdmin):
         js: ClassVar = ["petstore/submit-once.js"]
 
     def get_queryset(self, request: HttpRequest) -> Any:
-        """Load the roles with the accounts, and what their ways to sign in are."""
         return (
             super()
             .get_queryset(request)
@@ -140,7 +139,6 @@ class MemberAdmin(OfficeAdmin, UserAdmin):
         return [*sets, ("Without a role", {"fields": ["is_superuser", *own]})]
 
     def formfield_for_dbfield(self, db_field: Any, request: Any, **kwargs: Any) -> Any:
-        """Say what a right means in the words of the store."""
         kwargs |= WORDS.get(db_field.name, {})
         return super().formfield_for_dbfield(db_field, request, **kwargs)
 
@@ -209,7 +207,6 @@ class MemberAdmin(OfficeAdmin, UserAdmin):
 
     @method_decorator(require_POST)
     def unlock_view(self, request: HttpRequest, id: str) -> HttpResponse:  # noqa: A002 - as Django calls it
-        """Forget the failed sign-ins of the account."""
         member = self._member_to_change(request, id)
         lockout.unlock(member.get_username())
         self.log_change(request, member, "Unlocked.")

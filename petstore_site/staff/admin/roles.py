@@ -45,7 +45,6 @@ class RoleForm(forms.ModelForm):
         error_messages: ClassVar = {"name": {"unique": "Another role has this name."}}
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        """Offer what the sender may give."""
         super().__init__(*args, **kwargs)
         grantable = names_of(grantable_permissions(self.editor))
         if self.instance.pk:
@@ -208,7 +207,6 @@ def _starts(request: Any) -> QuerySet[Group]:
 
 
 def _stored(names: Iterable[str]) -> Any:
-    """Return the permissions of these names."""
     pairs = (name.split(".") for name in names)
     wanted = [Q(content_type__app_label=app, codename=codename) for app, codename in pairs]
     return Permission.objects.filter(reduce(or_, wanted)) if wanted else Permission.objects.none()
