@@ -137,7 +137,7 @@ EARLIER = f"""
 FORGET = f"""
     DELETE FROM {TABLE} WHERE {SAME} AND "created_at" <= %(once_expired_at)s"""  # noqa: S608
 
-# The release before this one knows only the key that it was asked with, so there is a row for it too.
+# Release 1.1.0 knows only the key that it was asked with, so there is a row for it too.
 STORE = f"""
     INSERT INTO {TABLE} ({COLUMNS}) SELECT
     "who", %(once_key)s, %(once_fingerprint)s, %(once_status)s, %(once_before)s || "id" || %(once_after)s,
