@@ -1,11 +1,9 @@
 """The base of our commands: output, errors, questions and exit statuses."""
 
-import re
 import sys
 from argparse import ArgumentError
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
-from difflib import get_close_matches
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser, DjangoHelpFormatter
@@ -15,14 +13,6 @@ from django.db import connections, transaction
 from commands import output
 from commands.exits import Exit, ExitError
 from commands.version import version
-
-
-def likely_option(error: str, parser: CommandParser) -> str:
-    """Return the sentence that suggests an option for the first one that the parser does not know."""
-    unknown = re.search("unrecognized arguments: .*?(--[^ =]+)", error)
-    known = parser._option_string_actions  # noqa: SLF001 - argparse has no other way to ask
-    near = get_close_matches(unknown[1], known, n=1) if unknown else []
-    return f". Did you mean {near[0]}?" if near else ""
 
 
 class _Formatter(DjangoHelpFormatter):
@@ -82,10 +72,6 @@ class StoreCommand(BaseCommand):
         except CommandError as error:
             self._print_failure(error)
             raise
-        except KeyboardInterrupt:
-            failure = ExitError("Stopped.", status=Exit.STOPPED)
-            self._print_failure(failure)
-            raise failure from None
         except AnyDatabaseError:  # manage.py has the sentence
             raise
         except Exception as error:
@@ -97,12 +83,7 @@ class StoreCommand(BaseCommand):
 
         Before a commit this undoes everything.
         """
-        try:
-            output.write(self.stdout, self._form(text, result))
-        except BrokenPipeError:
-            raise ExitError(status=Exit.BROKEN_PIPE) from None
-        except OSError as error:
-            raise ExitError(output.UNWRITABLE.format(error.strerror), status=Exit.FAILED) from None
+        output.write(self.stdout, self._form(text, result))
 
     def report(self, text: str, result: Any) -> None:
         """Print what was done. If that fails, the work and the exit status stay."""
@@ -113,10 +94,9 @@ class StoreCommand(BaseCommand):
         try:
             for part in parts:
                 output.write(self.stdout, part)
-        except BrokenPipeError:
-            return
-        except OSError as error:
-            self.complain(f"Done, but standard output cannot be written: {error.strerror}.")
+        except ExitError as error:
+            if error.returncode != Exit.BROKEN_PIPE:
+                self.complain(f"Done. {error}")
 
     def complain(self, text: str, style: Callable[[str], str] | None = None) -> None:
         """Write to standard error, if it is open, in red unless there is a `style`."""
@@ -141,7 +121,7 @@ class StoreCommand(BaseCommand):
 
     def would_ask(self, *, yes: bool) -> bool:
         """Return whether `confirm` asks: there is a terminal, and no `--yes`."""
-        return not yes and bool(sys.stdin and sys.stdin.isatty() and self.stderr.isatty())
+        return not yes and sys.stdin.isatty() and self.stderr.isatty()
 
     def confirm(self, question: str, *, yes: bool) -> None:
         """Ask on the terminal before data is lost; not without a terminal or with `--yes`."""
@@ -161,8 +141,7 @@ class StoreCommand(BaseCommand):
             return vars(parser.parse_args(arguments))
         except CommandError as error:
             self.as_json = "--json" in arguments
-            message = f"{str(error).removeprefix('Error: ')}{likely_option(str(error), parser)}"
-            failure = ExitError(message, status=Exit.USAGE)
+            failure = ExitError(str(error).removeprefix("Error: "), status=Exit.USAGE)
             self._print_failure(failure)
             raise failure from None
 
@@ -170,5 +149,5 @@ class StoreCommand(BaseCommand):
         if self.as_json and error.returncode != Exit.BROKEN_PIPE:
             result = {"state": Exit(error.returncode).state, "message": str(error)}
             more = getattr(error, "result", {})
-            with suppress(OSError):
+            with suppress(ExitError):
                 output.write(self.stdout, output.to_json(result | more if isinstance(more, dict) else more))

@@ -12,9 +12,7 @@ from typing import Any, NoReturn, TextIO
 from django.core.management.base import OutputWrapper
 from django.core.serializers.json import DjangoJSONEncoder
 
-from commands.exits import Exit
-
-UNWRITABLE = "Standard output cannot be written: {}."
+from commands.exits import Exit, ExitError
 
 
 def to_json(value: Any) -> str:
@@ -28,20 +26,11 @@ def keep_descriptors() -> None:
     A closed standard output then fails at each write, as gnulib's `stdopen` does it; a closed standard error is silent.
     What standard output cannot show, such as the name of a file that is not UTF-8, is shown escaped.
     """
-    if sys.stdout is None:
-        sys.stdout = _opened(os.O_RDONLY, 1)
-    if sys.stderr is None:
-        sys.stderr = _opened(os.O_RDWR, 2)
+    for name, mode, flags in (("stdin", "r", os.O_RDONLY), ("stdout", "w", os.O_RDONLY), ("stderr", "w", os.O_RDWR)):
+        if getattr(sys, name) is None:  # the lowest number that is free is its own
+            setattr(sys, name, os.fdopen(os.open(os.devnull, flags), mode, encoding="utf-8"))
     if isinstance(sys.stdout, TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")
-
-
-def _opened(flags: int, descriptor: int) -> TextIO:
-    null = os.open(os.devnull, flags)
-    if null != descriptor:
-        os.dup2(null, descriptor)
-        os.close(null)
-    return open(descriptor, "w", encoding="utf-8")
 
 
 @contextmanager
@@ -52,14 +41,11 @@ def printed() -> Iterator[None]:
             yield
         finally:
             sys.stdout.flush()
-    except BrokenPipeError:
-        silence(sys.stdout)
-        sys.exit(Exit.BROKEN_PIPE)
     except OSError as error:
-        if error.filename is not None or _can_be_written(sys.stdout):  # it is about another file
-            raise
-        silence(sys.stdout)
-        end(UNWRITABLE.format(error.strerror), Exit.FAILED)
+        if not isinstance(error, BrokenPipeError) and (error.filename is not None or _can_be_written(sys.stdout)):
+            raise  # it is about another file
+        failure = _unwritable(error, sys.stdout)
+        end(str(failure), Exit(failure.returncode))
 
 
 def _can_be_written(out: TextIO) -> bool:
@@ -74,23 +60,29 @@ def _can_be_written(out: TextIO) -> bool:
 def write(out: OutputWrapper, text: str) -> None:
     """Write `text` and return only when it has left the process, and is on the disk if `out` is a file.
 
-    Raises `OSError`; nothing can be written after that.
+    Raises `ExitError`; nothing can be written after that.
     """
     try:
         out.write(text)
         out.flush()
         _sync(out)
-    except OSError:
-        silence(out)
-        raise
+    except OSError as error:
+        raise _unwritable(error, out) from None
+
+
+def _unwritable(error: OSError, out: OutputWrapper | TextIO) -> ExitError:
+    silence(out)
+    if isinstance(error, BrokenPipeError):
+        return ExitError(status=Exit.BROKEN_PIPE)
+    return ExitError(f"Standard output cannot be written: {error.strerror}.", status=Exit.FAILED)
 
 
 def end(message: str, exit_status: Exit) -> NoReturn:
     """End the process with a sentence, which is printed as JSON too if the command line asks for that."""
     if "--json" in sys.argv:
-        with suppress(OSError):
+        with suppress(ExitError):
             write(OutputWrapper(sys.stdout), to_json({"state": exit_status.state, "message": message}))
-    sys.stderr.write(f"{message}\n")
+    sys.stderr.write(f"{message}\n" if message else "")
     sys.exit(exit_status)
 
 

@@ -2,9 +2,7 @@
 
 import gc
 import sys
-import textwrap
 from difflib import get_close_matches
-from pathlib import Path
 
 from django.conf import settings
 from django.core.management import ManagementUtility, get_commands
@@ -13,8 +11,6 @@ from django.core.management.base import BaseCommand
 from commands.exits import Exit
 from commands.output import end
 from commands.version import version
-
-INDENT = "    "
 
 
 class Utility(ManagementUtility):
@@ -39,28 +35,11 @@ class Utility(ManagementUtility):
         return command
 
     def main_help_text(self, commands_only: bool = False) -> str:  # noqa: FBT001, FBT002 - Django's signature
-        """Return the names, or the help; ours are those of the packages beside `manage.py`."""
+        """Return the names, or the help; ours are those of the packages beside `manage.py`, each with a sentence."""
+        text = super().main_help_text(commands_only)
         if commands_only or self.settings_exception is not None:
-            return super().main_help_text(commands_only)
-        ours = {name for name, app in get_commands().items() if _is_ours(app)}
-        width = max(map(len, ours))
-        lines = [f"{INDENT}{name:{width}}  {self._summary(name)}" for name in sorted(ours)]
-        others = textwrap.fill(", ".join(sorted(set(get_commands()) - ours)), 100, break_on_hyphens=False)
-        return "\n".join(
-            [
-                f"usage: {self.prog_name} COMMAND [options]",
-                f"       {self.prog_name} help COMMAND",
-                "\nCommands of the Pet Store:\n",
-                *lines,
-                "\nCommands of Django and of libraries:\n",
-                textwrap.indent(others, INDENT),
-            ]
-        )
-
-    def _summary(self, name: str) -> str:
-        """Return the first sentence of the command's help."""
-        return self.fetch_command(name).help.partition(". ")[0].rstrip(".") + "."
-
-
-def _is_ours(app: str) -> bool:
-    return Path(settings.BASE_DIR, app.partition(".")[0]).is_dir()
+            return text
+        folders = {path.name for path in settings.BASE_DIR.iterdir()}
+        ours = sorted(name for name, app in get_commands().items() if app.partition(".")[0] in folders)
+        lines = [f"    {name:20} {self.fetch_command(name).help.partition('. ')[0].rstrip('.')}." for name in ours]
+        return "\n".join(["Commands of the Pet Store:\n", *lines, text])
