@@ -2,8 +2,7 @@
 
 import hashlib
 import sqlite3
-import time
-from contextlib import closing
+from contextlib import closing, suppress
 from datetime import datetime
 from typing import Any
 
@@ -17,6 +16,7 @@ from categories.models import Category
 from changes.models import Change
 from pets.importing import uploads, working
 from pets.importing.lock import only_import
+from pets.importing.stopping import stop_if_asked
 from pets.models import ImportRun, ImportUpload, Pet
 from tests.pets.test_admin_imports import ADD, again, confirm, ended, send, sent, why
 from tests.server import until
@@ -65,19 +65,26 @@ def test_a_file_of_several_parts_is_the_file_that_was_sent(staff: Client, catego
     assert shown.context["run"].sha256 == hashlib.sha256(content.encode()).hexdigest()
 
 
+def until_asked_to_stop() -> None:
+    """Wait, in the thread of an import, until that has been seen, and raise `KeyboardInterrupt`."""
+    until(stop_if_asked)
+
+
 def test_stop_leaves_nothing_and_the_file_can_be_checked_again(
     staff: Client, category: Category, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(working, "IN_REQUEST", 0)
     monkeypatch.setattr(working, "EACH", 0.05)
-    page = sent(staff, rows(60_000))
-    assert b"data-reload" in staff.get(page.url).content
-    until(ImportRun.objects.exists)
-    assert staff.post(f"{page.url}stop/")["Location"] == page.url
-    shown = ended(staff, page)
+    with monkeypatch.context() as patch:
+        patch.setattr(working, "IN_REQUEST", 0)
+        patch.setattr("pets.importing.run.stop_if_asked", until_asked_to_stop)
+        page = sent(staff, rows(MANY))
+        assert b"data-reload" in staff.get(page.url).content
+        until(ImportRun.objects.exists)
+        assert staff.post(f"{page.url}stop/")["Location"] == page.url
+        shown = ended(staff, page)
     assert why(shown) == working.STOPPED
     assert (ImportRun.objects.get().state, Pet.objects.count()) == ("stopped", 0)
-    assert again(staff, shown).context["run"].created == 60_000
+    assert again(staff, shown).context["run"].created == MANY
     assert ImportRun.objects.get().state == "dry run"
 
 
@@ -86,7 +93,8 @@ def test_what_the_database_interrupts_was_stopped_whatever_it_did(
 ) -> None:
     def interrupted(_digest: str) -> None:
         working.stop(ImportUpload.objects.get())
-        time.sleep(2)
+        with suppress(KeyboardInterrupt):
+            until_asked_to_stop()
         raise OperationalError
 
     monkeypatch.setattr(working, "EACH", 0.02)

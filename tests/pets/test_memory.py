@@ -19,6 +19,7 @@ from pets.importing.options import Options
 from pets.importing.progress import Progress
 from pets.importing.run import import_file
 from pets.models import Pet
+from tests.server import SECONDS
 
 MANY = 100_000
 MOST = 150 * 1024
@@ -50,7 +51,7 @@ def peak(*arguments: str) -> tuple[str, int]:
         env=os.environ | {"DJANGO_SETTINGS_MODULE": "petstore_site.settings"},
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=SECONDS,
         check=False,
     )
     *_, size = (line for line in done.stderr.splitlines() if line.isdecimal())

@@ -25,8 +25,9 @@ from pets.models import ImportRun, ImportUpload, Pet
 from tests.factories import PetFactory
 from tests.pets.importing.at_commit import at_commit
 from tests.pets.importing.conftest import Import, Result, catalogue, command, counts
-from tests.pets.importing.test_runs import ROOT, environment
+from tests.pets.importing.test_runs import ROOT, environment, lock_is_free
 from tests.pets.test_admin_imports import confirm, messages, send
+from tests.server import until
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -193,20 +194,22 @@ def test_killed_at_the_commit_the_next_command_finds_the_truth(dogs: Category, t
     file = tmp_path / "animals.csv"
     file.write_text(CONTENT)
     rejects = tmp_path / "rejects.csv"
-    assert killed(moment, "import_pets", str(file), "-v0", *SKIP, "--rejects", str(rejects)) == -signal.SIGKILL
+    kill(moment, "import_pets", str(file), "-v0", *SKIP, "--rejects", str(rejects))
     command("list_imports")
     state = "done" if moment == "after" else "killed"
     assert (counts()[0], catalogue()) == (state, REX if moment == "after" else [])
     assert {path.name for path in tmp_path.iterdir()} == {"animals.csv", "rejects.csv"}
     if moment == "before":
         command("import_pets", str(file), "-v0", *SKIP)
-    assert killed(moment, "undo_import", str(ImportRun.objects.latest("pk").pk), "-v0") == -signal.SIGKILL
+    kill(moment, "undo_import", str(ImportRun.objects.latest("pk").pk), "-v0")
     assert (counts()[0], catalogue()) == (("undone", []) if moment == "after" else ("done", REX))
 
 
-def killed(moment: str, *arguments: str) -> int:
+def kill(moment: str, *arguments: str) -> None:
     script = [sys.executable, "-m", "tests.pets.importing.at_commit", moment, *arguments]
-    return subprocess.run(script, cwd=ROOT, env=environment(), capture_output=True, check=False, timeout=180).returncode
+    done = subprocess.run(script, cwd=ROOT, env=environment(), capture_output=True, check=False, timeout=180)
+    assert done.returncode == -signal.SIGKILL
+    until(lock_is_free)
 
 
 @pytest.mark.parametrize("closed", ["| true", ">/dev/full", "2>/dev/full", ">&-", "2>&-"])

@@ -13,13 +13,13 @@ from pets.importing.readers.workbook import TYPE_AGAIN
 from pets.models import Pet
 from tests.factories import PetFactory
 from tests.pets.importing.conftest import Result, catalogue, command, counts
+from tests.server import SECONDS
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
 NEEDS_LIBREOFFICE = pytest.mark.skipif(shutil.which("soffice") is None, reason="LibreOffice Calc is not installed")
 WITH_EACH = pytest.mark.parametrize(
     "with_libreoffice", [pytest.param(True, marks=NEEDS_LIBREOFFICE), False], ids=["LibreOffice", "openpyxl"]
 )
-SECONDS = 120
 CSV = "csv:Text - txt - csv (StarCalc):44,34,76,1,,0,false,true,false"
 """Commas, double quotes, UTF-8, every cell as it is shown: what the dialogue proposes."""
 
