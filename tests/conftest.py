@@ -160,6 +160,8 @@ def _nothing_left_over(settings: Any, monkeypatch: pytest.MonkeyPatch) -> Iterat
     settings.API_KEY_USE_FLUSH_SECONDS = None
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]  # the real one is slow on purpose
     settings.WHITENOISE_AUTOREFRESH = True  # or every client would look up every static file first
+    monkeypatch.setattr(lookup._cache, "_clock", lambda: 0.0)  # a key is looked up once, however long a test takes
+    today()  # a test has one day
     lookup.clear()
     usage.clear()
     records.clear()
