@@ -1,9 +1,9 @@
 """Work that meets at a lock of PostgreSQL, in an order that a test decides."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
+from contextlib import closing, contextmanager
 from typing import Any
 from unittest import mock
 
@@ -15,18 +15,23 @@ BLOCKED = (
 )
 
 
+@contextmanager
+def patient() -> Iterator[None]:
+    """Let new connections to PostgreSQL wait longer for a lock than those of requests, on a busy machine."""
+    options = connection.settings_dict["OPTIONS"]
+    if connection.vendor == "sqlite":
+        yield
+        return
+    with mock.patch.dict(options, options=f"{options['options']} -c lock_timeout=30s -c statement_timeout=30s"):
+        yield
+
+
 def race(lock: str, *works: Callable[[], Any], meanwhile: Callable[[], Any] = lambda: None) -> list[Any]:
     """Do each of `works` in a thread, one after the other as far as it gets without `lock`; then let them go on.
 
     `meanwhile` is done while they all wait, for longer than a request would.
     """
-    options = connection.settings_dict["OPTIONS"]
-    patient = f"{options['options']} -c lock_timeout=30s -c statement_timeout=30s"
-    with (
-        mock.patch.dict(options, options=patient),
-        ThreadPoolExecutor(len(works)) as pool,
-        closing(connection.copy()) as holder,
-    ):
+    with patient(), ThreadPoolExecutor(len(works)) as pool, closing(connection.copy()) as holder:
         holder.set_autocommit(False)
         holder.cursor().execute(lock)
         begun = []

@@ -22,6 +22,7 @@ from petstore_site.apikeys.models import APIKey
 from rest.errors import ErrorCode
 from tests.conftest import ApiClient, error
 from tests.factories import CategoryFactory
+from tests.racing import patient
 from tests.server import until
 
 UNAVAILABLE = error("unavailable", ErrorCode.UNAVAILABLE.meaning, 503)
@@ -214,19 +215,15 @@ def another_connection() -> psycopg.Connection[Any]:
 
 @postgresql_only
 @pytest.mark.parametrize("is_replaced", [False, True], ids=["the first", "one that replaces an expired one"])
-def test_a_first_request_that_still_runs_is_409(
-    api: ApiClient, is_replaced: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_first_request_that_still_runs_is_409(api: ApiClient, is_replaced: bool) -> None:
     """It waits for its category. The second one waits for nothing."""
     body = {"name": "x", "categoryId": CategoryFactory().pk}
     if is_replaced:
         api.post("/v1/pets", body, Idempotency_Key="order-1")
         IdempotentRequest.objects.update(created_at=timezone.now() - timedelta(hours=24))
-    with ThreadPoolExecutor(1) as pool:
+    with patient(), ThreadPoolExecutor(1) as pool:
         with another_connection() as holder, holder.transaction(force_rollback=True):
             holder.execute("SELECT 1 FROM categories_category FOR UPDATE")
-            patient = f"{connection.settings_dict['OPTIONS']['options']} -c lock_timeout=20s"
-            monkeypatch.setitem(connection.settings_dict["OPTIONS"], "options", patient)
             first = pool.submit(in_its_own_thread, lambda: api.post("/v1/pets", body, Idempotency_Key="order-1"))
             until_someone_waits()
             answer = api.post("/v1/pets", body, Idempotency_Key="order-1")
@@ -253,7 +250,7 @@ def test_what_the_release_before_adds_meanwhile_is_replayed(api: ApiClient) -> N
     """It takes no lock, and stores the response with the animal too."""
     body = {"name": "x", "categoryId": CategoryFactory().pk}
     first = api.post("/v1/pets", body, Idempotency_Key="order-1")
-    with ThreadPoolExecutor(1) as pool:
+    with patient(), ThreadPoolExecutor(1) as pool:
         with another_connection() as before, before.transaction():
             row = before.execute("DELETE FROM idempotency_idempotentrequest RETURNING *").fetchone()
             before.execute("COMMIT; BEGIN")

@@ -24,6 +24,7 @@ from pets.bulk import Target
 from pets.models import Pet, Sale, SelectedBlock, Selection, StockMovement
 from tests.factories import CategoryFactory, PetFactory
 from tests.pets.office import PETS, ask, confirm, history_disagrees, member, text_of, told
+from tests.racing import patient
 
 BULK = "/admin/activity/"
 SALE = date(2026, 1, 5)
@@ -322,7 +323,7 @@ def test_two_people_who_confirm_the_same_change_each_animal_once(staff: Client, 
         confirm(*each)
         connections.close_all()
 
-    with ThreadPoolExecutor(2) as pool:
+    with patient(), ThreadPoolExecutor(2) as pool:
         list(pool.map(work, asked))
     wait_for_threads()
     made = Change.objects.all()

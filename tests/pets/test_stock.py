@@ -26,6 +26,7 @@ from pets.importing.undo import undo_import
 from pets.models import Pet, PetStatus, Sale, StockMovement
 from pets.plan import BLOCK
 from tests.factories import CategoryFactory, PetFactory
+from tests.racing import patient
 
 EPOCH = date(1970, 1, 1)
 QUIET = Progress(StringIO(), shown=False)
@@ -202,7 +203,7 @@ def test_a_recount_beside_writers_misses_nothing() -> None:
                 stock.compact()
         connection.close()
 
-    with ThreadPoolExecutor(4) as pool:
+    with patient(), ThreadPoolExecutor(4) as pool:
         list(pool.map(lambda number: (count if number % 4 == 0 else write)(number), range(60)))
     assert Pet.objects.count() == 3 * 45
     assert_right()
