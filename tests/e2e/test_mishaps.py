@@ -84,9 +84,9 @@ def test_two_people_confirm_the_same_bulk_change(office: Page, second: Page, ser
         page.locator("#action-toggle").check()
         page.locator("button[value=become_sold]").click()
         expect(page.locator("#bulk-animals tbody tr")).to_have_count(3)
-    for page in (office, second):
-        page.get_by_role("button", name="Change 3 animals").click()
+    office.get_by_role("button", name="Change 3 animals").click()
     expect(office.locator(".messagelist")).to_contain_text("Marked 3 animals sold.")
+    second.get_by_role("button", name="Change 3 animals").click()
     expect(second.locator(".messagelist")).to_contain_text("3 animals are left as they are.")
     expect(second.locator(".messagelist")).to_contain_text("changed since")
     second.goto(f"{PETS}?q=Fought")
@@ -107,8 +107,7 @@ def test_too_many_forms_from_one_address_are_a_page(browser: Browser, browser_co
             """async () => {
                 const sent = new FormData(document.getElementById("login-form"));
                 const send = (number) => {
-                    sent.set("login", `nobody-${number}`);
-                    sent.set("password", "a guess");
+                    sent.set("login", `nobody-${number}`); // without a password: to check one takes long
                     return fetch(location, {method: "POST", body: sent}).then((response) => response.status);
                 };
                 const statuses = [];
@@ -116,8 +115,7 @@ def test_too_many_forms_from_one_address_are_a_page(browser: Browser, browser_co
                 return statuses;
             }"""
         )
-        assert statuses[0] == 200
-        assert statuses[-1] == 429
+        assert statuses == [200] * 30 + [429]
         page.get_by_label("Username").fill("keeper")
         page.get_by_label("Password").fill(PASSWORD)
         with page.expect_response(lambda received: received.request.method == "POST") as responded:

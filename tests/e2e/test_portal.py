@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from axe_playwright_python.base import AXE_SCRIPT
-from playwright.sync_api import Browser, BrowserContext, Page, expect
+from playwright.sync_api import Browser, BrowserContext, Page, Request, expect
 
 from tests.server import SECONDS, Gunicorn
 
@@ -197,10 +197,14 @@ def test_the_first_load_is_small(browser: Browser, server: Gunicorn, path: str) 
     """Development sends static files as they are; production compresses them too."""
     context = browser.new_context(base_url=server.url)
     page = context.new_page()
-    sizes: list[int] = []
-    page.on("requestfinished", lambda request: sizes.append(request.sizes()["responseBodySize"]))
+    finished: list[Request] = []
+
+    def note(request: Request) -> None:
+        finished.append(request)
+
+    page.on("requestfinished", note)
     page.goto(path, wait_until="networkidle")
-    assert 50_000 < sum(sizes) < FIRST_LOAD
+    assert 50_000 < sum(request.sizes()["responseBodySize"] for request in finished) < FIRST_LOAD
     context.close()
 
 

@@ -25,7 +25,7 @@ CALL = """async ([options, body]) => {
     const onResponse = ({ status, requestId }) => seen.push([status, requestId !== null]);
     try {
         const store = new PetStore({ ...options, onResponse });
-        return { result: await new Function("store", `return (async () => { ${body} })()`)(store), seen };
+        return { result: await new Function("store", "seen", `return (async () => { ${body} })()`)(store, seen), seen };
     } catch (error) {
         const { name, code, status, message } = error;
         return error instanceof PetStoreError ? { error: [code, status, message] } : { thrown: [name, message], seen };
@@ -93,7 +93,7 @@ def tab(browser: Browser, shop: str) -> Iterator[Page]:
 
 
 def call(tab: Page, body: str, **options: Any) -> Any:
-    """Run the body of a function with a `store`, and return its result or its error."""
+    """Run the body of a function with a `store` and what it has `seen`, and return its result or its error."""
     return tab.evaluate(CALL, [options, body])
 
 
@@ -113,7 +113,7 @@ for await (const page of store.changes({ maxPause: 50 })) {
 STOP = """
 const control = new AbortController();
 const pages = [];
-setTimeout(() => control.abort(), 3000);
+setInterval(() => seen.some(([status]) => status === 304) && control.abort(), 20);
 for await (const page of store.changes({ signal: control.signal, maxPause: 50 })) pages.push(page);
 """
 

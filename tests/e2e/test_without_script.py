@@ -84,6 +84,7 @@ def test_a_file_is_imported_and_the_import_undone(page: Page) -> None:
     page.locator("input[type=file]").set_input_files({"name": "plain.csv", "mimeType": "text/csv", "buffer": content})
     page.locator("form:has(input[type=file]) [type=submit]").last.click()
     page.get_by_role("button", name="Import 1 row").first.click()
+    expect(page.get_by_role("heading", level=1)).to_contain_text("imported plain.csv: 1 added")
     assert statuses(page, "NOSCRIPT-9") == ["Available"]
     page.goto(IMPORTS)
     page.locator("#result_list tbody th a").first.click()
