@@ -16,7 +16,7 @@ from tests.apikeys.office import KEPT, NEW
 from tests.conftest import ApiClient
 from tests.days import written
 from tests.factories import APIKeyFactory
-from tests.pets.office import history_told
+from tests.pets.office import history_told, told
 from tests.server import manage, migrated_database
 
 pytestmark = pytest.mark.django_db
@@ -49,6 +49,16 @@ class TestBackOffice:
         assert (last(key).revoked_at, key.revoked_at is None) == (key.revoked_at, False)
         assert changes(key) == [("+", "staff admin"), *[("~", "staff admin")] * 3]
         assert changes(APIKey.objects.latest("pk")) == [("+", "staff admin")]
+
+    def test_the_edit_of_a_key_that_ends_within_a_second_can_be_undone(self, admin_client: Client) -> None:
+        ends = (timezone.now() + DAY).replace(microsecond=123_456)
+        key = APIKeyFactory(name="Shop", expires_at=ends)
+        shown = {"expires_at_0": f"{ends:%Y-%m-%d}", "expires_at_1": f"{ends:%H:%M:%S}", "seen": last(key).pk}
+        admin_client.post(f"{LIST}{key.pk}/change/", {**KEPT, **shown, "name": "New"})
+        assert (last(key).name, last(key).expires_at) == ("New", ends)
+        done = admin_client.post(f"{LIST}{key.pk}/undo/{last(key).pk}/", follow=True)
+        named = [f"“New ({key.key_id})” was saved.", f"“Shop ({key.key_id})” has the former name again."]
+        assert told(done) == named
 
     def test_tells_the_request(self, admin_client: Client) -> None:
         admin_client.post(f"{LIST}add/", NEW, headers={"X-Request-ID": "by-the-desk"})

@@ -187,6 +187,8 @@ class APIKeyAdmin(HistoryAdmin):
     def save_model(self, request: Any, obj: APIKey, form: Any, change: bool) -> None:  # noqa: FBT001 - Django's signature
         """Issue the key, or write what was edited and nothing else, such as a revocation a moment ago."""
         if change:
+            # Of a time that was not edited, the form has no microseconds. The history must not say that it changed.
+            obj.refresh_from_db(fields=[name for name in EDITABLE if name not in form.changed_data])
             obj.save(update_fields=form.changed_data)
             return
         obj.created_by = request.user
