@@ -86,7 +86,7 @@ class OfficeAdmin(admin.ModelAdmin):
 
     def said_of_deletion(self, _request: HttpRequest, name: str, _number: Any) -> tuple[str, str]:
         """Return what is said of a thing that was deleted, and the tags of the message."""
-        return format_html("“{}” was deleted.", name), ""
+        return format_html("“{}” was deleted. You can't undo it.", name), ""
 
     def message_user(self, request: Any, message: Any, level: Any = messages.INFO, *given: Any, **more: Any) -> None:
         """Say it, in our words if Django's are about the thing that was saved."""
@@ -103,7 +103,8 @@ class OfficeAdmin(admin.ModelAdmin):
         """Delete the selected rows, and say how many unless there is a message already."""
         count, names = len(queryset), (self.opts.verbose_name, self.opts.verbose_name_plural)
         if not hasattr(request, "said"):
-            request.said = f"{count} {names[count != 1]} {'was' if count == 1 else 'were'} deleted.", ""
+            done = "was deleted" if count == 1 else "were deleted"
+            request.said = f"{count} {names[count != 1]} {done}. You can't undo it.", ""
         super().delete_queryset(request, queryset)
 
     @admin.display(description="")

@@ -91,10 +91,14 @@ def test_several_of_which_one_is_in_use(staff: Client) -> None:
     assert Category.objects.count() == 2
     Pet.objects.all().delete()
     asked = text_of(staff.post(CATEGORIES, data).content.decode())
-    assert "Delete these categories? This will be deleted. You can't undo it. Cats Dogs Cancel" in asked
-    staff.post(CATEGORIES, data | {"post": "yes"})
+    assert "Delete these categories? These will be deleted. You can't undo it. Cats Dogs Cancel" in asked
+    done = staff.post(CATEGORIES, data | {"post": "yes"}, follow=True)
+    assert told(done) == ["2 categories were deleted. You can't undo it."]
+    one = CategoryFactory(name="Rats")
+    done = staff.post(f"{CATEGORIES}{one.pk}/delete/", {"post": "yes"}, follow=True)
+    assert told(done) == ["“Rats” was deleted. You can't undo it."]
     assert not Category.objects.exists()
-    assert Category.history.filter(history_type="-", actor="staff keeper").count() == 2
+    assert Category.history.filter(history_type="-", actor="staff keeper").count() == 3
 
 
 def test_the_reason_is_shown_without_reading_every_animal(staff: Client, monkeypatch: pytest.MonkeyPatch) -> None:

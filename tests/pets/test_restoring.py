@@ -8,6 +8,7 @@ import pytest
 from django.test import Client
 
 from categories.models import Category
+from changes.models import Change
 from pets.admin import selecting
 from pets.models import Pet, Sale
 from tests.factories import PetFactory
@@ -53,6 +54,8 @@ def test_what_is_deleted_is_named_so_that_names_are_told_apart(staff: Client, re
     done = confirm(staff, ask(staff, "delete_selected", rex, twin), post="yes")
     assert told(done) == ["Deleted 2 animals."]
     assert not Pet.objects.exists()
+    change = text_of(staff.get(f"{ACTIVITY}{Change.objects.get().pk}/").content.decode())
+    assert "You can restore 2 animals, with their IDs, references and histories. You see each animal first." in change
 
 
 def test_what_changed_since_it_was_selected_is_not_deleted(staff: Client, rex: Pet) -> None:
