@@ -27,34 +27,24 @@ def _walk(vendor: str, equal: Mapping[str, str]) -> str:
     """Return the list of the animals whose columns have these values (as SQL), as a walk along one index.
 
     PostgreSQL forgets an equality in ORDER BY, and then walks the primary key past every row with another value, which
-    the planner takes for cheap. So there the columns lead the order. The last one is compared as a range, and one
-    before it with a list of twice its value, since once is an equality. A range of both columns would not end at the
-    last animal of a status, but read all those of the status before. SQLite takes the primary key for cheap too if most
-    animals are of one category.
+    the planner takes for cheap. So there the first column leads the order, compared with a list of twice its value,
+    since once is an equality. SQLite takes the primary key for cheap too if most animals are of one category.
     """
-    columns, values = [f'"{column}"' for column in equal], [*equal.values()]
+    alike = [f'"{column}" = {value} AND ' for column, value in equal.items()]
     if vendor == "sqlite":
-        alike = "".join(f"{column} = {value} AND " for column, value in zip(columns, values, strict=True))
         index = 'INDEXED BY "pet_category_status_id"' if "category_id" in equal else ""
-        return f'SELECT {COLUMNS} FROM "pets_pet" {index} WHERE {alike}"id" <= %(newest)s ORDER BY "id" DESC LIMIT '
-    newest = f"LEAST(%(newest)s, {FIRST_HIDDEN} - 1)"
-    before = "".join(
-        f"{column} IN ({value}, {value}) AND " for column, value in zip(columns[:-1], values, strict=False)
-    )
-    least = f"{columns[-1]} >= {values[-1]} AND " if columns else ""
-    last = ", ".join([*columns[-1:], '"id"'])
-    order = ", ".join(f"{column} DESC" for column in [*columns, '"id"'])
-    return (
-        f'SELECT {COLUMNS}, {LAST_HIDDEN} FROM "pets_pet" '
-        f"WHERE {before}{least}({last}) <= ({', '.join([*values[-1:], newest])}) ORDER BY {order} LIMIT "
-    )
+        shown, newest, first = f'{COLUMNS} FROM "pets_pet" {index}', "%(newest)s", ""
+    else:
+        shown, newest = f'{COLUMNS}, {LAST_HIDDEN} FROM "pets_pet"', f"LEAST(%(newest)s, {FIRST_HIDDEN} - 1)"
+        first = "".join(f'"{column}" DESC, ' for column in [*equal][:1])
+        alike[:1] = [f'"{column}" IN ({value}, {value}) AND ' for column, value in [*equal.items()][:1]]
+    return f'SELECT {shown} WHERE {"".join(alike)}"id" <= {newest} ORDER BY {first}"id" DESC LIMIT '
 
 
 def _list(vendor: str, filters: frozenset[str], count: int) -> str:
-    """Return the list by these filters. That of a category alone is made of its lists by status: one index for both.
+    """Return the list by these filters. That of a category alone merges its lists by status: one index for both.
 
-    It needs a sort, which the event loop's connections price at 10,000,000,000 (`PLANS`), so that no walk becomes one.
-    Ordered first by the number of the only row before it, it is an incremental sort, which has a price of its own.
+    They have one order on PostgreSQL, which then reads each only as far as the page needs.
     """
     equal = {column: f"%({name})s" for name, column in FILTERS.items() if name in filters}
     if filters != {"categoryId"}:
@@ -62,10 +52,7 @@ def _list(vendor: str, filters: frozenset[str], count: int) -> str:
     walks = " UNION ALL ".join(
         f"SELECT * FROM ({_walk(vendor, equal | {'status': each})}{count}) AS a" for each in STATUSES
     )
-    if vendor == "sqlite":
-        return f'{walks} ORDER BY "id" DESC LIMIT {count}'
-    single = "generate_series(1, 1) WITH ORDINALITY AS single"
-    return f'SELECT a.* FROM {single}, ({walks}) AS a ORDER BY single.ordinality, a."id" DESC LIMIT {count}'
+    return f'{walks} ORDER BY "category_id" DESC, "id" DESC LIMIT {count}'
 
 
 def _behind(filters: frozenset[str], count: int) -> str:

@@ -228,6 +228,19 @@ class TestQueries:
         assert plan.count("pet_category_status_id") == len(PetStatus.values)
         assert ("Seq Scan" in plan, "SCAN pets_pet" in plan, "pets_pet_pkey" in plan) == (False, False, False)
 
+    @pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite does not say what it read")
+    def test_a_list_by_category_reads_what_it_returns(self, category: Category) -> None:
+        """Beside one more animal of each status that it does not return."""
+        for status in PetStatus.values * 3:
+            add_many(category, 100, status)
+        chosen = {"categoryId": category.pk}
+        sql = list_of("postgresql", frozenset(chosen), 51)
+        with connection.cursor() as cursor:
+            cursor.execute(f"SET LOCAL lock_timeout = 0; ANALYZE pets_pet{OPTIONS}")
+        [[[plan]]] = rows(Statement(f"EXPLAIN (ANALYZE, FORMAT JSON) {sql}", {"newest": INT64_MAX, **chosen}))
+        read = [int(each) for each in re.findall(r"'Relation Name': 'pets_pet'.*?'Actual Rows': (\d+)", str(plan))]
+        assert (len(read), sum(read)) == (3, 51 + 2)
+
     @pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite's plan says where a search ends")
     @pytest.mark.parametrize("status", [{"status": "pending"}, {}])
     def test_a_status_without_animals_does_not_read_the_others(
