@@ -7,9 +7,9 @@ from string import ascii_uppercase
 from typing import Any
 
 from django.contrib.admin.views.main import ORDER_VAR, PAGE_VAR, ChangeList
-from django.db import connection
+from django.db import connection, transaction
 from django.db.models import Func, Q, QuerySet, TextField, Value
-from django.db.models.functions import Coalesce, StrIndex
+from django.db.models.functions import Cast, Coalesce, StrIndex
 from django.http import HttpRequest
 from django.utils.functional import cached_property
 
@@ -20,7 +20,7 @@ from pets.admin.filters import SCATTERING, SPAN
 from pets.admin.presets import Preset, presets
 from pets.blocks import AT_MOST
 from pets.models import Pet, PetStatus
-from pets.sql import read
+from pets.sql import execute, read
 from rest.lists import INT64_MAX
 
 LISTED = 10_000
@@ -51,8 +51,11 @@ CATEGORY = "category__id__exact"
 """The category in a query."""
 
 
-ORDERS = {"name": "name", "added": "pk", "sold": "sale__day", "changed": "updated_at"}
-"""What the list can be sorted by, and the column. IDs are given in the order in which animals are added."""
+TIME = Cast("updated_at", TextField())
+"""As text it sorts as well: psycopg takes 30 ms to make objects of 10,000."""
+
+ORDERS: dict[str, Any] = {"name": "name", "added": "pk", "sold": "sale__day", "changed": TIME}
+"""What the list can be sorted by, and the value. IDs are given in the order in which animals are added."""
 
 OLDEST = "2"
 """The order of the oldest first in addresses that were saved before orders had names."""
@@ -127,6 +130,8 @@ class PetChangeList(ChangeList):
     """Whether more animals match than can be listed, so that some are missing."""
     too_many_to_sort = ""
     """The order that was asked for, if so many animals match that they come newest first instead."""
+    some: Sequence[Any] = ()
+    """Animals that match, if a look for all of them found more than are listed."""
     counted: Counter[str] | None = None
     """How many animals of each status were found, if all that match were looked for, or more than are counted."""
 
@@ -333,9 +338,9 @@ class PetChangeList(ChangeList):
         if not self._scattered:
             return [key for key, _ in rows[start:stop]]
         near = _near_the_end(*self._order)
-        found = list(rows.filter(near)[: max(stop, COUNTED + 1) if self.query else stop])
+        found = list(rows.filter(near)[: max(stop, COUNTED + 1) if self.query and not self.some else stop])
         if len(found) < stop:
-            found = self._find(rows.exclude(near), found)
+            found = [*{*found, *self.some}] if self.some else self._find(rows.exclude(near), found)
             self.more_than_listed = len(found) > LISTED
         elif self.query and len(found) > COUNTED:
             self.counted = Counter(status for _, status in found)
@@ -344,10 +349,19 @@ class PetChangeList(ChangeList):
     def _find(self, rows: Any, near: Sequence[Any] = ()) -> list[Any]:
         """Return `near` and up to `LISTED` rows of a key, a status and more, and one more, in any order. Count them.
 
-        Asked to sort, PostgreSQL may walk along the ids in the hope of meeting enough.
+        Asked to sort, PostgreSQL may walk along the ids in the hope of meeting enough. It takes pages of an index for
+        dear and the fold of a name for cheap, and so folds all names that match before it looks at the status.
         """
-        found = [*near, *rows.order_by()[: LISTED + 1 - len(near)]]
+        rows = rows.order_by()[: LISTED + 1 - len(near)]
+        if self.query and connection.vendor == "postgresql":
+            with transaction.atomic():
+                execute("SET LOCAL random_page_cost = 1.1")
+                found = [*near, *rows]
+        else:
+            found = [*near, *rows]
         self.counted = Counter(row[1] for row in found)
+        if len(found) > LISTED:
+            self.some = [row[:2] for row in found]
         return found
 
     def _in_order(self, rows: Iterable[tuple[int, str]]) -> list[int]:
