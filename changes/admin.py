@@ -13,6 +13,7 @@ from django.contrib.admin.widgets import RelatedFieldWidgetWrapper
 from django.core.exceptions import SuspiciousOperation
 from django.db.models.constants import LOOKUP_SEP
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, QueryDict
+from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils.html import format_html
 
@@ -55,6 +56,12 @@ class OfficeAdmin(admin.ModelAdmin):
     def media(self) -> forms.Media:
         """Return none of Django's scripts: no form needs them. A form's widgets and `class Media` bring their own."""
         return forms.Media()
+
+    def page(self, request: HttpRequest, template: str, **context: Any) -> HttpResponse:
+        """Return a page of ours; its template is in the folder of the model."""
+        shared = self.admin_site.each_context(request) | {"opts": self.opts}
+        name = f"admin/{self.opts.app_label}/{self.opts.model_name}/{template}"
+        return TemplateResponse(request, name, shared | context)
 
     def formfield_for_dbfield(self, *given: Any, **options: Any) -> Any:
         """Return the field without the buttons that open another form in a window of its own."""

@@ -11,7 +11,6 @@ from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.http.response import HttpResponseBase
-from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
 from django.utils.decorators import method_decorator
 from django.utils.html import format_html
@@ -176,9 +175,8 @@ class PetAdmin(ChangesAdmin):
         pet = Pet(pk=last.id, name=last.name)
         happened = story.told(story.history_of(pet))[: story.SHOWN]
         name_actors(happened, request.user)
-        context = self.admin_site.each_context(request) | {
+        context = {
             "title": f"{last.name}, deleted",
-            "opts": self.opts,
             "last": last,
             "animal": pet,
             "happened": happened,
@@ -186,19 +184,20 @@ class PetAdmin(ChangesAdmin):
             "undo": reverse("admin:activity_undo", args=[last.change_id or f"r{last.pk}"]),
             "categories": Category.objects.all(),
         }
-        return TemplateResponse(request, "admin/pets/pet/was_deleted.html", context)
+        return self.page(request, "was_deleted.html", **context)
 
     def _gone(self, request: HttpRequest, last: Any) -> HttpResponse:
         typed = {name: request.POST.get(name, "") for name in flatten_fieldsets(self.get_fieldsets(request))}
-        context = self.admin_site.each_context(request) | {
+        context = {
             "title": last.name,
-            "opts": self.opts,
             "last": last,
             "typed": typed,
             "may_restore": _may_restore(request),
             "add": f"{reverse('admin:pets_pet_add')}?{urlencode(typed)}",
         }
-        return TemplateResponse(request, "admin/pets/pet/gone.html", context, status=404)
+        page = self.page(request, "gone.html", **context)
+        page.status_code = 404
+        return page
 
     def delete_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> HttpResponse:
         animals = [*Pet.objects.filter(pk=row_number(object_id) or 0).select_related("category")]

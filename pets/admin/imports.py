@@ -8,7 +8,6 @@ from django.core.exceptions import PermissionDenied
 from django.core.paginator import Paginator
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import get_object_or_404
-from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
 from django.utils import timezone
 from django.utils.decorators import method_decorator
@@ -123,7 +122,7 @@ class ImportRunAdmin(RecordAdmin):
             except ImportRejectedError as error:
                 form.add_error("file", str(error))
         profiles = ColumnProfile.objects.all()
-        page = self._page(request, "upload.html", title="Import animals", form=form, profiles=profiles)
+        page = self.page(request, "upload.html", title="Import animals", form=form, profiles=profiles)
         page.status_code = 400 if form.errors else 200
         return page
 
@@ -149,7 +148,7 @@ class ImportRunAdmin(RecordAdmin):
             except ImportRejectedError as error:
                 form.add_error(None, str(error))
         shown = {"form": form, "read": read, "moved": is_moved, "title": f"Match the columns of {upload}"}
-        page = self._page(request, "columns.html", **shown)
+        page = self.page(request, "columns.html", **shown)
         page.status_code = 400 if form.errors else 200
         return page
 
@@ -177,12 +176,12 @@ class ImportRunAdmin(RecordAdmin):
             raise Http404
         if working.is_running(upload):
             shown = {"title": upload.file_name, "is_stopping": working.is_stopping(upload)}
-            return self._page(request, "work.html", upload=upload, work=upload.work, **shown)
+            return self.page(request, "work.html", upload=upload, work=upload.work, **shown)
         if upload.run is not None and upload.run.state in IMPORTED:
             return HttpResponseRedirect(page_of(upload.run))
         shown = {"title": f"Check {upload}", "upload": upload, "work": upload.work}
         if upload.work["state"] != "checked" or upload.run is None:
-            return self._page(request, "work.html", **shown)
+            return self.page(request, "work.html", **shown)
         found, kind = upload.work["found"], request.GET.get("show")
         lines = [line for line in found["lines"] if kind in {None, line["does"]}]
         earlier = ImportRun.objects.filter(pk=upload.work["earlier"]).first()
@@ -197,7 +196,7 @@ class ImportRunAdmin(RecordAdmin):
             "to_import": to_import,
             "boxes": found["boxes"] + (earlier is not None) if to_import else 0,
         }
-        return self._page(request, "preview.html", **shown)
+        return self.page(request, "preview.html", **shown)
 
     def stop_view(self, request: HttpRequest, upload_id: int) -> HttpResponse:
         upload = self._upload(request, upload_id)
@@ -245,10 +244,6 @@ class ImportRunAdmin(RecordAdmin):
 
     def _work_page(self, upload: ImportUpload) -> HttpResponse:
         return HttpResponseRedirect(reverse("admin:pets_importrun_work", args=[upload.pk]))
-
-    def _page(self, request: HttpRequest, template: str, **context: Any) -> HttpResponse:
-        shared = self.admin_site.each_context(request) | {"opts": self.opts}
-        return TemplateResponse(request, f"admin/pets/importrun/{template}", shared | context)
 
 
 def _counted(run: ImportRun, count: int) -> str:

@@ -8,7 +8,6 @@ from django.contrib import admin
 from django.core.exceptions import PermissionDenied
 from django.db.models import Sum
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
-from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
 from django.utils.decorators import method_decorator
 from django.views.decorators.http import require_safe
@@ -89,9 +88,8 @@ class RequestRecordAdmin(RecordAdmin):
         form = DeskForm(request.GET if "request_id" in request.GET else None)
         asked = form.cleaned_data["request_id"] if form.is_valid() else ""
         found = _find(asked)
-        context = self.admin_site.each_context(request) | {
+        context = {
             "title": "Request desk",
-            "opts": self.opts,
             "form": form,
             "asked": asked,
             "found": found,
@@ -102,7 +100,7 @@ class RequestRecordAdmin(RecordAdmin):
             "left_out": RecordGap.objects.kept().aggregate(sum=Sum("count"))["sum"],
             "may_see_keys": request.user.has_perm("apikeys.view_apikey"),
         }
-        return TemplateResponse(request, "admin/request_desk/requestrecord/desk.html", context)
+        return self.page(request, "desk.html", **context)
 
 
 def _find(request_id: str) -> list[Story]:

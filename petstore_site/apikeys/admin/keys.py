@@ -9,7 +9,6 @@ from django.contrib import admin
 from django.core.exceptions import PermissionDenied, SuspiciousOperation, ValidationError
 from django.db import IntegrityError, transaction
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
-from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
 from django.utils import timezone
 from django.utils.decorators import method_decorator
@@ -209,13 +208,13 @@ class APIKeyAdmin(HistoryAdmin):
                 return self._show_secret(request, self._rotate(request, key, form.cleaned_data["grace_hours"]), old=key)
             except RotationError as error:
                 form.add_error(None, str(error))
-        return self._page(request, "rotate.html", key, title="Rotate API key", form=form)
+        return self.page(request, "rotate.html", original=key, title="Rotate API key", form=form)
 
     @page_and_post
     def revoke_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
         key = self._key_to_change(request, object_id)
         if request.method != "POST":
-            return self._page(request, "revoke.html", key, title="Revoke API key")
+            return self.page(request, "revoke.html", original=key, title="Revoke API key")
         with transaction.atomic():
             if key.revoke():
                 self.log_change(request, key, "Revoked.")
@@ -252,10 +251,4 @@ class APIKeyAdmin(HistoryAdmin):
         return new
 
     def _show_secret(self, request: HttpRequest, key: APIKey, *, old: APIKey | None = None) -> HttpResponse:
-        response = self._page(request, "issued.html", key, title="Here is the new key", old=old)
-        response["Cache-Control"] = "no-store"
-        return response
-
-    def _page(self, request: HttpRequest, template: str, key: APIKey, **context: Any) -> HttpResponse:
-        shared = self.admin_site.each_context(request) | {"opts": self.opts, "original": key}
-        return TemplateResponse(request, f"admin/apikeys/apikey/{template}", shared | context)
+        return self.page(request, "issued.html", original=key, title="Here is the new key", old=old)

@@ -6,7 +6,6 @@ from django.contrib import admin
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
 from django.template.loader import render_to_string
-from django.template.response import TemplateResponse
 
 from changes.admin import RecordAdmin, column, moment
 from petstore_site.apikeys.admin.summary import summary
@@ -62,9 +61,7 @@ class KeyUsageAdmin(RecordAdmin):
             return super().changelist_view(request, extra_context)
         if not self.has_view_permission(request):
             raise PermissionDenied
-        context = self.admin_site.each_context(request) | summary()
-        context |= {"title": "Usage", "opts": self.opts, "may_see_keys": _may_see_keys(request)}
-        return TemplateResponse(request, "admin/apikeys/keyusage/summary.html", context)
+        return self.page(request, "summary.html", title="Usage", may_see_keys=_may_see_keys(request), **summary())
 
 
 def _may_see_keys(request: Any) -> bool:

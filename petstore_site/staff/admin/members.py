@@ -15,7 +15,6 @@ from django.db import OperationalError, transaction
 from django.db.models import Exists, OuterRef, Q, Value
 from django.db.models.functions import Coalesce, NullIf
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
-from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
 from django.utils.decorators import method_decorator
 from django.utils.html import format_html, format_html_join
@@ -247,7 +246,7 @@ class MemberAdmin(OfficeAdmin, UserAdmin):
         member = self._member_to_change(request, id)
         form = ResetForm(request.POST if request.method == "POST" else None)
         if not form.is_valid():
-            return self._page(request, "reset.html", member, title="Reset the password", form=form)
+            return self.page(request, "reset.html", original=member, title="Reset the password", form=form)
         return self._show_password(request, member, self._reset(request, member, **form.cleaned_data))
 
     def _member_to_change(self, request: HttpRequest, object_id: str) -> User:
@@ -273,13 +272,7 @@ class MemberAdmin(OfficeAdmin, UserAdmin):
 
     def _show_password(self, request: HttpRequest, member: User, password: str) -> HttpResponse:
         shown = {"title": "Copy the one-time password now", "password": password, "hours": LIFETIME.days * 24}
-        response = self._page(request, "one_time_password.html", member, **shown)
-        response["Cache-Control"] = "no-store"
-        return response
-
-    def _page(self, request: HttpRequest, template: str, member: User, **context: Any) -> HttpResponse:
-        shared = self.admin_site.each_context(request) | {"opts": self.opts, "original": member}
-        return TemplateResponse(request, f"admin/auth/user/{template}", shared | context)
+        return self.page(request, "one_time_password.html", original=member, **shown)
 
 
 def state_of(member: Any, *, is_locked: bool) -> tuple[str, str]:
