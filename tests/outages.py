@@ -14,22 +14,13 @@ from tests.with_postgresql import Server
 def frozen(postgresql: Server) -> Iterator[None]:
     """Stop all processes of the server in the block, as a silent partition would."""
     assert postgresql.process
-    with closing(psycopg.connect(postgresql.url)) as connection:
-        backends = [
-            row[0] for row in connection.execute("SELECT pid FROM pg_stat_activity WHERE pid <> pg_backend_pid()")
-        ]
-    processes = [postgresql.process.pid, *backends]
-    _send(processes, signal.SIGSTOP)
+    forked = postgresql.freeze()
     try:
         yield
     finally:
-        _send(processes, signal.SIGCONT)
-
-
-def _send(processes: list[int], number: signal.Signals) -> None:
-    for process in processes:
-        with suppress(ProcessLookupError):
-            os.kill(process, number)
+        for process in (postgresql.process.pid, *forked):
+            with suppress(ProcessLookupError):
+                os.kill(process, signal.SIGCONT)
 
 
 @contextmanager

@@ -132,7 +132,7 @@ class Server:
         """
         if self.process is None:
             return
-        forked = [each for each, parent in _running() if parent == self.process.pid] if how is signal.SIGKILL else []
+        forked = self.freeze() if how is signal.SIGKILL else []
         self.process.send_signal(how)
         if forked:
             _kill(forked)
@@ -142,6 +142,16 @@ class Server:
             self.process.send_signal(signal.SIGQUIT)
             self.process.wait()
         self.process = None
+
+    def freeze(self) -> list[int]:
+        """Stop the postmaster first, or it could fork meanwhile, then what it forked; return those processes."""
+        assert self.process
+        self.process.send_signal(signal.SIGSTOP)
+        forked = [each for each, parent in _running() if parent == self.process.pid]
+        for each in forked:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(each, signal.SIGSTOP)
+        return forked
 
     def _wait_until_ready(self, process: subprocess.Popen[bytes]) -> None:
         # The last line of postmaster.pid is the state, which pg_ctl reads too.
