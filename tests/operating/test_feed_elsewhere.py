@@ -93,7 +93,8 @@ def migrated(postgresql: Server) -> Server:
 @pytest.fixture
 def primary(migrated: Server) -> Iterator[Server]:
     with copied(migrated) as running:
-        running.settings = SETTINGS | {"synchronous_commit": "local"}  # what is committed is in the files
+        # What is committed is in the files, and the feed waits for no transaction but the test's.
+        running.settings = SETTINGS | {"synchronous_commit": "local", "autovacuum": "off"}
         running.start()
         yield running
 

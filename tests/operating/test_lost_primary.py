@@ -15,7 +15,7 @@ import pytest
 from django.db import OperationalError
 
 from database.errors import breaker
-from database.fallback import ASK_STANDBY, LEASE, Fallback, UnprovenError
+from database.fallback import ASK_STANDBY, Fallback, UnprovenError
 from database.statements import Row, Statement
 from tests.flood import additions, flood
 from tests.operating.standbys import ask, copied, let_the_service_ask, parameters, standby_of
@@ -175,15 +175,12 @@ def test_reads_survive_the_primary_and_return_to_it(store: Store) -> None:
     added = store.add()
     assert (added.status, added.headers["Request-Outcome"], added.headers["Retry-After"]) == (503, "not-done", "2")
     assert added.headers["Service-Mode"] is None
-    ready = store.service.send("GET", "/readyz")
-    assert (ready.status, ready.json()) == (
-        200,
-        {
-            "status": "read-only",
-            "release": RELEASE,
-            "checks": {"database": "read-only", "migrations": "read-only", "cache": "ok", "standby": "ok"},
-        },
-    )
+    ready = {
+        "status": "read-only",
+        "release": RELEASE,
+        "checks": {"database": "read-only", "migrations": "read-only", "cache": "ok", "standby": "ok"},
+    }
+    until(lambda: store.service.send("GET", "/readyz").json() == ready)  # a check may be late on a busy machine
     time.sleep(5)  # beyond the time in which the other standby need not be asked
     assert store.is_read_only()
     store.primary.start()
@@ -244,7 +241,7 @@ def test_used_up_connections_do_not_look_like_the_loss_of_the_primary(pair: Stor
     """Who has a connection uses it. A read that gets none comes from the standby, which has everything."""
     with used_up(pair.primary):
         for _ in range(5):
-            assert pair.ready() == "read-only", "it opens a connection of its own"
+            until(lambda: pair.ready() == "read-only")  # it opens a connection of its own
             assert pair.is_well()
         assert "The primary does not respond" not in pair.service.log.read_text()
         lose(pair.primary)
@@ -322,14 +319,16 @@ def test_a_service_that_never_saw_the_primary_reads_nothing(pair: Store) -> None
 
 
 class Observer:
-    """A service's view of the servers, which may lose the primary while that goes on."""
+    """A service's view of the servers, which may lose the primary while that goes on. Time passes only as tests say."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("database.fallback.LEASE", 600.0)
+        monkeypatch.setattr("database.fallback.SECONDS", 60.0)
         self.fallback = Fallback(parameters(store.primary), [parameters(each) for each in store.servers])
         self.fallback.look()
         assert self.fallback.is_ready()
         flushed = self.fallback._primary.flushed  # may still be on its way to them
-        until(lambda: all(ask(each, RECEIVED) >= flushed for each in store.standbys))
+        until(lambda: all((ask(each, RECEIVED) or 0) >= flushed for each in store.standbys))
 
     def lose_the_primary(self) -> None:
         self.fallback._server.close()
@@ -354,16 +353,19 @@ def cut_off(standby: Server) -> None:
 
 
 @pytest.fixture
-def observer(filled: tuple[Server, str]) -> Iterator[tuple[Store, Observer]]:
+def observer(filled: tuple[Server, str], monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Store, Observer]]:
     with running_store(filled, "one", "two") as running:
-        seen = Observer(running)
+        seen = Observer(running, monkeypatch)
         yield running, seen
         seen.close()
     breaker.succeed()
 
 
-def test_a_read_that_gets_no_connection_comes_from_the_standby(observer: tuple[Store, Observer]) -> None:
+def test_a_read_that_gets_no_connection_comes_from_the_standby(
+    observer: tuple[Store, Observer], monkeypatch: pytest.MonkeyPatch
+) -> None:
     store, seen = observer
+    monkeypatch.setattr("database.fallback.PATIENCE", 60)
     statement = Statement("SELECT max(id) FROM pets_pet", {})
 
     def refused(_statement: Statement) -> list[Row]:
@@ -374,27 +376,31 @@ def test_a_read_that_gets_no_connection_comes_from_the_standby(observer: tuple[S
     assert seen.fallback.read(statement, lambda _: [("the primary's",)]) == [("the primary's",)]
 
 
-def test_who_alone_lost_the_primary_reads_nothing_old(observer: tuple[Store, Observer]) -> None:
+def test_who_alone_lost_the_primary_reads_nothing_old(
+    observer: tuple[Store, Observer], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The primary goes on with another standby, and the first one is as cut off as we are."""
     store, seen = observer
     seen.lose_the_primary()
-    assert seen.newest() == max(store.acknowledged)
+    until(lambda: seen.newest() == max(store.acknowledged))
     cut_off(store.standbys[0])
     require(store.primary, "two")
     until(lambda: store.add().status == 201)
-    time.sleep(LEASE)
+    monkeypatch.setattr("database.fallback.LEASE", 0)
     assert seen.newest() is None
     store.standbys[1].stop()
     assert seen.newest() is None
 
 
 @pytest.fixture(params=["0F", "FF"])
-def near_a_digit_more(filled: tuple[Server, str], request: pytest.FixtureRequest) -> Iterator[tuple[Store, Observer]]:
+def near_a_digit_more(
+    filled: tuple[Server, str], request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[tuple[Store, Observer]]:
     """Standbys whose log is in this segment of 16 MB. The next ones are at 0/10000000 and 1/0."""
     with running_store(filled, "one", "two", first_segment=f"000000{request.param[0]}B") as running:
         while not ask(running.primary, "SELECT pg_walfile_name(pg_current_wal_lsn())").endswith(request.param):
             ask(running.primary, "SELECT pg_switch_wal()", "SELECT txid_current()")
-        seen = Observer(running)
+        seen = Observer(running, monkeypatch)
         yield running, seen
         seen.close()
     breaker.succeed()
@@ -406,7 +412,6 @@ def test_what_another_standby_has_may_still_be_confirmed(
     """An animal waits for the first standby. If the second one counts, it is acknowledged, and nothing is received."""
     store, seen = near_a_digit_more
     monkeypatch.setattr("database.fallback.PATIENCE", 0)
-    monkeypatch.setattr("database.fallback.LEASE", 600.0)
     cut_off(store.standbys[0])
     writer = ask(store.primary, "SELECT pid FROM pg_stat_activity WHERE backend_type = 'background writer'")
     os.kill(writer, SIGSTOP)  # every 15 s it writes something by itself
@@ -454,5 +459,5 @@ def test_another_standby_is_the_synchronous_one(observer: tuple[Store, Observer]
     lose(store.primary)
     seen.fallback.look()
     cut_off(store.standbys[0])
-    assert seen.newest() == max(store.acknowledged)
+    until(lambda: seen.newest() == max(store.acknowledged))
     assert seen.fallback._chosen()._server._parameters["host"] == str(store.standbys[1].folder)

@@ -8,6 +8,7 @@ from contextlib import closing
 from signal import SIGCONT, SIGKILL, SIGSTOP
 from typing import Any
 
+import psycopg
 import pytest
 
 from database.fallback import ASK_PRIMARY, ASK_STANDBY, StandIn, UnprovenError
@@ -19,6 +20,11 @@ from tests.with_postgresql import Server, server
 
 Servers = tuple[Server, Server, Server]
 WRITE = "INSERT INTO animals VALUES ('Rex')"
+
+
+@pytest.fixture(autouse=True)
+def _patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("database.fallback.SECONDS", 60)
 
 
 @pytest.fixture
@@ -126,11 +132,15 @@ def test_it_is_asked_before_the_rows(servers: Servers, monkeypatch: pytest.Monke
     ask(standby, "SELECT pg_wal_replay_pause()")
     ask(primary, WRITE)
     until(lambda: ask(standby, "SELECT pg_last_wal_receive_lsn() > pg_last_wal_replay_lsn()"))
-    monkeypatch.setattr("tests.operating.test_standby.COUNT", Statement(f"{COUNT.sql}, pg_sleep(0.6)", {}))
-    with ThreadPoolExecutor(1) as pool:
+    waiting = Statement(f"{COUNT.sql}, pg_advisory_xact_lock(1)", {})
+    monkeypatch.setattr("tests.operating.test_standby.COUNT", waiting)
+    with ThreadPoolExecutor(1) as pool, closing(psycopg.connect(standby.url)) as other:
+        other.execute("SELECT pg_advisory_xact_lock(1)")
         asked = pool.submit(read, standby, known)
-        until(lambda: ask(standby, "SELECT 1 FROM pg_stat_activity WHERE wait_event = 'PgSleep'"))
+        until(lambda: ask(standby, "SELECT 1 FROM pg_stat_activity WHERE wait_event = 'advisory'"))
         ask(standby, "SELECT pg_wal_replay_resume()")
+        until(lambda: animals(standby) == 2)
+        other.rollback()
         assert asked.result() is None
     until(lambda: read(standby, known) == 2)
 
