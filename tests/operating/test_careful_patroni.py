@@ -1,18 +1,16 @@
 """`deploy/ha/careful_patroni.py` with the real Patroni and etcd: when a primary creates its key again."""
 
-import contextlib
 import os
 import shutil
 import socket
 import subprocess
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.protocol.nginx import program
-from tests.server import ROOT, free_port
+from tests.server import ROOT, SECONDS, free_port, until
 
 PLACES = f"{ROOT}/.venv-rehearsals/bin:{os.environ['PATH']}"
 """Where Patroni is: `make test-all` installs it."""
@@ -52,7 +50,7 @@ def etcd(tmp_path: Path) -> Iterator[int]:
     command += ["--initial-cluster", f"one=http://127.0.0.1:{peer}"]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
-        _wait_for(client)
+        until(lambda: process.poll() is not None or _listens(client))
         yield client
     finally:
         process.kill()
@@ -66,15 +64,12 @@ def test_a_primary_creates_a_vanished_key_only_if_nobody_succeeded_it(etcd: int,
         pytest.skip("patroni is not on PATH, and not in .venv-rehearsals (make -C lab patroni)")
     python = Path(patroni).with_name("python3")
     done = subprocess.run(
-        [python, "-c", SCRIPT, str(etcd), since], cwd=ROOT / "deploy/ha", capture_output=True, text=True, timeout=60,
+        [python, "-c", SCRIPT, str(etcd), since], cwd=ROOT / "deploy/ha", capture_output=True, text=True, timeout=SECONDS,
         check=False,
     )  # fmt: skip
     assert f"leads again: {leads}" in done.stdout, done.stderr
 
 
-def _wait_for(port: int) -> None:
-    for _ in range(100):
-        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port)):
-            return
-        time.sleep(0.1)
-    raise TimeoutError
+def _listens(port: int) -> bool:
+    with socket.socket() as connection:
+        return connection.connect_ex(("127.0.0.1", port)) == 0

@@ -193,7 +193,7 @@ def test_a_look_in_one_line(tmp_path: Path) -> None:
     try:
         until(lambda: process.poll() is not None or "Worker ready" in (tmp_path / "log").read_text())
         assert "pets_test_" in (tmp_path / "log").read_text()
-        assert send(port, "GET", "/readyz").status == 200
+        until(lambda: send(port, "GET", "/readyz").status == 200)
     finally:
         process.terminate()
         process.wait(60)

@@ -12,7 +12,7 @@ import pytest
 from django.apps import apps
 
 from changes.models import Recorded
-from tests.server import ROOT, Gunicorn, manage, running_server
+from tests.server import ROOT, Gunicorn, manage, running_server, until
 from tests.with_postgresql import Server
 
 ROLES = (ROOT / "deploy/postgresql/roles.sql").read_text()
@@ -183,7 +183,7 @@ def service(database: Server) -> Iterator[Gunicorn]:
 
 
 def test_the_service_does_all_its_work(service: Gunicorn, tmp_path: Path) -> None:
-    assert service.send("GET", "/readyz").status == 200
+    until(lambda: service.send("GET", "/readyz").status == 200)
     seed = json.loads(service.manage("shell", "--verbosity=0", "--command", SEED))
     assert service.post("/v1/pets", seed["key"], {"name": "Rex", "categoryId": seed["category"]}).status == 201
     file = tmp_path / "animals.csv"

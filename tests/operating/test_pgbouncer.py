@@ -99,7 +99,7 @@ def test_many_callers_share_connections(service: Gunicorn, key: str) -> None:
     assert Counter(answer.status for answer in answers) == {200: 40, 201: 40}
     created = {answer.headers["Location"] for answer in answers if answer.status == 201}
     assert len(created) == 40
-    assert service.send("GET", "/readyz").status == 200
+    until(lambda: service.send("GET", "/readyz").status == 200)
 
 
 def test_the_feed_of_changes_misses_nothing(service: Gunicorn, key: str) -> None:

@@ -36,7 +36,7 @@ def is_ready(service: Gunicorn) -> bool:
 
 
 def test_frozen(service: Gunicorn, postgresql: Server) -> None:
-    assert is_ready(service)
+    until(lambda: is_ready(service))
     with frozen(postgresql):
         answers = [timed(lambda: ready(service)) for _ in range(8)]  # a check that hangs must not keep a thread
     assert [(each.answer.status, each.answer.json()) for each in answers] == [(503, BROKEN)] * 8

@@ -53,7 +53,7 @@ def test_a_limit_is_exact_over_both(two: Two) -> None:
             pool.map(lambda _: send(two.nginx.plain, "GET", "/v1/pets", headers=bearer(key)).status, range(120))
         )
     assert Counter(statuses) == {200: 50, 429: 70}
-    assert [instance.logged("/v1/pets") for instance in two.instances] == [True, True]
+    until(lambda: all(instance.logged("/v1/pets") for instance in two.instances))
 
 
 def test_a_key_that_one_revokes_ends_on_both_within_a_second(two: Two) -> None:
@@ -93,7 +93,7 @@ def load(port: int, key: str) -> Iterator[Counter[int]]:
 
     An addition that failed is sent again with its Idempotency-Key, as `docs/api.md` says.
     """
-    statuses: Counter[int] = Counter()
+    statuses = Counter({200: 0, 201: 0, 503: 0})  # or two threads could each begin to count one
 
     def call(caller: int, over: threading.Event) -> None:
         connection = http.client.HTTPConnection("127.0.0.1", port, timeout=SECONDS)
