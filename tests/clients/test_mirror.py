@@ -60,9 +60,10 @@ class Mirror:
 
     def table(self) -> list[list[Any]]:
         """Return its rows as `ANIMALS` prints them."""
-        if not (self.folder / "copy.sqlite3").exists():
+        file = self.folder / "copy.sqlite3"
+        if not file.exists() or not file.stat().st_size:  # it is empty until its first table is committed
             return []
-        with closing(sqlite3.connect(self.folder / "copy.sqlite3")) as copy:
+        with closing(sqlite3.connect(file)) as copy:
             return [list(row) for row in copy.execute("SELECT * FROM pet ORDER BY id")]
 
 

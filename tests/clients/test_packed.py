@@ -265,17 +265,18 @@ def test_an_empty_feed_is_asked_again_after_a_pause(client: Client) -> None:
         return {"Link": f'<http://elsewhere/v1/changes?limit=2&cursor={cursor}>; rel="next"', "ETag": f'"{cursor}"'}
 
     change = {"petId": 7, "change": "saved", "pet": PET}
-    pages: list[Response] = [(200, [], link("a")), (304, "", link("a")), (304, "", {}), (200, [change], link("b"))]
-    with scripted_server(*pages, (200, [], link("b"))) as script:
-        seen = client.call(script.url, "changes", "a", 3)
-    assert seen == {"result": [[[], "a"], [[change], "b"], [[], "b"]]}
+    pages: list[Response] = [(200, [], link("a")), (304, "", link("a")), (304, "", {})]
+    pages += [(200, [change], link(cursor)) for cursor in "bcd"]
+    with scripted_server(*pages, (200, [], link("d"))) as script:
+        seen = client.call(script.url, "changes", "a", 5)
+    assert seen == {"result": [[[], "a"], *[[[change], cursor] for cursor in "bcd"], [[], "d"]]}
     lines = [tuple(sorted(line.partition("?")[2].split("&"))) for line in requested(script)]
-    assert lines == [("cursor=a", "limit=2")] * 4 + [("cursor=b", "limit=2")]
-    assert [request.if_none_match for request in script.requests] == [None, '"a"', '"a"', '"a"', None]
+    assert lines == [(f"cursor={cursor}", "limit=2") for cursor in "aaaabcd"]
+    assert [request.if_none_match for request in script.requests] == [None, '"a"', '"a"', '"a"', None, None, None]
     times = [request.at for request in script.requests]
     waits = [after - before for before, after in pairwise(times)]
     assert sum(waits[:3]) > 2.5, "a second each"
-    assert waits[3] < 0.9
+    assert min(waits[3:]) < 0.9, "at once; a busy machine delays only some"
 
 
 def test_an_expired_cursor_is_an_error(client: Client) -> None:
@@ -523,7 +524,7 @@ def test_a_redirect_is_not_followed(client: Client, call: list[Any], status: int
 @pytest.mark.parametrize("response", ["hang", "hang up"])
 def test_no_response_at_all(client: Client, response: Any) -> None:
     with scripted_server(response, response) as script:
-        seen = client.call(script.url, *ADD, retries=1, timeout=0.5)
+        seen = client.call(script.url, *ADD, retries=1, timeout=1 if response == "hang" else 30)
     name = {"hang": client.timed_out, "hang up": client.hung_up}[response]
     assert seen == {"error": [client.kind("no_response"), "no_response", 0, f"No response came ({name}).", None]}
 

@@ -37,6 +37,8 @@ class Application:
     def __init__(self) -> None:
         self.go = threading.Event()
         self.called = self.closed = 0
+        self.later = 0.0
+        """Seconds by which the clock of the loop may be fast."""
 
     def __call__(self, environ: dict[str, Any], start_response: Any) -> Any:
         self.called += 1
@@ -46,18 +48,17 @@ class Application:
         if environ["PATH_INFO"].endswith("long"):
             return Parts(self)
         if environ["PATH_INFO"].endswith("slow"):
-            return slow_parts()
+            return self.slow_parts()
         if environ["PATH_INFO"].endswith("fails"):
             raise RuntimeError
         read = environ["wsgi.input"].read()
         return [f"{environ['PATH_INFO']} {environ.get('CONTENT_LENGTH')} {len(read)} {read[:20]!r}".encode()]
 
-
-def slow_parts() -> Iterator[bytes]:
-    """Make a response of 500 kB, most of it after two seconds."""
-    yield from [b"x" * 100_000] * 2
-    time.sleep(2.2)
-    yield from [b"x" * 100_000] * 3
+    def slow_parts(self) -> Iterator[bytes]:
+        """Make a response of 500 kB, most of it after the deadline."""
+        yield from [b"x" * 100_000] * 2
+        self.later = 100
+        yield from [b"x" * 100_000] * 3
 
 
 class Parts:
@@ -206,8 +207,12 @@ class TestThreads:
     def test_a_response_that_has_begun_may_take_longer(
         self, application: Application, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(threads, "DEADLINE", 2)
-        got = asyncio.run(ask(Door(application, 1), scope("/docs/slow")))
+        async def respond() -> Got:
+            loop = asyncio.get_running_loop()
+            monkeypatch.setattr(loop, "time", lambda: time.monotonic() + application.later)
+            return await ask(Door(application, 1), scope("/docs/slow"))
+
+        got = asyncio.run(respond())
         assert (got.status, len(got.body)) == (200, 500_000)
 
     def test_what_the_application_raises_is_raised(self, application: Application) -> None:
