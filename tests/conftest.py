@@ -89,6 +89,7 @@ READING = (
 SLOW_ON_POSTGRESQL = (
     "apikeys/test_history.py",
     "pets/importing/",
+    "pets/test_admin_columns.py",
     "pets/test_admin_export.py",
     "pets/test_admin_imports.py",
     "pets/test_demo.py",

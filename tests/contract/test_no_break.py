@@ -3,6 +3,8 @@
 import re
 from collections.abc import Callable
 from copy import deepcopy
+from functools import reduce
+from operator import getitem
 from pathlib import Path
 from typing import Any
 
@@ -79,22 +81,13 @@ NEW_PET, PET, ERROR = (*SCHEMAS, "NewPet"), (*SCHEMAS, "Pet"), (*SCHEMAS, "Error
 
 def put(*way: Any, to: Any) -> Change:
     def change(document: Any) -> None:
-        *keys, last = way
-        for key in keys:
-            document = document[key]
-        document[last] = deepcopy(to)
+        reduce(getitem, way[:-1], document)[way[-1]] = deepcopy(to)
 
     return change
 
 
 def drop(*way: Any) -> Change:
-    def change(document: Any) -> None:
-        *keys, last = way
-        for key in keys:
-            document = document[key]
-        del document[last]
-
-    return change
+    return lambda document: reduce(getitem, way[:-1], document).pop(way[-1])
 
 
 def in_pets(what: str) -> list[str]:

@@ -434,16 +434,6 @@ def test_the_same_file_that_adds_nothing_twice_is_not_asked_about(
     assert catalogue() == [("Rex", "Dogs", "available", "A-1")]
 
 
-def test_the_same_file_that_adds_what_was_deleted_is_not_asked_about(staff: Client, category: Category) -> None:
-    content = f"{HEADER}Rex,Dogs,,A-1\n"
-    confirm(staff, send(staff, content))
-    Pet.objects.get().delete()
-    same = send(staff, content)
-    assert "This very file" not in same.content.decode()
-    assert ": 1 " in confirm(staff, same).content.decode()
-    assert catalogue() == [("Rex", "Dogs", "available", "A-1")]
-
-
 def workbook(*rows: list[str], title: str = "", hide: bool = False) -> bytes:
     """Return a workbook with these rows in its first sheet, or in one with this title after it."""
     book = openpyxl.Workbook()

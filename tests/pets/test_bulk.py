@@ -21,8 +21,6 @@ from tests.factories import CategoryFactory, PetFactory
 from tests.pets.office import PETS, ask, confirm, history_disagrees, member, text_of, told
 
 BULK = "/admin/activity/"
-UNDID = "Undid “marked 2 animals sold”."
-AGAIN = "Nothing changed. It was undone already, by keeper."
 
 
 @pytest.fixture

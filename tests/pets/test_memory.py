@@ -1,7 +1,6 @@
 """How much memory a command takes at most, whatever the number of animals or the file."""
 
 import gzip
-import io
 import json
 import os
 import random
@@ -11,7 +10,6 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-import openpyxl
 import pytest
 from django.db import connection
 
@@ -19,6 +17,7 @@ from pets.importing.options import Options
 from pets.importing.progress import Progress
 from pets.importing.run import import_file
 from pets.models import Pet
+from tests.pets.importing.conftest import workbook
 from tests.server import SECONDS
 
 MANY = 100_000
@@ -58,16 +57,6 @@ def peak(*arguments: str) -> tuple[str, int]:
     return done.stdout, int(size)
 
 
-def workbook_of_long_rows() -> bytes:
-    book = openpyxl.Workbook(write_only=True)
-    sheet = book.create_sheet()
-    for row in [["name", "category"], *[["x" * 32_000] * 30] * 120]:
-        sheet.append(row)
-    file = io.BytesIO()
-    book.save(file)
-    return file.getvalue()
-
-
 def categories_of_letters() -> bytes:
     """Return rows of as many new categories: each name is kept once for each of its typos."""
     letters = random.Random(1).choices(string.ascii_letters, k=10_000 * 50)
@@ -85,7 +74,7 @@ HOSTILE: dict[str, Callable[[], bytes]] = {
     "long numbers": lambda: OBJECT + (b'{"name": [' + b"1.5," * 130_000 + b"1]}\n") * 60,
     "many names": lambda: OBJECT + b"{" + b",".join(b'"%d": []' % number for number in range(40_000)) + b"}\n",
     "a long value": lambda: OBJECT + (b'{"name": "' + "\U0001f600".encode() * 520_000 + b'"}\n') * 300,
-    "long rows of a workbook": workbook_of_long_rows,
+    "long rows of a workbook": lambda: workbook(["name", "category"], *[["x" * 32_000] * 30] * 120),
     "new categories": categories_of_letters,
 }
 

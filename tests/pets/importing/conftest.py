@@ -2,10 +2,11 @@
 
 import io
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import openpyxl
 import pytest
 from django.core.management import CommandError, call_command
 
@@ -63,6 +64,16 @@ def rows_in(table: Table) -> Iterator[Row]:
     """Yield the rows one by one."""
     for part in table.parts:
         yield from part.one_by_one if isinstance(part, Block) else [part]
+
+
+def workbook(*rows: Sequence[Any]) -> bytes:
+    book = openpyxl.Workbook(write_only=True)
+    sheet = book.create_sheet()
+    for row in rows:
+        sheet.append(row)
+    file = io.BytesIO()
+    book.save(file)
+    return file.getvalue()
 
 
 def catalogue() -> list[Animal]:

@@ -8,14 +8,13 @@ import sys
 import zipfile
 from datetime import date, datetime, time
 from pathlib import Path
-from typing import Any
 
 import openpyxl
 import pytest
 
 from categories.models import Category
 from pets.models import ImportRun
-from tests.pets.importing.conftest import Import, catalogue, command, counts
+from tests.pets.importing.conftest import Import, catalogue, command, counts, workbook
 from tests.whole import COLUMNS
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -53,16 +52,6 @@ ARRAY = f"\n [{LINES.strip().replace(chr(10) * 2, ',')}]\n"
 def test_each_kind_of_file_is_recognised(run_import: Import, dogs: Category, content: bytes, name: str) -> None:
     assert run_import(content, name=name).status == 0
     assert catalogue() == [REX, ZOLW]
-
-
-def workbook(*rows: list[Any]) -> bytes:
-    book = openpyxl.Workbook(write_only=True)
-    sheet = book.create_sheet()
-    for row in rows:
-        sheet.append(row)
-    file = io.BytesIO()
-    book.save(file)
-    return file.getvalue()
 
 
 def test_a_workbook_is_read_as_it_is_seen(run_import: Import, dogs: Category) -> None:

@@ -8,14 +8,13 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-import openpyxl
 import pytest
 
 from pets.importing.errors import FileError
 from pets.importing.readers import read
 from pets.importing.readers.rows import Damaged, Reading, Row
 from pets.importing.source import CHANGED, Source, open_source
-from tests.pets.importing.conftest import rows_in
+from tests.pets.importing.conftest import rows_in, workbook
 from tests.whole import COLUMNS
 
 HEADER = ["name", "category", "status", "external_reference"]
@@ -39,22 +38,12 @@ def as_json_lines(rows: list[list[str]]) -> bytes:
     return b"".join(json.dumps(dict(zip(HEADER, row, strict=True))).encode() + b"\n" for row in rows)
 
 
-def as_workbook(rows: list[list[str]]) -> bytes:
-    book = openpyxl.Workbook(write_only=True)
-    sheet = book.create_sheet()
-    for row in [HEADER, *rows]:
-        sheet.append(row)
-    file = io.BytesIO()
-    book.save(file)
-    return file.getvalue()
-
-
 FORMATS: dict[str, tuple[Callable[[list[list[str]]], bytes], Reading]] = {
     "csv": (as_csv, Reading()),
     "csv with a delimiter": (lambda rows: as_csv(rows, ";"), Reading(delimiter=";")),
     "json": (as_json, Reading()),
     "jsonl": (as_json_lines, Reading()),
-    "xlsx": (as_workbook, Reading()),
+    "xlsx": (lambda rows: workbook(HEADER, *rows), Reading()),
 }
 
 

@@ -134,17 +134,11 @@ def test_in_one_block_some_go_back_whole_and_some_field_by_field(run_import: Imp
     run_import("id,external_reference,name,category,status\n" + "".join(rows), "--create-categories")
     run = ImportRun.objects.get()
 
-    def edit(pet: Pet, **values: Any) -> None:
-        pet.refresh_from_db()
-        for name, value in values.items():
-            setattr(pet, name, value)
-        pet.save()
-
-    edit(edited, name="Someone's")
+    change(edited, name="Someone's")
     deleted.delete()
     PetFactory(name="Other", category=dogs, status="pending", external_reference="Taken")
     birds.delete()
-    edit(back, external_reference="Back", name="Back", category=dogs, status="pending")
+    change(back, external_reference="Back", name="Back", category=dogs, status="pending")
     told = undo(run)
     assert (told["restored"], [each["reason"] for each in told["left"]]) == (
         4,
@@ -166,8 +160,8 @@ def test_in_one_block_some_go_back_whole_and_some_field_by_field(run_import: Imp
     assert [*Sale.objects.values_list("pet", "day")] == [(sold.pk, date(2026, 1, 5))]
     orphan.refresh_from_db()
     imported = {"external_reference": "Sold 2", "name": "New Sold", "category": orphan.category, "status": "available"}
-    edit(sold, **imported)  # what was put back once is done
-    edit(edited, name="New Edited")
+    change(sold, **imported)  # what was put back once is done
+    change(edited, name="New Edited")
     assert undo(run)["restored"] == 1
     assert [row[0] for row in catalogue()[:2]] == ["New Sold", "Edited"]
     assert (history_disagrees(), stock.differences()) == ([], [])
