@@ -2,7 +2,7 @@
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -21,7 +21,8 @@ from tests.factories import APIKeyFactory, CategoryFactory
 from tests.server import until
 
 DAY = timedelta(days=1)
-AT = datetime(2026, 11, 21, 14, 30, 15, tzinfo=UTC)
+HOUR = (timezone.now() - DAY).replace(minute=0, second=0, microsecond=0)
+AT = HOUR + timedelta(minutes=30, seconds=15)
 
 
 def record(request_id: str = "id", **values: Any) -> Record:
@@ -160,7 +161,7 @@ class TestBounds:
             records.note(record(f"stranger-{number}"))
         records.flush()
         assert written("request_id") == [f"stranger-{number}" for number in range(20)]
-        assert gaps() == [(datetime(2026, 11, 21, 14, tzinfo=UTC), 30)]
+        assert gaps() == [(HOUR, 30)]
 
     def test_each_key_has_its_own(self) -> None:
         flood, quiet = APIKeyFactory(), APIKeyFactory()
@@ -169,14 +170,14 @@ class TestBounds:
         records.note(record("complaint", key=quiet.pk))
         records.flush()
         assert [RequestRecord.objects.filter(key=key).count() for key in (flood, quiet)] == [100, 1]
-        assert gaps() == [(datetime(2026, 11, 21, 14, tzinfo=UTC), 50)]
+        assert gaps() == [(HOUR, 50)]
 
     def test_all_together_have_a_bound(self) -> None:
         for number in range(1500):
             records.note(record(key=number))
         records.flush()
         assert RequestRecord.objects.count() == 1000
-        assert gaps() == [(datetime(2026, 11, 21, 14, tzinfo=UTC), 500)]
+        assert gaps() == [(HOUR, 500)]
 
     def test_after_a_flush_there_is_room_again_and_gaps_add_up(self) -> None:
         for _ in range(2):
@@ -184,14 +185,14 @@ class TestBounds:
                 records.note(record())
             records.flush()
         assert RequestRecord.objects.count() == 40
-        assert gaps() == [(datetime(2026, 11, 21, 14, tzinfo=UTC), 20)]
+        assert gaps() == [(HOUR, 20)]
 
     def test_gaps_are_counted_by_hour(self) -> None:
         for _ in range(21):
             records.note(record())
         records.note(record(at=AT + timedelta(hours=1)))
         records.flush()
-        assert gaps() == [(datetime(2026, 11, 21, hour, tzinfo=UTC), 1) for hour in (14, 15)]
+        assert gaps() == [(HOUR, 1), (HOUR + timedelta(hours=1), 1)]
 
     def test_threads_lose_nothing(self) -> None:
         def requests(_number: int) -> None:
@@ -240,11 +241,9 @@ class TestFlush:
         records.note(record("after"))
         records.flush()
         assert written("request_id") == [f"before-{number}" for number in range(20)]
-        assert gaps() == [(datetime(2026, 11, 21, 14, tzinfo=UTC), 6)]
+        assert gaps() == [(HOUR, 6)]
 
     def test_what_comes_while_a_flush_fails_is_written_after_it(self) -> None:
-        hour = datetime(2026, 11, 21, 14, tzinfo=UTC)
-
         def note_and_fail(*_args: Any) -> None:
             for number in range(21):
                 records.note(record(f"meanwhile-{number}"))
@@ -255,7 +254,7 @@ class TestFlush:
             records.flush()
         records.flush()
         assert written("request_id") == ["before", *(f"meanwhile-{number}" for number in range(19))]
-        assert gaps() == [(hour, 2)]
+        assert gaps() == [(HOUR, 2)]
 
 
 @pytest.mark.django_db(transaction=True)
