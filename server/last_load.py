@@ -13,11 +13,9 @@ class LastLoad:
         self._file = file
 
     def is_known(self) -> bool:
-        """Return whether a worker has ever loaded."""
         return os.fstat(self._file).st_size > 0
 
     def has_failed(self) -> bool:
-        """Return whether what is on disk could not be loaded."""
         return os.pread(self._file, 1, 0) == b"0"
 
     def is_awaited(self) -> bool:
@@ -32,5 +30,4 @@ class LastLoad:
         return True
 
     def note(self, *, failed: bool) -> None:
-        """Say how it ended."""
         os.pwrite(self._file, b"0" if failed else b"1", 0)

@@ -1,22 +1,19 @@
 """Who has the connections of a worker: a client a quarter of them, and probes always find room."""
 
 from collections import Counter
-from ipaddress import IPv6Address, ip_address
+from ipaddress import IPv6Address
 from typing import Any
 
-SHARE = 4
-"""A client has at most one connection in so many."""
-
-SPARE = 8
-"""One connection in so many is for what comes when there is no room: it gets 503, or what is served always."""
+SHARE = 4  # a client has at most one connection in so many
+SPARE = 8  # one connection in so many is for what comes when there is no room: it gets 503, or what is served always
 
 
 class Limits:
     """The connections of a worker, at most `most`."""
 
     def __init__(self, most: int) -> None:
-        self._most = most - most // SPARE
         self._spare = most // SPARE
+        self._most = most - self._spare
         self._each = max(1, most // SHARE)
         self._held: Counter[str] = Counter()
         self._admitted = 0
@@ -60,9 +57,7 @@ def client_of(address: str) -> str:
     if ":" not in address:
         return address
     try:
-        ip = ip_address(address)
+        ip = IPv6Address(address)
     except ValueError:
-        return address
-    if not isinstance(ip, IPv6Address):
         return address
     return str(ip.ipv4_mapped or ip.exploded[:19])

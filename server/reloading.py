@@ -14,11 +14,8 @@ from gunicorn.workers.base import Worker
 
 from server.last_load import LastLoad
 
-TRY_SECONDS = 60
-"""How long loading may take before a reload is rejected."""
-
-RETRY_SECONDS = 5
-"""How long a worker that could not load waits before it ends and another one tries."""
+TRY_SECONDS = 60  # that loading may take before a reload is rejected
+RETRY_SECONDS = 5  # that a worker which could not load waits before it ends and another one tries
 
 
 def reload_what_loads(server: Arbiter) -> None:

@@ -19,12 +19,8 @@ from server.guard import Guard
 from server.last_load import LastLoad
 from server.limits import Limits
 
-LAST_SECONDS = 0.05
-"""How long a worker waits after its last response, which is logged and counted a moment later."""
-
-REPLACED_SECONDS = 60
-"""How long a worker that should stop serves on for one that still loads."""
-
+LAST_SECONDS = 0.05  # that a worker waits after its last response, which is logged and counted a moment later
+REPLACED_SECONDS = 60  # that a worker which should stop serves on for one that still loads
 STOPPING = (signal.SIGINT, signal.SIGQUIT, signal.SIGTERM)
 
 
@@ -37,14 +33,10 @@ class Worker(UvicornWorker):  # type: ignore[misc]  # it has no types
     }  # fmt: skip
 
     last_load: LastLoad
-    reject: Callable[[int, str], bytes]
-    """Return the whole response to a request that cannot be served, by its status and the reason for the log."""
-    always_served: Container[bytes]
-    """The paths of probes, which find room in any case."""
-    client_header: bytes
-    """The header in which a proxy names the client, in lower case; empty if clients connect themselves."""
-    is_leaving = False
-    """Whether each response says that its connection ends."""
+    reject: Callable[[int, str], bytes]  # by status and the reason for the log, the whole response
+    always_served: Container[bytes]  # the paths of probes, which find room in any case
+    client_header: bytes  # in which a proxy names the client, in lower case; empty if clients connect themselves
+    is_leaving = False  # whether each response says that its connection ends
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)

@@ -39,8 +39,8 @@ PSYCOPG = {
     "psycopg.adapt:Transformer": {"dump_sequence", "load_rows", "set_pgresult"},
     "psycopg.errors": {"error_from_result"},
     "psycopg.pq:PGconn": {
-        "enter_pipeline_mode", "exit_pipeline_mode", "pipeline_sync", "send_describe_prepared", "send_prepare",
-        "send_query", "send_query_params", "send_query_prepared", "socket", "status",
+        "send_describe_prepared", "send_prepare",
+        "send_query", "send_query_params", "send_query_prepared", "socket",
     },
 }  # fmt: skip
 """What `petstore_site/door/postgresql.py` uses of what psycopg's documents leave out."""
@@ -52,7 +52,6 @@ OTHERS = {
     "allauth.account.internal.stagekit": {"clear_login"},
     "allauth.core.internal.ratelimit": {"RateLimitUsage", "consume", "get_ip"},
     "allauth.mfa.totp.internal.auth": {"TOTP"},
-    "argparse:ArgumentParser": {"_option_string_actions"},
 }
 """What the rest uses."""
 

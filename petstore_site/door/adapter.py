@@ -7,7 +7,7 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import nullcontext
-from typing import Protocol, TypeVar
+from typing import Any
 
 from django.conf import settings
 from django.core.exceptions import SuspiciousOperation
@@ -16,48 +16,27 @@ from rest_framework.exceptions import APIException
 
 from changes.acting import begin_request, end_request
 from database.errors import BROKEN, RETRYABLE, described, failure_of, outcome_is_unknown, reset_commit_state, sqlstate
-from database.statements import Row, Steps
 from petstore_site.apikeys.admission import admit, complete_async
 from petstore_site.public.errors import BusyError, UnknownOutcomeError
 from petstore_site.requests import metrics
 from petstore_site.requests.access import Batch, record_of
 from rest.errors import error_result
 from rest.media_type import render_json
-from rest.request import Request, Result, Routes
+from rest.request import Request, Routes
 from rest.responses import Finish, Response
 
-T = TypeVar("T")
-
-DEADLINE = 6.5
-"""Seconds after which a request that has not begun its response is given up."""
-
-UNCONFIRMED = "no standby confirmed its COMMIT"
-
+DEADLINE = 6.5  # seconds after which a request that has not begun its response is given up
+# Seconds that the last in the queue may have to wait, as far as can be foreseen. A rejection takes more than half of
+# the time that a read takes, so that rejecting early serves fewer.
 MOST_SECONDS = 2
-"""How long the last in the queue may have to wait, as far as can be foreseen. A rejection takes more than half of the
-time that a read takes, so that rejecting early serves fewer."""
-
-WEIGHT = 0.05
-"""Of the last request, in the average of how long they keep a place."""
-
-
-class Driver(Protocol):
-    """Runs the steps of requests, without holding up the event loop."""
-
-    def admit(self, *, reads: bool) -> None:
-        """Raise `BusyError` if a request that comes now would wait too long."""
-
-    async def run(self, steps: Steps[T], latest: float) -> T:
-        """Run the steps of a request by the time `latest` of `time.perf_counter`; raises `BusyError`."""
-
-    async def run_for_key(self, steps: Steps[list[Row]]) -> list[Row]:
-        """Run the steps that look up a key."""
+WEIGHT = 0.05  # of the last request, in the average of how long they keep a place
+UNCONFIRMED = "no standby confirmed its COMMIT"
 
 
 class Adapter:
-    """Responds to requests whose routes have operations."""
+    """Responds to requests whose routes have operations. The driver runs their steps, by the time they have."""
 
-    def __init__(self, driver: Driver) -> None:
+    def __init__(self, driver: Any) -> None:
         self._driver = driver
         self._routes = Routes()
         self._finish = Finish()
@@ -90,7 +69,12 @@ class Adapter:
     async def _respond(self, request: Request, read_body: Callable[[], Awaitable[object]]) -> Response:
         reset_commit_state()
         try:
-            result = await self._result(request, read_body)
+            self._driver.admit(reads=request.reads)
+            await admit(request, self._driver.run_for_key)
+            if not request.reads:
+                await read_body()
+            steps = request.route.operations[request.method](request)
+            result = await self._driver.run(steps, request.started + DEADLINE)
         except APIException as error:
             result = error_result(error)
             await complete_async(request)
@@ -100,14 +84,6 @@ class Adapter:
         self._observe(record_of(request, response.status, result.code, result.message))
         end_request()
         return response
-
-    async def _result(self, request: Request, read_body: Callable[[], Awaitable[object]]) -> Result:
-        self._driver.admit(reads=request.reads)
-        await admit(request, self._driver.run_for_key)
-        if not request.reads:
-            await read_body()
-        operation = request.route.operations[request.method]
-        return await self._driver.run(operation(request), request.started + DEADLINE)
 
 
 def _unusual(request: Request) -> str:

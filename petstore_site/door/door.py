@@ -20,7 +20,7 @@ from django.http import HttpRequest, HttpResponse
 from changes.acting import begin_request
 from petstore_site.api import finished, with_cors
 from petstore_site.door.adapter import Adapter
-from petstore_site.door.threads import Head, OnSQLite, Threads
+from petstore_site.door.threads import Application, Head, OnSQLite, Threads
 from petstore_site.public import errors
 from petstore_site.public.errors import BusyError, LateError
 from petstore_site.public.health import livez, readyz
@@ -28,42 +28,27 @@ from petstore_site.requests import metrics
 from petstore_site.requests.access import observe, record_of_django
 from rest.errors import APIError, ErrorCode, error_response
 from rest.limits import Quota
-from rest.request import DjangoRequest, Environ, Request, Route, Scope
+from rest.request import DjangoRequest, Request, Route, Scope
 from rest.responses import Finish, Response, fixed_headers
 
 logger = logging.getLogger(__name__)
-
-Application = Callable[[Environ, Any], Iterable[bytes]]
-"""Of WSGI."""
 
 Send = Callable[[dict[str, Any]], Awaitable[None]]
 Receive = Callable[[], Awaitable[dict[str, Any]]]
 View = Callable[[HttpRequest], HttpResponse]
 
-REJECTION_SECONDS = 0.05
-"""How long a rejection waits. Callers that come back at once would take the time from those that are served."""
-
-PART_SECONDS = 10
-"""How long the door waits for the next part of a body."""
-
-TOTAL_SECONDS = 30
-"""How long it waits for all of a body. Behind a proxy that keeps bodies until they are whole, it comes at once."""
-
-LARGEST_FORM = 32 * 1024 * 1024
-"""Bytes that a form may have, with its files. The import of files has a lower limit of its own."""
-
-IN_MEMORY = 256 * 1024
-"""Bytes of a form that are kept in memory; the rest of a longer one goes to a temporary file."""
-
-CLOSE = ("Connection", "close")
-"""What announces that the rest of a body will not be read."""
+REJECTION_SECONDS = 0.05  # before a rejection: callers that come back at once take the time of those that are served
+PART_SECONDS = 10  # for the next part of a body
+TOTAL_SECONDS = 30  # for all of it; from a proxy that keeps bodies until they are whole, it comes at once
+LARGEST_FORM = 32 * 1024 * 1024  # bytes, with its files; the import of files has a lower limit of its own
+IN_MEMORY = 256 * 1024  # bytes of a form; those of a longer one go to a temporary file
+CLOSE = ("Connection", "close")  # announces that the rest of a body will not be read
 
 
 class UnreadableBody(BytesIO):
-    """A body whose chunks are malformed."""
+    """A body whose chunks are malformed: it fails as a server's input does."""
 
     def read(self, _size: int | None = -1, /) -> bytes:
-        """Raise `OSError`, as a server's input does."""
         message = "The chunks of the body are malformed."
         raise OSError(message)
 
@@ -75,10 +60,8 @@ class Body:
         self._request = request
         self._receive = receive
         self._is_read = False
-        self._chunked, self._length = (
-            "transfer-encoding" in request.headers,
-            int(request.headers.get("content-length") or 0),
-        )
+        self._chunked = "transfer-encoding" in request.headers
+        self._length = int(request.headers.get("content-length") or 0)
         self.is_whole = not self._chunked and not self._length
 
     async def read(self) -> None:
@@ -127,26 +110,22 @@ async def _read_form(request: Request, receive: Receive, length: int) -> None:
 
 
 async def _copy(receive: Receive, body: IO[bytes], *, most: int) -> bool:
-    """Copy the body until it has more than `most` bytes; return whether that is all of it."""
-    latest = asyncio.get_running_loop().time() + TOTAL_SECONDS
+    """Copy a body to its end, to more than `most` bytes, or until it is too slow; return whether that is all of it."""
+    now = asyncio.get_running_loop().time
+    latest = now() + TOTAL_SECONDS
     more = True
-    while more and body.tell() <= most:
-        message = await _next_part(receive, latest)
-        if message["type"] == "http.disconnect":
-            return False
-        body.write(message["body"])
-        more = message["more_body"]
-    return not more
-
-
-async def _next_part(receive: Receive, latest: float) -> dict[str, Any]:
-    """Return the next message; a client that is too slow is gone."""
-    loop = asyncio.get_running_loop()
     try:
-        async with asyncio.timeout_at(min(loop.time() + PART_SECONDS, latest)):
-            return await receive()
+        async with asyncio.timeout_at(latest) as deadline:
+            while more and body.tell() <= most:
+                deadline.reschedule(min(now() + PART_SECONDS, latest))
+                message = await receive()
+                if message["type"] == "http.disconnect":
+                    return False
+                body.write(message["body"])
+                more = message["more_body"]
     except TimeoutError:
-        return {"type": "http.disconnect"}
+        return False
+    return not more
 
 
 class Door:

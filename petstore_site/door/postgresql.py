@@ -3,7 +3,6 @@
 import asyncio
 import math
 import time
-from collections.abc import Mapping
 from contextlib import nullcontext
 from typing import Any, NamedTuple, TypeVar
 
@@ -25,48 +24,30 @@ from petstore_site.requests import metrics
 
 T = TypeVar("T")
 
-WRITE_SECONDS = 4
-"""How long a statement that writes waits for the database. It may be done after that, so it is not tried again."""
-
-CONNECTIONS_FOR_READS = 2
-"""For each thread. With one, reads that come together wait for each other, which takes more CPU than they do."""
-
+CONNECTIONS_FOR_READS = 2  # for each thread: with one, reads that come together take more CPU to wait than to read
+# Once a second all requests of a key wait until it is looked up, those in threads too: lists must not delay that.
 CONNECTIONS_FOR_KEYS = 2
-"""Once a second all requests of a key wait until it is looked up, those in threads too: lists must not delay that."""
-
+WAIT_SECONDS = 2.5  # that a request waits for a connection
+SECONDS = 3  # that a read then waits for the database, which may have to accept a connection first
+WRITE_SECONDS = 4  # that a write waits; it may be done after that, so it is not tried again
+MOST_STATEMENTS = 100  # that stay prepared: as many as psycopg keeps
 NONE_FREE = "no connection was free in time"
-
-WAIT_SECONDS = 2.5
-"""How long a request waits for a connection."""
-
-SECONDS = 3
-"""How long a read then waits for the database, which may have to accept a connection first."""
-
-PLANS = "-c enable_seqscan=off -c enable_bitmapscan=off -c enable_sort=off -c plan_cache_mode=force_generic_plan"
-"""All statements here read by an index, in its order, whatever their parameters, so each is planned once.
-
-For a small table PostgreSQL plans to read and sort all of it, and keeps that plan while the table grows, until its
-statistics are renewed: up to a minute, or more during an import. A list of 100 by status it plans each time again.
-"""
-
 LOST = "the primary is lost"
 
-MOST_STATEMENTS = 100
-"""How many statements stay prepared: as many as psycopg keeps."""
+# All statements here read by an index, in its order, whatever their parameters, so each is planned once. For a small
+# table PostgreSQL plans to read and sort all of it, and keeps that plan while the table grows, until its statistics are
+# renewed: up to a minute, or more during an import. A list of 100 by status it plans each time again.
+PLANS = "-c enable_seqscan=off -c enable_bitmapscan=off -c enable_sort=off -c plan_cache_mode=force_generic_plan"
 
 
 class Prepared(NamedTuple):
     """A statement that was run before."""
 
-    name: bytes
-    """What it is prepared as; empty where none is prepared (PgBouncer)."""
+    name: bytes  # empty where none is prepared (PgBouncer)
     text: bytes
-    names: list[str]
-    """Of its parameters, in the order of their numbers in the text."""
-    formats: list[PyFormat]
-    """Of its parameters: text, so that PostgreSQL knows their types from the statement."""
-    converter: Transformer
-    """Of parameters and rows."""
+    names: list[str]  # of its parameters, in the order of their numbers in the text
+    formats: list[PyFormat]  # of its parameters: text, so that PostgreSQL knows their types from the statement
+    converter: Transformer  # of parameters and rows
 
 
 class Connection(AsyncConnection[Row]):
@@ -78,14 +59,9 @@ class Connection(AsyncConnection[Row]):
     It has no deadline. The caller closes it when its own is over, or when anything fails.
     """
 
-    _socket: int | None = None
-    """The descriptor to which the event loop listens."""
-
-    _woken: asyncio.Future[None] | None = None
-    """What the query that runs waits for."""
-
-    _was_woken = False
-    """Whether it has waited before."""
+    _socket: int | None = None  # the descriptor to which the event loop listens
+    _woken: asyncio.Future[None] | None = None  # what the query that runs waits for
+    _was_woken = False  # whether it has waited before
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -107,19 +83,17 @@ class Connection(AsyncConnection[Row]):
 
     async def _rows(self, statement: Statement) -> list[Row]:
         prepared = self._statements.get(statement.sql) or await self._learn(statement.sql)
-        self._send(prepared, statement.parameters)
+        given = [statement.parameters[name] for name in prepared.names]
+        values = prepared.converter.dump_sequence(given, prepared.formats)
+        if prepared.name:
+            self.pgconn.send_query_prepared(prepared.name, values)
+        else:
+            self.pgconn.send_query_params(prepared.text, values)
         result = await self._result()
         prepared.converter.set_pgresult(result, set_loaders=not prepared.name)
         rows: list[Row] = prepared.converter.load_rows(0, result.ntuples, tuple)
         prepared.converter.set_pgresult(None, set_loaders=False)  # what a list read is not kept
         return rows
-
-    def _send(self, prepared: Prepared, parameters: Mapping[str, Any]) -> None:
-        values = prepared.converter.dump_sequence([parameters[name] for name in prepared.names], prepared.formats)
-        if prepared.name:
-            self.pgconn.send_query_prepared(prepared.name, values)
-        else:
-            self.pgconn.send_query_params(prepared.text, values)
 
     def wake(self) -> None:
         """Let the query look at the socket, whatever the event loop knows of it; without one, stop to listen."""
@@ -142,19 +116,16 @@ class Connection(AsyncConnection[Row]):
         numbers = _Numbers()
         text = (sql % numbers).encode()
         converter: Transformer = adapt.Transformer(self)
-        name = b"" if self.prepare_threshold is None else await self._prepare(text, converter)
+        name = b""
+        if self.prepare_threshold is not None:
+            name = b"%d" % len(self._statements)
+            self.pgconn.send_prepare(name, text)
+            await self._result()
+            self.pgconn.send_describe_prepared(name)
+            converter.set_pgresult(await self._result())  # it knows the columns then
         prepared = Prepared(name, text, list(numbers), [PyFormat.TEXT] * len(numbers), converter)
         self._statements[sql] = prepared
         return prepared
-
-    async def _prepare(self, text: bytes, converter: Transformer) -> bytes:
-        """Prepare the statement and return its name, when the converter knows the columns that it returns."""
-        name = b"%d" % len(self._statements)
-        self.pgconn.send_prepare(name, text)
-        await self._result()
-        self.pgconn.send_describe_prepared(name)
-        converter.set_pgresult(await self._result())
-        return name
 
     async def _result(self) -> PGresult:
         """Send the rest, and return the last result; raises psycopg's error for the first that failed."""
@@ -212,9 +183,8 @@ class Connections:
     connection_class: type[Connection] = Connection
 
     def __init__(self, most: int, *, seconds: float = SECONDS, commits: bool = False) -> None:
-        """Take how long the database may take, and whether what is sent to it can be a COMMIT."""
-        self._seconds = seconds
-        self._commits = commits
+        self._seconds = seconds  # that the database may take
+        self._commits = commits  # whether what is sent to it can be a COMMIT
         self._room = asyncio.Semaphore(most)
         self._idle: list[Connection] = []
         self.queue = Queue(most)

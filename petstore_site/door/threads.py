@@ -21,44 +21,27 @@ from rest.request import Environ, Request
 
 T = TypeVar("T")
 
-Head = tuple[int, list[tuple[str, str]]]
-"""Status and headers."""
+Application = Callable[[Environ, Any], Iterable[bytes]]  # of WSGI
+Leave = Callable[[], None]  # is called in the event loop when the thread is free, after the deadline too
+Head = tuple[int, list[tuple[str, str]]]  # status and headers
+Part = tuple[Head | None, bytes]  # of a response, the first one with its head
+Send = Callable[..., Awaitable[None]]  # sends a part; `more` says whether another one follows
 
-Part = tuple[Head | None, bytes]
-"""A part of a response, the first with its head."""
-
-Send = Callable[..., Awaitable[None]]
-"""Sends a part; `more` says whether another one follows."""
-
-QUEUE_SECONDS = 4
-"""How long a request waits for a thread, where it took longer than was foreseen."""
-
-MOST_WAITING = 256
-"""Requests."""
-
+QUEUE_SECONDS = 4  # that a request waits for a thread, where it took longer than was foreseen
+MOST_WAITING = 256  # requests
+FORM_DEADLINE = 30  # in place of `DEADLINE` for forms of the back office: an import takes longer
+OBSERVE_SECONDS = 0.1  # after which the queue has moved, and the metrics see it
+STALL_SECONDS = 30  # that a client may leave a part of a response unread
+BLOCK = 64 * 1024  # bytes that a part of a long response has at least
+# Seconds after which the next page of the back office begins, if the one before it is not done. They are made one by
+# one: together they would take longer, and lists that need the interpreter would wait for each.
 PAGE_SECONDS = 1
-"""After this the next page of the back office begins, if the one before it is not done.
-
-They are made one by one: together they would take longer, and lists that need the interpreter would wait for each.
-"""
-
-FORM_DEADLINE = 30
-"""The same for forms of the back office: an import takes longer."""
-
-OBSERVE_SECONDS = 0.1
-"""How late the metrics may say how many threads are in use. Saying it at each change takes 5 % of an addition."""
-
-STALL_SECONDS = 30
-"""How long a client may leave a part of a response unread."""
-
-BLOCK = 64 * 1024
-"""Bytes that a part of a long response has at least."""
 
 
 class Threads:
     """A few threads, of which writing requests leave one to others."""
 
-    def __init__(self, application: Callable[..., Iterable[bytes]], threads: int) -> None:
+    def __init__(self, application: Application, threads: int) -> None:
         self._application = application
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix="django")
         self._room = asyncio.Semaphore(threads)
@@ -67,7 +50,6 @@ class Threads:
         self._queue = Queue(threads)
         self._queue_of_pages = Queue(1)
         self._running = 0
-        self._will_observe = False
 
     async def respond(self, request: Request, send: Send) -> None:
         """Send the response of the application; raises `BusyError` or `LateError` if nothing was sent."""
@@ -78,15 +60,16 @@ class Threads:
         self._pool.submit(job.run)
         await send(*await job.wait(), more=False)
 
-    async def _enter(self, request: Request, latest: float) -> Callable[[], None]:
-        """Wait for a thread until `latest`; return what to call when the request is done."""
+    async def _enter(self, request: Request, latest: float) -> Leave:
+        """Wait for a thread until `latest`."""
         writes = request.method not in SAFE_METHODS
         is_page = request.path.startswith("/admin/") and not writes
         queue = self._queue_of_pages if is_page else self._queue
         if latest <= time.perf_counter() or queue.waiting >= MOST_WAITING:
             raise BusyError
         queue.admit()
-        self._observe_soon()
+        loop = asyncio.get_running_loop()
+        loop.call_later(OBSERVE_SECONDS, self._observe)
         before = [self._room_to_write] if writes else [self._room_for_page] if is_page else []
         rooms = [*before, self._room]
         await queue.enter(rooms, QUEUE_SECONDS, latest)
@@ -97,40 +80,26 @@ class Threads:
         if is_page:
             rooms.remove(self._room_for_page)
             turn.callback(self._room_for_page.release)
-            asyncio.get_running_loop().call_later(PAGE_SECONDS, turn.close)
+            loop.call_later(PAGE_SECONDS, turn.close)
 
         def leave() -> None:
             turn.close()
             for room in rooms:
                 room.release()
             self._running -= 1
-            self._observe_soon()
+            loop.call_later(OBSERVE_SECONDS, self._observe)
 
         return leave
 
-    def _observe_soon(self) -> None:
-        if not self._will_observe:
-            self._will_observe = True
-            asyncio.get_running_loop().call_later(OBSERVE_SECONDS, self._observe)
-
     def _observe(self) -> None:
-        self._will_observe = False
         metrics.observe_threads(in_use=self._running, waiting=self._queue.waiting + self._queue_of_pages.waiting)
 
 
 class Job:
     """A request in a thread. All parts of its response but the last are sent from there, as the client takes them."""
 
-    def __init__(
-        self,
-        application: Callable[..., Iterable[bytes]],
-        environ: Environ,
-        send: Send,
-        leave: Callable[[], None],
-        *,
-        seconds: float,
-    ) -> None:
-        """Begin to wait; `leave` is called in the event loop when the thread is free, after the deadline too."""
+    def __init__(self, application: Application, environ: Environ, send: Send, leave: Leave, *, seconds: float) -> None:
+        """Begin to wait."""
         self._application = application
         self._environ = environ
         self._send = send

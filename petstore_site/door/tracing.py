@@ -22,7 +22,8 @@ from opentelemetry.trace import Span, SpanKind, StatusCode, Tracer, get_current_
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
 from database.statements import Row, Statement
-from petstore_site.door.door import Application, Door, Receive, Send
+from petstore_site.door.door import Door, Receive, Send
+from petstore_site.door.threads import Application
 from petstore_site.requests.metrics import METHODS
 from rest.request import REQUEST, Environ, Request
 
