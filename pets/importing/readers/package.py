@@ -1,7 +1,7 @@
 """The parts of an XLSX file (ECMA-376 part 2), each read as a stream of XML in little memory, whatever it holds."""
 
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Sequence
 from typing import IO, Any, cast
 from xml.parsers import expat
 
@@ -16,23 +16,27 @@ LARGEST_TOKEN = 1024 * 1024
 DEEPEST, MOST_NAMES = 100, 5_000
 """Of elements in each other, and of names of elements and attributes: expat holds them in memory."""
 
+LONGEST_TEXT = 32_767 * len("_x0000_")
+"""Characters of a cell (Microsoft, "Excel specifications and limits"), of which each can be escaped."""
+
 BLOCK = 64 * 1024
 TOO_LARGE = "The workbook is too large, or made to take too much memory. Save it as CSV."
 
 Attributes = dict[str, str]
-Starts = dict[str, Callable[[Attributes], object]]
-Ends = dict[str, Callable[[], object]]
+LEVELS = {"t": 1, "v": 1, "rPh": -1}
+"""Text counts in these, but not how it is pronounced."""
 
 
-class Part:
-    """What is called for the elements of a part, by their names without a prefix, and for text, in pieces."""
+class Element:
+    """An element of a part: its name without a prefix, its attributes, the text, and the names of what is in it."""
 
-    def __init__(self, starts: Starts, ends: Ends | None = None) -> None:
-        self.starts = starts
-        self.ends = ends or {}
+    __slots__ = ("attributes", "inside", "name", "text")
 
-    def text(self, text: str) -> None:
-        """Pass over it."""
+    def __init__(self, name: str, attributes: Attributes) -> None:
+        self.name = name
+        self.attributes = attributes
+        self.text = ""
+        self.inside: set[str] = set()
 
 
 class Package:
@@ -46,42 +50,28 @@ class Package:
     def has(self, name: str) -> bool:
         return _plain(name) in self._entries
 
-    def parse(self, name: str, part: Part) -> Iterator[None]:
-        """Read a part and yield after each block; raises `FileError`, `KeyError`, `ExpatError`, as `zipfile` does."""
-        depth = 0
-        starts, ends = _ByLocalName(part.starts), _ByLocalName(part.ends)
+    def elements(self, name: str | None, *wanted: str) -> Iterator[Element]:
+        """Yield the elements of a part that have these names, once they end, or one of these begins in them.
 
-        def start(name: str, attributes: Attributes) -> None:
-            nonlocal depth
-            depth += 1
-            if (handler := starts[name]) is not None:
-                handler(attributes)
-
-        def end(name: str) -> None:
-            nonlocal depth
-            depth -= 1
-            if (handler := ends[name]) is not None:
-                handler()
-
-        names: dict[str, str] = {}
+        None is no part. Raises `FileError`, `KeyError`, `ExpatError`, as `zipfile` does.
+        """
+        if name is None:
+            return
+        taken, names, read = _Taken(wanted), dict[str, str](), 0
         parser = expat.ParserCreate(intern=names)
         parser.buffer_text = True
-        parser.StartElementHandler, parser.EndElementHandler = start, end
-        parser.CharacterDataHandler = part.text
+        parser.StartElementHandler, parser.EndElementHandler = taken.start, taken.end
+        parser.CharacterDataHandler = taken.add_text
         parser.StartDoctypeDeclHandler = _no_document_type
-        read = 0
         for block in self._blocks(name):
             parser.Parse(block)
             read += len(block)
-            if read - parser.CurrentByteIndex > LARGEST_TOKEN or depth > DEEPEST or len(names) > MOST_NAMES:
+            if read - parser.CurrentByteIndex > LARGEST_TOKEN or taken.depth > DEEPEST or len(names) > MOST_NAMES:
                 raise FileError(TOO_LARGE)
-            yield
+            yield from taken.ended
+            taken.ended.clear()
         parser.Parse(b"", True)  # noqa: FBT003 - its own signature
-        yield
-
-    def read(self, name: str, part: Part) -> None:
-        for _ in self.parse(name, part):
-            pass
+        yield from taken.ended
 
     def _blocks(self, name: str) -> Iterator[bytes]:
         entry = self._entries[_plain(name)]
@@ -100,11 +90,50 @@ def _plain(name: str) -> str:
     return name.replace("\\", "/").lstrip("/").lower()
 
 
-class _ByLocalName(dict[str, Any]):
-    """Finds `x:row` under `row`, and None under any other name."""
+class _Taken:
+    """What expat is asked to call; `ended` are the elements of the wanted names."""
 
-    def __missing__(self, name: str) -> Any:
-        found = self[name] = self.get(name.rpartition(":")[2])
+    def __init__(self, wanted: Sequence[str]) -> None:
+        self.ended: list[Element] = []
+        self.depth = self._level = 0
+        self._names = _Names(wanted)
+        self._outside = self._current = Element("", {})
+
+    def start(self, name: str, attributes: Attributes) -> None:
+        name, level, is_wanted = self._names[name]
+        self.depth += 1
+        self._level += level
+        if not is_wanted:
+            self._current.inside.add(name)
+            return
+        if self._current is not self._outside:
+            self.ended.append(self._current)
+        self._current = Element(name, attributes)
+
+    def end(self, name: str) -> None:
+        name, level, _ = self._names[name]
+        self.depth -= 1
+        self._level -= level
+        if name == self._current.name:
+            self.ended.append(self._current)
+            self._current = self._outside
+
+    def add_text(self, text: str) -> None:
+        if self._level > 0 and self._current is not self._outside:
+            self._current.text += text
+            if len(self._current.text) > LONGEST_TEXT:
+                raise FileError(TOO_LARGE)
+
+
+class _Names(dict[str, tuple[str, int, bool]]):
+    """Finds under `x:row` its name without the prefix, its level, and whether it is wanted."""
+
+    def __init__(self, wanted: Sequence[str]) -> None:
+        self._wanted = wanted
+
+    def __missing__(self, name: str) -> tuple[str, int, bool]:
+        local = name.rpartition(":")[2]
+        found = self[name] = local, LEVELS.get(local, 0), local in self._wanted
         return found
 
 
@@ -127,9 +156,9 @@ def _no_document_type(*_declaration: Any) -> None:
     raise ValueError
 
 
-def is_true(attributes: Attributes, name: str) -> bool:
+def is_true(element: Element, name: str) -> bool:
     """Return the value of a boolean attribute, false by default (ECMA-376 part 1, section 22.9.2.1)."""
-    return attributes.get(name) in {"1", "true", "on"}
+    return element.attributes.get(name) in {"1", "true", "on"}
 
 
 def numeral(text: str) -> str:
@@ -142,8 +171,3 @@ def numeral(text: str) -> str:
 def whole(text: str) -> int:
     """Return an integer of XML; raises `ValueError`."""
     return int(numeral(text))
-
-
-def attribute(attributes: Attributes, name: str) -> str:
-    """Return the attribute of this name, whatever its prefix; "" if there is none."""
-    return next((value for key, value in attributes.items() if key.rpartition(":")[2] == name), "")

@@ -6,8 +6,8 @@ import zipfile
 import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from itertools import islice
-from typing import NamedTuple
 from xml.parsers.expat import ExpatError
 
 from pets.columns import HEADERS
@@ -15,27 +15,41 @@ from pets.importing.errors import FileError, printable, quoted
 from pets.importing.no_table import reject_other_archive
 from pets.importing.readers.header import cells_of, columns_of, named
 from pets.importing.readers.number_formats import UnknownTextError
-from pets.importing.readers.package import TOO_LARGE, Package, numeral, whole
+from pets.importing.readers.package import TOO_LARGE, Element, Package, is_true, numeral, whole
 from pets.importing.readers.rows import AHEAD, Damaged, FirstRows, Hidden, Reading, Row, Table
-from pets.importing.readers.workbook_parts import LONGEST_ROW, Book, Cell, Rows, SheetRow, Strings, Styles, letters_of
+from pets.importing.readers.workbook_parts import (
+    LONGEST_ROW,
+    MOST_COLUMNS,
+    MOST_ROWS,
+    Book,
+    Strings,
+    Styles,
+    column_of,
+    letters_of,
+)
 from pets.importing.source import Source
 from pets.spreadsheets import unescape
 
 
-class _Seen(NamedTuple):
-    """A row that is not blank."""
+@dataclass(slots=True)
+class _Row:
+    """A row as a spreadsheet shows it."""
 
     number: int
     hidden: bool
-    texts: list[str]
-    wrong: dict[int, str]
+    texts: list[str] = field(default_factory=list)
+    """Without blank ones at the end."""
+    wrong: dict[int, str] = field(default_factory=dict)
     """What is wrong with the cell of a column, if its text cannot be known."""
+    columns: int = 0
+    """Those up to its last cell, which can be blank."""
+    length: int = 0
 
 
 def read_workbook(source: Source, how: Reading) -> Table:
     """Read the sheet of this name, or the first one."""
-    sheet = Rows()
-    rows = _seen_rows(source, how, sheet)
+    hidden_columns: list[range] = []
+    rows = _shown_rows(source, how, hidden_columns)
     header = next((row for row in rows if row.number >= how.header_row), None)
     if header is None:
         message = "The sheet is empty."
@@ -43,44 +57,50 @@ def read_workbook(source: Source, how: Reading) -> Table:
     for sentence in header.wrong.values():
         raise FileError(sentence)
     columns = columns_of(header.texts, how)
-    hidden = Hidden(columns=sum(column in HEADERS and sheet.hides(at) for at, column in enumerate(columns)))
+    is_hidden = [any(at in some for some in hidden_columns) for at in range(len(columns))]
+    hidden = Hidden(columns=sum(here for here, column in zip(is_hidden, columns, strict=True) if column in HEADERS))
     return Table(_rows(rows, columns, hidden, formula_safe=how.formula_safe), columns, hidden=hidden)
 
 
 def first_sheet_rows(source: Source, how: Reading) -> FirstRows:
     """Return the first rows of the sheet."""
-    rows = islice(_seen_rows(source, how, Rows()), AHEAD)
+    rows = islice(_shown_rows(source, how, []), AHEAD)
     return FirstRows([(row.number, row.texts) for row in rows], None)
 
 
-def _rows(rows: Iterator[_Seen], columns: Sequence[str], hidden: Hidden, *, formula_safe: bool) -> Iterator[Row]:
-    for number, is_hidden, shown, wrong in rows:
-        hidden.rows += is_hidden
-        texts = shown + [""] * (len(columns) - len(shown))
-        sentence = next((each for column, each in wrong.items() if column >= len(columns) or columns[column]), None)
+def _rows(rows: Iterator[_Row], columns: Sequence[str], hidden: Hidden, *, formula_safe: bool) -> Iterator[Row]:
+    for row in rows:
+        hidden.rows += row.hidden
+        texts = row.texts + [""] * (len(columns) - len(row.texts))
+        sentence = next((each for column, each in row.wrong.items() if column >= len(columns) or columns[column]), None)
         if sentence:
-            yield number, Damaged(sentence, texts)
+            yield row.number, Damaged(sentence, texts)
         else:
-            yield number, cells_of(columns, texts, formula_safe=formula_safe)
+            yield row.number, cells_of(columns, texts, formula_safe=formula_safe)
 
 
-def _seen_rows(source: Source, how: Reading, sheet: Rows) -> Iterator[_Seen]:
-    """Yield the rows that are not blank; raises `FileError`."""
+def _shown_rows(source: Source, how: Reading, hidden: list[range]) -> Iterator[_Row]:
+    """Yield the rows that are not blank; raises `FileError`. Add the columns, from 0, that are hidden to `hidden`."""
     with _readable_workbook(), source.unpacked(how.largest_workbook) as file, tempfile.TemporaryFile() as strings_file:
         package = Package(file, how.largest_workbook)
         reject_other_archive(package.has)
         book = Book(package)
         part = _chosen(book, how.sheet)
-        strings, styles = Strings(strings_file), Styles(from_1904=book.from_1904)
-        for kind, target in (("sharedStrings", strings), ("styles", styles)):
-            if (name := book.relations.first(kind)) is not None:
-                package.read(name, target)
-        strings_file.flush()
-        for _ in package.parse(part, sheet):
-            for stored in sheet.take():
-                row = _seen(stored, strings, styles)
-                if any(row.texts) or row.wrong:
+        strings, styles = Strings(package, book, strings_file), Styles(package, book)
+        row = _Row(0, hidden=False)
+        for element in package.elements(part, "col", "row", "c"):
+            if element.name == "c":
+                _add(row, element, strings, styles)
+            elif element.name == "row":
+                if row.texts:
                     yield row
+                row = _row_after(row, element)
+            elif is_true(element, "hidden"):
+                if len(hidden) >= MOST_COLUMNS:
+                    raise FileError(TOO_LARGE)
+                hidden.append(range(whole(element.attributes["min"]) - 1, whole(element.attributes["max"])))
+        if row.texts:
+            yield row
 
 
 @contextmanager
@@ -120,29 +140,39 @@ def _chosen(book: Book, sheet: str | None) -> str:
     raise FileError(message)
 
 
-def _seen(row: SheetRow, strings: Strings, styles: Styles) -> _Seen:
-    """Return the texts that the cells of a row show."""
-    number, cells, hidden = row
-    texts = [""] * (cells[-1].column + 1 if cells else 0)
-    wrong: dict[int, str] = {}
-    length = 0
-    for cell in cells:
-        text, message = cell.stored, ""
-        try:
-            text = _text(cell, strings, styles)
-        except UnknownTextError as error:
-            message = str(error)
-        except (ValueError, LookupError):
-            message = NO_VALUE.format(stored=quoted(cell.stored))
-        if message:
-            wrong[cell.column] = f"Cell {letters_of(cell.column)}{number} {message}"
-        texts[cell.column] = text
-        length += len(text)
-        if length > LONGEST_ROW:
+def _row_after(row: _Row, element: Element) -> _Row:
+    number = whole(element.attributes.get("r", str(row.number + 1)))
+    if number <= row.number:
+        raise ValueError
+    if number > MOST_ROWS:
+        message = f"The sheet has more than {MOST_ROWS:,} rows."
+        raise FileError(message)
+    return _Row(number, is_true(element, "hidden"))
+
+
+def _add(row: _Row, cell: Element, strings: Strings, styles: Styles) -> None:
+    """Add the text that a cell shows."""
+    place = cell.attributes.get("r")
+    column = row.columns if place is None else column_of(place.rstrip("0123456789"))
+    if not row.columns <= column < MOST_COLUMNS:
+        raise ValueError
+    row.columns = column + 1
+    style = whole(given) if (given := cell.attributes.get("s")) else 0
+    text, message = cell.text, ""
+    try:
+        text = _text(cell, style, strings, styles)
+    except UnknownTextError as error:
+        message = str(error)
+    except (ValueError, LookupError):
+        message = NO_VALUE.format(stored=quoted(cell.text))
+    if message:
+        row.wrong[column] = f"Cell {letters_of(column)}{row.number} {message}"
+    if text or message:
+        row.texts.extend([""] * (column - len(row.texts)))
+        row.texts.append(text)
+        row.length += len(text)
+        if row.length > LONGEST_ROW:
             raise FileError(TOO_LARGE)
-    while texts and not texts[-1] and len(texts) - 1 not in wrong:
-        texts.pop()
-    return _Seen(number, hidden, texts, wrong)
 
 
 NO_RESULT = "holds a formula without a result. Open the workbook in a spreadsheet program and save it."
@@ -160,25 +190,25 @@ TYPES = {"n", "s", "str", "inlineStr"}
 """Of a number and of text."""
 
 
-def _text(cell: Cell, strings: Strings, styles: Styles) -> str:
+def _text(cell: Element, style: int, strings: Strings, styles: Styles) -> str:
     """Return the text that a cell shows; raises `UnknownTextError` with the reason, and what a damaged cell raises."""
-    if cell.computed and not cell.stored and not (cell.kind == "str" and cell.has_value):
+    kind, stored, has_value = cell.attributes.get("t", "n"), cell.text, "v" in cell.inside
+    if "f" in cell.inside and not stored and not (kind == "str" and has_value):
         raise UnknownTextError(NO_RESULT)
-    if not cell.stored:
-        if cell.has_value and cell.kind not in {"str", "inlineStr"}:
+    if not stored:
+        if has_value and kind not in {"str", "inlineStr"}:
             raise ValueError
         return ""
-    if cell.kind in NO_TEXT:
-        message = NO_TEXT[cell.kind].format(stored=printable(cell.stored))
+    if kind in NO_TEXT:
+        message = NO_TEXT[kind].format(stored=printable(stored))
         raise UnknownTextError(message)
-    if cell.kind not in TYPES:
-        raise UnknownTextError(NO_TYPE.format(kind=quoted(cell.kind)))
-    number_format = styles.format(cell.style)
+    if kind not in TYPES:
+        raise UnknownTextError(NO_TYPE.format(kind=quoted(kind)))
+    number_format = styles.format(style)
     try:
-        if cell.kind == "n":
-            return number_format.number(numeral(cell.stored))
-        stored = strings[whole(cell.stored)] if cell.kind == "s" else cell.stored
-        return number_format.text(unescape(stored))
+        if kind == "n":
+            return number_format.number(numeral(stored))
+        return number_format.text(unescape(strings[whole(stored)] if kind == "s" else stored))
     except (UnknownTextError, ArithmeticError):  # the format can have more places than a number
         message = (
             f"holds a number or a date whose format ({number_format.code}) looks different elsewhere. {TYPE_AGAIN}"
