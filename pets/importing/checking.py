@@ -1,4 +1,4 @@
-"""Checks rows one by one, by the rules of the API."""
+"""Checks rows by the rules of the API, and says what is wrong with them, also beside other rows and the catalogue."""
 
 import re
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
@@ -13,8 +13,10 @@ from categories.similar import Similar
 from pets import rules
 from pets.columns import CATEGORY, CATEGORY_ID, COLUMNS, ID, REFERENCE, STATUS, Checked, CheckedColumns, Column
 from pets.importing.errors import FileError, RowError, error_in, quoted
+from pets.importing.near import differences
 from pets.importing.options import Options
 from pets.importing.readers.rows import BLANK, Block, Cells, Damaged
+from pets.importing.staging import Found, Kind
 
 NO_SUCH_NAME = "does not exist."
 DID_YOU_MEAN = 'does not exist. Did you mean "{similar}"?'
@@ -206,3 +208,33 @@ def _is_in(headers: Container[str], column: Column) -> bool:
 def _status(value: Any) -> str:
     """Return the status; in a file, unlike in a request, case does not matter."""
     return rules.status(value.lower() if isinstance(value, str) else value)
+
+
+MESSAGES = {
+    Kind.UNKNOWN_ID: "is not the ID of an animal. Leave it blank to add one.",
+    Kind.SAME_ANIMAL: "is the same animal as {place} {other:,}. An animal can be in a file only once.",
+    Kind.SAME_REFERENCE: "is the same animal as {place} {other:,}. An animal can be in a file only once.",
+    Kind.TAKEN_REFERENCE: "belongs to animal {other}.",
+    Kind.NO_REFERENCE: "is what programs write where there is nothing. Leave the cell blank.",
+}
+NEAR = "looks like {theirs} of animal {other}. They differ by {odd}."
+ACCEPT = " If it is right, use --accept-references."
+
+
+def errors_of(found: Found, check: Check, *, place: str, hint: str) -> list[RowError]:
+    """Return what is wrong with a row. `place`: what lines are called; `hint`: how a person can import it as it is."""
+    row, kind, other, near = found
+    errors = []
+    if near is not None:
+        odd = differences(near.reference, near.theirs)
+        message = NEAR.format(theirs=quoted(near.theirs), other=near.id, odd=odd) + hint
+        errors.append(error_in(near.line, REFERENCE.header, message, near.reference))
+    if kind is Kind.INCOMPLETE:
+        there = {column.header for column in COLUMNS if getattr(row, column.name) is not None}
+        errors += check.missing(row.line, there)
+    elif kind in MESSAGES:
+        by_id = kind is Kind.UNKNOWN_ID or (kind is Kind.SAME_ANIMAL and row.id is not None)
+        field, value = (ID, row.id) if by_id else (REFERENCE.header, row.external_reference)
+        message = MESSAGES[kind].format(place=place, other=other) + (hint if kind is Kind.NO_REFERENCE else "")
+        errors.append(error_in(row.line, field, message, value))
+    return errors

@@ -1,13 +1,21 @@
 """The files that an import writes beside the catalogue."""
 
-from collections.abc import Iterator
+from codecs import BOM_UTF8
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
 from typing import BinaryIO, Self
 
+import orjson
+
+from pets.exporting.rows import csv_lines
 from pets.files import FileInTheWayError, WholeFile
+from pets.importing.changes import Change
 from pets.importing.errors import ImportRejectedError, printable
 from pets.importing.source import Source
+from pets.spreadsheets import guarded
+from pets.sql import BATCH
 
 IN_THE_WAY = "{path} exists already. Choose another name."
 NO_FOLDER = "The working folder no longer exists. Change to another folder."
@@ -92,3 +100,38 @@ class NewFile:
     def _reject_what_is_in_the_way(self) -> None:
         if self.path.exists() and not self.may_replace():
             raise ImportRejectedError(IN_THE_WAY.format(path=self.path))
+
+
+ENDINGS = (".jsonl", ".ndjson")
+"""Of names of JSON lines. Every other file is CSV."""
+
+
+class ChangesFile(NewFile):
+    """A new file; raises `ImportRejectedError` if there is one."""
+
+    def __init__(self, path: Path, source: Source | None = None, *, formula_safe: bool = False) -> None:
+        """Open it. `formula_safe` is for CSV."""
+        super().__init__(path, source)
+        self._formula_safe = formula_safe
+        self._file = self.open()
+
+    def write(self, changes: Iterable[Change]) -> None:
+        """Write all changes, and nothing that was written before: a transaction can start again."""
+        with self.sentences():
+            self._file.seek(0)
+            self._file.truncate()
+            self._file.writelines(self._blocks(iter(changes)))
+
+    def _blocks(self, changes: Iterator[Change]) -> Iterator[bytes]:
+        is_csv = not self.path.name.lower().endswith(ENDINGS)
+        if is_csv:
+            yield BOM_UTF8 + csv_lines([Change._fields])  # the mark by which Excel knows Unicode
+        while batch := list(islice(changes, BATCH)):
+            if is_csv:
+                yield csv_lines([*map(_guarded, batch)] if self._formula_safe else batch)
+            else:
+                yield b"".join([orjson.dumps(change._asdict()) + b"\n" for change in batch])
+
+
+def _guarded(change: Change) -> tuple[object, ...]:
+    return tuple(guarded(value) if isinstance(value, str) else value for value in change)

@@ -6,9 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from pets.importing import staging
-from pets.importing.changes import Changes, Doubts
+from pets.importing.changes import Changes, Doubts, Planned
 from pets.importing.errors import RowError
-from pets.importing.preview import Planned
 from pets.importing.readers.rows import Hidden, Reading
 from pets.importing.rejects import SHOWN, Rejected
 from pets.models import ImportRun, ImportState

@@ -6,13 +6,12 @@ from itertools import accumulate
 from typing import Any, NamedTuple
 
 from pets.columns import CATEGORY, CATEGORY_ID, NAME, REFERENCE, STATUS
-from pets.importing.changes import Changes
-from pets.importing.changes_report import changes_as_json
+from pets.importing.changes import Changes, Planned
 from pets.importing.errors import quoted
 from pets.importing.near import differences
 from pets.importing.options import Outcome
-from pets.importing.preview import Planned
 from pets.importing.rejects import Rejected
+from pets.importing.report import changes_as_json
 from pets.models import ImportRun
 
 COLUMNS_SHOWN = (NAME, CATEGORY, STATUS, REFERENCE)

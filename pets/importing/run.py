@@ -15,20 +15,18 @@ from changes.naming import who
 from pets.adopting import adopt_imports, record
 from pets.columns import Checked, CheckedColumns
 from pets.importing import staging
-from pets.importing.changes import Changes, look, staged
-from pets.importing.changes_file import ChangesFile
-from pets.importing.changes_report import IF_RIGHT, altered, misread
-from pets.importing.checking import Check
-from pets.importing.conflicts import ACCEPT, errors_of
+from pets.importing.changes import MOST_SHOWN, Changes, look, planned_for_page, staged
+from pets.importing.checking import ACCEPT, Check, errors_of
 from pets.importing.errors import AlreadyImportedError, FileError, ImportRejectedError, OutcomeUnknownError
 from pets.importing.lock import only_import
 from pets.importing.matching import by_profile, remember
+from pets.importing.new_file import ChangesFile
 from pets.importing.options import REJECTED, Options, Outcome, Sender
-from pets.importing.preview import MOST_SHOWN, planned_for_page
 from pets.importing.progress import Progress
 from pets.importing.readers import read
 from pets.importing.readers.rows import Block, Cells, Damaged
 from pets.importing.rejects import SHOWN, Rejects, RejectsFile
+from pets.importing.report import IF_RIGHT, altered, misread
 from pets.importing.source import Source, open_source
 from pets.importing.stopping import stop_if_asked, too_late
 from pets.importing.transactions import clear_rejections, disconnect, long_statements, write_at_once

@@ -24,17 +24,7 @@ from pets.models import ImportRun
 from pets.sql import execute, stream
 
 FIELDS = ", ".join(Checked._fields)
-TABLES = (
-    "import_rows",
-    "import_wrong",
-    "import_rejected",
-    "import_categories",
-    "import_known",
-    "import_moves",
-    "import_odd_rows",
-    "import_odd_pets",
-    "import_near",
-)
+TABLES = ("rows", "wrong", "rejected", "categories", "known", "moves", "odd_rows", "odd_pets", "near")
 BLOCK_LINES = 2_000
 NOTHING = "\1"
 """NULL in a COPY. No value can be it."""
@@ -76,7 +66,7 @@ def stage(parts: Iterable[Checked | CheckedColumns]) -> None:
 def clear() -> None:
     """Forget what is staged."""
     for table in TABLES:
-        execute(f"DROP TABLE IF EXISTS {table}")
+        execute(f"DROP TABLE IF EXISTS import_{table}")
 
 
 class Kind(StrEnum):

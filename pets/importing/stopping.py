@@ -30,15 +30,13 @@ def stoppable() -> Iterator[None]:
 
     Must be entered by the main thread.
     """
-    stop = Stop()
-    before = {number: signal.signal(number, stop) for number in SIGNALS}
-    token = _stop.set(stop)
-    try:
-        yield
-    finally:
-        _stop.reset(token)
-        for number, handler in before.items():
-            signal.signal(number, handler)
+    with stoppable_by() as stop:
+        before = {number: signal.signal(number, stop) for number in SIGNALS}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
 
 
 @contextmanager

@@ -19,11 +19,11 @@ from django.db import DEFAULT_DB_ALIAS, DatabaseError, connection, connections
 from django.utils import timezone
 
 from pets.importing import staging
+from pets.importing.changes import digest
 from pets.importing.errors import BusyError, ImportRejectedError, OutcomeUnknownError
 from pets.importing.lock import mark_killed
 from pets.importing.options import Sender
 from pets.importing.page import found
-from pets.importing.preview import digest
 from pets.importing.progress import Progress, beside
 from pets.importing.run import import_of, import_source
 from pets.importing.source import Source

@@ -9,11 +9,10 @@ from changes.naming import who
 from commands.base import StoreCommand
 from commands.exits import ExitError
 from pets.importing.changes import Changes, done_by, recorded_changes
-from pets.importing.changes_file import ChangesFile
-from pets.importing.changes_report import animals, changes_as_json, summary
 from pets.importing.errors import ImportRejectedError
 from pets.importing.lock import mark_killed
-from pets.importing.report import counts, run_as_json, seconds, state, switches
+from pets.importing.new_file import ChangesFile
+from pets.importing.report import animals, changes_as_json, counts, run_as_json, seconds, state, summary, switches
 from pets.importing.undo import Undone, undoable
 from pets.management.arguments import import_number, new_file
 from pets.models import IMPORTED, STANDING, ImportRun
