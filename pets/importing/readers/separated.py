@@ -25,28 +25,25 @@ BLANK = QUOTED + "".join(DELIMITERS.values())
 
 
 class _Lines:
-    """Passes lines on to the CSV reader and keeps those of the record being read; or gives all that it read ahead."""
+    """Passes lines on to the CSV reader and keeps those of the record being read; or shows all that it read ahead."""
 
     def __init__(self, blocks: Iterator[list[str]]) -> None:
         self._blocks = blocks
         self._ahead: deque[str] = deque()
-        self._put_back = False
         self._text: list[str] = []
         self.size = 0
         self.read = 0
         """How many lines were read."""
-        self._first = 1
 
     def begin(self) -> int:
         """Forget the record before, and return the line in which the next one begins."""
         self._text.clear()
         self.size = 0
-        self._first = self.read + 1
-        return self._first
+        return self.read + 1
 
     def skip(self, count: int) -> None:
         """Read so many lines that are no rows; a quote in them means nothing."""
-        while self.read < count and self._fill():
+        while self.read < count and self.ahead():
             self._ahead.popleft()
             self.read += 1
 
@@ -54,45 +51,31 @@ class _Lines:
         """Return the record so far, without its last line end."""
         return "".join(self._text).rstrip("\r\n")
 
-    def take(self) -> list[str]:
-        """Return all lines that were read ahead; none if they were put back."""
-        if (self._put_back and self._ahead) or not self._fill():
-            return []
-        lines = list(self._ahead)
-        self._ahead.clear()
-        self.read += len(lines)
-        return lines
+    def ahead(self) -> deque[str]:
+        """Return the lines that were read ahead: of the next block if there are none, empty at the end of the file."""
+        while not self._ahead and (lines := next(self._blocks, None)) is not None:
+            self._ahead.extend(lines)
+        return self._ahead
 
-    def put_back(self, lines: list[str]) -> None:
-        """Read these lines, which `take` returned, one by one."""
-        self._ahead.extend(lines)
-        self._put_back = True
-        self.read -= len(lines)
+    def pass_ahead(self) -> None:
+        """Go behind the lines that were read ahead."""
+        self.read += len(self._ahead)
+        self._ahead.clear()
 
     def __iter__(self) -> Iterator[str]:
         """Yield the lines; raises `FileError` if a record takes too many."""
-        while self._fill():
+        while self.ahead():
             line = self._ahead.popleft()
             self.read += 1
             self._text.append(line)
             self.size += len(line)
             if self.size > LONGEST_LINE:
                 message = (
-                    f"The row that begins in line {self._first} is longer than {LONGEST_LINE:,} characters. "
-                    "Is a quote in it never closed?"
+                    f"The row that begins in line {self.read - len(self._text) + 1} is longer than {LONGEST_LINE:,} "
+                    "characters. Is a quote in it never closed?"
                 )
                 raise FileError(message)
             yield line
-
-    def _fill(self) -> bool:
-        """Read ahead if there is nothing left; False at the end of the file."""
-        while not self._ahead:
-            lines = next(self._blocks, None)
-            if lines is None:
-                return False
-            self._ahead.extend(lines)
-            self._put_back = False
-        return True
 
 
 def read_csv(source: Source, encoding: str, how: Reading) -> Table:
@@ -169,12 +152,14 @@ def _cells(lines: Sequence[tuple[int, str]], delimiter: str) -> list[tuple[int, 
 
 def _csv_rows(reader: Any, lines: _Lines, columns: Sequence[str], width: int, how: Reading) -> Iterator[Row | Block]:
     """Yield the rows; `width` is that of the header with blank cells at its end, which they can have too."""
-    blank = 0
+    blank = by_row = 0
     while True:
-        if not how.formula_safe and (block := _block(lines, columns, how)):
-            blank = 0
-            yield block
-            continue
+        if not how.formula_safe and lines.read >= by_row:
+            if block := _block(lines, columns, how):
+                blank = 0
+                yield block
+                continue
+            by_row = lines.read + len(lines.ahead())
         line = lines.begin()
         try:
             row = next(reader)
@@ -194,15 +179,14 @@ def _csv_rows(reader: Any, lines: _Lines, columns: Sequence[str], width: int, ho
 
 def _block(lines: _Lines, columns: Sequence[str], how: Reading) -> Block | None:
     """Return the rows of the lines that were read ahead, if each line is a row without a mistake."""
-    first = lines.read + 1
-    ahead = lines.take()
+    first, ahead = lines.read + 1, lines.ahead()
     try:
         rows = list(csv.reader(ahead, delimiter=DELIMITERS[how.delimiter or ","], strict=True))
     except csv.Error:  # a row may also go on behind these lines
-        rows = []
-    if not rows or len(rows) != len(ahead) or {*map(len, rows)} != {len(columns)} or not all(map(any, rows)):
-        lines.put_back(ahead)
         return None
+    if not rows or len(rows) != len(ahead) or {*map(len, rows)} != {len(columns)} or not all(map(any, rows)):
+        return None
+    lines.pass_ahead()
     one_by_one = ((line, cells_of(columns, row, formula_safe=False)) for line, row in enumerate(rows, first))
     return Block(first, columns, rows, one_by_one)
 
