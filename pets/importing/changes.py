@@ -92,9 +92,6 @@ def digest(tally: Sequence[int]) -> str:
     return hashlib.sha256(repr([*tally, *planned(MOST_SHOWN)]).encode()).hexdigest()
 
 
-MOST_DOUBTS = 5_000
-"""How many of each kind of what looks wrong are kept."""
-
 ANIMALS, EXAMPLES = 20, 3
 """How many animals, and how many changes of a reference, are shown."""
 
@@ -136,17 +133,18 @@ class Misread(NamedTuple):
 T = TypeVar("T", bound=tuple[Any, ...])
 
 
-class Doubts(Generic[T]):
-    """What looks wrong: how much, and the first `MOST_DOUBTS` of it."""
+@dataclass
+class Counted(Generic[T]):
+    """How many there are, and the first of them."""
 
-    def __init__(self) -> None:
-        self.count = 0
-        self.first: list[T] = []
+    count: int = 0
+    first: list[T] = field(default_factory=list)
 
-    def add(self, doubt: T) -> None:
+    def add(self, item: T) -> None:
+        """Add one; `first` has so many as a page can show."""
         self.count += 1
-        if self.count <= MOST_DOUBTS:
-            self.first.append(doubt)
+        if self.count <= MOST_SHOWN:
+            self.first.append(item)
 
 
 @dataclass
@@ -159,9 +157,9 @@ class Changes:
     """Of those with another reference: how many had none before."""
     references: list[Change] = field(default_factory=list)
     """The first `EXAMPLES` changes of references."""
-    altered: Doubts[Change] = field(default_factory=Doubts)
+    altered: Counted[Change] = field(default_factory=Counted)
     """References and names that look like the work of a spreadsheet program."""
-    misread: Doubts[Misread] = field(default_factory=Doubts)
+    misread: Counted[Misread] = field(default_factory=Counted)
     """Names of new animals that look wrong."""
     first: list[Planned] = field(default_factory=list)
     """The first `ANIMALS` that are changed or added, if they were asked for."""

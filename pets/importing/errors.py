@@ -29,10 +29,13 @@ class BusyError(ImportRejectedError):
 
 
 class OutcomeUnknownError(Exception):
-    """The database does not respond, so it is not known whether the last COMMIT was done: that of import `run`."""
+    """The database does not respond, so it is not known whether the last COMMIT was done: that of `what`."""
 
-    def __init__(self, message: str, *, run: int) -> None:
-        super().__init__(message)
+    def __init__(self, what: str, *, run: int) -> None:
+        super().__init__(
+            f"The database was lost while {what} was being saved, so it is not known whether it was. When the database "
+            "responds again, list_imports shows its result."
+        )
         self.run = run
 
 

@@ -7,13 +7,9 @@ from pets.importing.errors import FileError
 
 SAVE = "Open it in a spreadsheet program and save it as .xlsx, or as CSV."
 STARTS = {
-    bytes.fromhex(
-        "d0cf11e0a1b11ae1"
-    ): f"an old workbook (.xls), or one with a password. {SAVE[:-1]}, without a password.",
+    b"\xd0\xcf\x11\xe0\xa1\xb1": f"an old workbook (.xls), or one with a password. {SAVE[:-1]}, without a password.",
     b"%PDF": "a PDF. Ask its sender for the table as .xlsx or CSV.",
-    b"\x89PNG": "a picture. Import the table as .xlsx or CSV.",
-    b"\xff\xd8\xff": "a picture. Import the table as .xlsx or CSV.",
-    b"GIF8": "a picture. Import the table as .xlsx or CSV.",
+    (b"\x89PNG", b"\xff\xd8\xff", b"GIF8"): "a picture. Import the table as .xlsx or CSV.",
     b"Rar!\x1a": "an archive (RAR). Unpack it and import a file from it.",
     b"7z\xbc\xaf": "an archive (7z). Unpack it and import a file from it.",
     b"BZh": "compressed with bzip2. Unpack it, or compress it with gzip.",

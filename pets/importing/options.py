@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from pets.importing import staging
-from pets.importing.changes import Changes, Doubts, Planned
+from pets.importing.changes import Changes, Counted, Planned
 from pets.importing.errors import RowError
 from pets.importing.readers.rows import Hidden, Reading
 from pets.importing.rejects import SHOWN, Rejected
@@ -68,9 +68,9 @@ class Sender:
     """
 
     who: str
-    watch: Callable[[], None] | None = None
+    watch: Callable[[], None] = lambda: None
     record: ImportRun | None = None
-    started: Callable[[ImportRun], None] | None = None
+    started: Callable[[ImportRun], None] = lambda _run: None
 
 
 @dataclass
@@ -85,13 +85,13 @@ class Outcome:
     """The first rows with errors. A file of rejects holds all."""
     new_categories: Sequence[str] = ()
     """The names of the categories that it created, or would create."""
-    missing: staging.Missing | None = None
+    missing: Counted[staging.MissingAnimal] | None = None
     """What the catalogue has and the file lacks, if `Options.report_missing`."""
     changes: Changes | None = None
     """What it changed, or would change; None if that was not found out."""
     planned: Sequence[Planned] = ()
     """What the first rows did, or would do, for a page."""
-    near: Doubts[staging.Near] = field(default_factory=Doubts)
+    near: Counted[staging.Near] = field(default_factory=Counted)
     """Rows of a page with a reference that only looks like another animal's."""
 
     @property

@@ -7,11 +7,11 @@ from itertools import islice
 from typing import Any
 
 from pets.columns import COLUMNS
-from pets.importing.changes import EXAMPLES, Change, Changes, Doubts, Planned, changes_of
+from pets.importing.changes import EXAMPLES, Change, Changes, Counted, Planned, changes_of
 from pets.importing.errors import printable, quoted
 from pets.importing.options import Options, Outcome
 from pets.importing.readers.header import named
-from pets.importing.staging import Missing
+from pets.importing.staging import MissingAnimal
 from pets.models import ENDED_EARLY, ImportRun, ImportState
 
 NAMED = 20
@@ -91,11 +91,11 @@ def _switches(name: str, value: Any) -> list[str]:
     return [SWITCHES.get(name) or (switch if value is True else f"{switch}={value}")]
 
 
-def _missing(missing: Missing) -> list[str]:
+def _missing(missing: Counted[MissingAnimal]) -> list[str]:
     named = [
         f"  animal {animal.id}{f' ({printable(animal.external_reference)})' if animal.external_reference else ''}: "
         f"{printable(animal.name)}"
-        for animal in missing.animals[:NAMED]
+        for animal in missing.first[:NAMED]
     ]
     if missing.count > len(named):
         named.append(f"  … and {missing.count - len(named):,} more.")
@@ -129,7 +129,7 @@ def as_json(outcome: Outcome) -> dict[str, Any]:
     if outcome.changes is not None:
         result |= {"changes": changes_as_json(outcome.changes)}
     if outcome.missing is not None:
-        missing = [animal._asdict() for animal in outcome.missing.animals]
+        missing = [animal._asdict() for animal in outcome.missing.first]
         result |= {"missing_count": outcome.missing.count, "missing": missing}
     return result if outcome.rejection is None else result | {"message": outcome.rejection}
 
@@ -233,5 +233,5 @@ def changes_as_json(changes: Changes) -> dict[str, Any]:
     }
 
 
-def _doubts(doubts: Doubts[Any]) -> dict[str, Any]:
+def _doubts(doubts: Counted[Any]) -> dict[str, Any]:
     return {"count": doubts.count, "first": [doubt._asdict() for doubt in doubts.first[:EXAMPLES]]}

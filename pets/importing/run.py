@@ -36,10 +36,6 @@ SAME_FILE = (
     'Nothing changed. This file was already imported: {earlier} by {who}, {at} UTC, as "{name}". Importing it again '
     "would add its animals without an external reference twice."
 )
-UNKNOWN = (
-    "The database was lost while {run} was being saved, so it is not known whether it was. When the database responds "
-    "again, list_imports shows its result."
-)
 NO_ROWS = "The file has no rows."
 ALLOW_EMPTY = " If that is right, use --allow-empty."
 NEAR_UNCONFIRMED = "Nothing changed. Confirm the references that look like known ones, or fix them in the file."
@@ -125,8 +121,7 @@ class _Import:
     def do(self) -> Outcome:
         """Read, check, write; a rejection is recorded and returned."""
         self.run.save()
-        if self.sender.started is not None:
-            self.sender.started(self.run)
+        self.sender.started(self.run)
         self.progress.usual_share = ImportRun.objects.usual_reading_share() or self.progress.usual_share
         with long_statements():
             try:
@@ -151,7 +146,7 @@ class _Import:
             if not self.saving:
                 raise error from None
             self._keep_files()
-            raise OutcomeUnknownError(UNKNOWN.format(run=self.run), run=self.run.pk) from error
+            raise OutcomeUnknownError(str(self.run), run=self.run.pk) from error
         if ended is None:
             raise error
         self.outcome.run = ended
@@ -270,8 +265,7 @@ class _Import:
         if self.options.for_page and self.options.dry_run:
             doubts = (self.outcome.near.first, changes.altered.first, changes.misread.first)
             self.outcome.planned = list(planned_for_page(doubt.line for some in doubts for doubt in some))
-        if self.sender.watch is not None:
-            self.sender.watch()
+        self.sender.watch()
 
     def _look_at_changes(self) -> Changes:
         dry_run = self.options.dry_run

@@ -5,7 +5,6 @@ begin, differs. The temporary tables belong to the connection, and no one else s
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from itertools import groupby, islice
@@ -17,6 +16,7 @@ from categories.models import Category
 from changes.acting import acting
 from pets.columns import COLUMNS, REFERENCE, TABLE, Checked, CheckedColumns, each
 from pets.importing.altered import IS_NO_VALUE
+from pets.importing.changes import Counted
 from pets.importing.errors import ImportRejectedError
 from pets.importing.near import NEAR, NEW, note_odd_references
 from pets.importing.transactions import CATALOGUE_CHANGED
@@ -29,6 +29,7 @@ BLOCK_LINES = 2_000
 NOTHING = "\1"
 """NULL in a COPY. No value can be it."""
 MOST_MISSING = 100
+"""Animals that are not in the file, by ID, that are listed."""
 
 MARGIN = 100
 """Ids left out before those of an import, for animals that are added while they are set aside."""
@@ -40,14 +41,6 @@ class MissingAnimal(NamedTuple):
     id: int
     external_reference: str | None
     name: str
-
-
-@dataclass(frozen=True)
-class Missing:
-    """How many animals are not in the file, and the first `MOST_MISSING` of them by ID."""
-
-    count: int
-    animals: list[MissingAnimal]
 
 
 def stage(parts: Iterable[Checked | CheckedColumns]) -> None:
@@ -288,10 +281,10 @@ IN_FILE = """
 MISSING = f"FROM pets_pet p LEFT JOIN ({IN_FILE}) f ON f.id = p.id WHERE f.id IS NULL"
 
 
-def missing() -> Missing:
+def missing() -> Counted[MissingAnimal]:
     """Return the animals that no row of the file is about, not even a rejected one; call it in `watch`."""
     first = stream(f"SELECT p.id, p.external_reference, p.name {MISSING} ORDER BY p.id LIMIT {MOST_MISSING}")
-    return Missing(_count(f"SELECT count(*) {MISSING}"), [MissingAnimal(*row) for row in first])
+    return Counted(_count(f"SELECT count(*) {MISSING}"), [MissingAnimal(*row) for row in first])
 
 
 def adds_without_reference() -> bool:

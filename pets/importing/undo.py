@@ -24,10 +24,6 @@ from pets.plan import BLOCK, CHANGED, GONE, Planned, planned, rows_before
 LISTED = 100
 """Animals that are left and held in memory."""
 
-UNKNOWN = (
-    "The database was lost while the undo of {run} was being saved, so it is not known whether it was. When the "
-    "database responds again, list_imports shows its result."
-)
 TRIES = 3
 TRY_AGAIN = 1
 """Seconds until a block that failed is tried again: someone can hold one of its animals for a while."""
@@ -77,7 +73,11 @@ class Undone:
         """Return it in words, without what follows."""
         run = self.run
         left = [f"{count:,} left because {_why(reason, count)}" for reason, count in sorted(self.reasons.items())]
-        counts = [f"{_animals(self.deleted)} removed", f"{self.restored:,} set back", *left]
+        counts = [
+            f"{self.deleted:,} {'animal' if self.deleted == 1 else 'animals'} removed",
+            f"{self.restored:,} set back",
+            *left,
+        ]
         return (
             f"Undo {run} of {run.file_name} by {who(run.who)}, {run.started_at:%Y-%m-%d %H:%M} UTC: {', '.join(counts)}"
         )
@@ -160,7 +160,8 @@ def _settled(run: ImportRun, known: set[int], error: BaseException) -> Change:
     try:
         new = Change.objects.filter(undo_of=run.change_id).exclude(pk__in=known).first()
     except DatabaseError:
-        raise OutcomeUnknownError(UNKNOWN.format(run=run), run=run.pk) from error
+        undo = f"the undo of {run}"
+        raise OutcomeUnknownError(undo, run=run.pk) from error
     if new is None or new.state == State.RUNNING:
         raise error
     return new
@@ -185,7 +186,3 @@ def _why(reason: str, count: int) -> str:
     """Return the reason as part of a sentence; `CHANGED` and `GONE` have no subject."""
     they = "it was " if count == 1 else "they were "
     return f"{they}{reason}" if reason in {CHANGED, GONE} else reason
-
-
-def _animals(count: int) -> str:
-    return f"{count:,} {'animal' if count == 1 else 'animals'}"

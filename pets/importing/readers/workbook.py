@@ -1,5 +1,7 @@
 """XLSX: one sheet of a workbook, its cells as a spreadsheet shows them."""
 
+import functools
+import re
 import struct
 import tempfile
 import zipfile
@@ -17,18 +19,17 @@ from pets.importing.readers.header import cells_of, columns_of, named
 from pets.importing.readers.number_formats import UnknownTextError
 from pets.importing.readers.package import TOO_LARGE, Element, Package, is_true, numeral, whole
 from pets.importing.readers.rows import AHEAD, Damaged, FirstRows, Hidden, Reading, Row, Table
-from pets.importing.readers.workbook_parts import (
-    LONGEST_ROW,
-    MOST_COLUMNS,
-    MOST_ROWS,
-    Book,
-    Strings,
-    Styles,
-    column_of,
-    letters_of,
-)
+from pets.importing.readers.workbook_parts import Book, Strings, Styles
 from pets.importing.source import Source
 from pets.spreadsheets import unescape
+
+MOST_ROWS, MOST_COLUMNS = 2**20, 2**14
+"""Of a sheet (Microsoft, "Excel specifications and limits")."""
+
+LONGEST_ROW = 1024 * 1024
+"""Characters of all cells of a row."""
+
+DAMAGED = (zipfile.BadZipFile, zlib.error, struct.error, ExpatError, LookupError, ValueError, ArithmeticError, OSError)
 
 
 @dataclass(slots=True)
@@ -108,18 +109,7 @@ def _readable_workbook() -> Iterator[None]:
     """Turn what a damaged workbook makes zipfile, expat and the code below raise into a `FileError`."""
     try:
         yield
-    except (
-        zipfile.BadZipFile,
-        zlib.error,
-        ExpatError,
-        LookupError,
-        ValueError,
-        ArithmeticError,
-        struct.error,
-        OSError,
-        EOFError,
-        RuntimeError,  # zipfile's for what is encrypted, or compressed in a way it does not know
-    ):
+    except (*DAMAGED, EOFError, RuntimeError):  # the last for what is encrypted, or compressed in another way
         message = "The workbook cannot be read. Save it again as .xlsx, or as CSV."
         raise FileError(message) from None
 
@@ -214,3 +204,17 @@ def _text(cell: Element, style: int, strings: Strings, styles: Styles) -> str:
             f"holds a number or a date whose format ({number_format.code}) looks different elsewhere. {TYPE_AGAIN}"
         )
         raise UnknownTextError(message) from None
+
+
+@functools.lru_cache(maxsize=MOST_COLUMNS)
+def column_of(letters: str) -> int:
+    """Return 0 for A, 25 for Z, 26 for AA; raises `ValueError`."""
+    if not re.fullmatch("[A-Z]{1,3}", letters):
+        raise ValueError
+    return functools.reduce(lambda number, letter: number * 26 + ord(letter) - ord("A") + 1, letters, 0) - 1
+
+
+def letters_of(column: int) -> str:
+    """Return the letters of a column, the reverse of `column_of`."""
+    rest, last = divmod(column, 26)
+    return (letters_of(rest - 1) if rest else "") + chr(ord("A") + last)

@@ -3,7 +3,6 @@
 import functools
 import os
 import posixpath
-import re
 from array import array
 from collections.abc import Sized
 from typing import IO
@@ -11,12 +10,6 @@ from typing import IO
 from pets.importing.errors import FileError
 from pets.importing.readers.number_formats import BUILT_IN, NumberFormat
 from pets.importing.readers.package import TOO_LARGE, Package, is_true, whole
-
-MOST_ROWS, MOST_COLUMNS = 2**20, 2**14
-"""Of a sheet (Microsoft, "Excel specifications and limits")."""
-
-LONGEST_ROW = 1024 * 1024
-"""Characters of all cells of a row."""
 
 MOST_STRINGS, MOST_STYLES, MOST_ENTRIES, LONGEST_ENTRY = 2**22, 2**16, 10_000, 255
 """What is held in memory: the places of shared strings, styles, and what a workbook has names for."""
@@ -104,20 +97,6 @@ class Strings:
             raise IndexError
         start, end = self._ends[number : number + 2]
         return os.pread(self._file.fileno(), end - start, start).decode()
-
-
-@functools.lru_cache(maxsize=MOST_COLUMNS)
-def column_of(letters: str) -> int:
-    """Return 0 for A, 25 for Z, 26 for AA; raises `ValueError`."""
-    if not re.fullmatch("[A-Z]{1,3}", letters):
-        raise ValueError
-    return functools.reduce(lambda number, letter: number * 26 + ord(letter) - ord("A") + 1, letters, 0) - 1
-
-
-def letters_of(column: int) -> str:
-    """Return the letters of a column, the reverse of `column_of`."""
-    rest, last = divmod(column, 26)
-    return (letters_of(rest - 1) if rest else "") + chr(ord("A") + last)
 
 
 def _reject_too_many(entries: Sized, *texts: str) -> None:

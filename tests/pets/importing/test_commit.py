@@ -20,7 +20,7 @@ from django.test import Client
 
 from categories.models import Category
 from pets.importing import staging
-from pets.importing.run import UNKNOWN
+from pets.importing.errors import OutcomeUnknownError
 from pets.models import ImportRun, ImportUpload, Pet
 from tests.factories import PetFactory
 from tests.pets.importing.at_commit import at_commit
@@ -183,7 +183,7 @@ def test_a_commit_that_cannot_be_looked_up_is_unknown(
     run = ImportRun.objects.get()
     assert (result.status, result.json) == (
         1,
-        {"state": "unknown", "message": UNKNOWN.format(run=run), "import": run.pk},
+        {"state": "unknown", "message": str(OutcomeUnknownError(str(run), run=run.pk)), "import": run.pk},
     )
     command("list_imports")
     assert (counts()[0], catalogue()) == (state, REX if state == "done" else [])
