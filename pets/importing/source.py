@@ -164,8 +164,11 @@ class Source:
                 lines = list(io.StringIO(rest + piece, newline=""))
                 rest = lines.pop()  # it may go on in the next piece, if only with the second half of a line end
                 _reject_long(lines, rest, number)
-                blank = _blank_at_the_end(lines, blank, number)
                 number += len(lines)
+                at_the_end = sum(map(len, itertools.takewhile(str.isspace, reversed(lines))))
+                blank = at_the_end + (blank if all(map(str.isspace, lines)) else 0)
+                if blank > MOST_BLANK:
+                    raise FileError(TOO_BLANK.format(number=number))
                 yield lines
             if rest:
                 yield [rest]
@@ -245,21 +248,6 @@ def _reject_long(lines: list[str], rest: str, before: int) -> None:
         if len(line) >= LONGEST_LINE:
             message = f"Line {number:,} is longer than {LONGEST_LINE:,} characters."
             raise FileError(message)
-
-
-def _blank_at_the_end(lines: list[str], blank: int, before: int) -> int:
-    """Return the characters of the blank lines that `lines` ends in, with `blank` before them if all are blank.
-
-    Raises `FileError` for too many; `before`: how many lines there were before these.
-    """
-    blanks = list(itertools.takewhile(str.isspace, reversed(lines)))
-    if len(blanks) < len(lines):
-        blank = 0
-    for number, line in enumerate(reversed(blanks), before + len(lines) - len(blanks) + 1):
-        blank += len(line)
-        if blank > MOST_BLANK:
-            raise FileError(TOO_BLANK.format(number=number))
-    return blank
 
 
 def line_ends(text: str) -> int:

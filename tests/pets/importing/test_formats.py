@@ -334,10 +334,10 @@ BLANK = "is one of too many blank lines without a row. Is the file complete?"
 @pytest.mark.parametrize(
     ("content", "sentence"),
     [
-        ("name,category\nRex,Dogs\n" + SPACES, f"Line 10,488 {BLANK}"),
+        ("name,category\nRex,Dogs\n" + SPACES, f"Line 10,491 {BLANK}"),
         ("name,category\nRex,Dogs\n" + COMMAS, f"Line 10,488 {BLANK}"),
-        (SPACES + "name,category\nRex,Dogs\n", f"Line 10,486 {BLANK}"),
-        ('{"name": "Rex", "category": "Dogs"}\n' + SPACES, f"Line 10,487 {BLANK}"),
+        (SPACES + "name,category\nRex,Dogs\n", f"Line 10,489 {BLANK}"),
+        ('{"name": "Rex", "category": "Dogs"}\n' + SPACES, f"Line 10,490 {BLANK}"),
         (COMMAS + "name,category\n", "The row that begins in line 1 is longer than 524,288 characters."),
     ],
     ids=["lines", "rows", "before", "json lines", "cells before"],
