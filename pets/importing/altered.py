@@ -18,19 +18,15 @@ ERROR = re.compile(r"#[A-Z/0!?]+|Err:[0-9]+")
 FORMULA = "#"
 """The key of all texts that are taken for formulas, and of the errors that they become."""
 
-SERIAL = re.compile(r"[1-9][0-9]{4}")
-"""The number of a day from 1927 to 2173."""
-
-EXACT_DIGITS = 15
-"""Digits of a number that a spreadsheet keeps."""
+SERIAL = re.compile(r"[1-9][0-9]{4}")  # the number of a day from 1927 to 2173
+EXACT_DIGITS = 15  # digits of a number that a spreadsheet keeps
 
 SHOWN_WHOLE = 10
 """The digits of a whole number that each spreadsheet program shows; of longer ones some show `1.23457E+11`."""
 
 DAY = 24 * 60 * 60
 
-LONGEST = 255
-"""The digits of the largest number in a reference that is compared."""
+LONGEST = 255  # the digits of the largest number in a reference that is compared
 
 NO_VALUE = ("NULL", "null", "(NULL)", "(null)", "None", "nil", "NaN", "nan", "NA", "N/A", "#N/A", "\\N")
 """What databases and programs write where there is nothing."""

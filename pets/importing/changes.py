@@ -46,11 +46,8 @@ PLANNED = f"""
     SELECT r.line, p.id, COALESCE(k.by_id, FALSE), {each("p.{c}, COALESCE(r.{c}, p.{c}, {default})")}
     FROM import_rows r LEFT JOIN import_known k ON k.line = r.line LEFT JOIN pets_pet p ON p.id = k.id
 """
-ACTING = "(k.line IS NULL OR k.differs)"
-"""Adds an animal, or changes one."""
-
-MOST_SHOWN = 5_000
-"""Rows that a page can show."""
+ACTING = "(k.line IS NULL OR k.differs)"  # adds an animal, or changes one
+MOST_SHOWN = 5_000  # rows that a page can show
 
 
 def planned(most: int | None = None) -> Iterator[Planned]:
@@ -92,8 +89,7 @@ def digest(tally: Sequence[int]) -> str:
     return hashlib.sha256(repr([*tally, *planned(MOST_SHOWN)]).encode()).hexdigest()
 
 
-ANIMALS, EXAMPLES = 20, 3
-"""How many animals, and how many changes of a reference, are shown."""
+ANIMALS, EXAMPLES = 20, 3  # how many animals, and how many changes of a reference, are shown
 
 
 class Change(NamedTuple):

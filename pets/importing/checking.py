@@ -21,15 +21,9 @@ from pets.importing.staging import Found, Kind
 NO_SUCH_NAME = "does not exist."
 DID_YOU_MEAN = 'does not exist. Did you mean "{similar}"?'
 TOO_SIMILAR = 'is too similar to "{similar}" to be created.'
-MOST_NEW_CATEGORIES = 2_000
-"""Of one file. They are held in memory, and so many are a mistake."""
-
-IN_BLOCKS = {ID, *(column.header for column in COLUMNS)}
-"""The columns of a file whose rows can be checked in blocks."""
-
-PLAIN_ID = re.compile("(?:[1-9][0-9]{0,17})?")
-"""A blank cell, or a number that is sure to fit into 64 bits."""
-
+MOST_NEW_CATEGORIES = 2_000  # of one file. They are held in memory, and so many are a mistake
+IN_BLOCKS = {ID, *(column.header for column in COLUMNS)}  # the columns of a file whose rows can be checked in blocks
+PLAIN_ID = re.compile("(?:[1-9][0-9]{0,17})?")  # a blank cell, or a number that is sure to fit into 64 bits
 BOTH = "and category say the same: give one of them."
 
 

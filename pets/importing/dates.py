@@ -11,9 +11,7 @@ from django.utils import timezone
 
 MONTH = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?"
 YEAR = "([0-9]{4}|[0-9]{1,2})"
-DAY_ZERO = dt.date(1899, 12, 30)
-"""The day 0 of spreadsheet programs."""
-
+DAY_ZERO = dt.date(1899, 12, 30)  # the day 0 of spreadsheet programs
 NUMBERS = re.compile(rf"([0-9]{{1,2}}) ?([-/. ]) ?([0-9]{{1,2}})(?: ?\2 ?{YEAR})?")
 MONTH_OF_YEAR = re.compile(r"([0-9]{1,2})[-/]([0-9]{4})")
 YEAR_FIRST = re.compile(r"([0-9]{4})([-/.])([0-9]{1,2})\2([0-9]{1,2})")

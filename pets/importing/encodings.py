@@ -32,8 +32,7 @@ LIKELY = {
 NO_TEXT = {"idna", "punycode", "raw-unicode-escape", "undefined", "unicode-escape"}
 """Encodings of Python that no program saves a file in."""
 
-ONE_SCRIPT = {"HIRAGANA", "KATAKANA", "KATAKANA-HIRAGANA", "CJK"}
-"""What Japanese mixes in a word."""
+ONE_SCRIPT = {"HIRAGANA", "KATAKANA", "KATAKANA-HIRAGANA", "CJK"}  # what Japanese mixes in a word
 
 
 def known_encoding(name: str) -> str:
@@ -80,8 +79,7 @@ def _script(letter: str) -> str:
     return "CJK" if script in ONE_SCRIPT else script
 
 
-LOST = "?\N{REPLACEMENT CHARACTER}"
-"""What a letter becomes that an encoding does not have."""
+LOST = "?\N{REPLACEMENT CHARACTER}"  # what a letter becomes that an encoding does not have
 
 
 def _byte_of(encoding: str) -> dict[str, int]:
@@ -101,11 +99,8 @@ _LEADS, _NEXTS = (
     re.escape("".join(sorted({character for of in MISREAD_IN for character, byte in of.items() if byte in some})))
     for some in (range(0xC2, 0xF5), range(0x80, 0xC0))
 )
-SUSPECT = f"[{_LEADS}][{_NEXTS}]"
-"""Matches what `misread` knows, and little else, for Python and for both databases."""
-
-LOSSY = f"{SUSPECT}|[{LOST}]"
-"""Matches what `was_misread` knows."""
+SUSPECT = f"[{_LEADS}][{_NEXTS}]"  # matches what `misread` knows, and little else, for Python and for both databases
+LOSSY = f"{SUSPECT}|[{LOST}]"  # matches what `was_misread` knows
 
 
 def misread(text: str) -> str | None:

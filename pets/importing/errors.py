@@ -4,8 +4,7 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
-VALIDATION_FAILED, MALFORMED_JSON = "validation_failed", "malformed_json"
-"""The API's codes (docs/api.md)."""
+VALIDATION_FAILED, MALFORMED_JSON = "validation_failed", "malformed_json"  # the API's codes (docs/api.md)
 
 
 class ImportRejectedError(Exception):
@@ -39,8 +38,7 @@ class OutcomeUnknownError(Exception):
         self.run = run
 
 
-SHOWN = 40
-"""Characters of a value that are shown."""
+SHOWN = 40  # characters of a value that are shown
 
 
 @dataclass(frozen=True, slots=True)

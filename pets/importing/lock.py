@@ -13,8 +13,7 @@ from pets.importing.errors import BusyError, ImportRejectedError
 from pets.importing.transactions import clear_rejections
 from pets.models import ImportRun, ImportState
 
-ADVISORY_LOCK = (0x70657473, 0x696D7074)
-"""PostgreSQL's two keys of our lock: "pets", "impt"."""
+ADVISORY_LOCK = (0x70657473, 0x696D7074)  # PostgreSQL's two keys of our lock: "pets", "impt"
 
 NOT_THROUGH_PGBOUNCER = (
     "An import keeps a lock and temporary tables for as long as it runs, which PgBouncer in transaction mode cannot "

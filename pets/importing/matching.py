@@ -27,8 +27,7 @@ EXAMPLES = 3
 MOST_COLUMNS = 200
 """Of a sheet that a person is asked about: a form can have 1,000 fields. Others are what they seem to be."""
 
-MOST_READ = 200
-"""Cells by which an encoding is suggested."""
+MOST_READ = 200  # cells by which an encoding is suggested
 
 
 class SheetColumn(NamedTuple):

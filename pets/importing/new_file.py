@@ -102,8 +102,7 @@ class NewFile:
             raise ImportRejectedError(IN_THE_WAY.format(path=self.path))
 
 
-ENDINGS = (".jsonl", ".ndjson")
-"""Of names of JSON lines. Every other file is CSV."""
+ENDINGS = (".jsonl", ".ndjson")  # of names of JSON lines. Every other file is CSV
 
 
 class ChangesFile(NewFile):

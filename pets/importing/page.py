@@ -15,8 +15,7 @@ from pets.importing.report import changes_as_json
 from pets.models import ImportRun
 
 COLUMNS_SHOWN = (NAME, CATEGORY, STATUS, REFERENCE)
-MOST_CATEGORIES = 100
-"""New ones that the page names."""
+MOST_CATEGORIES = 100  # new ones that the page names
 
 KINDS = (
     ("added", "New", "new", "available"),

@@ -14,8 +14,7 @@ READING = {"postgresql": 0.1, "sqlite": 0.45}
 """The share of the time of an import that reading takes, until imports of this database show theirs: that of 300,000
 new animals, once on each."""
 
-LEAST_SECONDS = 1.0
-"""A shorter reading says nothing about the share."""
+LEAST_SECONDS = 1.0  # a shorter reading says nothing about the share
 
 USUAL_SIZE = {"ncols": 80, "nrows": 24}
 """Of a terminal that says it has none, as some do that nobody looks at directly. Without rows tqdm shows nothing."""

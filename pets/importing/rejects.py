@@ -20,13 +20,10 @@ from pets.importing.source import Source
 from pets.models import ImportRun
 from pets.spreadsheets import guarded
 
-SHOWN = 100
-"""Errors that are kept in memory to be shown; the file of rejects holds all."""
-
+SHOWN = 100  # errors that are kept in memory to be shown; the file of rejects holds all
 LARGEST_EXPONENT = 300
 
-MOST_WAITING = 8 * 1024 * 1024
-"""Characters of rows that wait to be written in the order of lines."""
+MOST_WAITING = 8 * 1024 * 1024  # characters of rows that wait to be written in the order of lines
 
 
 class Rejected(NamedTuple):

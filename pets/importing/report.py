@@ -14,8 +14,7 @@ from pets.importing.readers.header import named
 from pets.importing.staging import MissingAnimal
 from pets.models import ENDED_EARLY, ImportRun, ImportState
 
-NAMED = 20
-"""New categories, and missing animals, that are listed."""
+NAMED = 20  # new categories, and missing animals, that are listed
 
 
 def report(outcome: Outcome) -> str:

@@ -25,11 +25,8 @@ FORMATS = ("csv", "json", "jsonl", "xlsx")
 LONGEST_LINE = 512 * 1024
 """Characters that a line, or a row of several lines, may have: a row takes up to 100 times as many bytes of memory."""
 
-MOST_BLANK = 20 * LONGEST_LINE
-"""Characters of blank lines before a row: a spreadsheet can have a million of them."""
-
-MAX_UNPACKED = 20 * 1000**3
-"""Bytes of a compressed file, or of a pipe, that are read."""
+MOST_BLANK = 20 * LONGEST_LINE  # characters of blank lines before a row: a spreadsheet can have a million of them
+MAX_UNPACKED = 20 * 1000**3  # bytes of a compressed file, or of a pipe, that are read
 
 BOMS = {
     codecs.BOM_UTF8: "utf-8-sig",
@@ -41,12 +38,9 @@ BOMS = {
 """The byte order marks; that of UTF-16 begins one of UTF-32."""
 
 BLOCK = 1024 * 1024
-PIECE = BLOCK // 16
-"""Bytes and characters that are read at a time."""
-
+PIECE = BLOCK // 16  # bytes and characters that are read at a time
 SEPARATORS = re.compile(rb'[,;\t"\r\n]')
-LONGEST_WORD, READINGS = 60, 5
-"""Bytes before and behind one that does not fit, and how many readings of them are shown."""
+LONGEST_WORD, READINGS = 60, 5  # bytes before and behind one that does not fit, and how many readings of them are shown
 
 FIRST_PIECE = 4096
 """Characters for the header: what is wrong further on is found, and recorded, when the import has begun."""

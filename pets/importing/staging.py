@@ -26,13 +26,9 @@ from pets.sql import execute, stream
 FIELDS = ", ".join(Checked._fields)
 TABLES = ("rows", "wrong", "rejected", "categories", "known", "moves", "odd_rows", "odd_pets", "near")
 BLOCK_LINES = 2_000
-NOTHING = "\1"
-"""NULL in a COPY. No value can be it."""
-MOST_MISSING = 100
-"""Animals that are not in the file, by ID, that are listed."""
-
-MARGIN = 100
-"""Ids left out before those of an import, for animals that are added while they are set aside."""
+NOTHING = "\1"  # NULL in a COPY. No value can be it
+MOST_MISSING = 100  # animals that are not in the file, by ID, that are listed
+MARGIN = 100  # ids left out before those of an import, for animals that are added while they are set aside
 
 
 class MissingAnimal(NamedTuple):

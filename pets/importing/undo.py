@@ -21,12 +21,9 @@ from pets.importing.transactions import clear_rejections, disconnect
 from pets.models import STANDING, ImportRun, ImportState
 from pets.plan import BLOCK, CHANGED, GONE, Planned, planned, rows_before
 
-LISTED = 100
-"""Animals that are left and held in memory."""
-
+LISTED = 100  # animals that are left and held in memory
 TRIES = 3
-TRY_AGAIN = 1
-"""Seconds until a block that failed is tried again: someone can hold one of its animals for a while."""
+TRY_AGAIN = 1  # seconds until a block that failed is tried again: someone can hold one of its animals for a while
 
 
 class Left(NamedTuple):

@@ -22,21 +22,16 @@ from pets.models import ImportUpload, UploadPart
 if TYPE_CHECKING:
     from django.core.files.uploadedfile import UploadedFile  # generic for mypy only
 
-LARGEST_WORKBOOK = 32 * 1024 * 1024
-"""Bytes that are unpacked of an XLSX file. It takes some seconds."""
+LARGEST_WORKBOOK = 32 * 1024 * 1024  # bytes that are unpacked of an XLSX file. It takes some seconds
 
 MATCHED = ("encoding", "delimiter", "header_row", "columns", "defaults")
 """What is found out or chosen of how a file is read."""
 
 MOST_ROWS = 500_000
-MOST_REJECTED = 10_000
-"""Rows with errors: so many are a mistake in all of them."""
-
+MOST_REJECTED = 10_000  # rows with errors: so many are a mistake in all of them
 KEPT = timedelta(days=1)
 
-PART = 1024 * 1024
-"""Bytes of a file in one row: the database's driver holds three times as many."""
-
+PART = 1024 * 1024  # bytes of a file in one row: the database's driver holds three times as many
 TOO_LARGE = "The file has {bytes:,} bytes. Files here can have at most 25 MB."
 COMPRESSED = "The file is compressed with gzip; send it as it was before."
 

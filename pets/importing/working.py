@@ -31,21 +31,11 @@ from pets.importing.stopping import Stop, stoppable_by
 from pets.importing.uploads import opened, options_of
 from pets.models import IMPORTED, ImportRun, ImportState, ImportUpload
 
-NAMED = 5
-"""Rejected rows that the page of an import names."""
-
-LARGEST_REJECTS = 10 * 1024 * 1024
-"""Bytes of the file of rejects that is kept."""
-
-IN_REQUEST = 2
-"""Seconds that a request waits for the thread."""
-
-EACH = 1
-"""Seconds between two looks at how far the thread is, and whether it should stop."""
-
-SILENT = timedelta(seconds=10)
-"""A thread that neither imports nor has said anything for so long is gone."""
-
+NAMED = 5  # rejected rows that the page of an import names
+LARGEST_REJECTS = 10 * 1024 * 1024  # bytes of the file of rejects that is kept
+IN_REQUEST = 2  # seconds that a request waits for the thread
+EACH = 1  # seconds between two looks at how far the thread is, and whether it should stop
+SILENT = timedelta(seconds=10)  # a thread that neither imports nor has said anything for so long is gone
 CHANGED_SINCE = "Nothing changed. The catalogue has changed since this page was shown. Look again."
 STOPPED = "It was stopped. Nothing changed."
 FAILED = "It failed. Nothing changed. Try again. If it fails again, ask an operator."

@@ -11,12 +11,9 @@ from pets.importing.readers.json_values import number
 from pets.importing.readers.rows import BLANK, Cells, Damaged, Reading
 from pets.spreadsheets import unguarded
 
-REMARKS = ("_line", "_code", "_message")
-"""What a file of rejects has in front of each row; an import passes over it."""
-
+REMARKS = ("_line", "_code", "_message")  # what a file of rejects has in front of each row; an import passes over it
 NUMBERS = (ID, CATEGORY_ID)
-NAMED = 5
-"""Unknown columns that a message names."""
+NAMED = 5  # unknown columns that a message names
 
 
 def plain(title: str) -> str:
@@ -28,8 +25,7 @@ def plain(title: str) -> str:
 
 
 COLUMNS = {plain(column): column for column in HEADERS}
-KNOWN = COLUMNS | dict(zip(REMARKS, REMARKS, strict=True))
-"""The columns by what they are found by."""
+KNOWN = COLUMNS | dict(zip(REMARKS, REMARKS, strict=True))  # the columns by what they are found by
 
 
 def columns_of(header: Sequence[str], how: Reading) -> list[str]:

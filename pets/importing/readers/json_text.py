@@ -14,8 +14,7 @@ from pets.importing.readers.rows import Cells, Damaged, Reading, Row
 from pets.importing.source import line_ends
 
 BLANKS = re.compile(r"[ \t\r\n]*")
-LONGEST_VALUE = 64 * 1024
-"""Characters of one animal in a JSON array: what a request's body may have."""
+LONGEST_VALUE = 64 * 1024  # characters of one animal in a JSON array: what a request's body may have
 
 
 def read_json_lines(lines: Iterator[str], how: Reading) -> Iterator[Row]:

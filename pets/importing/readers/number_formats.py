@@ -17,11 +17,8 @@ BUILT_IN |= {11: "0.00E+00", 12: "# ?/?", 13: "# ??/??", 15: "d-mmm-yy", 16: "d-
 BUILT_IN |= {19: "h:mm:ss AM/PM", 46: "[h]:mm:ss", 47: "mmss.0", 48: "##0.0E+0"}
 """Those that differ by language or region are missing, or are words that are no format."""
 
-LARGEST = Decimal(10) ** 15
-"""Numbers of more digits are rounded by the spreadsheet."""
-
-GENERAL_WIDTH = 11
-"""Characters of a fraction that General shows in a column that is wide enough."""
+LARGEST = Decimal(10) ** 15  # numbers of more digits are rounded by the spreadsheet
+GENERAL_WIDTH = 11  # characters of a fraction that General shows in a column that is wide enough
 
 _TOKEN = re.compile(
     r"""

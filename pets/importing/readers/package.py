@@ -7,11 +7,8 @@ from xml.parsers import expat
 
 from pets.importing.errors import FileError
 
-LARGEST_DIRECTORY = 1024 * 1024
-"""Bytes of the list of parts, which zipfile holds in memory."""
-
-LARGEST_TOKEN = 1024 * 1024
-"""Bytes of a tag or comment. expat holds it in memory and begins it again with each block."""
+LARGEST_DIRECTORY = 1024 * 1024  # bytes of the list of parts, which zipfile holds in memory
+LARGEST_TOKEN = 1024 * 1024  # bytes of a tag or comment. expat holds it in memory and begins it again with each block
 
 DEEPEST, MOST_NAMES = 100, 5_000
 """Of elements in each other, and of names of elements and attributes: expat holds them in memory."""
@@ -23,8 +20,7 @@ BLOCK = 64 * 1024
 TOO_LARGE = "The workbook is too large, or made to take too much memory. Save it as CSV."
 
 Attributes = dict[str, str]
-LEVELS = {"t": 1, "v": 1, "rPh": -1}
-"""Text counts in these, but not how it is pronounced."""
+LEVELS = {"t": 1, "v": 1, "rPh": -1}  # text counts in these, but not how it is pronounced
 
 
 class Element:

@@ -13,11 +13,8 @@ from pets.importing.errors import VALIDATION_FAILED
 from pets.importing.source import MAX_UNPACKED
 
 Cells = dict[str, Any]
-BLANK = "\\N"
-"""A blank cell of a dump of PostgreSQL or MySQL. As a name it is kept, so that each export comes back."""
-
-AHEAD = 30
-"""Rows among which the header is looked for."""
+BLANK = "\\N"  # a blank cell of a dump of PostgreSQL or MySQL. As a name it is kept, so that each export comes back
+AHEAD = 30  # rows among which the header is looked for
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,8 +20,7 @@ SEPARATOR = re.compile("sep=([,;|\t]?)", re.IGNORECASE)
 """A first line for Excel, which names the delimiter; the delimiter itself may be gone from it."""
 
 QUOTED = ' "\r\n'
-BLANK = QUOTED + "".join(DELIMITERS.values())
-"""What a line without a cell consists of."""
+BLANK = QUOTED + "".join(DELIMITERS.values())  # what a line without a cell consists of
 
 
 class _Lines:

@@ -23,12 +23,8 @@ from pets.importing.readers.workbook_parts import Book, Strings, Styles
 from pets.importing.source import Source
 from pets.spreadsheets import unescape
 
-MOST_ROWS, MOST_COLUMNS = 2**20, 2**14
-"""Of a sheet (Microsoft, "Excel specifications and limits")."""
-
-LONGEST_ROW = 1024 * 1024
-"""Characters of all cells of a row."""
-
+MOST_ROWS, MOST_COLUMNS = 2**20, 2**14  # of a sheet (Microsoft, "Excel specifications and limits")
+LONGEST_ROW = 1024 * 1024  # characters of all cells of a row
 DAMAGED = (zipfile.BadZipFile, zlib.error, struct.error, ExpatError, LookupError, ValueError, ArithmeticError, OSError)
 
 
@@ -176,8 +172,7 @@ NO_TEXT = {
 
 NO_VALUE = "has no valid value ({stored}). Type what the cell should say with a ' in front."
 NO_TYPE = "has no valid type ({kind}). Type what the cell should say with a ' in front."
-TYPES = {"n", "s", "str", "inlineStr"}
-"""Of a number and of text."""
+TYPES = {"n", "s", "str", "inlineStr"}  # of a number and of text
 
 
 def _text(cell: Element, style: int, strings: Strings, styles: Styles) -> str:
