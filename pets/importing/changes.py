@@ -3,7 +3,6 @@
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from categories.models import Category
@@ -191,7 +190,7 @@ NEW_NAMES = """
 def look(*, first: bool) -> Changes:
     """Return what the staged rows would change; call it before they are written. `first`: with the first animals."""
     counts = dict(zip([column.header for column in COLUMNS], next(stream(FIELDS)), strict=True))
-    changes = Changes(fields=counts, first=list(islice(planned(ANIMALS), ANIMALS)) if first else [])
+    changes = Changes(fields=counts, first=list(planned(ANIMALS)) if first else [])
     lossy = CONVERTIBLE.format(not_ascii=is_not_ascii("p.name"), lossy=matches("r.name", LOSSY))
     for column, condition, looks_wrong in ((REFERENCE, "", looks_altered), (NAME, lossy, looks_converted)):
         texts = stream(TEXTS.format(c=column.name, condition=condition)) if counts[column.header] else ()

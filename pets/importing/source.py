@@ -10,7 +10,7 @@ import re
 import sys
 import tempfile
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from functools import cached_property
 from pathlib import Path
@@ -177,8 +177,10 @@ class Source:
     def _text(self, encoding: str, *, newline: str | None) -> Iterator[io.TextIOWrapper]:
         text = io.TextIOWrapper(self.open(), encoding=encoding, newline=newline)
         try:
-            with _readable(undecodable=lambda: self._undecodable(encoding)):
+            with _readable():
                 yield text
+        except UnicodeError:
+            raise FileError(self._undecodable(encoding)) from None
         finally:
             with suppress(ValueError):  # the file was closed before its last reader
                 text.detach()
@@ -292,14 +294,10 @@ def _copy(file: IO[bytes], most: int) -> IO[bytes]:
 
 
 @contextmanager
-def _readable(undecodable: Callable[[], str] | None = None) -> Iterator[None]:
+def _readable() -> Iterator[None]:
     """Turn what reading can raise into a `FileError`."""
     try:
         yield
-    except UnicodeError:
-        if undecodable is None:
-            raise
-        raise FileError(undecodable()) from None
     except (EOFError, gzip.BadGzipFile, zlib.error):
         message = "The gzip file is damaged or was cut short."
         raise FileError(message) from None

@@ -30,8 +30,6 @@ class Left(NamedTuple):
     """An animal that is left as it is, or a field of it, and why."""
 
     pet_id: int
-    name: str
-    """Its last one if it was deleted."""
     reason: str
 
 
@@ -54,7 +52,7 @@ class Undone:
 
     def see(self, plan: Sequence[Planned]) -> None:
         """Add what is left of a block."""
-        left = [Left(each.animal, each.name, each.reason) for each in plan if each.reason]
+        left = [Left(each.animal, each.reason) for each in plan if each.reason]
         self.left_count += len(left)
         self.reasons.update(each.reason for each in left)
         self.left += left[: LISTED - len(self.left)]

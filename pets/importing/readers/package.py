@@ -21,10 +21,11 @@ TOO_LARGE = "The workbook is too large, or made to take too much memory. Save it
 
 Attributes = dict[str, str]
 LEVELS = {"t": 1, "v": 1, "rPh": -1}  # text counts in these, but not how it is pronounced
+NOTED, NONE = {"f", "v"}, frozenset[str]()
 
 
 class Element:
-    """An element of a part: its name without a prefix, its attributes, the text, and the names of what is in it."""
+    """An element of a part: its name without a prefix, its attributes, the text, and which of `NOTED` is in it."""
 
     __slots__ = ("attributes", "inside", "name", "text")
 
@@ -32,7 +33,7 @@ class Element:
         self.name = name
         self.attributes = attributes
         self.text = ""
-        self.inside: set[str] = set()
+        self.inside = NONE
 
 
 class Package:
@@ -99,12 +100,12 @@ class _Taken:
         name, level, is_wanted = self._names[name]
         self.depth += 1
         self._level += level
-        if not is_wanted:
-            self._current.inside.add(name)
-            return
-        if self._current is not self._outside:
-            self.ended.append(self._current)
-        self._current = Element(name, attributes)
+        if is_wanted:
+            if self._current is not self._outside:
+                self.ended.append(self._current)
+            self._current = Element(name, attributes)
+        elif name in NOTED:
+            self._current.inside |= {name}
 
     def end(self, name: str) -> None:
         name, level, _ = self._names[name]
