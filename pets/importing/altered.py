@@ -94,8 +94,10 @@ def as_shortened(text: str, digits: Iterable[int]) -> set[str]:
 
 def plain_value(text: str) -> str:
     """Return a number or a time as each program would write it; other text as it is."""
-    if (seconds := _seconds(text)) is not None:
-        return _time(seconds)
+    if found := TIME.fullmatch(text):
+        hours, minutes, seconds, half = found.groups()
+        hour = int(hours) % 12 + (12 if half.upper() == "P" else 0) if half else int(hours)
+        return _time((hour * 60 + int(minutes)) * 60 + int(seconds or 0))
     if text.upper() in {"TRUE", "FALSE"}:
         return text.upper()
     value = _number(text)
@@ -128,11 +130,3 @@ def _number(text: str) -> Decimal | None:
 
 def _time(seconds: int) -> str:
     return f"{seconds // 3600}:{seconds // 60 % 60:02}:{seconds % 60:02}"
-
-
-def _seconds(text: str) -> int | None:
-    if not (found := TIME.fullmatch(text)):
-        return None
-    hours, minutes, seconds, half = found.groups()
-    day = int(hours) % 12 + (12 if half.upper() == "P" else 0) if half else int(hours)
-    return (day * 60 + int(minutes)) * 60 + int(seconds or 0)

@@ -127,10 +127,7 @@ class ChangesFile(NewFile):
             yield BOM_UTF8 + csv_lines([Change._fields])  # the mark by which Excel knows Unicode
         while batch := list(islice(changes, BATCH)):
             if is_csv:
-                yield csv_lines([*map(_guarded, batch)] if self._formula_safe else batch)
+                safe = ([guarded(each) if isinstance(each, str) else each for each in change] for change in batch)
+                yield csv_lines([*safe] if self._formula_safe else batch)
             else:
                 yield b"".join([orjson.dumps(change._asdict()) + b"\n" for change in batch])
-
-
-def _guarded(change: Change) -> tuple[object, ...]:
-    return tuple(guarded(value) if isinstance(value, str) else value for value in change)

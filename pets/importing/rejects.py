@@ -90,7 +90,9 @@ class RejectsFile(NewFile):
         """Add a row; the first one opens the file."""
         if self._text is None:
             table = self._table
-            self._text = io.TextIOWrapper(self.open(), encoding=_encoding(table), errors="backslashreplace", newline="")
+            # The mark is for Excel, and for an import with the same options, if they name another encoding.
+            encoding = "utf-8" if table.header is None and table.encoding.startswith("utf-8") else "utf-8-sig"
+            self._text = io.TextIOWrapper(self.open(), encoding=encoding, errors="backslashreplace", newline="")
             # csv quotes a cell with a carriage return only if its own line ends have one.
             self._csv = csv.writer(self._text, delimiter=table.delimiter, lineterminator="\r\n")
             if table.header is not None:
@@ -147,11 +149,6 @@ def _sha256(file: Path | int) -> str:
     with open(file, "rb") as content:  # noqa: PTH123 - also of a descriptor
         content.seek(0)
         return hashlib.file_digest(content, "sha256").hexdigest()
-
-
-def _encoding(table: Table) -> str:
-    """Return UTF-8, with the mark by which Excel knows it, and an import with the same options if they name another."""
-    return "utf-8" if table.header is None and table.encoding.startswith("utf-8") else "utf-8-sig"
 
 
 def _kept(column: str) -> bool:

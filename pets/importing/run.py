@@ -160,7 +160,6 @@ class _Import:
 
     def _write_all(self) -> None:
         self._read_and_check()
-        self._reject_errors()
         staging.set_ids_aside(self.run)
         with self.progress.writing(self.progress.rows - self.rejects.count):
             write_at_once(self._write, dry_run=self.options.dry_run)
@@ -184,13 +183,6 @@ class _Import:
         self.run.rows, self.run.rejected = self.progress.rows, self.rejects.count
         self.run.rejects, self.run.rejects_sha256 = (str(file.path), file.sha256) if file and file.sha256 else ("", "")
 
-    def _reject_errors(self) -> None:
-        if self.rejects.count and not self.options.skip_errors:
-            self.rejects.publish(keep=True)
-            have = "row has an error" if self.progress.rows == 1 else "rows have errors"
-            message = f"{self.rejects.count:,} of {self.progress.rows:,} {have}."
-            raise ImportRejectedError(message)
-
     def _read_and_check(self) -> None:
         with self.progress.reading(self.source.raw.tell, self.source.size):
             staging.stage(self._rows())
@@ -204,6 +196,11 @@ class _Import:
                     self.rejects.add(errors, self.check.cells(found.row))
                 elif found.near is not None:
                     self.outcome.near.add(found.near)
+        if self.rejects.count and not self.options.skip_errors:
+            self.rejects.publish(keep=True)
+            have = "row has an error" if self.progress.rows == 1 else "rows have errors"
+            message = f"{self.rejects.count:,} of {self.progress.rows:,} {have}."
+            raise ImportRejectedError(message)
 
     def _rows(self) -> Iterator[Checked | CheckedColumns]:
         """Yield what will be staged, in blocks of rows where they allow it."""

@@ -360,20 +360,15 @@ def _blocks(parts: Iterable[Checked | CheckedColumns]) -> Iterator[CheckedColumn
 
 
 def _copy(blocks: Iterable[CheckedColumns]) -> None:
-    """Fill the table by COPY."""
+    """Fill the table by COPY; the values hold no control characters, so that only the backslash is escaped."""
     statement = f"COPY import_rows ({FIELDS}) FROM STDIN (NULL '{NOTHING}')"
     with connection.cursor() as cursor, cursor.copy(statement) as copy:
         for columns in blocks:
-            copy.write(_copied(columns))
-
-
-def _copied(columns: CheckedColumns) -> str:
-    """Return a block as text for COPY; the values hold no control characters, so that only the backslash is escaped."""
-    texts = [
-        [NOTHING if value is None else str(value) for value in column] if None in column else map(str, column)
-        for column in columns
-    ]
-    return "\n".join(map("\t".join, zip(*texts, strict=True))).replace("\\", r"\\") + "\n"
+            texts = [
+                [NOTHING if value is None else str(value) for value in column] if None in column else map(str, column)
+                for column in columns
+            ]
+            copy.write("\n".join(map("\t".join, zip(*texts, strict=True))).replace("\\", r"\\") + "\n")
 
 
 INSERT = f"INSERT INTO import_rows ({FIELDS}) VALUES ({', '.join(['%s'] * len(Checked._fields))})"
