@@ -58,8 +58,7 @@ class Shortened(NamedTuple):
     """A long number that a spreadsheet program shows, and writes into a CSV file, with few of its digits."""
 
     digits: int
-    key: str
-    """What it has in common with every number that is shown like this."""
+    key: str  # what it has in common with every number that is shown like this
 
 
 def keys_of_catalogue(text: str) -> set[str]:

@@ -28,12 +28,9 @@ class Planned(NamedTuple):
     """One row that adds an animal, or changes one."""
 
     line: int
-    pet_id: int | None
-    """None for an animal that is added."""
-    by_id: bool
-    """Whether it was found by its id, or else by its reference."""
-    cells: dict[str, Cell]
-    """By the header of the column, in the order of an export."""
+    pet_id: int | None  # None for an animal that is added
+    by_id: bool  # whether it was found by its id, or else by its reference
+    cells: dict[str, Cell]  # by the header of the column, in the order of an export
 
     @property
     def acts(self) -> bool:
@@ -94,15 +91,11 @@ ANIMALS, EXAMPLES = 20, 3  # how many animals, and how many changes of a referen
 class Change(NamedTuple):
     """What one field of an animal becomes, in words."""
 
-    id: int | None
-    """Of the animal; None for one that a dry run would add."""
-    reference: str | None
-    """By which the catalogue knows the animal; for one that is added, its new one."""
+    id: int | None  # of the animal; None for one that a dry run would add
+    reference: str | None  # by which the catalogue knows the animal; for one that is added, its new one
     line: int
-    field: str
-    """The header of the column."""
-    before: str | None
-    """None if there was no value."""
+    field: str  # the header of the column
+    before: str | None  # None if there was no value
     after: str
 
 
@@ -121,8 +114,7 @@ class Misread(NamedTuple):
     line: int
     reference: str | None
     name: str
-    likely: str | None
-    """What it was; None for no name."""
+    likely: str | None  # what it was; None for no name
 
 
 T = TypeVar("T", bound=tuple[Any, ...])
@@ -146,20 +138,13 @@ class Counted(Generic[T]):
 class Changes:
     """What an import changes of animals that are there; `first` also has animals that it adds."""
 
-    fields: dict[str, int] = field(default_factory=dict)
-    """How many animals get another value, by the header of the column; none is left out."""
-    new_references: int = 0
-    """Of those with another reference: how many had none before."""
-    references: list[Change] = field(default_factory=list)
-    """The first `EXAMPLES` changes of references."""
-    altered: Counted[Change] = field(default_factory=Counted)
-    """References and names that look like the work of a spreadsheet program."""
-    misread: Counted[Misread] = field(default_factory=Counted)
-    """Names of new animals that look wrong."""
-    first: list[Planned] = field(default_factory=list)
-    """The first `ANIMALS` that are changed or added, if they were asked for."""
-    path: str = ""
-    """The file with all changes."""
+    fields: dict[str, int] = field(default_factory=dict)  # how many get another value, by header; all fields
+    new_references: int = 0  # of those with another reference: how many had none before
+    references: list[Change] = field(default_factory=list)  # the first `EXAMPLES` changes of references
+    altered: Counted[Change] = field(default_factory=Counted)  # perhaps by a spreadsheet program
+    misread: Counted[Misread] = field(default_factory=Counted)  # names of new animals that look wrong
+    first: list[Planned] = field(default_factory=list)  # `ANIMALS` of them, if they were asked for
+    path: str = ""  # the file with all changes
 
     @property
     def changed_references(self) -> int:

@@ -94,8 +94,7 @@ class Check:
         self._keep_blanks, self._ignore_ids = options.keep_blanks, options.ignore_ids
         self._cleared = COLUMNS if header is None else [each for each in COLUMNS if _is_in(header, each)]
         self.categories = categories = Categories(options)
-        self.defaults = categories.defaults(options.reading.defaults)
-        """What the options give a new animal, by the name of the column."""
+        self.defaults = categories.defaults(options.reading.defaults)  # of a new animal, by the name of the column
         self._defaults = {each.name: each.default for each in COLUMNS if each.default is not None} | self.defaults
         self._names_categories = header is not None and CATEGORY_ID not in header
         """Whether a category that is missing is called `category`."""

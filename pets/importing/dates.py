@@ -23,13 +23,10 @@ MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", 
 class Written(NamedTuple):
     """A date as text."""
 
-    days: list[tuple[int, int]]
-    """The months and days that it can mean."""
+    days: list[tuple[int, int]]  # the months and days that it can mean
     year: int | None = None
-    adds_year: bool = True
-    """Whether a program may have added the year: it writes `1.2.2026` or `1/2/26`; `1.2.26` is rather a shelf."""
-    numbers: tuple[int, int] | None = None
-    """Day and month as they are written, if their order says which is which."""
+    adds_year: bool = True  # whether a program may have added the year: `1.2.26` is rather a shelf
+    numbers: tuple[int, int] | None = None  # day and month as they are written, if their order says which is which
 
 
 def date_keys(reference: str, *, of_file: bool) -> set[str]:

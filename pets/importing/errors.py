@@ -49,10 +49,8 @@ class RowError:
     field: str
     message: str
     code: str = VALIDATION_FAILED
-    value: str | None = None
-    """What the file says, if that is what is wrong, as far as it is shown: many errors are kept."""
-    is_text: bool = True
-    """Whether it is text, which is shown in quotes."""
+    value: str | None = None  # the beginning of what the file says, if that is what is wrong
+    is_text: bool = True  # whether it is text, which is shown in quotes
 
     @property
     def sentence(self) -> str:

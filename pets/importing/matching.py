@@ -44,10 +44,8 @@ class Match:
 
     how: Reading
     first: FirstRows
-    columns: Sequence[SheetColumn]
-    """The first `MOST_COLUMNS` of them."""
-    encodings: Mapping[str, Sequence[str]]
-    """How the first names would read in each encoding that the file fits; none for a workbook or UTF-8."""
+    columns: Sequence[SheetColumn]  # the first `MOST_COLUMNS` of them
+    encodings: Mapping[str, Sequence[str]]  # the first names in each that fits; none for a workbook or UTF-8
 
 
 def understood(source: Source, how: Reading) -> Reading | None:

@@ -20,39 +20,25 @@ class Options:
     """What the caller decides."""
 
     reading: Reading = field(default_factory=Reading)
-    profile: str | None = None
-    """Read the columns as the profile of this name says."""
-    save_profile: str | None = None
-    """Keep how the columns were read under this name."""
+    profile: str | None = None  # read the columns as the profile of this name says
+    save_profile: str | None = None  # keep how the columns were read under this name
     create_categories: bool = False
-    force_categories: bool = False
-    """Also those whose names look like typos of others."""
-    ignore_ids: bool = False
-    """The column `id` says nothing: the file is from another catalogue."""
-    keep_blanks: bool = True
-    """A blank cell leaves the animal as it is; else it is cleared."""
+    force_categories: bool = False  # also those whose names look like typos of others
+    ignore_ids: bool = False  # the column `id` says nothing: the file is from another catalogue
+    keep_blanks: bool = True  # a blank cell leaves the animal as it is; else it is cleared
     skip_errors: bool = False
     max_errors: int | None = None
     rejects: Path | None = None
-    changes: Path | None = None
-    """Write every change of a field to this file."""
-    accept_near: bool = False
-    """Also references that look like another animal's."""
-    accept_references: bool = False
-    """Also references and names that look like the work of a spreadsheet."""
-    accept_names: bool = True
-    """Also names of new animals that look wrong."""
+    changes: Path | None = None  # write every change of a field to this file
+    accept_near: bool = False  # also references that look like another animal's
+    accept_references: bool = False  # also references and names that look like the work of a spreadsheet
+    accept_names: bool = True  # also names of new animals that look wrong
     dry_run: bool = False
-    report_missing: bool = False
-    """List the animals of the catalogue that are not in the file."""
-    allow_empty: bool = False
-    """A file without a row is imported; else it is rejected, as it is likely cut short."""
-    again: bool = False
-    """The same file may be imported a second time."""
-    most_rows: int | None = None
-    """A file with more is rejected."""
-    for_page: bool = False
-    """Keep what the first rows do, for a page, which asks about references that look like another animal's."""
+    report_missing: bool = False  # list the animals of the catalogue that are not in the file
+    allow_empty: bool = False  # a file without a row is imported; else it is rejected, as it is likely cut short
+    again: bool = False  # the same file may be imported a second time
+    most_rows: int | None = None  # a file with more is rejected
+    for_page: bool = False  # keep what the first rows do, and ask about references that look like another animal's
 
     def as_json(self) -> dict[str, Any]:
         paths = {"rejects": self.rejects, "changes": self.changes}
@@ -78,21 +64,14 @@ class Outcome:
     """The result of an import."""
 
     run: ImportRun
-    place: str
-    """What lines count: "line", or "animal" in a JSON array."""
+    place: str  # what lines count: "line", or "animal" in a JSON array
     hidden: Hidden
-    rejected: Sequence[Rejected]
-    """The first rows with errors. A file of rejects holds all."""
-    new_categories: Sequence[str] = ()
-    """The names of the categories that it created, or would create."""
-    missing: Counted[staging.MissingAnimal] | None = None
-    """What the catalogue has and the file lacks, if `Options.report_missing`."""
-    changes: Changes | None = None
-    """What it changed, or would change; None if that was not found out."""
-    planned: Sequence[Planned] = ()
-    """What the first rows did, or would do, for a page."""
-    near: Counted[staging.Near] = field(default_factory=Counted)
-    """Rows of a page with a reference that only looks like another animal's."""
+    rejected: Sequence[Rejected]  # the first rows with errors. A file of rejects holds all
+    new_categories: Sequence[str] = ()  # the names of the categories that it created, or would create
+    missing: Counted[staging.MissingAnimal] | None = None  # what the file lacks, if `report_missing`
+    changes: Changes | None = None  # what it changed, or would change; None if that was not found out
+    planned: Sequence[Planned] = ()  # what the first rows did, or would do, for a page
+    near: Counted[staging.Near] = field(default_factory=Counted)  # rows of a page; see `staging.Near`
 
     @property
     def rejection(self) -> str | None:

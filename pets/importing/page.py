@@ -29,8 +29,7 @@ KINDS = (
 class Tally(NamedTuple):
     """How many rows of one kind there are, and their part of a bar of 100."""
 
-    kind: str
-    """As "does" of a row has it."""
+    kind: str  # as "does" of a row has it
     title: str
     word: str
     colour: str

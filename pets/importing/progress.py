@@ -42,8 +42,7 @@ class Progress:
         self._shown = shown
         self._terminal = shown and stream.isatty()
         self.rows = 0
-        self.usual_share = READING[connection.vendor]
-        """The share of the time that reading is expected to take."""
+        self.usual_share = READING[connection.vendor]  # the share of the time that reading is expected to take
         self._began = self._reading_seconds = 0.0
 
     def reading_share(self) -> float | None:

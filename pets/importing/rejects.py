@@ -31,8 +31,7 @@ class Rejected(NamedTuple):
 
     line: int
     errors: Sequence[RowError]
-    cells: Mapping[str, str] | None
-    """As they can be printed in one line, by the header of the column; None if the row cannot be taken apart."""
+    cells: Mapping[str, str] | None  # printable, by header; None if the row cannot be taken apart
 
 
 class Rejects:
@@ -40,8 +39,7 @@ class Rejects:
 
     def __init__(self, file: "RejectsFile | None", *, at_most: int | None, shown: int) -> None:
         self.count = 0
-        self.rows: list[Rejected] = []
-        """The first of them, in the order of lines."""
+        self.rows: list[Rejected] = []  # the first of them, in the order of lines
         self.file = file
         self._at_most = at_most
         self._shown = shown
@@ -78,8 +76,7 @@ class RejectsFile(NewFile):
     def __init__(self, path: Path, source: Source, table: Table, *, formula_safe: bool, in_order: bool) -> None:
         """`in_order`: by line, though some errors are found last, unless the rows are too large to wait."""
         super().__init__(path, source)
-        self.sha256 = ""
-        """Of the published file, in hexadecimal."""
+        self.sha256 = ""  # of the published file, in hexadecimal
         self._formula_safe = formula_safe
         self._waiting: list[tuple[Sequence[RowError], Cells | Damaged]] | None = [] if in_order else None
         self._waiting_size = 0

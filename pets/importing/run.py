@@ -113,8 +113,7 @@ class _Import:
         self.changes_file: ChangesFile | None = None
         if options.changes is not None:
             self.changes_file = files.enter_context(ChangesFile(options.changes, source, formula_safe=safe))
-        self.saving = False
-        """Whether all is written and the COMMIT is next, or was sent."""
+        self.saving = False  # whether all is written and the COMMIT is next, or was sent
         self.check = Check(options, table.header)
         self.outcome = Outcome(self.run, table.place, table.hidden, self.rejects.rows)
 

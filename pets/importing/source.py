@@ -59,10 +59,8 @@ class Source:
         """`raw` can be rewound; the caller closes it."""
         self._max_unpacked = max_unpacked
         self.name = name
-        self.raw = raw
-        """The file as it is stored, perhaps compressed."""
-        self.size = raw.seek(0, io.SEEK_END)
-        """Bytes of `raw`, to show progress."""
+        self.raw = raw  # the file as it is stored, perhaps compressed
+        self.size = raw.seek(0, io.SEEK_END)  # bytes of `raw`, to show progress
         self._stamp = self._last_written()
         raw.seek(0)
         self._zipped = raw.read(2) == GZIP

@@ -144,10 +144,8 @@ class Found(NamedTuple):
     """A row that is wrong, or has a near miss of a reference."""
 
     row: Checked
-    kind: Kind | None
-    """None if it is not wrong."""
-    other: int
-    """The line of the earlier row about the same animal, or the id of the animal that has the reference."""
+    kind: Kind | None  # None if it is not wrong
+    other: int  # the line of the earlier row about the same animal, or the id of the animal that has the reference
     near: Near | None
 
 

@@ -41,8 +41,7 @@ class Undone:
     """What was done, or would be: how much, and what is left: how many, why, and the first `LISTED` of them."""
 
     run: ImportRun
-    see_left: SeeLeft | None = None
-    """Gets what is left, block by block."""
+    see_left: SeeLeft | None = None  # gets what is left, block by block
     deleted: int = 0
     restored: int = 0
     categories: int = 0

@@ -24,8 +24,7 @@ class Damaged:
     message: str
     cells: Sequence[Any]
     code: str = VALIDATION_FAILED
-    unread: bool = False
-    """`cells` is the text of the whole row."""
+    unread: bool = False  # `cells` is the text of the whole row
 
 
 Row = tuple[int, Cells | Damaged]
@@ -35,14 +34,10 @@ Row = tuple[int, Cells | Damaged]
 class Block:
     """Rows of text in consecutive lines, none of them damaged or blank, which can be checked column by column."""
 
-    first: int
-    """The line of the first one."""
-    columns: Sequence[str]
-    """Their names, "" for one that is ignored."""
-    cells: Sequence[Sequence[str]]
-    """Of each row, in the order of `columns`; "" is blank."""
-    one_by_one: Iterable[Row]
-    """The same rows."""
+    first: int  # the line of the first one
+    columns: Sequence[str]  # their names, "" for one that is ignored
+    cells: Sequence[Sequence[str]]  # of each row, in the order of `columns`; "" is blank
+    one_by_one: Iterable[Row]  # the same rows
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,40 +47,29 @@ class Reading:
     format: str | None = None
     encoding: str | None = None
     delimiter: str | None = None
-    sheet: str | None = None
-    """Of a workbook; None is the first."""
-    largest_workbook: int = 1024 * 1024 * 1024
-    """Bytes that are unpacked of a workbook, all its parts together."""
-    max_unpacked: int = MAX_UNPACKED
-    """Bytes of a compressed file when it is unpacked."""
+    sheet: str | None = None  # of a workbook; None is the first
+    largest_workbook: int = 1024 * 1024 * 1024  # bytes that are unpacked of a workbook, all its parts together
+    max_unpacked: int = MAX_UNPACKED  # bytes of a compressed file when it is unpacked
     formula_safe: bool = False
-    header_row: int = 1
-    """The line from which on the header is looked for: what is above it is left out."""
-    mapping: Mapping[str, str] = field(default_factory=dict)
-    """Our columns by what the file calls them, where that is another name."""
-    columns: Sequence[str] | None = None
-    """What each column of the file is, "" for one that is ignored, whatever the header calls it."""
-    defaults: Mapping[str, str] = field(default_factory=dict)
-    """The category and the status of a new animal whose row says none, by the header of the column."""
-    ignore_unknown: bool = False
-    """Columns that an import does not have are ignored."""
+    header_row: int = 1  # the line from which on the header is looked for: what is above it is left out
+    mapping: Mapping[str, str] = field(default_factory=dict)  # our columns by other names in the file
+    columns: Sequence[str] | None = None  # what each column is, "" for one that is ignored, whatever the header says
+    defaults: Mapping[str, str] = field(default_factory=dict)  # of new animals, by the header of the column
+    ignore_unknown: bool = False  # columns that an import does not have are ignored
 
 
 class FirstRows(NamedTuple):
     """The first rows of a table as they are, of which one is likely its header."""
 
-    rows: Sequence[tuple[int, list[str]]]
-    """The line of each and its cells, without blank ones at the end; blank rows are left out."""
-    delimiter: str | None
-    """As `Reading` has it; None for a workbook."""
+    rows: Sequence[tuple[int, list[str]]]  # line and cells, without blank ones at the end; no blank rows
+    delimiter: str | None  # as `Reading` has it; None for a workbook
 
 
 @dataclass
 class Hidden:
     """How much of what is read the sheet of a workbook hides."""
 
-    rows: int = 0
-    """Of those that were read so far."""
+    rows: int = 0  # of those that were read so far
     columns: int = 0
 
     def __str__(self) -> str:
@@ -99,12 +83,9 @@ class Table:
     """An opened table: its rows, some in blocks, and what a file of its rejects needs to look the same."""
 
     parts: Iterator[Row | Block]
-    header: Sequence[str] | None = None
-    """The columns in their order, "" for one that is ignored; None for JSON, whose rows name them."""
+    header: Sequence[str] | None = None  # the columns, "" for one that is ignored; None for JSON
     delimiter: str = ","
     encoding: str = "utf-8"
-    titles: Mapping[str, str] = field(default_factory=dict)
-    """What the file calls our columns, where that is another name."""
-    place: str = "line"
-    """What the number that comes with a row counts; each row has a number of its own."""
+    titles: Mapping[str, str] = field(default_factory=dict)  # other names in the file, by our columns
+    place: str = "line"  # what the number that comes with a row counts; each row has a number of its own
     hidden: Hidden = field(default_factory=Hidden)

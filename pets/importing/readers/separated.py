@@ -31,8 +31,7 @@ class _Lines:
         self._ahead: deque[str] = deque()
         self._text: list[str] = []
         self.size = 0
-        self.read = 0
-        """How many lines were read."""
+        self.read = 0  # how many lines were read
 
     def begin(self) -> int:
         """Forget the record before, and return the line in which the next one begins."""

@@ -34,12 +34,9 @@ class _Row:
 
     number: int
     hidden: bool
-    texts: list[str] = field(default_factory=list)
-    """Without blank ones at the end."""
-    wrong: dict[int, str] = field(default_factory=dict)
-    """What is wrong with the cell of a column, if its text cannot be known."""
-    columns: int = 0
-    """Those up to its last cell, which can be blank."""
+    texts: list[str] = field(default_factory=list)  # without blank ones at the end
+    wrong: dict[int, str] = field(default_factory=dict)  # by column, why the text of a cell cannot be known
+    columns: int = 0  # those up to its last cell, which can be blank
     length: int = 0
 
 

@@ -36,8 +36,7 @@ class Book:
     """The workbook itself: its sheets in their order, and which parts it has."""
 
     def __init__(self, package: Package) -> None:
-        self.sheets: dict[str, tuple[str, bool]] = {}
-        """By its name: the part that a sheet is, and whether it is hidden."""
+        self.sheets: dict[str, tuple[str, bool]] = {}  # by its name: the part that a sheet is, and whether it is hidden
         self.from_1904 = False
         part = Relations(package, "").first("officeDocument") or ""
         self.relations = Relations(package, part)
