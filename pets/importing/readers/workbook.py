@@ -51,8 +51,8 @@ def read_workbook(source: Source, how: Reading) -> Table:
     for sentence in header.wrong.values():
         raise FileError(sentence)
     columns = columns_of(header.texts, how)
-    is_hidden = [any(at in some for some in hidden_columns) for at in range(len(columns))]
-    hidden = Hidden(columns=sum(here for here, column in zip(is_hidden, columns, strict=True) if column in HEADERS))
+    ours = [at for at, column in enumerate(columns) if column in HEADERS]
+    hidden = Hidden(columns=sum(any(at in some for some in hidden_columns) for at in ours))
     return Table(_rows(rows, columns, hidden, formula_safe=how.formula_safe), columns, hidden=hidden)
 
 
