@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pets.importing.errors import FileError
 
 SAVE = "Open it in a spreadsheet program and save it as .xlsx, or as CSV."
-STARTS = {
+STARTS: dict[bytes | tuple[bytes, ...], str] = {
     b"\xd0\xcf\x11\xe0\xa1\xb1": f"an old workbook (.xls), or one with a password. {SAVE[:-1]}, without a password.",
     b"%PDF": "a PDF. Ask its sender for the table as .xlsx or CSV.",
     (b"\x89PNG", b"\xff\xd8\xff", b"GIF8"): "a picture. Import the table as .xlsx or CSV.",
