@@ -2,4 +2,14 @@
 
 import os
 
+from hypothesis import HealthCheck, settings
+
 EXPLORE = os.environ.get("HYPOTHESIS_PROFILE") == "explore"
+
+STEADY = settings(
+    derandomize=not EXPLORE,
+    deadline=None,
+    database=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+"""Always the same examples, unless it explores, however long they take."""

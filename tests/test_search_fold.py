@@ -10,13 +10,14 @@ from unicodedata import category, normalize
 import pytest
 from django.db import connection
 from django.test import Client
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from database.search import fold, fold_needle, place
 from pets.models import ImportRun
 from petstore_site.apikeys.models import APIKey
 from tests.apikeys.test_commands import run_json
+from tests.exploring import STEADY
 from tests.factories import APIKeyFactory, CategoryFactory, PetFactory
 from tests.staff.conftest import browser, member
 
@@ -194,11 +195,13 @@ WORDS = st.text(st.sampled_from(LETTERS), min_size=1, max_size=12)
 
 @postgresql_only
 @pytest.mark.django_db
+@settings(STEADY)
 @given(st.lists(WORDS, min_size=50, max_size=50))
 def test_both_databases_fold_all_words_alike(texts: list[str]) -> None:
     assert folded_by_postgresql(texts) == list(map(fold, texts))
 
 
+@settings(STEADY)
 @given(st.text(min_size=1, max_size=12))
 @example("\xa8 ")
 def test_the_form_does_not_count(text: str) -> None:
@@ -207,6 +210,7 @@ def test_the_form_does_not_count(text: str) -> None:
     assert fold(fold(text)) == fold(text)
 
 
+@settings(STEADY)
 @given(st.text(st.sampled_from("aRßSıςΣéñ\xa0 花小ガ강йİ\ufb01\U0001f430"), min_size=1, max_size=12), st.data())
 @example("a  b", None)
 def test_each_part_of_a_name_is_found_and_marked(name: str, data: Any) -> None:

@@ -5,6 +5,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from pets.spreadsheets import escape, unescape
+from tests.exploring import STEADY
 
 TRICKY = st.lists(
     st.sampled_from(["_", "x", "_x", "0041", "005F", "005f", "FFFF", "\uffff", "\x00", "\r", "\ud800", "é", "_x0041_"])
@@ -42,14 +43,14 @@ def test_either_case_is_read() -> None:
     assert unescape("_x00E9__x00e9_") == "éé"
 
 
-@settings(deadline=None, database=None, derandomize=True)
+@settings(STEADY)
 @given(TRICKY | ANY)
 @example("_x0041\uffffx0042_")
 def test_every_text_comes_back(text: str) -> None:
     assert unescape(escape(text)) == text
 
 
-@settings(deadline=None, database=None, derandomize=True)
+@settings(STEADY)
 @given(TRICKY | ANY)
 def test_nothing_is_left_that_xml_forbids(text: str) -> None:
     allowed = {"\t", "\n"}

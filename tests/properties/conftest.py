@@ -6,16 +6,14 @@
 import os
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import settings
 from hypothesis.vendor.pretty import RepresentationPrinter
 
-# The database is rolled back by each example itself (tests.properties.examples), not by the fixture.
-ANY = settings(
-    deadline=None, database=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
-)
+from tests.exploring import STEADY
 
-settings.register_profile("ci", ANY, derandomize=True, max_examples=100, stateful_step_count=25)
-settings.register_profile("explore", ANY, max_examples=2000, stateful_step_count=50)
+# The database is rolled back by each example itself (tests.properties.examples), not by the fixture.
+settings.register_profile("ci", STEADY, max_examples=100, stateful_step_count=25)
+settings.register_profile("explore", STEADY, max_examples=2000, stateful_step_count=50)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 
 

@@ -3,11 +3,12 @@
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from categories.models import Category
 from pets.models import ImportRun, Pet, PetStatus
+from tests.exploring import STEADY
 from tests.factories import PetFactory
 from tests.pets.importing.conftest import Animal, catalogue, command, counts
 
@@ -105,7 +106,7 @@ TEXT = st.text(st.characters(exclude_categories=["Cc", "Cs"]), max_size=8).map(l
 @pytest.mark.slow
 @pytest.mark.each_database
 @pytest.mark.parametrize("form", FORMS, ids=lambda form: form[0])
-@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(STEADY, max_examples=25)
 @given(names=st.lists(TEXT, min_size=1, max_size=10, unique=True))
 def test_any_text(tmp_path: Path, form: tuple[str, list[str]], names: list[str]) -> None:
     Pet.objects.all().delete()

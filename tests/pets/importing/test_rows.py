@@ -7,12 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from categories.models import Category
 from pets.models import ImportRun, Pet
 from tests.conftest import ApiClient
+from tests.exploring import STEADY
 from tests.factories import PetFactory
 from tests.pets.importing.conftest import Import, Result, catalogue, command, counts, history
 from tests.whole import COLUMNS
@@ -36,7 +37,7 @@ ROWS = st.fixed_dictionaries(
 
 @pytest.mark.slow
 @pytest.mark.each_database
-@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(STEADY, max_examples=150)
 @given(rows=st.lists(ROWS, min_size=1, max_size=20))
 def test_a_row_is_rejected_if_and_only_if_the_api_rejects_it(
     rows: list[dict[str, Any]], run_import: Import, api: ApiClient, category: Category

@@ -22,7 +22,7 @@ from pets.importing.readers.package import TOO_LARGE
 from pets.importing.readers.rows import Damaged, Reading, Row
 from pets.importing.readers.workbook import NO_RESULT, TYPE_AGAIN
 from pets.importing.source import Source
-from tests.exploring import EXPLORE
+from tests.exploring import EXPLORE, STEADY
 from tests.pets.importing.conftest import rows_in
 
 OFFICE = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
@@ -482,7 +482,7 @@ PLACES = [(name, found.span()) for name, content in WHOLE.items() for found in V
 
 
 @pytest.mark.slow
-@settings(max_examples=20_000 if EXPLORE else 1_000, deadline=None)
+@settings(STEADY, max_examples=20_000 if EXPLORE else 1_000)
 @given(place=st.sampled_from(PLACES), junk=st.sampled_from(JUNK) | st.text(max_size=12))
 def test_junk_in_a_workbook_is_a_row_or_a_sentence(place: tuple[str, tuple[int, int]], junk: str) -> None:
     name, (start, end) = place
