@@ -29,7 +29,7 @@ Send = Callable[..., Awaitable[None]]  # sends a part; `more` says whether anoth
 
 QUEUE_SECONDS = 4  # that a request waits for a thread, where it took longer than was foreseen
 MOST_WAITING = 256  # requests
-FORM_DEADLINE = 30  # in place of `DEADLINE` for forms of the back office: an import takes longer
+FORM_DEADLINE = 30  # instead of `DEADLINE` for forms of the back office: an import takes longer
 OBSERVE_SECONDS = 0.1  # after which the queue has moved, and the metrics see it
 STALL_SECONDS = 30  # that a client may leave a part of a response unread
 BLOCK = 64 * 1024  # bytes that a part of a long response has at least
