@@ -4,7 +4,8 @@ import asyncio
 import re
 from typing import Any
 
-from httptools import (
+# After a reload `httptools` has new errors, while its parser, which is compiled and stays, raises those that it has.
+from httptools.parser.parser import (  # type: ignore[attr-defined]  # its types name only the parser
     HttpParserCallbackError,
     HttpParserError,
     HttpParserInvalidMethodError,

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from server.reloading import RETRY_SECONDS
-from tests.flood import flood, request
+from tests.flood import fetch, flood, request
 from tests.server import ROOT, SECONDS, Gunicorn, free_port, send, until
 
 
@@ -146,6 +146,25 @@ def test_no_connection_ends_unannounced(start: Start, arguments: str) -> None:
                 gunicorn.process.send_signal(signal.SIGHUP)
             wait_until_ended(workers)
     assert {call.status for call in calls} == {200}
+
+
+@pytest.mark.parametrize(
+    ("sent", "status"),
+    [
+        (request("get", "/livez", ""), b"400"),
+        (
+            request("GET", "/livez", "", "Connection: Upgrade, HTTP2-Settings", "Upgrade: h2c", "HTTP2-Settings: A"),
+            b"200",
+        ),
+    ],
+    ids=["malformed", "with an upgrade"],
+)
+def test_after_a_reload_the_parser_is_understood_too(start: Start, sent: bytes, status: bytes) -> None:
+    gunicorn = start(WEB_CONCURRENCY="1")
+    gunicorn.wait_until_ready(workers=1)
+    gunicorn.process.send_signal(signal.SIGHUP)
+    until(lambda: gunicorn.logged("Worker exiting"))
+    assert fetch(gunicorn.port, sent)[0].split()[1:2] == [status]
 
 
 @pytest.fixture
