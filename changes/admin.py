@@ -58,10 +58,10 @@ class OfficeAdmin(admin.ModelAdmin):
         return forms.Media()
 
     def page(self, request: HttpRequest, template: str, **context: Any) -> HttpResponse:
-        """Return a page of ours; its template is in the folder of the model."""
+        """Return a page of ours; its template is in the folder of the model, or in that of all."""
         shared = self.admin_site.each_context(request) | {"opts": self.opts}
-        name = f"admin/{self.opts.app_label}/{self.opts.model_name}/{template}"
-        return TemplateResponse(request, name, shared | context)
+        folder = f"admin/{self.opts.app_label}/{self.opts.model_name}"
+        return TemplateResponse(request, [f"{folder}/{template}", f"admin/{template}"], shared | context)
 
     def formfield_for_dbfield(self, *given: Any, **options: Any) -> Any:
         """Return the field without the buttons that open another form in a window of its own."""

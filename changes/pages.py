@@ -7,7 +7,6 @@ from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.db import IntegrityError
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
-from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
 from django.utils.decorators import method_decorator
 from django.utils.html import format_html, format_html_join
@@ -31,7 +30,6 @@ NOT_SAVED = f"Not saved. {MEANWHILE} Try again."
 class HistoryAdmin(OfficeAdmin, SimpleHistoryAdmin):  # type: ignore[misc]  # the library has no types
     """Shows who did what, and every former state, for reading only."""
 
-    object_history_template = "admin/history.html"
     undoable: ClassVar[Sequence[str]] = ()
     """The fields whose edits can be undone."""
 
@@ -49,16 +47,15 @@ class HistoryAdmin(OfficeAdmin, SimpleHistoryAdmin):  # type: ignore[misc]  # th
         if thing is None and not page.changes:
             raise Http404
         shown = thing or page.changes[0].instance
-        context = self.admin_site.each_context(request) | {
+        context = {
             "title": f"History of {shown}",
-            "opts": self.opts,
             "object": shown,
             "is_gone": thing is None,
             "page": page,
             "may_undo": thing is not None and self.has_change_permission(request, thing),
         }
         context |= self.history_context(request, page) | (extra_context or {})
-        return TemplateResponse(request, self.object_history_template, context)
+        return self.page(request, "history.html", **context)
 
     def history_context(self, request: HttpRequest, page: HistoryPage) -> dict[str, Any]:
         """Return what the template shows of the changes beside themselves: here, it notes in each what changed."""
@@ -138,9 +135,8 @@ class HistoryAdmin(OfficeAdmin, SimpleHistoryAdmin):  # type: ignore[misc]  # th
     def _version_page(self, request: HttpRequest, row: Any, thing: Any) -> HttpResponse:
         rows = type(row).objects.filter(id=row.id)
         values = [*self._values(row, thing)]
-        context = self.admin_site.each_context(request) | {
+        context = {
             "title": f"As it was on {to_the_minute(row.history_date)}",
-            "opts": self.opts,
             "object": row if thing is None else thing,
             "row": row,
             "rows": [row],
@@ -152,7 +148,7 @@ class HistoryAdmin(OfficeAdmin, SimpleHistoryAdmin):  # type: ignore[misc]  # th
             "newer": rows.filter(pk__gt=row.pk).order_by("pk").first(),
             "may_restore": thing and self.has_change_permission(request, thing),
         }
-        return TemplateResponse(request, "admin/version.html", context)
+        return self.page(request, "version.html", **context)
 
     def _values(self, row: Any, thing: Any) -> Iterator[dict[str, Any]]:
         """Yield each field as it was then and is now, with the kinds of its badges if it is a state."""

@@ -56,7 +56,6 @@ class PetAdmin(ChangesAdmin):
     show_facets = admin.ShowFacets.NEVER
     ordering = ["-id"]
     fields = ["name", "status", ("category", "external_reference")]
-    object_history_template = "admin/pets/pet/history.html"
     radio_fields: ClassVar = {"status": admin.HORIZONTAL}
     undoable: ClassVar = ["name", "status", "category", "external_reference"]
     states: ClassVar = ["status"]
