@@ -55,9 +55,9 @@ class CategoryAdmin(ChangesAdmin):
     list_per_page = 200
     radio_fields: ClassVar = {"icon": admin.HORIZONTAL}
     search_fields = ["name__matches"]
-    fields: ClassVar = ["name", "icon"]
+    undoable: ClassVar[list[Any]] = ["name", "icon"]
+    fields: ClassVar = undoable
     readonly_fields = TIMES
-    undoable: ClassVar = ["name", "icon"]
 
     def get_fields(self, request: HttpRequest, obj: Any = None) -> list[Any]:
         """Return what a form shows. A new category has no times yet."""
