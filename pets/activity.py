@@ -131,8 +131,15 @@ def interrupted() -> QuerySet[Change]:
     )
 
 
-interrupted_count = SimpleNamespace(changes=0, until=0.0)
-"""How many changes were interrupted, and until when this process believes it."""
+@dataclass
+class InterruptedCount:
+    """How many changes were interrupted, and until when this process believes it."""
+
+    changes: int = 0
+    until: float = 0
+
+
+interrupted_count = InterruptedCount()
 
 
 def count_interrupted() -> int:
@@ -140,7 +147,7 @@ def count_interrupted() -> int:
     if monotonic() >= interrupted_count.until:
         interrupted_count.changes = len(interrupted().values_list("pk")[:COUNTED])
         interrupted_count.until = monotonic() + KEPT
-    return int(interrupted_count.changes)
+    return interrupted_count.changes
 
 
 def actors(reader: Any) -> list[tuple[str, str]]:
