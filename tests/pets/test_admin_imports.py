@@ -23,6 +23,7 @@ from pets.importing.lock import only_import
 from pets.importing.run import NEAR_UNCONFIRMED
 from pets.models import ImportRun, ImportUpload, Pet
 from tests.pets.importing.conftest import catalogue
+from tests.pets.importing.test_workbooks import FOREIGN, packed
 from tests.pets.office import member, text_of
 from tests.whole import CSV_HEADER
 
@@ -462,6 +463,12 @@ def test_what_the_sheet_hides_is_counted(staff: Client, category: Category) -> N
 
 ON_SECOND = workbook(["name", "category", "colour"], ["Rex", "Dogs", "brown"], title="Animals", hide=True)
 """Of use is the second sheet, but for a column."""
+
+
+@pytest.mark.parametrize("kind", FOREIGN)
+def test_a_workbook_of_another_writer_is_imported(staff: Client, category: Category, kind: str) -> None:
+    confirm(staff, send(staff, packed(FOREIGN[kind]), "a.xlsx"))
+    assert catalogue() == [("Rex", "Dogs", "available", None), ("Tom", "Dogs", "available", None)]
 
 
 def test_a_hidden_first_sheet_is_not_read(staff: Client) -> None:

@@ -44,11 +44,11 @@ class UnknownTextError(Exception):
 
 
 class NumberFormat:
-    """A format code."""
+    """A format code; a blank one is General."""
 
     def __init__(self, code: str, *, from_1904: bool = False) -> None:
         """`from_1904`: days are counted from then, as older programs for the Macintosh did."""
-        self.code = code
+        self.code = code = code or GENERAL
         self._from_1904 = from_1904
         sections = _sections(code)
         self._text = next((each for each in sections or [] if _has(each, "text")), None)

@@ -9,6 +9,7 @@ import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from heapq import heappop, heappush
 from itertools import islice
 from xml.parsers.expat import ExpatError
 
@@ -28,16 +29,79 @@ LONGEST_ROW = 1024 * 1024  # characters of all cells of a row
 DAMAGED = (zipfile.BadZipFile, zlib.error, struct.error, ExpatError, LookupError, ValueError, ArithmeticError, OSError)
 
 
+MOST_WAITING, LARGEST_WAITING, OF_CELL = 4_000, 4 * LONGEST_ROW, 20
+"""Rows, and their characters, that are held because an earlier row may come behind them. A cell counts as so many."""
+
+NOT_IN_ORDER = (
+    "Row {number} comes more than {most:,} rows, or much text, too late in the workbook. "
+    "Open it in a spreadsheet program and save it."
+)
+TWICE = "is there twice. Type again what it should say."
+
+
 @dataclass(slots=True)
 class _Row:
     """A row as a spreadsheet shows it."""
 
     number: int
-    hidden: bool
+    hidden: bool = False
     texts: list[str] = field(default_factory=list)  # without blank ones at the end
-    wrong: dict[int, str] = field(default_factory=dict)  # by column, why the text of a cell cannot be known
-    columns: int = 0  # those up to its last cell, which can be blank
-    length: int = 0
+    wrong: dict[int, str] | None = None  # by column, why the text of a cell cannot be known
+    length: int = 0  # characters of all texts
+    size: int = 0  # as `LARGEST_WAITING` counts it
+
+
+class _Rows:
+    """The rows that are not blank, in the order of their numbers, in whatever order the workbook has their cells."""
+
+    def __init__(self) -> None:
+        self._rows: dict[int, _Row] = {}
+        self._numbers: list[int] = []  # a heap
+        self._last = _Row(0)
+        self._size = self._given = 0
+
+    def add(self, place: tuple[int, int], text: str, wrong: str, is_hidden: bool) -> None:  # noqa: FBT001 - of each cell
+        """Put a text, or what is wrong with it, into a row; raises `FileError` if that was given already."""
+        number, column = place
+        row = self._last
+        if row.number != number:
+            row = self._last = self._rows.get(number) or self._begun(number)
+            row.hidden |= is_hidden
+        texts, size = row.texts, OF_CELL + len(text)
+        if (blank := column - len(texts)) < 0:
+            if texts[column] or column in (row.wrong or ()):
+                wrong = TWICE
+            texts[column] = text
+        else:
+            if blank:
+                texts.extend([""] * blank)
+                size += blank
+            texts.append(text)
+        if wrong:
+            row.wrong = row.wrong or {}
+            row.wrong[column] = f"Cell {letters_of(column)}{number} {wrong}"
+            size += len(wrong)
+        row.length += len(text)
+        if row.length > LONGEST_ROW:
+            raise FileError(TOO_LARGE)
+        row.size += size
+        self._size += size
+
+    def _begun(self, number: int) -> _Row:
+        if number <= self._given:
+            raise FileError(NOT_IN_ORDER.format(number=number, most=MOST_WAITING))
+        heappush(self._numbers, number)
+        row = self._rows[number] = _Row(number)
+        return row
+
+    def ready(self, *, all_are: bool = False) -> Iterator[_Row]:
+        """Yield the first rows until few enough wait, or none if `all_are` ready."""
+        while self._numbers and (all_are or len(self._numbers) > MOST_WAITING or self._size > LARGEST_WAITING):
+            self._given = heappop(self._numbers)
+            row = self._rows.pop(self._given)
+            self._last = _Row(0)  # what comes for this row now is too late
+            self._size -= row.size
+            yield row
 
 
 def read_workbook(source: Source, how: Reading) -> Table:
@@ -48,7 +112,7 @@ def read_workbook(source: Source, how: Reading) -> Table:
     if header is None:
         message = "The sheet is empty."
         raise FileError(message)
-    for sentence in header.wrong.values():
+    for sentence in (header.wrong or {}).values():
         raise FileError(sentence)
     columns = columns_of(header.texts, how)
     ours = [at for at, column in enumerate(columns) if column in HEADERS]
@@ -66,7 +130,9 @@ def _rows(rows: Iterator[_Row], columns: Sequence[str], hidden: Hidden, *, formu
     for row in rows:
         hidden.rows += row.hidden
         texts = row.texts + [""] * (len(columns) - len(row.texts))
-        sentence = next((each for column, each in row.wrong.items() if column >= len(columns) or columns[column]), None)
+        sentence = next(
+            (each for column, each in (row.wrong or {}).items() if column >= len(columns) or columns[column]), None
+        )
         if sentence:
             yield row.number, Damaged(sentence, texts)
         else:
@@ -81,20 +147,24 @@ def _shown_rows(source: Source, how: Reading, hidden: list[range]) -> Iterator[_
         book = Book(package)
         part = _chosen(book, how.sheet)
         strings, styles = Strings(package, book, strings_file), Styles(package, book)
-        row = _Row(0, hidden=False)
+        rows, number, column, is_hidden = _Rows(), 0, -1, False
         for element in package.elements(part, "col", "row", "c"):
             if element.name == "c":
-                _add(row, element, strings, styles)
+                row, column = _place(element, number, column)
+                if row != number:
+                    yield from rows.ready()
+                text, wrong = _shown(element, strings, styles)
+                if text or wrong:
+                    rows.add((row, column), text, wrong, is_hidden)
             elif element.name == "row":
-                if row.texts:
-                    yield row
-                row = _row_after(row, element)
+                yield from rows.ready()
+                number, column = whole(element.attributes.get("r", str(number + 1))), -1
+                is_hidden = is_true(element, "hidden")
             elif is_true(element, "hidden"):
                 if len(hidden) >= MOST_COLUMNS:
                     raise FileError(TOO_LARGE)
                 hidden.append(range(whole(element.attributes["min"]) - 1, whole(element.attributes["max"])))
-        if row.texts:
-            yield row
+        yield from rows.ready(all_are=True)
 
 
 @contextmanager
@@ -123,39 +193,30 @@ def _chosen(book: Book, sheet: str | None) -> str:
     raise FileError(message)
 
 
-def _row_after(row: _Row, element: Element) -> _Row:
-    number = whole(element.attributes.get("r", str(row.number + 1)))
-    if number <= row.number:
+def _place(cell: Element, row: int, column: int) -> tuple[int, int]:
+    """Return the row, from 1, and the column, from 0, of a cell in or behind these; raises `ValueError`."""
+    if place := cell.attributes.get("r"):
+        letters = place.rstrip("0123456789")
+        row, column = int(place[len(letters) :]), column_of(letters)
+    else:
+        column += 1
+    if row < 1 or column >= MOST_COLUMNS:
         raise ValueError
-    if number > MOST_ROWS:
+    if row > MOST_ROWS:
         message = f"The sheet has more than {MOST_ROWS:,} rows."
         raise FileError(message)
-    return _Row(number, is_true(element, "hidden"))
+    return row, column
 
 
-def _add(row: _Row, cell: Element, strings: Strings, styles: Styles) -> None:
-    """Add the text that a cell shows."""
-    place = cell.attributes.get("r")
-    column = row.columns if place is None else column_of(place.rstrip("0123456789"))
-    if not row.columns <= column < MOST_COLUMNS:
-        raise ValueError
-    row.columns = column + 1
+def _shown(cell: Element, strings: Strings, styles: Styles) -> tuple[str, str]:
+    """Return the text that a cell shows, and why it cannot be known, "" if it can."""
     style = whole(given) if (given := cell.attributes.get("s")) else 0
-    text, message = cell.text, ""
     try:
-        text = _text(cell, style, strings, styles)
+        return _text(cell, style, strings, styles), ""
     except UnknownTextError as error:
-        message = str(error)
+        return cell.text, str(error)
     except (ValueError, LookupError):
-        message = NO_VALUE.format(stored=quoted(cell.text))
-    if message:
-        row.wrong[column] = f"Cell {letters_of(column)}{row.number} {message}"
-    if text or message:
-        row.texts.extend([""] * (column - len(row.texts)))
-        row.texts.append(text)
-        row.length += len(text)
-        if row.length > LONGEST_ROW:
-            raise FileError(TOO_LARGE)
+        return cell.text, NO_VALUE.format(stored=quoted(cell.text))
 
 
 NO_RESULT = "holds a formula without a result. Open the workbook in a spreadsheet program and save it."
@@ -174,12 +235,10 @@ TYPES = {"n", "s", "str", "inlineStr"}  # of a number and of text
 
 def _text(cell: Element, style: int, strings: Strings, styles: Styles) -> str:
     """Return the text that a cell shows; raises `UnknownTextError` with the reason, and what a damaged cell raises."""
-    kind, stored, has_value = cell.attributes.get("t", "n"), cell.text, "v" in cell.inside
-    if "f" in cell.inside and not stored and not (kind == "str" and has_value):
-        raise UnknownTextError(NO_RESULT)
+    kind, stored = cell.attributes.get("t", "n"), cell.text
     if not stored:
-        if has_value and kind not in {"str", "inlineStr"}:
-            raise ValueError
+        if "f" in cell.inside and not (kind == "str" and "v" in cell.inside):
+            raise UnknownTextError(NO_RESULT)
         return ""
     if kind in NO_TEXT:
         message = NO_TEXT[kind].format(stored=printable(stored))
@@ -200,10 +259,10 @@ def _text(cell: Element, style: int, strings: Strings, styles: Styles) -> str:
 
 @functools.lru_cache(maxsize=MOST_COLUMNS)
 def column_of(letters: str) -> int:
-    """Return 0 for A, 25 for Z, 26 for AA; raises `ValueError`."""
-    if not re.fullmatch("[A-Z]{1,3}", letters):
+    """Return 0 for A, 25 for Z, 26 for AA, in any case; raises `ValueError`."""
+    if not re.fullmatch("[A-Za-z]{1,3}", letters):
         raise ValueError
-    return functools.reduce(lambda number, letter: number * 26 + ord(letter) - ord("A") + 1, letters, 0) - 1
+    return functools.reduce(lambda number, letter: number * 26 + ord(letter) - ord("A") + 1, letters.upper(), 0) - 1
 
 
 def letters_of(column: int) -> str:

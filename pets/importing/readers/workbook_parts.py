@@ -19,6 +19,7 @@ class Relations(dict[str, tuple[str, str]]):
     """The parts that a part refers to: kind and name, by the ID of the reference."""
 
     def __init__(self, package: Package, part: str) -> None:
+        self._has = package.has
         folder, name = posixpath.split(part)
         for each in package.elements(posixpath.join(folder, "_rels", f"{name}.rels"), "Relationship"):
             attributes = each.attributes
@@ -29,7 +30,8 @@ class Relations(dict[str, tuple[str, str]]):
                 self[attributes["Id"]] = target
 
     def first(self, kind: str) -> str | None:
-        return next((name for each, name in self.values() if each == kind), None)
+        """Return the first part of this kind that is there, None for none."""
+        return next((name for each, name in self.values() if each == kind and self._has(name)), None)
 
 
 class Book:
@@ -49,7 +51,7 @@ class Book:
             if kind == "worksheet":  # and no chart
                 name = each.attributes["name"]
                 _reject_too_many(self.sheets, name)
-                self.sheets[name] = part, each.attributes.get("state", "visible") != "visible"
+                self.sheets[name] = part, each.attributes.get("state") in {"hidden", "veryHidden"}
 
 
 class Styles:
@@ -62,7 +64,7 @@ class Styles:
         of_cells = False
         for each in package.elements(book.relations.first("styles"), "numFmt", "cellXfs", "cellStyleXfs", "xf"):
             if each.name == "numFmt":
-                number, code = each.attributes["numFmtId"], each.attributes["formatCode"]
+                number, code = each.attributes["numFmtId"], each.attributes.get("formatCode", "")
                 _reject_too_many(self._codes, number, code)
                 self._codes[whole(number)] = code
             elif each.name != "xf":
@@ -74,8 +76,8 @@ class Styles:
 
     @functools.lru_cache(maxsize=1_000)  # noqa: B019 - it lives as long as the file is read
     def format(self, style: int) -> NumberFormat:
-        """Return the number format of a style; raises `IndexError`."""
-        number = self._styles[style] if self._styles or style else 0
+        """Return the number format of a style, General for one that is not there."""
+        number = self._styles[style] if 0 <= style < len(self._styles) else 0
         return NumberFormat(self._codes.get(number, f"built-in {number}"), from_1904=self._from_1904)
 
 

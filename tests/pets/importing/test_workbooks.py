@@ -20,7 +20,7 @@ from pets.importing.errors import FileError
 from pets.importing.readers import read
 from pets.importing.readers.package import TOO_LARGE
 from pets.importing.readers.rows import Damaged, Reading, Row
-from pets.importing.readers.workbook import NO_RESULT, TYPE_AGAIN
+from pets.importing.readers.workbook import MOST_WAITING, NO_RESULT, NOT_IN_ORDER, TYPE_AGAIN
 from pets.importing.source import Source
 from tests.exploring import EXPLORE, STEADY
 from tests.pets.importing.conftest import rows_in
@@ -91,6 +91,7 @@ def name_of(cell: str, **given: Any) -> str:
         ("General", "-5.5", "-5.5"),
         ("General", "1E3", "1000"),
         ("General;@", "7", "7"),
+        ("", "42.5", "42.5"),
         ("@", "12", "12"),
         ("00000", "42", "00042"),
         ("00000;@", "42", "00042"),
@@ -153,7 +154,6 @@ def test_a_number_is_the_text_that_is_shown(code: str, stored: str, shown: str) 
         ('"x', "5"),
         ("0.000.0", "5"),
         ("ss.000", "0.5"),
-        ("", "5"),
     ],
 )
 def test_a_number_whose_text_cannot_be_known_is_rejected(code: str, stored: str) -> None:
@@ -230,6 +230,10 @@ def test_a_text_that_is_shown_as_it_is(code: str) -> None:
             f"Cell A2 holds a number or a date whose format (;;;) looks different elsewhere. {TYPE_AGAIN}",
         ),
         ('<c r="A2" s="1"/>', ""),
+        *((f'<c r="A2" t="{kind}"><v/></c>', "") for kind in ("n", "s", "b", "e", "str", "x")),
+        ('<c r="A2" s="9"><v>7.5</v></c>', "7.5"),
+        ('<c r="A2"><v>1</v></c><c r="A2"><v>2</v></c>', "Cell A2 is there twice. Type again what it should say."),
+        ('<c r="A2"/><c r="A2"><v>2</v></c><c r="A2"/>', "2"),
         ('<x:c r="A2" t="s" xmlns:x="y"><x:v>0</x:v></x:c>', "Rex"),
     ],
 )
@@ -244,10 +248,9 @@ def test_a_cell(cell: str, name: str) -> None:
     [
         *(
             (f"<c r='A2'><v>{value}</v></c>", value)
-            for value in ("one", "1_0", "٣", "NaN", "Infinity", "-inf", "1e999", "")
+            for value in ("one", "1_0", "٣", "NaN", "Infinity", "-inf", "1e999")
         ),
-        *((f"<c r='A2' t='s'><v>{value}</v></c>", value) for value in ("1", "-1", "0_0", "")),
-        ("<c r='A2' s='9'><v>1</v></c>", "1"),
+        *((f"<c r='A2' t='s'><v>{value}</v></c>", value) for value in ("1", "-1", "0_0")),
     ],
 )
 def test_a_cell_without_a_valid_value_is_an_error_of_its_row(cell: str, stored: str) -> None:
@@ -277,12 +280,74 @@ def test_an_unknown_text_in_an_ignored_column_is_no_error() -> None:
 
 
 def test_rows_and_cells_have_the_numbers_that_the_sheet_gives_them() -> None:
-    rows = f'<row r="5"/><row r="7"><c r="A7" t="inlineStr"><is><t>Rex</t></is></c>{DOGS}<c r="D7"><v>1</v></c></row>'
-    rows += f"<row><c r='A8'/></row><row>{DOGS}</row>"
+    rex = "<c r='A7' t='inlineStr'><is><t>Rex</t></is></c><c r='B7' t='inlineStr'><is><t>Dogs</t></is></c>"
+    rows = f"<row r='5'/><row r='7'>{rex}<c r='D7'><v>1</v></c></row>"
+    rows += f"<row><c r='A8'/></row><row>{DOGS.replace('B2', 'B9')}</row>"
     (line, wide), (last, cells) = rows_of(packed(parts(rows)))
     assert (line, last, cells) == (7, 9, {"category": "Dogs"})
     assert isinstance(wide, Damaged)
     assert (wide.message, wide.cells) == ("The row has 4 cells, the header has 2.", ["Rex", "Dogs", "", "1"])
+
+
+REX, TOM = (
+    [f'<c r="{place}{row}" t="inlineStr"><is><t>{text}</t></is></c>' for place, text in (("A", name), ("B", "Dogs"))]
+    for row, name in ((2, "Rex"), (3, "Tom"))
+)
+INLINE = f'<row r="2">{"".join(REX)}</row>', f'<row r="3">{"".join(TOM)}</row>'
+SHOWN = SHEET.format("Animals", "r1").replace("/>", ' state="show"/>')
+FOREIGN = {
+    "rows out of order": parts("".join(reversed(INLINE))),
+    "cells out of order": parts(f"<row r='2'>{REX[1]}{REX[0]}</row><row r='3'>{TOM[1]}{TOM[0]}</row>"),
+    "a row element for each cell": parts("".join(f"<row r='{each[7]}'>{each}</row>" for each in (*REX, *TOM))),
+    "a column behind another": parts("".join(f"<row r='{each[7]}'>{each}</row>" for each in (*TOM[::-1], *REX))),
+    "all cells in one row element": parts(f"<row r='9'>{''.join((*TOM, *REX))}</row>"),
+    "lower-case references": parts("".join(INLINE).replace('r="A', 'r="a').replace('r="B', 'r="b')),
+    "a state of no meaning": parts("".join(INLINE), sheets=SHOWN),
+    "no styles": {name: part for name, part in parts("".join(INLINE)).items() if "styles" not in name},
+    "no strings": {name: part for name, part in parts("".join(INLINE)).items() if "other" not in name},
+    "the header at the end": parts()
+    | {"xl/worksheets/sheet1.xml": f"<worksheet>{''.join(INLINE)}{HEADER}</worksheet>"},
+}
+"""Workbooks of other writers, all with the animals Rex and Tom."""
+
+
+@pytest.mark.parametrize("kind", FOREIGN)
+def test_what_a_spreadsheet_program_reads_is_read(kind: str) -> None:
+    assert rows_of(packed(FOREIGN[kind])) == [
+        (2, {"name": "Rex", "category": "Dogs"}),
+        (3, {"name": "Tom", "category": "Dogs"}),
+    ]
+
+
+def test_a_number_without_the_styles_is_general_and_a_missing_string_an_error() -> None:
+    contents = parts(f"<row><c s='7'><v>46000.5</v></c>{DOGS}</row><row><c t='s'><v>0</v></c></row>")
+    number, (line, cells) = rows_of(
+        packed({name: part for name, part in contents.items() if "xl/s" not in name and "other" not in name})
+    )
+    assert (number, line) == ((2, {"name": "46000.5", "category": "Dogs"}), 3)
+    assert isinstance(cells, Damaged)
+    assert cells.message == 'Cell A3 has no valid value ("0"). Type what the cell should say with a \' in front.'
+
+
+@pytest.mark.parametrize("wide", [False, True], ids=["many rows", "much text"])
+def test_an_early_row_may_not_come_too_late(*, wide: bool) -> None:
+    cells = "<c/>" * 100 + f"<c t='str'><v>{'x' * 30_000}</v></c>" if wide else "<c><v>1</v></c>"
+    late = 10 if wide else MOST_WAITING
+    rows = [f"<row r='{number}'>{cells}</row>" for number in range(3, late + 3)]
+    first = f"<row r='2'>{cells}</row>"
+    assert [line for line, _ in rows_of(packed(parts("".join([*rows, first]))))] == [*range(2, late + 3)]
+    more = [f"<row r='{number}'>{cells}</row>" for number in range(late + 3, late + 5 + 200 * wide)]
+    with pytest.raises(FileError) as error:
+        rows_of(packed(parts("".join([*rows, *more, first]))))
+    assert str(error.value) == NOT_IN_ORDER.format(number=2, most=MOST_WAITING)
+
+
+def test_a_row_that_was_given_gets_no_more_cells() -> None:
+    rows = [
+        f"<row r='{number}'><c r='A{number}'><v>1</v></c></row>" for number in (*range(4, MOST_WAITING + 3), 3, 2, 2)
+    ]
+    with pytest.raises(FileError, match=r"^Row 2 comes more than"):
+        rows_of(packed(parts("".join(rows))))
 
 
 CHOOSE = "The first sheet of the workbook is hidden. Choose a sheet by its name."
@@ -342,19 +407,18 @@ def with_part(name: str, content: str | bytes) -> Parts:
     [
         *(
             ({name: part for name, part in parts().items() if name != missing}, DAMAGED)
-            for missing in parts()
-            if missing not in {"_rels/.rels", "xl/worksheets/sheet2.xml"}
+            for missing in ("xl/workbook.xml", "xl/_rels/workbook.xml.rels", "xl/worksheets/sheet1.xml")
         ),
         (packed(parts(), zipfile.ZIP_BZIP2), DAMAGED),
         (packed(parts(), zipfile.ZIP_LZMA), DAMAGED),
-        (parts("<row r='2'><c r='A2'/><c r='A2'/></row>"), DAMAGED),
         (parts("<row r='2'><c r='AAAA2'/></row>"), DAMAGED),
         (parts("<row r='2'><c r='XFE2'/></row>"), DAMAGED),
-        (parts("<row r='1'/>"), DAMAGED),
+        (parts("<row r='2'><c r='A'/></row>"), DAMAGED),
+        (parts("<row r='0'><c/></row>"), DAMAGED),
         (parts("<row r='x'/>"), DAMAGED),
         (parts("<row r='1_0'/>"), DAMAGED),
         (parts("<row r='2'><c s='1_0'/></row>"), DAMAGED),
-        (parts("<row r='1048577'/>"), "The sheet has more than 1,048,576 rows."),
+        (parts("<row r='1048577'><c/></row>"), "The sheet has more than 1,048,576 rows."),
         (with_part("xl/worksheets/sheet1.xml", "<worksheet/>"), "The sheet is empty."),
         (with_part("xl/worksheets/sheet1.xml", "<x>" + "<col hidden='1' min='1' max='9'/>" * 16_385), TOO_LARGE),
         (with_part("xl/styles.xml", "<!DOCTYPE x [<!ENTITY a 'b'>]><styleSheet/>"), DAMAGED),
@@ -425,6 +489,10 @@ LARGE = {
     "text": (("xl/other.xml", "<sst><si><t>", "x", "</t></si></sst>", 20_000_000), TOO_LARGE),
     "cells": (("xl/worksheets/sheet1.xml", f"<w>{HEADER}<row>", "<c/>", "</row></w>", 20_000_000), DAMAGED),
     "blank rows": (("xl/worksheets/sheet1.xml", f"<w>{HEADER}", "<row/>", "</w>", 1_000_000), "0"),
+    "wide rows": (
+        ("xl/worksheets/sheet1.xml", f"<w>{HEADER}", f"<row>{50 * '<c><v>12</v></c>'}</row>", "</w>", 20_000),
+        "20000",
+    ),
 }
 
 
