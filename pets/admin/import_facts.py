@@ -12,6 +12,7 @@ from pets.models import STANDING, ImportRun, ImportState, ImportUpload
 OPTIONS = {
     "dry_run": "dry run",
     "again": "again, although it was imported before",
+    "accept_ids": "changes of most names by ID accepted",
     "accept_near": "references like known ones accepted",
     "accept_references": "altered references and names accepted",
     "create_categories": "missing categories added",

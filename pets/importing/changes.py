@@ -141,6 +141,7 @@ class Changes:
     fields: dict[str, int] = field(default_factory=dict)  # how many get another value, by header; all fields
     new_references: int = 0  # of those with another reference: how many had none before
     references: list[Change] = field(default_factory=list)  # the first `EXAMPLES` changes of references
+    foreign_ids: Counted[Planned] = field(default_factory=Counted)  # if most rows with an ID are about another animal
     altered: Counted[Change] = field(default_factory=Counted)  # perhaps by a spreadsheet program
     misread: Counted[Misread] = field(default_factory=Counted)  # names of new animals that look wrong
     first: list[Planned] = field(default_factory=list)  # `ANIMALS` of them, if they were asked for
@@ -152,7 +153,13 @@ class Changes:
         return self.fields.get(REFERENCE.header, 0) - self.new_references
 
 
-FIELDS = f"SELECT {each('count(CASE WHEN new_{c} THEN 1 END)')} FROM import_known"
+FOREIGN = f"by_id AND new_{NAME.name} AND (new_{REFERENCE.name} OR new_{CATEGORY.name})"
+"""The rows that leave too little of the animal with their ID for it to be the same one."""
+
+FIELDS = f"""
+    SELECT count(CASE WHEN by_id THEN 1 END), count(CASE WHEN {FOREIGN} THEN 1 END),
+    {each("count(CASE WHEN new_{c} THEN 1 END)")} FROM import_known
+"""
 
 TEXTS = """
     SELECT r.line, p.id, p.external_reference, p.{c}, r.{c}
@@ -174,8 +181,11 @@ NEW_NAMES = """
 
 def look(*, first: bool) -> Changes:
     """Return what the staged rows would change; call it before they are written. `first`: with the first animals."""
-    counts = dict(zip([column.header for column in COLUMNS], next(stream(FIELDS)), strict=True))
+    by_id, foreign, *fields = next(stream(FIELDS))
+    counts = dict(zip([column.header for column in COLUMNS], fields, strict=True))
     changes = Changes(fields=counts, first=list(planned(ANIMALS)) if first else [])
+    if foreign > by_id / 2:
+        changes.foreign_ids = Counted(foreign, list(_planned(f"WHERE {FOREIGN} ORDER BY r.line LIMIT {EXAMPLES}")))
     lossy = CONVERTIBLE.format(not_ascii=is_not_ascii("p.name"), lossy=matches("r.name", LOSSY))
     for column, condition, looks_wrong in ((REFERENCE, "", looks_altered), (NAME, lossy, looks_converted)):
         texts = stream(TEXTS.format(c=column.name, condition=condition)) if counts[column.header] else ()

@@ -98,7 +98,7 @@ class Check:
         self._defaults = {each.name: each.default for each in COLUMNS if each.default is not None} | self.defaults
         self._names_categories = header is not None and CATEGORY_ID not in header
         """Whether a category that is missing is called `category`."""
-        identifier = (lambda _value: None) if self._ignore_ids else rules.identifier
+        identifier = (lambda _value: None) if self._ignore_ids else _identifier
         self._columns: dict[str, tuple[str, Callable[[Any], Any]]] = {ID: (ID, identifier)}
         """By its header: the name and the rule of each column, in the order in which errors are shown."""
         for column in COLUMNS:
@@ -196,6 +196,14 @@ class Check:
 
 def _is_in(headers: Container[str], column: Column) -> bool:
     return column.header in headers or (column is CATEGORY and CATEGORY_ID in headers)
+
+
+def _identifier(value: Any) -> int:
+    """Return the id; says of text, which a request cannot have for it, what is wrong with it."""
+    if isinstance(value, str) and not value.isdecimal():
+        message = "must be digits only."
+        raise ValidationError(message)
+    return rules.identifier(value)
 
 
 def _status(value: Any) -> str:

@@ -25,6 +25,7 @@ class Options:
     create_categories: bool = False
     force_categories: bool = False  # also those whose names look like typos of others
     ignore_ids: bool = False  # the column `id` says nothing: the file is from another catalogue
+    accept_ids: bool = False  # also if most rows make another animal of the one with their id
     keep_blanks: bool = True  # a blank cell leaves the animal as it is; else it is cleared
     skip_errors: bool = False
     max_errors: int | None = None

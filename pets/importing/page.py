@@ -88,7 +88,9 @@ def found(outcome: Outcome) -> dict[str, Any]:
         "new_categories": len(names),
         "lines": sorted(rows, key=lambda row: row["number"]),
         "warned": [new, changed],
-        "boxes": sum(doubts.count > 0 for doubts in (outcome.near, changes.altered, changes.misread)),
+        "boxes": sum(
+            doubts.count > 0 for doubts in (outcome.near, changes.foreign_ids, changes.altered, changes.misread)
+        ),
         "near": {
             "count": outcome.near.count,
             "first": [

@@ -134,10 +134,11 @@ class RejectsFile(NewFile):
 
     def _texts(self, header: Sequence[str], cells: Cells | Damaged) -> Iterable[str]:
         if isinstance(cells, Damaged):
-            if cells.unread:
-                return cells.cells
-            columns = [*header, *["more"] * len(cells.cells)]
-            return [str(cell) for column, cell in zip(columns, cells.cells, strict=False) if _kept(column)]
+            # A row that could not be taken apart is behind all columns, where it stays an error.
+            given = [*[""] * len(header), *cells.cells] if cells.unread else cells.cells
+            given = [*given, *[""] * (len(header) - len(given))]
+            columns = [*header, *["more"] * len(given)]
+            return [str(cell) for column, cell in zip(columns, given, strict=False) if _kept(column)]
         texts = [str(cells.get(column, "")) for column in header if _kept(column)]
         return [guarded(text) for text in texts] if self._formula_safe else texts
 

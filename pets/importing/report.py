@@ -63,7 +63,7 @@ SWITCHES = {
 
 NEEDED = (
     *("format", "delimiter", "mapping", "defaults", "formula_safe"),
-    *("keep_blanks", "ignore_ids", "accept_references", "create_categories", "force_categories"),
+    *("keep_blanks", "ignore_ids", "accept_ids", "accept_references", "create_categories", "force_categories"),
 )
 """Options of an import that its file of rejects needs too."""
 
@@ -152,6 +152,15 @@ def run_as_json(run: ImportRun) -> dict[str, Any]:
 
 
 IF_RIGHT = "If they are right, use --accept-references."
+IF_FOREIGN = "If they are, use --ignore-ids. If the changes are right, use --accept-ids."
+
+
+def foreign_ids(changes: Changes) -> str:
+    """Return how many rows make another animal of the one with their ID, and the first of them."""
+    return (
+        f"The IDs look like those of another catalogue. Most rows with one ({changes.foreign_ids.count:,}) change the "
+        f"name and also the reference or category of its animal: {'; '.join(map(_does, changes.foreign_ids.first))}"
+    )
 
 
 def altered(changes: Changes) -> str:
@@ -180,6 +189,8 @@ def summary(changes: Changes, *, would: bool) -> list[str]:
         counts = ", ".join(f"{number:,} {word}" for number, word in parts if number)
         more = ", …" if count > len(changes.references) else ""
         lines.append(f"References: {counts}: {examples(changes.references)}{more}.")
+    if changes.foreign_ids.count and would:
+        lines += [f"Warning: {foreign_ids(changes)}.", f"The import will stop there. {IF_FOREIGN}"]
     if changes.altered.count and would:
         lines += [f"Warning: {altered(changes)}.", f"The import will stop there. {IF_RIGHT}"]
     if changes.misread.count:
@@ -207,13 +218,17 @@ def animals(changes: Changes, total: int, place: str) -> list[str]:
 
 def animal(row: Planned, place: str) -> str:
     """Return what a row does, in one line."""
+    return f"  {place} {row.line:,}, {_does(row)}"
+
+
+def _does(row: Planned) -> str:
     changes = list(changes_of(row, row.pet_id))
     reference = next((f" ({printable(change.reference)})" for change in changes if change.reference), "")
     if row.pet_id is None:
         values = ", ".join(f"{change.field} {quoted(change.after)}" for change in changes)
-        return f"  {place} {row.line:,}, new animal: {values}"
+        return f"new animal: {values}"
     values = ", ".join(f"{change.field} {_quoted(change.before)} → {quoted(change.after)}" for change in changes)
-    return f"  {place} {row.line:,}, animal {row.pet_id}{reference}: {values}"
+    return f"animal {row.pet_id}{reference}: {values}"
 
 
 def changes_as_json(changes: Changes) -> dict[str, Any]:
@@ -224,6 +239,10 @@ def changes_as_json(changes: Changes) -> dict[str, Any]:
             "changed": changes.changed_references,
             "new": changes.new_references,
             "first": [change._asdict() for change in changes.references],
+        },
+        "foreign_ids": {
+            "count": changes.foreign_ids.count,
+            "first": [change._asdict() for row in changes.foreign_ids.first for change in changes_of(row, row.pet_id)],
         },
         "altered": _doubts(changes.altered),
         "misread": _doubts(changes.misread),

@@ -26,7 +26,7 @@ from pets.importing.progress import Progress
 from pets.importing.readers import read
 from pets.importing.readers.rows import Block, Cells, Damaged
 from pets.importing.rejects import SHOWN, Rejects, RejectsFile
-from pets.importing.report import IF_RIGHT, altered, misread
+from pets.importing.report import IF_FOREIGN, IF_RIGHT, altered, foreign_ids, misread
 from pets.importing.source import Source, open_source
 from pets.importing.stopping import stop_if_asked, too_late
 from pets.importing.transactions import clear_rejections, disconnect, long_statements, write_at_once
@@ -268,6 +268,10 @@ class _Import:
         changes = look(first=dry_run)
         if self.outcome.near.count and not dry_run:
             raise ImportRejectedError(NEAR_UNCONFIRMED)
+        if changes.foreign_ids.count and not (self.options.accept_ids or dry_run):
+            hint = "Nothing changed. Tick the box if the changes are right." if self.options.for_page else IF_FOREIGN
+            message = f"{foreign_ids(changes)}. {hint}"
+            raise ImportRejectedError(message)
         if changes.altered.count and not (self.options.accept_references or dry_run):
             message = f"{altered(changes)}. Take the values from the file as it was before. {IF_RIGHT}"
             raise ImportRejectedError(message)

@@ -661,6 +661,54 @@ def test_what_a_spreadsheet_altered_must_be_confirmed(staff: Client, category: C
     assert Pet.objects.get().external_reference == "42"
 
 
+def test_ids_of_another_catalogue_must_be_confirmed(staff: Client, category: Category) -> None:
+    pet = Pet.objects.create(name="Max", category=category, external_reference="W-1")
+    shown = send(staff, f"id,external_reference,name,category\n{pet.pk},E-77,Olive,Dogs\n")
+    assert (
+        "Confirm one thing first. Choose a file 2 Check the rows 3 Import The IDs look like those of another catalogue "
+        "Most rows with one (1) would change the name and also the reference or category of its animal: "
+        f"Animal {pet.pk}: W-1 → E-77, Max → Olive If it is the file of another shop, delete its column id, and send "
+        "that again. The IDs are right: change these animals" in text_of(shown.content.decode())
+    )
+    assert re.findall(r'name="(\w+)" id="id_\w+" required', shown.content.decode()) == ["accept_ids"]
+    stopped = confirm(staff, shown)
+    assert why(stopped) == (
+        "The IDs look like those of another catalogue. Most rows with one (1) change the name and also the reference "
+        f'or category of its animal: animal {pet.pk} (W-1): external_reference "W-1" → "E-77", name "Max" → "Olive". '
+        "Nothing changed. Tick the box if the changes are right."
+    )
+    assert catalogue() == [("Max", "Dogs", "available", "W-1")]
+    done = confirm(staff, stopped, accept_ids="on")
+    assert catalogue() == [("Olive", "Dogs", "available", "E-77")]
+    assert "changes of most names by ID accepted" in done.content.decode()
+
+
+def test_cells_left_out_at_the_end_of_a_row_are_blank_and_an_id_is_digits(staff: Client, category: Category) -> None:
+    """The last column of our own template is the status."""
+    pet = Pet.objects.create(name="Max", category=category)
+    shown = send(staff, f"id;name;category;status\r\n;Rex;Dogs;sold\r\n;Mia;Dogs\r\n{pet.pk}.000;Evil;Dogs\r\n;Tom\r\n")
+    assert cells(shown, "plan") == [
+        ["2", "New", "Rex", "Dogs", "sold", ""],
+        ["3", "New", "Mia", "Dogs", "available", ""],
+        ["4", "Error", "Evil", "Dogs", "", ""],
+        ["", "", f"id &quot;{pet.pk}.000&quot; must be digits only."],
+        ["5", "Error", "Tom", "blank", "", ""],
+        ["", "", "category is required."],
+    ]
+    file = staff.get(f"{ADD}{shown.context['upload'].pk}/rejects/").content.decode("utf-8-sig")
+    assert [line.count(";") for line in file.splitlines()] == [6, 6, 6]
+    confirm(staff, shown)
+    assert [name for name, *_ in catalogue()] == ["Max", "Rex", "Mia"]
+
+
+def test_a_column_that_is_left_out_can_be_short(staff: Client, category: Category) -> None:
+    matching = send(staff, "name;category;remarks\r\nRex;Dogs;shy\r\nMax;Dogs\r\n")
+    form = matching.context["form"]
+    fields = {f"column-{at}": column.meaning for at, column in enumerate(form.match.columns)}
+    shown = ended(staff, staff.post(matching.request["PATH_INFO"], fields | {"read": "None:1", "header": "1"}))
+    assert [row[1:4] for row in cells(shown, "plan")] == [["New", "Rex", "Dogs"], ["New", "Max", "Dogs"]]
+
+
 def test_references_that_look_like_known_ones_must_be_confirmed(staff: Client, category: Category) -> None:
     """Each kind of what looks wrong has its box."""
     pet = Pet.objects.create(name="Max", category=category, external_reference="R1")

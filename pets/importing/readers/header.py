@@ -7,12 +7,12 @@ from difflib import get_close_matches
 from pets.columns import CATEGORY, CATEGORY_ID, HEADERS, ID, NAME, REFERENCE
 from pets.importing.encodings import misread
 from pets.importing.errors import HeaderError, quoted
-from pets.importing.readers.json_values import number
 from pets.importing.readers.rows import BLANK, Cells, Damaged, Reading
 from pets.spreadsheets import unguarded
 
 REMARKS = ("_line", "_code", "_message")  # what a file of rejects has in front of each row; an import passes over it
 NUMBERS = (ID, CATEGORY_ID)
+DIGITS = re.compile("0|[1-9][0-9]{0,19}")  # and no `2.000`, which is 2 or two thousand
 NAMED = 5  # unknown columns that a message names
 
 
@@ -73,18 +73,23 @@ def named(names: Sequence[str], most: int = NAMED) -> str:
     return ", ".join(map(quoted, names[:most])) + more
 
 
+def fewest(columns: Sequence[str]) -> int:
+    """Return how many cells a row has at least: spreadsheet programs leave out blank ones at its end."""
+    return columns.index(NAME.header) + 1 if NAME.header in columns else 1
+
+
 def cells_of(columns: Sequence[str], row: Sequence[str], *, formula_safe: bool) -> Cells | Damaged:
     """Return the cells of one row of text under the names of their columns."""
-    if len(row) != len(columns):
+    if not fewest(columns) <= len(row) <= len(columns):
         count = f"1 cell ({quoted(row[0])})" if len(row) == 1 else f"{len(row)} cells"
         return Damaged(f"The row has {count}, the header has {len(columns)}.", row)
     if formula_safe:
         row = [unguarded(cell) for cell in row]
-    cells: Cells = dict(zip(columns, row, strict=True))
+    cells: Cells = dict(zip(columns, row, strict=False))
     cells.pop("", None)  # columns to ignore
     if "" in row or BLANK in row:
         cells = {column: cell for column, cell in cells.items() if cell and (cell != BLANK or column == NAME.header)}
     for column in NUMBERS:
-        if column in cells:
-            cells[column] = number(cells[column])
+        if DIGITS.fullmatch(cells.get(column, "")):
+            cells[column] = int(cells[column])
     return cells

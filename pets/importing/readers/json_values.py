@@ -7,16 +7,6 @@ from collections import Counter
 from decimal import Decimal, InvalidOperation
 from typing import Any, NoReturn
 
-JSON_NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(?P<fraction>\.[0-9]+)?(?P<exponent>[eE][+-]?[0-9]+)?")
-
-
-def number(text: str) -> Any:
-    """Return the value of a JSON number; what is none comes back as it is, for the rules to reject."""
-    found = JSON_NUMBER.fullmatch(text)
-    if not found:
-        return text
-    return _decimal(text) if found["fraction"] or found["exponent"] else _integer(text)
-
 
 def _integer(digits: str) -> int | Decimal:
     """Return the integer; a `Decimal` for one so long that making an `int` of it would take long."""

@@ -10,7 +10,7 @@ from itertools import islice
 from typing import Any
 
 from pets.importing.errors import FileError
-from pets.importing.readers.header import cells_of, columns_of, names_of_columns, plain
+from pets.importing.readers.header import cells_of, columns_of, fewest, names_of_columns, plain
 from pets.importing.readers.rows import AHEAD, Block, Damaged, FirstRows, Reading, Row, Table
 from pets.importing.source import EMPTY, LONGEST_LINE, MOST_BLANK, PIECE, TOO_BLANK, Source
 
@@ -166,7 +166,7 @@ def _csv_rows(reader: Any, lines: _Lines, columns: Sequence[str], width: int, ho
         except csv.Error as error:
             yield line, _damaged_record(str(error), line, lines.text())
             continue
-        if len(row) == width > len(columns) and not any(row[len(columns) :]):
+        if len(columns) < len(row) <= width and not any(row[len(columns) :]):
             del row[len(columns) :]
         blank = 0 if any(row) else blank + lines.size
         if blank > MOST_BLANK:
@@ -182,8 +182,13 @@ def _block(lines: _Lines, columns: Sequence[str], how: Reading) -> Block | None:
         rows = list(csv.reader(ahead, delimiter=DELIMITERS[how.delimiter or ","], strict=True))
     except csv.Error:  # a row may also go on behind these lines
         return None
-    if not rows or len(rows) != len(ahead) or {*map(len, rows)} != {len(columns)} or not all(map(any, rows)):
+    width, lengths = len(columns), {*map(len, rows)}
+    if not rows or len(rows) != len(ahead) or not fewest(columns) <= min(lengths) or not all(map(any, rows)):
         return None
+    if max(lengths) > width:
+        return None
+    if lengths != {width}:
+        rows = [row + [""] * (width - len(row)) for row in rows]
     lines.pass_ahead()
     one_by_one = ((line, cells_of(columns, row, formula_safe=False)) for line, row in enumerate(rows, first))
     return Block(first, columns, rows, one_by_one)

@@ -127,6 +127,12 @@ class Command(StoreCommand):
             help="Skip the column id, for a file from another catalogue. Without this, id says which animal to change.",
         )
         rows.add_argument(
+            "--accept-ids",
+            action="store_true",
+            help="Import also if most rows with an id change the name and also the reference or category of its "
+            "animal, as those of another catalogue would.",
+        )
+        rows.add_argument(
             "--blank",
             choices=("keep", "clear"),
             default="keep",

@@ -92,6 +92,7 @@ def test_a_machine_is_told_the_same(run_import: Import, rex: Pet, tom: Pet, tmp_
     assert told == {
         "fields": changed(external_reference=2, name=1, category=1, status=1),
         "references": {"changed": 1, "new": 1, "first": [all_of_them[0], all_of_them[4]]},
+        "foreign_ids": {"count": 0, "first": []},
         "altered": {"count": 0, "first": []},
         "misread": {"count": 0, "first": []},
         "first": all_of_them,

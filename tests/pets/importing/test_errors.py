@@ -324,9 +324,10 @@ def test_rejects_of_rejects_lose_nothing(run_import: Import, dogs: Category, rej
     told = 'A quote closes in the middle of a cell; inside a quoted cell it must be doubled ("").'.replace('"', '""')
     assert rejects.read_bytes().decode("utf-8-sig") == (
         "_line,_code,_message,name,category\r\n"
-        f'2,validation_failed,"{told}","2,x,y,""Rex""x,Dogs"\r\n'
+        f'2,validation_failed,"{told}",,,"2,x,y,""Rex""x,Dogs"\r\n'
         '3,validation_failed,name must not contain control characters or lone surrogates.,"Re\rx",Dogs\r\n'
     )
+    assert "2: The row has 6 cells, the header has 5." in run_import(rejects.read_bytes()).error
     lines = rejects.with_name("rejects.jsonl")
     run_import(f'{{"name": "", "categoryId": {dogs.pk}.0}}', "--rejects", str(lines), name="a.jsonl")
     assert run_import(lines.read_text().replace('"name": ""', '"name": "Rex"'), name="b.jsonl").status == 0
@@ -413,6 +414,7 @@ def test_a_machine_is_told_all_that_is_recorded(run_import: Import, dogs: Catego
     nothing = {
         "fields": changed(),
         "references": {"changed": 0, "new": 0, "first": []},
+        "foreign_ids": {"count": 0, "first": []},
         "altered": {"count": 0, "first": []},
         "misread": {"count": 0, "first": []},
         "first": [],

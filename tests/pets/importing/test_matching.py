@@ -64,7 +64,11 @@ def test_blank_cells_keep_what_the_animal_of_an_id_has(run_import: Import, tom: 
     [
         ("999,,X,Dogs,\n", ["line 2: id 999 is not the ID of an animal. Leave it blank to add one."]),
         ("0,,X,Dogs,\n", ["line 2: id 0 is not the ID of an animal. Leave it blank to add one."]),
-        ("x1,,X,Dogs,\n", ['line 2: id "x1" must be a 64-bit integer.']),
+        ("x1,,X,Dogs,\n", ['line 2: id "x1" must be digits only.']),
+        ("2.000,,X,Dogs,\n", ['line 2: id "2.000" must be digits only.']),
+        ('"2,000",,X,Dogs,\n', ['line 2: id "2,000" must be digits only.']),
+        ("-1,,X,Dogs,\n", ['line 2: id "-1" must be digits only.']),
+        ("007,,X,Dogs,\n", ['line 2: id "007" must be a 64-bit integer.']),
         ("9223372036854775808,,X,Dogs,\n", ["line 2: id 9223372036854775808 must be a 64-bit integer."]),
         ("{rex},A-1,X,Dogs,\n", ['line 2: external_reference "A-1" belongs to animal {tom}.']),
         (
@@ -143,6 +147,86 @@ def test_ids_are_never_taken_from_a_file(run_import: Import, dogs: Category) -> 
     assert run_import(content, "--ignore-ids").status == 0
     assert [name for name, *_ in catalogue()] == ["Rex", "Tom"]
     assert not Pet.objects.filter(pk=7_000_000).exists()
+
+
+EAST = ["E-77,Olive,Dogs,available", "E-78,Pepper,Cats,available", "E-79,Juno,Dogs,sold"]
+"""Animals of another shop, whose IDs are those of `known`."""
+
+
+@pytest.fixture
+def known(dogs: Category) -> list[Pet]:
+    CategoryFactory(name="Cats")
+    return [
+        PetFactory(name="Rex", category=dogs, external_reference="W-1"),
+        PetFactory(name="Tom", category=dogs),
+        PetFactory(name="Mia", category=dogs, external_reference="W-3"),
+    ]
+
+
+def by_id(known: list[Pet], rows: list[str]) -> str:
+    return HEADER + "".join(f"{pet.pk},{row}\n" for pet, row in zip(known, rows, strict=False))
+
+
+def test_ids_of_another_catalogue_stop_the_import_with_the_pairs(run_import: Import, known: list[Pet]) -> None:
+    content, before = by_id(known, EAST), (catalogue(), history())
+    first, second, third = (pet.pk for pet in known)
+    pairs = (
+        "The IDs look like those of another catalogue. Most rows with one (3) change the name and also the reference "
+        f'or category of its animal: animal {first} (W-1): external_reference "W-1" → "E-77", name "Rex" → "Olive"; '
+        f'animal {second}: external_reference none → "E-78", name "Tom" → "Pepper", category "Dogs" → "Cats"; '
+        f'animal {third} (W-3): external_reference "W-3" → "E-79", name "Mia" → "Juno", status "available" → "sold". '
+    )
+    options = "If they are, use --ignore-ids. If the changes are right, use --accept-ids."
+    dry = run_import(content, "--dry-run")
+    assert dry.out.splitlines()[4:6] == [f"Warning: {pairs.strip()}", f"The import will stop there. {options}"]
+    told = run_import(content, "--dry-run", "--json").json["changes"]["foreign_ids"]
+    assert (told["count"], told["first"][0]) == (
+        3,
+        {"id": first, "reference": "W-1", "line": 2, "field": "external_reference", "before": "W-1", "after": "E-77"},
+    )
+    stopped = run_import(content)
+    assert (stopped.status, stopped.error) == (
+        3,
+        f"{pairs}{options} Nothing changed. ({ImportRun.objects.latest('pk')})",
+    )
+    assert (catalogue(), history()) == before
+    assert run_import(content, "--ignore-ids").status == 0
+    assert catalogue()[:3] == before[0]
+    assert [name for name, *_ in catalogue()[3:]] == ["Olive", "Pepper", "Juno"]
+
+
+def test_ids_that_are_right_can_be_accepted(run_import: Import, known: list[Pet]) -> None:
+    assert run_import(by_id(known, EAST), "--accept-ids").status == 0
+    assert [name for name, *_ in catalogue()] == ["Olive", "Pepper", "Juno"]
+    assert "--accept-ids" in command("show_import", str(ImportRun.objects.get().pk)).out
+
+
+@pytest.mark.parametrize(
+    ("rows", "asks"),
+    [
+        ([",Olive,,", ",Pepper,,", ",Juno,,"], False),  # a mass rename
+        (["E-77,,,", "E-78,,,", "E-79,,,"], False),  # new references
+        ([",,Cats,", ",,Cats,", ",,Cats,"], False),
+        (["E-77,,Cats,sold", "E-78,,Cats,sold", "E-79,,Cats,sold"], False),
+        ([EAST[0], ",Pepper,,", ",Juno,,"], False),
+        ([EAST[0], ",,,"], False),  # as many as others
+        ([EAST[0], EAST[1], ",,,"], True),
+        ([",Olive,Cats,", ",Pepper,Cats,", ",Juno,,"], True),
+        ([EAST[0]], True),
+    ],
+)
+def test_only_if_most_rows_make_another_animal_of_theirs_the_import_asks(
+    run_import: Import, known: list[Pet], rows: list[str], *, asks: bool
+) -> None:
+    before = catalogue()
+    result = run_import(by_id(known, rows) + ",E-1,New,Dogs,\n,E-2,Newer,Dogs,\n,E-3,Newest,Dogs,\n")
+    assert (result.status, catalogue() == before) == ((3, True) if asks else (0, False)), result.error
+
+
+def test_animals_that_are_found_by_their_references_have_no_ids_of_another_catalogue(
+    run_import: Import, known: list[Pet]
+) -> None:
+    assert run_import(f"{HEADER},W-1,Olive,Cats,\n,W-3,Juno,Cats,\n").status == 0
 
 
 def test_a_rejected_row_keeps_its_id(run_import: Import, rex: Pet, tmp_path: Path) -> None:

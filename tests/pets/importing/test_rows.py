@@ -56,12 +56,20 @@ def test_a_row_is_rejected_if_and_only_if_the_api_rejects_it(
 
 @pytest.mark.parametrize(
     ("cell", "accepted"),
-    [("{id}", True), ("{id}.0", True), ("{id}e0", True), ("0{id}", False), ("+{id}", False), (" {id}", False)],
+    [
+        *[("{id}", True), ("{id}.0", False), ("{id}.000", False), ('"{id},000"', False), ("{id}e0", False)],
+        *[("0{id}", False), ("+{id}", False), (" {id}", False), ("{id} ", False)],
+    ],
 )
-def test_a_number_in_a_cell_is_one_of_json(
-    run_import: Import, category: Category, *, cell: str, accepted: bool
+@pytest.mark.parametrize("column", ["categoryId", "id"])
+def test_an_id_in_a_cell_is_digits(
+    run_import: Import, category: Category, *, column: str, cell: str, accepted: bool
 ) -> None:
-    assert (run_import(f"name,categoryId\nRex,{cell.format(id=category.pk)}\n").status == 0) is accepted
+    """`2.000` is two thousand in some countries, and `2` in others."""
+    known = category.pk if column == "categoryId" else PetFactory(category=category).pk
+    before = catalogue()
+    assert (run_import(f"name,{column}\nRex,{cell.format(id=known)}\n").status == 0) is accepted
+    assert (catalogue() != before) is accepted
 
 
 def test_categories_are_found_by_their_exact_names(run_import: Import, dogs: Category) -> None:
@@ -109,6 +117,59 @@ def test_animals_get_ids_in_the_order_of_the_file_and_the_api_goes_on_behind_the
     ids = list(Pet.objects.exclude(pk=before.pk).exclude(pk=after).order_by("pk").values_list("name", "pk"))
     assert [name for name, _ in ids] == [str(number) for number in range(30)]
     assert before.pk < ids[0][1] < ids[-1][1] < after
+
+
+SHORT = (
+    "external_reference,name,category,status\nA-1,Rex,Dogs,sold\nA-2,Mia,Dogs\nA-3,Tom\nA-4\nA-5,Pip,Dogs,\n",
+    "name,category,remarks\nRex,Dogs,shy\nMia,Dogs\nTom\n",
+)
+"""Rows as spreadsheet programs write those that end with blank cells."""
+
+
+@pytest.mark.parametrize("quote", ["", '"'], ids=["in a block", "one by one"])
+@pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
+def test_cells_that_a_row_leaves_out_at_its_end_are_blank(
+    run_import: Import, dogs: Category, tmp_path: Path, delimiter: str, quote: str
+) -> None:
+    """But no name is: a line cut short is an error."""
+    PetFactory(name="Old", category=dogs, status="sold", external_reference="A-3")
+    content = SHORT[0].replace(",", delimiter) + (
+        f"{quote}A-6\n7{quote}{delimiter}Eve{delimiter}Dogs\n" if quote else ""
+    )
+    rejects = tmp_path / "rejects.csv"
+    result = run_import(content, "--on-error", "skip", "--rejects", str(rejects))
+    errors = ['line 5: The row has 1 cell ("A-4"), the header has 4.']
+    errors += ['line 7: external_reference "A-6�7" must not contain control characters or lone surrogates.'] * bool(
+        quote
+    )
+    assert result.error.splitlines() == errors
+    assert catalogue() == [
+        ("Tom", "Dogs", "sold", "A-3"),
+        ("Rex", "Dogs", "sold", "A-1"),
+        ("Mia", "Dogs", "available", "A-2"),
+        ("Pip", "Dogs", "available", "A-5"),
+    ]
+    kept = list(csv.reader(rejects.read_text("utf-8-sig").splitlines(keepends=True), delimiter=delimiter))
+    assert kept[0] == ["_line", "_code", "_message", "external_reference", "name", "category", "status"]
+    assert kept[1:] == [
+        ["5", "validation_failed", 'The row has 1 cell ("A-4"), the header has 4.', "A-4", "", "", ""],
+        *([["7", "validation_failed", kept[-1][2], "A-6\n7", "Eve", "Dogs", ""]] if quote else []),
+    ]
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
+def test_the_short_column_can_be_an_ignored_one(run_import: Import, dogs: Category, delimiter: str) -> None:
+    content = SHORT[1].replace(",", delimiter)
+    result = run_import(content, "--ignore-unknown-columns", "--default-category", "Dogs")
+    assert result.status == 0, result.error
+    assert catalogue() == [(name, "Dogs", "available", None) for name in ("Rex", "Mia", "Tom")]
+
+
+def test_a_row_that_ends_in_an_open_quote_is_an_error(run_import: Import, dogs: Category) -> None:
+    assert run_import('name,category,status\nRex,Dogs\n"Mia,Dogs\n').error.startswith(
+        "A quote that opens in the row of line 3 is never closed. Nothing changed."
+    )
+    assert catalogue() == []
 
 
 UPDATE = "external_reference,name,category,status\nA-1,{name},{category},{status}\n"
@@ -190,9 +251,9 @@ def told(result: Result) -> list[tuple[int, str, str, str]]:
 
 
 def test_rows_that_are_no_rows_are_errors(run_import: Import, dogs: Category) -> None:
-    csv = run_import('name,category\nRex\nRex,Dogs,sold\n"a"b,Dogs\n\nMia,Dogs\n', "--json")
+    csv = run_import('category,name\nDogs\nDogs,Rex,sold\n"a"b,Rex\n\nDogs,Mia\n', "--json")
     assert told(csv) == [
-        (2, "", "validation_failed", 'The row has 1 cell ("Rex"), the header has 2.'),
+        (2, "", "validation_failed", 'The row has 1 cell ("Dogs"), the header has 2.'),
         (3, "", "validation_failed", "The row has 3 cells, the header has 2."),
         (
             4,
@@ -301,7 +362,9 @@ def test_the_history_of_an_animal_tells_of_every_way_in(run_import: Import, api:
         (2_500, 'A-2500,"Rex\nthe second",Dogs,sold', "must not contain control characters or lone surrogates."),
         (5_000, f"A-5000,{'x' * 256},Dogs,sold", "must have 1 to 255 characters."),
         (5_000, "A-5000,Rex,Cats,sold", 'line 5,001: category "Cats" does not exist.'),
-        (5_000, "A-5000,Rex", "line 5,001: The row has 2 cells, the header has 4."),
+        (5_000, "A-5000", 'line 5,001: The row has 1 cell ("A-5000"), the header has 4.'),
+        (5_000, "A-5000,Rex,Dogs,sold,x", "line 5,001: The row has 5 cells, the header has 4."),
+        (5_000, "A-5000,Rex", "line 5,001: category is required."),
     ],
 )
 def test_one_mistake_among_thousands_of_rows_is_found_and_all_others_are_imported_in_order(

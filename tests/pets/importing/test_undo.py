@@ -131,7 +131,7 @@ def test_in_one_block_some_go_back_whole_and_some_field_by_field(run_import: Imp
     sold, edited, deleted, _, orphan, back = pets
     Sale.objects.create(pet=sold, day="2026-01-05")
     rows = [f"{pet.pk},{pet.name} 2,New {pet.name},Cats,available\n" for pet in pets]
-    run_import("id,external_reference,name,category,status\n" + "".join(rows), "--create-categories")
+    run_import("id,external_reference,name,category,status\n" + "".join(rows), "--create-categories", "--accept-ids")
     run = ImportRun.objects.get()
 
     change(edited, name="Someone's")
@@ -261,7 +261,7 @@ def test_a_former_category_that_is_gone_cannot_come_back(run: ImportRun) -> None
 def test_a_former_reference_that_another_animal_has_is_listed(run_import: Import, old: None) -> None:
     """All others are undone, and this one once the reference is free again."""
     rex, tom = Pet.objects.get(name="Rex"), Pet.objects.get(name="Tom")
-    run_import(f"id,{HEADER}{rex.pk},B-1,Rexy,,\n{tom.pk},B-2,Tommy,,\n,,Nemo,Dogs,\n")
+    run_import(f"id,{HEADER}{rex.pk},B-1,Rexy,,\n{tom.pk},B-2,Tommy,,\n,,Nemo,Dogs,\n", "--accept-ids")
     run = ImportRun.objects.get()
     other = PetFactory(name="Other", external_reference="A-1", category=rex.category)
     expected = {"deleted": 1, "restored": 2, "left_count": 1, "state": "partly undone"}
