@@ -35,7 +35,8 @@ class NotMergedError(Exception):
 def begin(category: Category, into: Category, *, user: AbstractBaseUser) -> Change:
     """Create the merge of a category into another, which nothing has moved yet. Raises `NotMergedError`."""
     with transaction.atomic():
-        there = Category.objects.select_for_update().filter(pk__in=[category.pk, into.pk]).order_by("pk")
+        # Not FOR UPDATE: it would wait for a merge that moves animals to one of them and then deletes the other.
+        there = Category.objects.select_for_update(no_key=True).filter(pk__in=[category.pk, into.pk]).order_by("pk")
         if len(there) < 2:
             raise NotMergedError(GONE)
         of_these = Q(merged_category__in=[category.pk, into.pk]) | Q(into_category=category.pk)

@@ -61,6 +61,7 @@ SLOW_ON_EACH_DATABASE = (
     "contract/test_description_holds.py",
     "following/",
     "pets/importing/test_runs.py",
+    "pets/test_race_matrix.py",
     "properties/",
     "door/test_live.py",
     "test_live.py",

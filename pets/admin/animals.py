@@ -122,9 +122,6 @@ class PetAdmin(ChangesAdmin):
         self, request: HttpRequest, object_id: str | None = None, form_url: str = "", extra_context: Any = None
     ) -> HttpResponse:
         """Show the form or save it; if the animal is gone, show what was typed and where the animal is."""
-        last = _last_of(object_id or "") if request.method == "POST" else None
-        if last is not None and self.has_change_permission(request):
-            return self._gone(request, last)
         try:
             return super().changeform_view(request, object_id, form_url, extra_context)
         except Pet.DoesNotExist:  # deleted while its form was checked
@@ -166,7 +163,9 @@ class PetAdmin(ChangesAdmin):
         """Return the page of a deleted animal instead of a redirect: Django calls this for all who can see it."""
         last = _last_of(object_id)
         if last is not None and self.has_view_permission(request):
-            return self._was_deleted(request, last)
+            match: Any = request.resolver_match
+            is_saved = request.method == "POST" and match.url_name == "pets_pet_change"
+            return (self._gone if is_saved else self._was_deleted)(request, last)
         return super()._get_obj_does_not_exist_redirect(request, opts, object_id)
 
     def _was_deleted(self, request: HttpRequest, last: Any) -> HttpResponse:

@@ -250,6 +250,14 @@ def test_an_animal_that_is_added_while_its_category_is_merged_moves_too(three: l
     assert (history_disagrees(), stock.differences()) == ([], [])
 
 
+def test_a_merge_moves_an_animal_as_it_was_just_saved(staff: Client, rex: Pet, category: Category) -> None:
+    cats = Category.objects.create(name="Cats")
+    merge = merging.begin(category, cats, user=User.objects.get(username="keeper"))
+    race(animal(rex), editing(staff, rex, status="pending"), lambda: merging.advance(merge.pk))
+    assert (values(rex), rex.category) == (("Rex", "pending", "A-1"), cats)
+    assert history_disagrees() == []
+
+
 def test_of_two_merges_in_opposite_directions_one_begins(anna: Client, three: list[Pet], category: Category) -> None:
     cats = Category.objects.create(name="Cats")
     PetFactory(category=cats)
