@@ -28,8 +28,12 @@ class Place(NamedTuple):
     """When the row was written: one that is added after a restore can have its number."""
 
 
+PATIENCE = 10
+"""Seconds after which an open transaction that writes is worth telling a follower."""
+
 SQLITE = {
     "server": 'SELECT \'\' AS "server", 0 AS "timeline", \'0/0\' AS "wal", TRUE AS "has_all"',
+    "since": "NULL",
     "transaction": "'0'",
     "at": 'CAST("history_date" AS text)',
     "after": '"history_id" > %(row)s',
@@ -60,6 +64,14 @@ POSTGRESQL = {
             FROM pg_control_system()
         ) AS "asked"
     """,
+    # A role without pg_read_all_stats sees none of other roles. A standby sees none of the primary.
+    "since": f"""(
+        SELECT date_part('epoch', "began")::bigint FROM (SELECT COALESCE(
+            (SELECT xact_start FROM pg_stat_activity WHERE backend_xid = "oldest"),
+            (SELECT prepared FROM pg_prepared_xacts WHERE transaction = "oldest")
+        ) AS "began" FROM (SELECT pg_snapshot_xmin(pg_current_snapshot())::xid AS "oldest") AS "a") AS "b"
+        WHERE "began" < clock_timestamp() - {PATIENCE} * interval '1 second'
+    )""",
     "transaction": '"transaction_id"::text',
     "at": """(date_part('epoch', "history_date") * 1000000)::bigint::text""",
     "after": '("transaction_id", "history_id") > (%(transaction)s::xid8, CAST(%(row)s AS bigint))',
@@ -83,7 +95,7 @@ def feed(vendor: str, count: int | None) -> str:
             SELECT "server", "timeline", "wal", "has_all" AND (CAST(%(row)s AS bigint) = 0 OR EXISTS (
                 SELECT 1 FROM "pets_petchange" WHERE "history_id" = %(row)s
                 AND {part["transaction"]} = %(transaction)s AND {part["at"]} = %(at)s
-            )) FROM ({part["server"]}) AS "checked"
+            )), {part["since"]} FROM ({part["server"]}) AS "checked"
         ) AS "here"
         LEFT JOIN (
             SELECT {part["transaction"]} AS "transaction", "history_id", {part["at"]} AS "at", "id" AS "of"
@@ -93,23 +105,33 @@ def feed(vendor: str, count: int | None) -> str:
     """
 
 
-def page(vendor: str, place: Place | None, count: int) -> Steps[tuple[list[dict[str, Any]], Place]]:
-    """Return what is shown after a place, each animal once, and the place after that; of None, nothing and the end.
+class Page(NamedTuple):
+    """What is shown after a place, each animal once."""
+
+    changes: list[dict[str, Any]]
+    after: Place
+    delayed_since: int | None
+    """Since when the oldest transaction that writes has been open, in seconds of Unix, if that is long."""
+
+
+def page(vendor: str, place: Place | None, count: int) -> Steps[Page]:
+    """Return the page after a place; of None, an empty one at the end.
 
     Raises `APIError` if what was shown before is not what this database would have shown.
     """
     here = place or Place()
     rows: list[Row] = yield Statement(feed(vendor, None if place is None else count), here._asdict())
-    server, timeline, wal, is_good = rows[0][:4]
+    server, timeline, wal, is_good, delayed_since = rows[0][:5]
     if place and not is_good:
         raise APIError(ErrorCode.CURSOR_EXPIRED)
-    listed = [row for row in rows if row[5] is not None]
+    listed = [row for row in rows if row[6] is not None]
     if listed or timeline != here.timeline:  # else the same place, so that an empty page has the same link
         here = here._replace(server=server, timeline=timeline, wal=wal)
     if listed:
-        transaction, row, at = max(listed, key=lambda row: (int(row[4]), row[5]))[4:7]  # a join keeps no order
+        transaction, row, at = max(listed, key=lambda row: (int(row[5]), row[6]))[5:8]  # a join keeps no order
         here = here._replace(transaction=transaction, row=row, at=at)
-    return [] if place is None else [*{row[7]: _change(row[7], row[8:]) for row in listed}.values()], here
+    changes = {} if place is None else {row[8]: _change(row[8], row[9:]) for row in listed}
+    return Page([*changes.values()], here, delayed_since)
 
 
 def _change(pk: int, pet: Row) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """The three operations of the interface document (section 4), and the feed of changes."""
 
 from django.utils import timezone
+from django.utils.http import http_date
 from rest_framework.exceptions import ValidationError
 
 from categories import statements as categories
@@ -12,7 +13,7 @@ from pets.models import PetStatus
 from pets.rules import NO_SUCH_CATEGORY
 from pets.serializers import NewPet
 from rest.errors import ErrorCode
-from rest.lists import Feed, Listing, choice, identifier, one, page
+from rest.lists import DELAYED_SINCE, Feed, Listing, choice, identifier, one, page
 from rest.request import Request, Result
 
 PETS = Listing(
@@ -39,8 +40,11 @@ def list_changes(request: Request) -> Steps[Result]:
     """Return a page of the feed, always with the link to the next one. Without a cursor, the feed begins now."""
     wanted = CHANGES.read(request)
     place = wanted.place and feed.Place(*wanted.place)
-    changes, after = yield from feed.page(vendor(), place, wanted.limit)
-    return Result(changes, headers={"Link": wanted.link(request.url, [wanted.limit, *after])})
+    shown = yield from feed.page(vendor(), place, wanted.limit)
+    headers = {"Link": wanted.link(request.url, [wanted.limit, *shown.after])}
+    if shown.delayed_since is not None:
+        headers[DELAYED_SINCE] = http_date(shown.delayed_since)
+    return Result(shown.changes, headers=headers)
 
 
 def create_pet(request: Request) -> Steps[Result]:

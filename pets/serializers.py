@@ -20,9 +20,6 @@ NAME_IN_WORDS = (
     "allowed. It is stored exactly as sent."
 )
 
-STATUS_IN_WORDS = "Availability status. Always sent, although the interface document calls it optional."
-"""Of a Pet: `required` would be more than the document says (docs/decisions/0001)."""
-
 
 def _read(rule: Callable[[Any], T], data: Any) -> T:
     if data is serializers.empty:
@@ -122,7 +119,7 @@ class PetSerializer(serializers.ModelSerializer[Pet]):
         min_value=1,
         max_value=rules.INT64_MAX,
     )
-    status = serializers.ChoiceField(choices=PetStatus.choices, required=False, help_text=STATUS_IN_WORDS)
+    status = serializers.ChoiceField(choices=PetStatus.choices, help_text="Availability status")
 
     class Meta:
         """The fields of the interface document, and none of the store's own."""

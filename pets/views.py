@@ -65,10 +65,10 @@ class PetViewSet(OperationViewSet):
         description="Returns the animals that were added, changed or deleted, so that a copy of the catalogue stays in "
         "step. Call it without `cursor` first: the feed begins now, and the page is empty. Then read all animals. Then "
         "follow the `next` link, which every page has, and save or remove each animal that a page lists. An empty page "
-        "means that your copy is complete: call its `next` link again later. Each animal is listed once per page, as "
-        "it is when you ask. It can be listed again without a change. A change is listed when all transactions that "
-        "began before it have ended, so a running import delays it. The feed is an addition of this service to version "
-        "1.0.0 of the interface.",
+        "means that nothing more can be listed now: call its `next` link again later. Each animal is listed once per "
+        "page, as it is when you ask. It can be listed again without a change. A change is listed when all "
+        "transactions that began before it have ended, so a running import delays it: `Changes-Delayed-Since` says "
+        "since when. The feed is an addition of this service to version 1.0.0 of the interface.",
         responses={200: OpenApiResponse(PetChangeSerializer(many=True), "A page of changes.")},
     )
 )

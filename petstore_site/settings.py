@@ -228,8 +228,9 @@ CORS_URLS_REGEX = r"^/v1/"
 CORS_ALLOW_METHODS = ["GET", "HEAD", "OPTIONS", "POST"]
 CORS_ALLOW_HEADERS = ["authorization", "content-type", "idempotency-key", "if-none-match", "x-request-id"]
 CORS_EXPOSE_HEADERS = [
-    "API-Key-Expiration", "Deprecation", "ETag", "Idempotency-Replayed", "Link", "Location", "RateLimit",
-    "RateLimit-Policy", "Request-Outcome", "Retry-After", "Service-Mode", "Sunset", "WWW-Authenticate", "X-Request-ID",
+    "API-Key-Expiration", "Changes-Delayed-Since", "Deprecation", "ETag", "Idempotency-Replayed", "Link", "Location",
+    "RateLimit", "RateLimit-Policy", "Request-Outcome", "Retry-After", "Service-Mode", "Sunset", "WWW-Authenticate",
+    "X-Request-ID",
 ]  # fmt: skip
 
 # --- Pages --------------------------------------------------------------------------------------

@@ -1,5 +1,6 @@
 """Complete the description that drf-spectacular generates, so that it has every possible response."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from django.conf import settings
@@ -9,7 +10,7 @@ from rest.errors import CODES, ErrorCode
 
 Schema = dict[str, Any]
 
-ANY_OPERATION = [ErrorCode.BAD_REQUEST, *(code for code in ErrorCode if code.status in {401, 429, 500, 503})]
+ANY_OPERATION = [ErrorCode.BAD_REQUEST, *(code for code in ErrorCode if code.status in {401, 429, 500, 501, 503})]
 """The errors of every operation. A view's `errors` adds those of each action."""
 
 LIST_ERRORS = [ErrorCode.INVALID_PARAMETER, ErrorCode.INVALID_CURSOR]
@@ -19,51 +20,69 @@ BODY_ERRORS = [
     ErrorCode.MALFORMED_JSON,
     ErrorCode.VALIDATION_FAILED,
     ErrorCode.INSUFFICIENT_SCOPE,
-    ErrorCode.LENGTH_REQUIRED,
     ErrorCode.BODY_TOO_LARGE,
     ErrorCode.UNSUPPORTED_MEDIA_TYPE,
 ]
 """The errors of a request with a body."""
 
 
-def _text_header(description: str, **schema: Any) -> Schema:
-    return {"description": description, "schema": {"type": "string", **schema}}
+def _text_header(description: str, *, required: bool = False, **schema: Any) -> Schema:
+    always = {"required": True} if required else {}
+    return {"description": description, **always, "schema": {"type": "string", **schema}}
 
 
 HEADERS: dict[str, Schema] = {
     "X-Request-ID": _text_header(
-        "The request ID in our logs. It is your own if you sent a valid one.", pattern="^[A-Za-z0-9._-]{1,128}$"
+        "The request ID in our logs. It is your own if you sent a valid one.",
+        required=True,
+        pattern="^[A-Za-z0-9._-]{1,128}$",
     ),
     "ETag": _text_header(
         "Changes when the response changes, including its `Link` (RFC 9110).",
+        required=True,
         examples=['"0dce53d9563a05fcfedf89eb5f5d67b0"'],
     ),
-    "Cache-Control": _text_header("The response is private. Revalidate it before each use.", const="private, no-cache"),
+    "Cache-Control": _text_header(
+        "The response is private. Revalidate it before each use.", required=True, const="private, no-cache"
+    ),
     "Next": _text_header('Sent if there are more: `<URL of the next page>; rel="next"` (RFC 8288).'),
-    "NextChanges": _text_header('Always sent: `<URL of the next page>; rel="next"` (RFC 8288).'),
+    "NextChanges": _text_header('`<URL of the next page>; rel="next"` (RFC 8288).', required=True),
+    "Changes-Delayed-Since": _text_header(
+        "Sent while a transaction that writes has been open for more than 10 seconds: since when, as an HTTP-date (RFC "
+        "9110). Changes that are saved after it are listed when it ends, and lists have them at once."
+    ),
     "Location": _text_header(
-        "The URL of the new animal.", format="uri", examples=["https://petstore.example/v1/pets/360"]
+        "The URL of the new animal.", required=True, format="uri", examples=["https://petstore.example/v1/pets/360"]
     ),
     "Idempotency-Replayed": _text_header("Sent when this is the stored response to an earlier request.", const="true"),
-    "Deprecation": _text_header("Since when the operation is deprecated (RFC 9745).", pattern="^@[0-9]+$"),
-    "Sunset": _text_header("When the operation will be removed (RFC 8594).", const="Thu, 05 Dec 2030 00:00:00 GMT"),
-    "Successor": _text_header('`<URL of GET /pets>; rel="successor-version"` (RFC 5829).'),
-    "Help": _text_header(
-        f'The page about the error: `<{settings.BASE_PATH}/docs/errors/CODE>; rel="help"` (RFC 8288).'
+    "Deprecation": _text_header(
+        "Since when the operation is deprecated (RFC 9745).", required=True, pattern="^@[0-9]+$"
     ),
-    "SuccessorAndHelp": _text_header('Both `rel="successor-version"` and `rel="help"`, separated by a comma.'),
+    "Sunset": _text_header(
+        "When the operation will be removed (RFC 8594).", required=True, const="Thu, 05 Dec 2030 00:00:00 GMT"
+    ),
+    "Successor": _text_header('`<URL of GET /pets>; rel="successor-version"` (RFC 5829).', required=True),
+    "Help": _text_header(
+        f'The page about the error: `<{settings.BASE_PATH}/docs/errors/CODE>; rel="help"` (RFC 8288).',
+        required=True,
+    ),
+    "SuccessorAndHelp": _text_header(
+        'Both `rel="successor-version"` and `rel="help"`, separated by a comma.', required=True
+    ),
     "WWW-Authenticate": _text_header(
         "The challenge (RFC 6750); `error` only if a bearer token was sent.",
+        required=True,
         pattern='^Bearer realm="petstore"(, error="invalid_token")?$',
     ),
     "ScopeChallenge": _text_header(
         "The scope that the operation needs (RFC 6750).",
+        required=True,
         const='Bearer realm="petstore", error="insufficient_scope", scope="write"',
     ),
     "Accept-Encoding": _text_header(
         "Sent if the body had a `Content-Encoding`: it must not be compressed (RFC 9110).", const="identity"
     ),
-    "Retry-After": {"description": "Seconds to wait.", "schema": {"type": "integer", "minimum": 1}},
+    "Retry-After": {"description": "Seconds to wait.", "required": True, "schema": {"type": "integer", "minimum": 1}},
     "Request-Outcome": {
         "description": "Whether the request was not done, or its outcome is not known. Without this header it is not "
         "known either. An `Idempotency-Key` makes it safe to retry in both cases.",
@@ -109,7 +128,7 @@ class APISchema(AutoSchema):
         if operation is not None:
             view: Any = self.view
             errors = [*ANY_OPERATION, *view.errors[view.action]]
-            _complete(operation, self.method, errors, view.listing.header if view.action == "list" else "")
+            _complete(operation, self.method, errors, view.listing.headers if view.action == "list" else {})
         return operation
 
     def get_paginated_name(self, serializer_name: str) -> str:
@@ -131,8 +150,8 @@ def add_components(result: Schema, generator: Any, request: Any, public: bool) -
     return result
 
 
-def _complete(operation: Schema, method: str, errors: list[ErrorCode], following: str) -> None:
-    """Add what every operation has. `following` is the component for the `Link` to a list's next page."""
+def _complete(operation: Schema, method: str, errors: list[ErrorCode], of_page: Mapping[str, str]) -> None:
+    """Add what every operation has. `of_page` has the headers of a list's page."""
     responses = operation["responses"]
     for status in {code.status for code in errors}:
         codes = [code for code in ErrorCode if code in errors and code.status == status]
@@ -141,7 +160,7 @@ def _complete(operation: Schema, method: str, errors: list[ErrorCode], following
         responses["304"] = {"description": "Not modified. Your copy is still current."}
     for status, response in responses.items():
         deprecated = operation.get("deprecated", False)
-        headers = _headers_of(status, method=method, following=following, deprecated=deprecated)
+        headers = _headers_of(status, method=method, of_page=of_page, deprecated=deprecated)
         response["headers"] = {shown: _header(kept) for shown, kept in headers.items()}
     operation["responses"] = dict(sorted(responses.items()))
     names = ["X-Request-ID", *HEADERS_OF_METHOD.get(method, [])]
@@ -150,8 +169,9 @@ def _complete(operation: Schema, method: str, errors: list[ErrorCode], following
     )
 
 
-def _headers_of(status: str, *, method: str, following: str, deprecated: bool) -> dict[str, str]:
+def _headers_of(status: str, *, method: str, of_page: Mapping[str, str], deprecated: bool) -> dict[str, str]:
     """Return the headers of a response: name as sent → name in the components."""
+    deprecated = deprecated and status != "501"  # the server rejects such a request before it looks at the path
     reads = method == "GET"
     names = ["X-Request-ID", "Cache-Control"]
     names += ["ETag"] if reads and status in {"200", "304"} else []
@@ -160,24 +180,15 @@ def _headers_of(status: str, *, method: str, following: str, deprecated: bool) -
     names += ["Accept-Encoding"] if status == "415" else []
     names += ["Retry-After"] if status in {"409", "429", "503"} else []
     names += ["Request-Outcome"] if status == "503" and not reads else []
-    names += ["Service-Mode"] if reads else []
-    names += ["RateLimit-Policy", "RateLimit", "API-Key-Expiration"] if status != "401" else []
+    names += ["Service-Mode"] if reads and status != "501" else []
+    names += ["RateLimit-Policy", "RateLimit", "API-Key-Expiration"] if status not in {"401", "501"} else []
     names += ["Deprecation", "Sunset"] if deprecated else []
     headers = {name: name for name in names}
     if status == "403":
         headers["WWW-Authenticate"] = "ScopeChallenge"
-    if link := _link_of(status, following=following, deprecated=deprecated):
-        headers["Link"] = link
-    return headers
-
-
-def _link_of(status: str, *, following: str, deprecated: bool) -> str:
-    """Return the name of the `Link` header in the components, empty if there is none."""
     if status >= "400":
-        return "SuccessorAndHelp" if deprecated else "Help"
-    if deprecated:
-        return "Successor"
-    return following
+        return headers | {"Link": "SuccessorAndHelp" if deprecated else "Help"}
+    return headers | dict(of_page) | ({"Link": "Successor"} if deprecated else {})
 
 
 def _header(name: str) -> Schema:

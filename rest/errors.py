@@ -98,12 +98,9 @@ class ErrorCode(StrEnum):
         "Wait the seconds in Retry-After, then send the same request again.",
     )
     CURSOR_EXPIRED = (
-        "cursor_expired", 410, "The cursor is no longer valid: the catalogue was restored or moved since.",
+        "cursor_expired", 410,
+        "The cursor is no longer valid: the catalogue was restored or moved, or our key changed.",
         "Call GET /changes without a cursor, then read all animals again.",
-    )
-    LENGTH_REQUIRED = (
-        "length_required", 411, "The length of the request body is missing.",
-        "Send Content-Length.",
     )
     BODY_TOO_LARGE = (
         "body_too_large", 413, "The request body is larger than 65,536 bytes.",

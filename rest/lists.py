@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from enum import Enum
 from functools import cached_property, lru_cache
 from hashlib import sha256
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 from urllib.parse import urlencode
 
 from django.conf import settings
@@ -30,6 +30,12 @@ INT64_MAX = 2**63 - 1
 
 PLAIN_QUERY = re.compile(r"[A-Za-z0-9._~=&-]{0,400}")
 """A query without escapes, and too short for too many parameters."""
+
+CURSOR_OF_ID = re.compile(r"[A-Za-z0-9_-]{2,26}\.[A-Za-z0-9_-]{43}")
+"""What `CursorSigner` writes: an ID in Base64, and its signature."""
+
+DELAYED_SINCE = "Changes-Delayed-Since"
+"""The header that says since when a transaction holds a feed up."""
 
 
 def parse_id(text: str) -> int | None:
@@ -109,12 +115,13 @@ def _limit(text: str) -> int:
 class CursorSigner(Signer):
     """Django's `Signer`, which keeps the key that it derives: signing took a tenth of a list."""
 
-    def sign_id(self, pk: int) -> str:
-        """Return what `sign_object` returns for a number."""
+    def write(self, pk: int) -> str:
+        """Return the cursor of the page after this ID."""
         return self.sign(b64_encode(b"%d" % pk).decode())
 
-    def unsign_id(self, cursor: str) -> int:
-        return int(b64_decode(self.unsign(cursor).encode()))
+    def read(self, cursor: str) -> int:
+        """Return the highest ID that the page can have; raises `BadSignature`."""
+        return int(b64_decode(self.unsign(cursor).encode())) - 1
 
     def signature(self, value: str | bytes, key: str | bytes | None = None) -> str:
         """Return the signature that Django's class returns."""
@@ -136,6 +143,14 @@ def _signer(path: str, chosen: tuple[tuple[str, Any], ...], key: str, fallbacks:
     return CursorSigner(key=key, fallback_keys=list(fallbacks), sep=".", salt=f"{path}?{urlencode(chosen)}")
 
 
+@lru_cache(maxsize=64)
+def _cipher(path: str, chosen: tuple[tuple[str, Any], ...], key: str, fallbacks: tuple[str, ...]) -> Any:
+    """Return what encrypts and checks the cursors of a feed."""
+    from rest.feed_cursors import CursorCipher  # noqa: PLC0415 - commands read this module too
+
+    return CursorCipher(path, (key, *fallbacks), _signer(path, chosen, key, fallbacks))
+
+
 # --- Lists -----------------------------------------------------------------------------------------------------------
 
 
@@ -149,20 +164,22 @@ class ListParameters(NamedTuple):
     """`limit` as it was sent, if it was."""
     place: Any
     """What the cursor says: of a list, the highest ID that the page can have."""
-    signer: CursorSigner
+    cursors: Any
 
     def link(self, address: str, last: Any) -> str:
         """Return the `Link` (RFC 8288) to the page that follows this ID, or this place of a feed."""
-        cursor = self.signer.sign_id(last) if isinstance(last, int) else self.signer.sign_object(last)
-        query = urlencode({**self.given, **self.chosen, "cursor": cursor})
+        query = urlencode({**self.given, **self.chosen, "cursor": self.cursors.write(last)})
         return f'<{address}?{query}>; rel="next"'
 
 
 class Listing:
     """A list: its statements, and its filters."""
 
-    header = "Next"
-    """What its `Link` is called in the description."""
+    headers: ClassVar[Mapping[str, str]] = {"Link": "Next"}
+    """The headers of its pages: name as sent → name in the description."""
+
+    cursors_of: Callable[..., Any] = staticmethod(_signer)
+    """Returns what writes and reads its cursors."""
 
     first: Any = INT64_MAX
     """The place of a page without a cursor."""
@@ -189,14 +206,14 @@ class Listing:
                 self._read(name, sent[name], values, errors)
         chosen = {name: values[name] for name in self.filters if name in values}
         keys = settings.SECRET_KEY, tuple(settings.SECRET_KEY_FALLBACKS)
-        signer = _signer(request.path, tuple(chosen.items()), *keys)
+        cursors = self.cursors_of(request.path, tuple(chosen.items()), *keys)
         place = self.first
-        if "cursor" in values and not self.filters.keys() & errors.keys():  # a wrong filter leaves it unchecked
-            place = self._place(values["cursor"], signer, errors)
+        if "cursor" in values:
+            place = self._place(values["cursor"], cursors, errors)
         if errors:
             raise APIError(ErrorCode.INVALID_PARAMETER, " ".join(errors.values()))
         given = {"limit": sent["limit"][0]} if "limit" in values else {}
-        return ListParameters(chosen, values.get("limit", DEFAULT_LIMIT), given, place, signer)
+        return ListParameters(chosen, values.get("limit", DEFAULT_LIMIT), given, place, cursors)
 
     def _read(self, name: str, sent: list[str], values: dict[str, Any], errors: dict[str, str]) -> None:
         if len(sent) > 1:
@@ -207,14 +224,15 @@ class Listing:
         except ValueError as error:
             errors[name] = f"{name} {error}"
 
-    def unsign(self, cursor: str, signer: CursorSigner) -> Any:
-        """Return the place that a cursor says; raises `BadSignature`."""
-        return signer.unsign_id(cursor) - 1
+    def _place(self, cursor: str, cursors: Any, errors: dict[str, str]) -> Any:
+        """Return the place that a cursor says; raises `APIError` if the cursor is the only thing that is wrong.
 
-    def _place(self, cursor: str, signer: CursorSigner, errors: dict[str, str]) -> Any:
-        """Return the place that a cursor says; raises `APIError` if the cursor is the only thing that is wrong."""
+        A wrong filter leaves open which list the cursor must be of. Then only its form is checked.
+        """
+        if self.filters.keys() & errors.keys() and CURSOR_OF_ID.fullmatch(cursor):
+            return None
         try:
-            return self.unsign(cursor, signer)
+            return cursors.read(cursor)
         except BadSignature:
             if not errors:
                 raise APIError(ErrorCode.INVALID_CURSOR) from None
@@ -225,7 +243,8 @@ class Listing:
 class Feed(Listing):
     """A list that never ends: every page has a next one, and a cursor says more than an ID, such as the limit."""
 
-    header = "NextChanges"
+    headers: ClassVar[Mapping[str, str]] = {"Link": "NextChanges", DELAYED_SINCE: DELAYED_SINCE}
+    cursors_of = staticmethod(_cipher)
     first = None
 
     def __init__(self) -> None:
@@ -238,9 +257,6 @@ class Feed(Listing):
         limit, *place = wanted.place or [wanted.limit]
         limit = wanted.limit if wanted.given else limit
         return wanted._replace(limit=limit, given={}, place=place or None)
-
-    def unsign(self, cursor: str, signer: CursorSigner) -> Any:
-        return signer.unsign_object(cursor)
 
 
 def page(request: Request, listing: Listing) -> Steps[Result]:

@@ -30,13 +30,6 @@ class BodyTooLargeError(ParseError):
     default_code = "body_too_large"
 
 
-class LengthRequiredError(ParseError):
-    """The server can't know where the body ends."""
-
-    status_code = 411
-    default_code = "length_required"
-
-
 class ContentCodingError(UnsupportedMediaType):
     """The body is compressed. `Accept-Encoding` says that it must not be (RFC 9110, section 15.5.16)."""
 
@@ -56,7 +49,7 @@ def read_json(headers: Mapping[str, str], stream: IO[bytes] | None) -> dict[str,
         raise _too_large()
     if stream is None:
         message = "The length of the request body is missing."
-        raise LengthRequiredError(message)
+        raise ParseError(message, "bad_request")
     body = _read(stream, length) if length or "transfer-encoding" not in headers else _read_chunks(stream)
     content_type = headers.get("content-type") or ("" if body else MEDIA_TYPE)
     if not _is_json_in_utf_8(content_type):

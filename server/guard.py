@@ -176,8 +176,8 @@ class Guard(HttpToolsProtocol):
         keep_alive = has_room and version == "1.1" and self.parser.should_keep_alive() and not self.worker.is_leaving
         self.cycle = Cycle(
             self.scope, self, self.flow, self.logger, self.access_logger, self.access_log,  # type: ignore[arg-type]
-            self.server_state.default_headers, asyncio.Event(), self.expect_100_continue, keep_alive,
-            self.on_response_complete,
+            self.server_state.default_headers, asyncio.Event(), self.expect_100_continue and version == "1.1",
+            keep_alive, self.on_response_complete,
         )  # fmt: skip
         self._start_asgi_task(self.cycle, self.app)
 
@@ -255,7 +255,10 @@ class Guard(HttpToolsProtocol):
     def reject(self, error: BaseException | None) -> None:
         status = error.args[0] if isinstance(error, RejectedError) else 400
         reason = f"{self._address or 'a socket'}: {type(error).__name__}: {error and error.args[-1]}"
-        self.transport.write(self.worker.reject(status, reason))
+        response = self.worker.reject(status, reason)
+        if self.parser.get_method() == b"HEAD" and not isinstance(error, HttpParserInvalidMethodError):
+            response = response[: response.index(END) + len(END)]
+        self.transport.write(response)
         self._in_message = True
         self.close()
 

@@ -289,7 +289,7 @@ def test_production_redirects_browsers_to_tls_and_nothing_else(path: str, status
 
 def test_pages_of_other_origins_may_read_every_header_that_they_need() -> None:
     exposed = (
-        "API-Key-Expiration, Deprecation, ETag, Idempotency-Replayed, Link, Location, RateLimit, RateLimit-Policy, Request-Outcome, Retry-After, Service-Mode, Sunset, "
+        "API-Key-Expiration, Changes-Delayed-Since, Deprecation, ETag, Idempotency-Replayed, Link, Location, RateLimit, RateLimit-Policy, Request-Outcome, Retry-After, Service-Mode, Sunset, "
         "WWW-Authenticate, X-Request-ID"
     )
     assert start(PRODUCTION, "', '.join(settings.CORS_EXPOSE_HEADERS)").stdout == f"{exposed}\n"

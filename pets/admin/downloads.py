@@ -69,7 +69,12 @@ def csv_of(name: str, header: Sequence[str], parts: Iterable[Iterable[Sequence[s
 
 def _csv(header: Sequence[str], parts: Iterable[Iterable[Sequence[str]]]) -> Iterator[bytes]:
     yield csv_lines([header])
-    for part in parts:
+    waiting = iter(parts)
+    while True:
+        with _unhurried():
+            part = next(waiting, None)
+        if part is None:
+            return
         yield csv_lines([[guarded(text) for text in line] for line in part])
 
 

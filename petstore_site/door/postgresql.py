@@ -28,7 +28,9 @@ CONNECTIONS_FOR_READS = 2  # for each thread: with one, reads that come together
 # Once a second all requests of a key wait until it is looked up, those in threads too: lists must not delay that.
 CONNECTIONS_FOR_KEYS = 2
 WAIT_SECONDS = 2.5  # that a request waits for a connection
-SECONDS = 3  # that a read then waits for the database, which may have to accept a connection first
+# That a read then waits for the database, which may have to accept a connection first. It is longer than
+# `statement_timeout`: only a read that gets no response at all is tried again, never one that is slow.
+SECONDS = 3.5
 WRITE_SECONDS = 4  # that a write waits; it may be done after that, so it is not tried again
 MOST_STATEMENTS = 100  # that stay prepared: as many as psycopg keeps
 NONE_FREE = "no connection was free in time"

@@ -1,9 +1,12 @@
 """`GET /v1/changes`, an addition to the interface document: the feed that keeps a copy in step."""
 
+import time
 from contextlib import closing
+from email.utils import parsedate_to_datetime
 from typing import Any
 
 import pytest
+from django.core.signing import Signer, b64_decode
 from django.db import connection, transaction
 from django.test.utils import CaptureQueriesContext
 
@@ -26,8 +29,15 @@ from tests.whole import shown
 pytestmark = pytest.mark.django_db(transaction=True)
 
 Page = list[dict[str, Any]]
-EXPIRED = error("cursor_expired", "The cursor is no longer valid: the catalogue was restored or moved since.", 410)
+EXPIRED = error(
+    "cursor_expired", "The cursor is no longer valid: the catalogue was restored or moved, or our key changed.", 410
+)
 on_postgresql = pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite lets one transaction write")
+
+
+def cursors() -> Any:
+    """Return what writes and reads the cursors of the feed."""
+    return CHANGES.read(Request(scope("/v1/changes"))).cursors
 
 
 SECONDS = 300.0
@@ -211,9 +221,80 @@ def test_a_cursor_of_another_list_is_rejected(api: ApiClient, category: Category
 
 def elsewhere(api: ApiClient, path: str, **changed: Any) -> Any:
     """Ask with a cursor in which something is different."""
-    signer = CHANGES.read(Request(scope("/v1/changes"))).signer
-    limit, *place = signer.unsign_object(path.partition("cursor=")[2])
-    return api.get(f"/v1/changes?cursor={signer.sign_object([limit, *feed.Place(*place)._replace(**changed)])}")
+    limit, *place = cursors().read(path.partition("cursor=")[2])
+    return api.get(f"/v1/changes?cursor={cursors().write([limit, *feed.Place(*place)._replace(**changed)])}")
+
+
+def test_a_cursor_of_a_former_secret_key_ends_the_feed(api: ApiClient, category: Category, settings: Any) -> None:
+    path = begin(api)
+    pet = PetFactory(category=category)
+    former, settings.SECRET_KEY = settings.SECRET_KEY, "another key " * 5
+    answer = api.get(path)
+    assert (answer.status_code, answer.json()) == (410, EXPIRED)
+    settings.SECRET_KEY_FALLBACKS = [former]
+    pages, path = follow(api, path, 1)
+    assert pages == [[saved(pet)]]
+    settings.SECRET_KEY_FALLBACKS = []
+    assert api.get(path).json() == []
+
+
+@pytest.mark.parametrize("secret", ["", "another key " * 5])
+def test_a_damaged_cursor_is_an_invalid_one(api: ApiClient, settings: Any, secret: str) -> None:
+    """Whatever key encrypted it."""
+    cursor = begin(api).partition("cursor=")[2]
+    settings.SECRET_KEY = secret or settings.SECRET_KEY
+    damaged = [cursor[:at] + ("A" if cursor[at] != "A" else "B") + cursor[at + 1 :] for at in range(len(cursor))]
+    for each in [
+        *damaged,
+        cursor[:-1],
+        cursor[1:],
+        f"{cursor}A",
+        f"{cursor}=",
+        f"%20{cursor}",
+        f"{cursor[:9]}%FF{cursor[9:]}",
+    ]:
+        answer = api.get(f"/v1/changes?cursor={each}")
+        assert (answer.status_code, answer.json()) == (400, error("invalid_cursor", CURSOR, 400)), each
+
+
+def test_a_cursor_reveals_nothing_of_the_server(api: ApiClient, category: Category) -> None:
+    path = begin(api)
+    PetFactory(category=category)
+    cursor = follow(api, path, 1)[1].partition("cursor=")[2]
+    _limit, *place = cursors().read(cursor)
+    said = b64_decode(cursor.encode())
+    assert [text for text in map(str, place) if len(text) > 2 and text.encode() in said] == []
+
+
+def test_a_cursor_of_the_release_before_goes_on(api: ApiClient, category: Category, settings: Any) -> None:
+    path = begin(api)
+    pet = PetFactory(category=category)
+    place = cursors().read(path.partition("cursor=")[2])
+    signer = Signer(key=settings.SECRET_KEY, sep=".", salt="/v1/changes?")
+    assert follow(api, f"/v1/changes?cursor={signer.sign_object(place)}", 1)[0] == [[saved(pet)]]
+
+
+@on_postgresql
+@pytest.mark.slow
+@pytest.mark.each_database
+def test_a_header_says_since_when_the_feed_is_held_up(api: ApiClient, category: Category) -> None:
+    path = begin(api)
+    with closing(connection.copy()) as other:
+        other.set_autocommit(False)
+        other.cursor().execute("SELECT pg_current_xact_id()")
+        began = time.time()
+        PetFactory(category=category)
+        answer = api.get(path)
+        assert (answer.json(), "Changes-Delayed-Since" in answer) == ([], False)
+        until(lambda: "Changes-Delayed-Since" in api.get(path), seconds=SECONDS)
+        assert time.time() - began > feed.PATIENCE
+        delayed = [api.get(path), api.get(path, If_None_Match=answer["ETag"]), api.get("/v1/changes")]
+        assert [each.status_code for each in delayed] == [200, 304, 200]
+        for each in delayed:
+            assert abs(parsedate_to_datetime(each["Changes-Delayed-Since"]).timestamp() - began) < 2
+        other.rollback()
+    follow(api, path, 1)
+    assert "Changes-Delayed-Since" not in api.get(path)
 
 
 @pytest.mark.parametrize("restore", ["the row is gone", "its number is that of another row"])

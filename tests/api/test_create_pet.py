@@ -248,7 +248,7 @@ def test_a_body_that_ends_early_is_a_400(api: ApiClient, body: Any) -> None:
     ("terminated", "expected"),
     [
         (True, error("bad_request", "The chunks of the request body are malformed.", 400)),
-        (False, error("length_required", "The length of the request body is missing.", 411)),
+        (False, error("bad_request", "The length of the request body is missing.", 400)),
     ],
 )
 def test_chunks_that_cannot_be_read(api: ApiClient, terminated: bool, expected: dict[str, Any]) -> None:

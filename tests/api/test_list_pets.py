@@ -24,6 +24,7 @@ ONCE = "must be given only once."
 STATUS = "status must be one of available, pending, sold."
 CATEGORY_ID = "categoryId must be a whole number from 1 to 9223372036854775807."
 CURSOR = "The cursor is damaged or belongs to another list."
+CURSOR_TOO = "cursor is damaged or belongs to another list."
 
 
 def next_path(answer: Any) -> str | None:
@@ -114,14 +115,18 @@ def test_a_cursor_belongs_to_its_list_and_filters(api: ApiClient, query: str, fo
             for value in ("", "0", "01", "-1", "1.0", "abc", "9223372036854775808", "%D9%A1", "1%00", "9" * 300)
         ],
         ("categoryId=1&categoryId=1", "invalid_parameter", "categoryId must be given only once."),
-        ("categoryId=x&cursor=abc", "invalid_parameter", CATEGORY_ID),
+        ("categoryId=x&cursor=abc", "invalid_parameter", f"{CATEGORY_ID} {CURSOR_TOO}"),
         ("status=sold&status=sold", "invalid_parameter", "status must be given only once."),
         *[(f"cursor={value}", "invalid_cursor", CURSOR) for value in ("", "abc", "1", "%00", "WzFd.abc", "a.b.c")],
         ("cursor=a&cursor=a", "invalid_parameter", "cursor must be given only once."),
         ("status=x&limit=0", "invalid_parameter", f"{LIMIT} {STATUS}"),
         ("limit=0&limit=0&status=&cursor=a&cursor=a", "invalid_parameter", f"limit {ONCE} {STATUS} cursor {ONCE}"),
-        ("limit=0&cursor=abc", "invalid_parameter", f"{LIMIT} cursor is damaged or belongs to another list."),
-        ("status=x&cursor=abc", "invalid_parameter", STATUS),
+        ("limit=0&cursor=abc", "invalid_parameter", f"{LIMIT} {CURSOR_TOO}"),
+        *[
+            ("status=x&cursor=" + cursor, "invalid_parameter", f"{STATUS} {CURSOR_TOO}")
+            for cursor in ("abc", "", "MTA.abc")
+        ],
+        (f"status=x&cursor=MTA.{'a' * 43}", "invalid_parameter", STATUS),  # it may be of the list that was meant
         ("limit=3&status=sold&cursor=abc", "invalid_cursor", CURSOR),
     ],
 )  # fmt: skip

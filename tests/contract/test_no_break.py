@@ -226,8 +226,9 @@ RELEASED = sorted((DOCS / "released").glob("*.yaml"), key=version)
 CORRECTED = {
     "GET /pets: parameter cursor: minLength changed",  # an empty one was always 400
     "GET /categories: parameter cursor: minLength changed",
+    "POST /pets: 411: was removed",  # the server always knows where a body ends
 }
-"""Where a released description allowed what the service always rejected."""
+"""Where a released description allowed what the service always rejected, or had what it never sent."""
 
 
 @pytest.mark.parametrize("path", RELEASED, ids=lambda path: path.stem)

@@ -44,15 +44,23 @@ class Application:
         self.called += 1
         if environ["PATH_INFO"].endswith("wait"):
             self.go.wait(60)
-        start_response("200 OK", [("Content-Type", "text/plain")])
-        if environ["PATH_INFO"].endswith("long"):
+        is_long = environ["PATH_INFO"].endswith("long")
+        start_response("200 OK", [("Content-Type", "text/plain")] + [("Content-Length", "300000")] * is_long)
+        if is_long:
             return Parts(self)
+        if environ["PATH_INFO"].endswith("made"):
+            return self.made_parts()
         if environ["PATH_INFO"].endswith("slow"):
             return self.slow_parts()
         if environ["PATH_INFO"].endswith("fails"):
             raise RuntimeError
         read = environ["wsgi.input"].read()
         return [f"{environ['PATH_INFO']} {environ.get('CONTENT_LENGTH')} {len(read)} {read[:20]!r}".encode()]
+
+    def made_parts(self) -> Iterator[bytes]:
+        """Make a response whose first line is known at once."""
+        yield b"first\n"
+        yield b"second\n" if self.go.wait(5) else b"late\n"
 
     def slow_parts(self) -> Iterator[bytes]:
         """Make a response of 500 kB, most of it after the deadline."""
@@ -204,6 +212,26 @@ class TestThreads:
         got = asyncio.run(ask(Door(application, 1), scope("/docs/long")))
         assert [len(part) for part in got.parts] == [66_000, 66_000, 66_000, 66_000, 36_000]
         assert application.closed == 1
+
+    def test_the_first_part_leaves_before_the_second_is_made(
+        self, application: Application, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """However long that takes: a file of Activity asks the database only then."""
+        monkeypatch.setattr(threads, "DEADLINE", 2)
+
+        async def read() -> list[dict[str, Any]]:
+            sent: list[dict[str, Any]] = []
+
+            async def send(message: dict[str, Any]) -> None:
+                sent.append(message)
+                if message.get("body"):
+                    application.go.set()
+
+            await Door(application, 1)(scope("/docs/made"), lambda: asyncio.sleep(60, {}), send)
+            return sent
+
+        head, *parts = asyncio.run(read())
+        assert (head["status"], [part["body"] for part in parts]) == (200, [b"first\n", b"second\n"])
 
     def test_a_response_that_has_begun_may_take_longer(
         self, application: Application, monkeypatch: pytest.MonkeyPatch

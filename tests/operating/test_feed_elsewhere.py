@@ -46,7 +46,7 @@ class Follower:
         except APIError as error:
             return str(error.get_codes())
         except StopIteration as done:
-            page, self.place = done.value
+            page, self.place, _ = done.value
         return page  # type: ignore[no-any-return]
 
 

@@ -482,6 +482,40 @@ class TestConnections:
             answer = answer_on(reader)
             assert (answer.status, answer.headers["Connection"], reader.read()) == (401, "close", b"")
 
+    @pytest.mark.parametrize(("version", "continues"), [("HTTP/1.1", True), ("HTTP/1.0", False)])
+    def test_only_http_1_1_can_wait_for_100_continue(self, server: Gunicorn, version: str, *, continues: bool) -> None:
+        """RFC 9110, section 10.1.1."""
+        lines = [
+            "Content-Type: application/json",
+            "Expect: 100-continue",
+            f"Authorization: Bearer {server.issue_key()}",
+            "Content-Length: 2",
+            "Connection: close",
+        ]
+        with connected(server.port) as (connection, reader):
+            connection.sendall(request("/v1/pets", *lines, method="POST", version=version) + b"{}")
+            assert reader.readline().startswith(b"HTTP/1.1 100" if continues else b"HTTP/1.1 400")
+
+    @pytest.mark.parametrize(
+        ("line", "status"),
+        [
+            ("Transfer-Encoding: x", 501),
+            ("User-Agent: a\x01b", 400),
+            ("Host: another", 400),
+            (f"Cookie: {'a' * 9000}", 400),
+        ],
+    )
+    def test_a_rejected_head_request_has_no_body(self, server: Gunicorn, line: str, status: int) -> None:
+        seen = []
+        for method in ("GET", "HEAD"):
+            with connected(server.port) as (connection, reader):
+                connection.sendall(request("/v1/pets", line, method=method))
+                seen.append(reader.read().split(b"\r\n\r\n"))
+        (head, body), (same, nothing) = seen
+        assert int(same.split()[1]) == int(head.split()[1]) == status
+        assert (bool(body), nothing) == (True, b"")
+        assert f"Content-Length: {len(body)}".encode() in same
+
     def test_a_body_that_goes_on_after_its_rejection_is_ended(self, server: Gunicorn) -> None:
         with connected(server.port) as (connection, reader):
             connection.sendall(request("/v1/pets", "Transfer-Encoding: chunked", method="POST"))
