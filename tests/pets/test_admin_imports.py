@@ -683,6 +683,47 @@ def test_ids_of_another_catalogue_must_be_confirmed(staff: Client, category: Cat
     assert "changes of most names by ID accepted" in done.content.decode()
 
 
+def test_the_page_names_the_sheets_if_the_first_one_is_no_table(staff: Client, category: Category) -> None:
+    book = openpyxl.Workbook()
+    book.worksheets[0].title = "Info"
+    book.create_sheet("Data").append(["name", "category"])
+    shown = []
+    for title in ("", "Read me first"):
+        book.worksheets[0]["A1"] = title or None
+        out = BytesIO()
+        book.save(out)
+        shown.append(text_of(send(staff, out.getvalue(), "a.xlsx").content.decode()))
+    assert (
+        'The sheet is empty. The first of the sheets "Info", "Data" was read. To read another one, use --sheet, or '
+        "Sheet in the options." in shown[0]
+    )
+    assert (
+        "This is the first sheet of the workbook. It has 2: Info, Data. To read another one, send the file again with "
+        "its name as Sheet in the options. Another sheet" in shown[1]
+    )
+    assert "first sheet" not in text_of(send(staff, workbook(["Read me first"]), "a.xlsx").content.decode())
+
+
+def test_a_default_takes_no_place_of_a_merged_cell(staff: Client, category: Category) -> None:
+    book = openpyxl.Workbook()
+    for row in (["Tier", "Art"], ["Ada", "Dogs"], ["Bob"]):
+        book.worksheets[0].append(row)
+    book.worksheets[0].merge_cells("B2:B3")
+    out = BytesIO()
+    book.save(out)
+    matching = send(staff, out.getvalue(), "a.xlsx")
+    chosen = {"column-0": "name", "column-1": "category", "category": "Dogs", "status": "available"}
+    shown = ended(staff, staff.post(matching.request["PATH_INFO"], chosen | {"read": "None:1", "header": "1"}))
+    assert cells(shown, "plan") == [
+        ["2", "New", "Ada", "Dogs", "available", ""],
+        ["3", "Error", "This row can't be read."],
+        [
+            *["", ""],
+            "Cell B3 (category) is merged with B2. Unmerge the cells, and type into each what it should say.",
+        ],
+    ]
+
+
 def test_cells_left_out_at_the_end_of_a_row_are_blank_and_an_id_is_digits(staff: Client, category: Category) -> None:
     """The last column of our own template is the status."""
     pet = Pet.objects.create(name="Max", category=category)

@@ -63,6 +63,7 @@ class FirstRows(NamedTuple):
 
     rows: Sequence[tuple[int, list[str]]]  # line and cells, without blank ones at the end; no blank rows
     delimiter: str | None  # as `Reading` has it; None for a workbook
+    sheets: Sequence[str] = ()  # of a workbook, if there are several and none was chosen
 
 
 @dataclass

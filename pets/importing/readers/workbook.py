@@ -6,6 +6,7 @@ import struct
 import tempfile
 import zipfile
 import zlib
+from bisect import bisect
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -109,43 +110,109 @@ def read_workbook(source: Source, how: Reading) -> Table:
     hidden_columns: list[range] = []
     rows = _shown_rows(source, how, hidden_columns)
     header = next((row for row in rows if row.number >= how.header_row), None)
+    try:
+        columns = columns_of(_titles(header), how)
+    except FileError as error:
+        with _opened(source, how) as (_, book):
+            names = _choice(book, how)
+        raise type(error)(f"{error} {FIRST_SHEET.format(names=named(names))}" if names else str(error)) from None
+    ours = [at for at, column in enumerate(columns) if column in HEADERS]
+    hidden = Hidden(columns=sum(any(at in some for some in hidden_columns) for at in ours))
+    return Table(_rows(rows, columns, hidden, source, how), columns, hidden=hidden)
+
+
+def first_sheet_rows(source: Source, how: Reading) -> FirstRows:
+    """Return the first rows of the sheet."""
+    with _opened(source, how) as (package, book):
+        rows = islice(_rows_of(package, book, how, []), AHEAD)
+        return FirstRows([(row.number, row.texts) for row in rows], None, _choice(book, how))
+
+
+def _titles(header: _Row | None) -> list[str]:
     if header is None:
         message = "The sheet is empty."
         raise FileError(message)
     for sentence in (header.wrong or {}).values():
         raise FileError(sentence)
-    columns = columns_of(header.texts, how)
-    ours = [at for at, column in enumerate(columns) if column in HEADERS]
-    hidden = Hidden(columns=sum(any(at in some for some in hidden_columns) for at in ours))
-    return Table(_rows(rows, columns, hidden, formula_safe=how.formula_safe), columns, hidden=hidden)
+    return header.texts
 
 
-def first_sheet_rows(source: Source, how: Reading) -> FirstRows:
-    """Return the first rows of the sheet."""
-    rows = islice(_shown_rows(source, how, []), AHEAD)
-    return FirstRows([(row.number, row.texts) for row in rows], None)
+FIRST_SHEET = "The first of the sheets {names} was read. To read another one, use --sheet, or Sheet in the options."
 
 
-def _rows(rows: Iterator[_Row], columns: Sequence[str], hidden: Hidden, *, formula_safe: bool) -> Iterator[Row]:
+def _choice(book: Book, how: Reading) -> list[str]:
+    """Return the names of the sheets if there are several and none was chosen."""
+    return list(book.sheets) if how.sheet is None and len(book.sheets) > 1 else []
+
+
+def _rows(rows: Iterator[_Row], columns: Sequence[str], hidden: Hidden, source: Source, how: Reading) -> Iterator[Row]:
+    merged = _merged(source, how, columns)
     for row in rows:
         hidden.rows += row.hidden
+        wrong = row.wrong or {}
+        for at, groups in merged.items():
+            before = bisect(groups, (row.number + 1,)) - 1
+            if before >= 0 and groups[before][1] >= row.number:
+                cell, first = f"{letters_of(at)}{row.number}", groups[before][2]
+                wrong[at] = MERGED.format(cell=cell, column=columns[at], first=first)
         texts = row.texts + [""] * (len(columns) - len(row.texts))
-        sentence = next(
-            (each for column, each in (row.wrong or {}).items() if column >= len(columns) or columns[column]), None
-        )
+        sentence = next((each for column, each in wrong.items() if column >= len(columns) or columns[column]), None)
         if sentence:
             yield row.number, Damaged(sentence, texts)
         else:
-            yield row.number, cells_of(columns, texts, formula_safe=formula_safe)
+            yield row.number, cells_of(columns, texts, formula_safe=how.formula_safe)
+
+
+MOST_MERGED = 2**16
+GROUP = re.compile("([A-Z]{1,3})([0-9]{1,7}):([A-Z]{1,3})([0-9]{1,7})")
+MERGED = "Cell {cell} ({column}) is merged with {first}. Unmerge the cells, and type into each what it should say."
+
+
+def _merged(source: Source, how: Reading, columns: Sequence[str]) -> dict[int, list[tuple[int, int, str]]]:
+    """Return the cells that others cover, by column: their first and last row, and the cell that is shown instead.
+
+    A sheet has this behind its rows, so it is read by itself.
+    """
+    ours = [at for at, column in enumerate(columns) if column in HEADERS]
+    found: dict[int, list[tuple[int, int, str]]] = {}
+    with _opened(source, how) as (package, book):
+        part = _chosen(book, how.sheet)
+        groups = package.elements(part, "mergeCell") if package.mentions(part, b"mergeCell") else ()
+        for count, group in enumerate(groups):
+            if count >= MOST_MERGED:
+                raise FileError(TOO_LARGE)
+            if corners := GROUP.fullmatch(group.attributes.get("ref", "").upper()):
+                left, top, right, bottom = (
+                    column_of(corners[1]),
+                    int(corners[2]),
+                    column_of(corners[3]),
+                    int(corners[4]),
+                )
+                for at in ours:
+                    if left <= at <= right and (first := top + (at == left)) <= bottom:
+                        found.setdefault(at, []).append((first, bottom, f"{corners[1]}{top}"))
+    for covered in found.values():
+        covered.sort()
+    return found
 
 
 def _shown_rows(source: Source, how: Reading, hidden: list[range]) -> Iterator[_Row]:
     """Yield the rows that are not blank; raises `FileError`. Add the columns, from 0, that are hidden to `hidden`."""
-    with _readable_workbook(), source.unpacked(how.largest_workbook) as file, tempfile.TemporaryFile() as strings_file:
+    with _opened(source, how) as (package, book):
+        yield from _rows_of(package, book, how, hidden)
+
+
+@contextmanager
+def _opened(source: Source, how: Reading) -> Iterator[tuple[Package, Book]]:
+    with _readable_workbook(), source.unpacked(how.largest_workbook) as file:
         package = Package(file, how.largest_workbook)
         reject_other_archive(package.has)
-        book = Book(package)
-        part = _chosen(book, how.sheet)
+        yield package, Book(package)
+
+
+def _rows_of(package: Package, book: Book, how: Reading, hidden: list[range]) -> Iterator[_Row]:
+    part = _chosen(book, how.sheet)
+    with tempfile.TemporaryFile() as strings_file:
         strings, styles = Strings(package, book, strings_file), Styles(package, book)
         rows, number, column, is_hidden = _Rows(), 0, -1, False
         for element in package.elements(part, "col", "row", "c"):

@@ -58,6 +58,82 @@ def test_a_header_row_behind_the_file_is_no_header(run_import: Import) -> None:
     assert run_import(DELIVERY, "--header-row", "999999999").error == "The file is empty."
 
 
+def with_sheets(*sheets: tuple[str, list[list[str]]], merged: str = "") -> bytes:
+    """Return a workbook; `merged`: the cells of its first sheet that are."""
+    book = Workbook()
+    book.remove(book.worksheets[0])
+    for title, rows in sheets:
+        sheet = book.create_sheet(title)
+        for row in rows:
+            sheet.append(row)
+    for group in merged.split():
+        book.worksheets[0].merge_cells(group)
+    file = BytesIO()
+    book.save(file)
+    return file.getvalue()
+
+
+DATA = ("Data", [["name", "category"], ["Rex", "Dogs"]])
+OTHER_SHEETS = (
+    'The first of the sheets "Info", "Data" was read. To read another one, use --sheet, or Sheet in the options.'
+)
+
+
+@pytest.mark.parametrize(
+    ("cover", "said"),
+    [
+        ([["Read me first"], ["Prices are in euro"]], f"{OTHER_SHEETS} See --map, --header-row and"),
+        ([["Sheet", "Table"], ["Sheet 2", "Data"]], f"{OTHER_SHEETS} See --map, --header-row and"),
+        ([], f"The sheet is empty. {OTHER_SHEETS}"),
+    ],
+)
+def test_the_sheets_are_named_if_the_first_one_is_no_table(
+    run_import: Import, dogs: Category, cover: list[list[str]], said: str
+) -> None:
+    content = with_sheets(("Info", cover), DATA)
+    result = run_import(content, name="a.xlsx")
+    assert (result.status, said in result.error) == (3, True), result.error
+    assert run_import(content, "--sheet", "Data", name="a.xlsx").status == 0
+    assert catalogue() == [("Rex", "Dogs", "available", None)]
+
+
+@pytest.mark.parametrize("options", [[], ["--sheet", "Info"]])
+def test_sheets_are_not_named_if_there_is_one_or_one_was_chosen(run_import: Import, options: list[str]) -> None:
+    sheets = [("Info", [["Read me first"]]), DATA][: 1 + len(options)]
+    assert "sheets" not in run_import(with_sheets(*sheets), *options, name="a.xlsx").error
+
+
+ANIMALS = [
+    *[["external_reference", "name", "category", "remarks"], ["M-1", "Ada", "Cats", "shy"]],
+    *[["M-2", "Bob"], ["M-3", "Cid"], ["M-4", "Dot", "Dogs"]],
+]
+
+
+@pytest.mark.parametrize(
+    ("merged", "wrong"),
+    [
+        ("C2:C4", {3: "C3 (category) is merged with C2", 4: "C4 (category) is merged with C2"}),
+        ("C3:C4 A5:B5", {4: "C4 (category) is merged with C3", 5: "B5 (name) is merged with A5"}),
+        ("B2:C3", {2: "C2 (category) is merged with B2", 3: "B3 (name) is merged with B2"}),
+        ("D2:D5 A8:D9", {}),  # an ignored column, and what is below all rows
+    ],
+)
+@pytest.mark.parametrize("default", [[], ["--default-category", "Dogs"]])
+def test_merged_cells_are_errors_with_their_column_and_no_default_takes_their_place(
+    run_import: Import, dogs: Category, default: list[str], merged: str, wrong: dict[int, str]
+) -> None:
+    Category.objects.create(name="Cats")
+    book = with_sheets(("Animals", ANIMALS), merged=merged)
+    rest = {3, 4} - wrong.keys() if not default else set()
+    result = run_import(book, "--ignore-unknown-columns", "--on-error", "skip", *default, name="a.xlsx")
+    errors = {
+        line: f"Cell {cell}. Unmerge the cells, and type into each what it should say." for line, cell in wrong.items()
+    }
+    errors |= dict.fromkeys(rest, "category is required.")
+    assert result.error.splitlines() == [f"line {line}: {errors[line]}" for line in sorted(errors)]
+    assert {reference for *_, reference in catalogue()} == {f"M-{line - 1}" for line in {2, 3, 4, 5} - errors.keys()}
+
+
 def test_new_animals_get_the_defaults_and_others_keep_their_values(run_import: Import, dogs: Category) -> None:
     Category.objects.create(name="Cats")
     Pet.objects.create(name="Rex", category=dogs, status="sold", external_reference="A-1")
