@@ -40,7 +40,6 @@ def _advisory_lock() -> Iterator[None]:
     if connection.settings_dict["DISABLE_SERVER_SIDE_CURSORS"]:
         raise ImportRejectedError(NOT_THROUGH_PGBOUNCER)
     holder = connection.copy()
-    holder.settings_dict["OPTIONS"].pop("pool", None)
     try:
         if not _asked(holder, "pg_try_advisory_lock"):
             raise BusyError(_who_is_running())

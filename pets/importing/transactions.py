@@ -97,6 +97,6 @@ def long_statements() -> Iterator[None]:
 
 
 def disconnect() -> None:
-    """Close the connection itself, which a pool would keep; that cannot fail."""
+    """Close the connection itself; that cannot fail."""
     with suppress(DatabaseError):
         drop(connection)
