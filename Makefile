@@ -34,7 +34,7 @@ help:
 	@echo 'make test-all run all these tests, with coverage'
 	@echo 'make screenshots'
 	@echo '              take pictures of the back office and the portal, of a fresh store, into var/screenshots'
-	@echo 'make lint     check style, types, layers, templates, migrations, the API description, production settings'
+	@echo 'make lint     check style, types, layers, templates, JavaScript, migrations, the API description, production settings'
 	@echo 'make openapi  regenerate docs/openapi.yaml'
 	@echo 'make settings regenerate docs/settings.md'
 	@echo 'make clients  build the Python and TypeScript clients into clients/dist (needs node and npm)'
@@ -215,6 +215,9 @@ lint: $(DEV)
 	@.venv/bin/python -c 'from importlinter.cli import lint_imports_command; lint_imports_command()'
 	@echo '== djlint'
 	@$(PY) -m djlint --lint --quiet templates
+	@echo '== biome'
+	@if command -v npm >/dev/null; then $(MAKE) $(BIOME) && $(dir $(BIOME)).bin/biome lint --error-on-warnings .; \
+		else echo 'Left out: the JavaScript, which needs node and npm.'; fi
 	@echo '== words'
 	@$(PY) tests/words.py
 	@echo '== migrations'
@@ -228,6 +231,11 @@ lint: $(DEV)
 	@$(IN_FOLDER) && export STATIC_ROOT="$$tmp" SECRET_KEY=$$($(PY) -c 'import secrets; print(secrets.token_urlsafe(64))') && \
 		$(PRODUCTION) $(PY) manage.py collectstatic --no-input --verbosity 0 && \
 		$(PRODUCTION) $(PY) manage.py check --deploy --fail-level WARNING
+
+BIOME := requirements/javascript/node_modules/installed
+
+$(BIOME): requirements/javascript/package-lock.json
+	@npm ci --prefix $(<D) --ignore-scripts --no-audit --no-fund --silent && touch $@
 
 openapi: $(DEV)
 	@$(IN_FOLDER) && $(DEVELOPMENT) $(PY) $(SPECTACULAR) docs/openapi.yaml
@@ -271,7 +279,7 @@ sbom: $(DEV)
 	@echo 'The software bill of materials is in $(SBOM).'
 
 clean:
-	rm -rf .venv .venv-* clients/dist clients/typescript/node_modules staticfiles .coverage .coverage.* .hypothesis .import_linter_cache \
+	rm -rf .venv .venv-* clients/dist clients/typescript/node_modules requirements/javascript/node_modules staticfiles .coverage .coverage.* .hypothesis .import_linter_cache \
 		.mypy_cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 	@$(MAKE) -C lab clean

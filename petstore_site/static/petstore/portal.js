@@ -5,6 +5,7 @@ const $$ = (selector, root = document) => [...root.querySelectorAll(selector)];
 const live = document.getElementById("live");
 const remember = (name, value) => { try { localStorage.setItem(name, value); } catch { /* storage is off */ } };
 const recall = (name) => { try { return localStorage.getItem(name); } catch { return null; } };
+// biome-ignore lint/correctness/noUnusedVariables: search.js and try-it.js use it
 const element = (tag, className, text) => {
   const made = document.createElement(tag);
   if (className) made.className = className;

@@ -99,7 +99,7 @@ function openSearch() {
   if (dialog.open) return;
   dialog.showModal();
   input.select();
-  loading ??= load();
+  if (!loading) loading = load();
 }
 
 input.addEventListener("input", search);

@@ -27,7 +27,7 @@ function randomKey() { // crypto.randomUUID needs HTTPS or localhost
 const quoted = (text) => `'${text.replaceAll("'", "'\\''")}'`;
 
 /** Return the request for a shell; the key stays a variable, so that it does not end up in a history or a chat. */
-function curlOf(method, url, headers, body) {
+function curlOf(url, headers, body) {
   const lines = [`curl ${quoted(url)}`, '-H "Authorization: Bearer $PETSTORE_API_KEY"'];
   for (const [name, value] of Object.entries(headers)) lines.push(`-H ${quoted(`${name}: ${value}`)}`);
   if (body !== undefined) lines.push(`-d ${quoted(body)}`);
@@ -118,7 +118,7 @@ for (const box of $$("[data-try]")) {
     result.scrollIntoView({ block: "nearest" });
   });
   form.querySelector(".try-copy").addEventListener("click", async () => {
-    const curl = curlOf(form.dataset.method, new URL(address(), location.href).href, sentHeaders(), bodyField?.value);
+    const curl = curlOf(new URL(address(), location.href).href, sentHeaders(), bodyField?.value);
     try {
       await navigator.clipboard.writeText(curl);
       live.textContent = "Copied";
