@@ -72,8 +72,17 @@ port:
 
 # --- Installing: once, from a lock, by hash ---------------------------------------------------------------------------
 
+# Every Python since 2.7 can read this.
+define PYTHON_CHECK
+import sys
+if sys.version_info < (3, 11):
+    sys.exit("Python %s is too old. Python 3.11 or newer is required: make ... PYTHON=python3.12" % sys.version.split()[0])
+endef
+export PYTHON_CHECK
+
 python:
-	@command -v $(PYTHON) >/dev/null || { echo '$(PYTHON) was not found. Python 3.11 or newer is required: make … PYTHON=python3.12' >&2; exit 1; }
+	@command -v $(PYTHON) >/dev/null || { echo '$(PYTHON) was not found. Python 3.11 or newer is required: make ... PYTHON=python3.12' >&2; exit 1; }
+	@$(PYTHON) -c "$$PYTHON_CHECK"
 
 # install FOLDER PYTHON LOCK
 define install

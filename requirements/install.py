@@ -12,9 +12,6 @@ import sys
 from contextlib import suppress
 from pathlib import Path
 
-if sys.version_info < (3, 11):  # noqa: UP036 - this is what says so
-    sys.exit(f"Python {sys.version.split()[0]} is too old. Python 3.11 or newer is required: make … PYTHON=python3.12")
-
 
 def main(folder: Path, lock: Path) -> int:
     """Install, and return pip's exit status."""

@@ -121,6 +121,15 @@ def test_a_clone_without_tags_knows_the_release(tmp_path: Path) -> None:
     assert f'version = "{newest[0][1]}"' in git(ROOT, "show", f"{commit}:pyproject.toml")
 
 
+def test_the_guide_finds_a_release_in_a_clone_without_tags(tmp_path: Path) -> None:
+    if git(ROOT, "rev-parse", "--is-shallow-repository") != "false":
+        pytest.skip("the clone is shallow: git fetch --unshallow")
+    clone, guide = cloned(tmp_path / "clone"), (ROOT / "docs" / "install.md").read_text()
+    [(checkout, version)] = re.findall(r"^ +(git checkout .+) &&$.*?^ +get (\S+) &&", guide, re.MULTILINE | re.DOTALL)
+    subprocess.run(["sh", "-ec", checkout, "get", version], cwd=clone, capture_output=True, check=True)
+    assert f'version = "{version}"' in (clone / "pyproject.toml").read_text()
+
+
 @pytest.mark.parametrize("depth", ["1", "2"])
 def test_a_shallow_clone_says_what_is_missing(tmp_path: Path, depth: str) -> None:
     clone = cloned(tmp_path / "clone", f"--depth={depth}")
