@@ -20,7 +20,7 @@ PETS = Listing(
     statements,
     {
         "status": choice(PetStatus, "List only those with this status. Without it, list all."),
-        "categoryId": identifier("List only those of this category, an addition to version 1.0.0."),
+        "categoryId": identifier("List only those of this category (digits only), an addition to version 1.0.0."),
     },
 )
 CHANGES = Feed()

@@ -82,7 +82,11 @@ HEADERS: dict[str, Schema] = {
     "Accept-Encoding": _text_header(
         "Sent if the body had a `Content-Encoding`: it must not be compressed (RFC 9110).", const="identity"
     ),
-    "Retry-After": {"description": "Seconds to wait.", "required": True, "schema": {"type": "integer", "minimum": 1}},
+    "Retry-After": {
+        "description": "Seconds to wait.",
+        "required": True,
+        "schema": {"type": "integer", "minimum": 1, "examples": [12]},
+    },
     "Request-Outcome": {
         "description": "Whether the request was not done, or its outcome is not known. Without this header it is not "
         "known either. An `Idempotency-Key` makes it safe to retry in both cases.",
@@ -93,8 +97,12 @@ HEADERS: dict[str, Schema] = {
         "503 until the header is gone.",
         const="read-only",
     ),
-    "RateLimit-Policy": _text_header("Sent if a limit is set: `q` requests in `w` seconds (IETF draft)."),
-    "RateLimit": _text_header("Sent if a limit is set: `r` requests left, more in `t` seconds (IETF draft)."),
+    "RateLimit-Policy": _text_header(
+        "Sent if a limit is set: `q` requests in `w` seconds (IETF draft).", examples=['"default";q=600;w=60']
+    ),
+    "RateLimit": _text_header(
+        "Sent if a limit is set: `r` requests left, more in `t` seconds (IETF draft).", examples=['"default";r=0;t=12']
+    ),
     "API-Key-Expiration": _text_header(
         "Sent if your API key expires within 30 days: when it expires, as an HTTP-date (RFC 9110)."
     ),

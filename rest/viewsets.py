@@ -36,7 +36,7 @@ class KeysetPagination(BasePagination):
                 "name": "limit",
                 "in": "query",
                 "required": False,
-                "description": "The maximum number of items in the response.",
+                "description": "The maximum number of items in the response, in digits only.",
                 "schema": {"type": "integer", "minimum": 1, "maximum": MOST, "default": DEFAULT_LIMIT},
             },
             {

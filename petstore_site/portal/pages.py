@@ -73,7 +73,9 @@ def error(code: ErrorCode) -> dict[str, Any]:
     section = next(found for _, found in documents.sections(text, 2) if found.id == code.value)
     status = f"{code.status.value} {code.status.phrase}"
     body = json.dumps({"code": code.value, "message": code.meaning, "status": code.status.value}, indent=2)
-    response = f"HTTP/1.1 {status}\nContent-Type: application/json\nLink: {code.help_link}\n\n{body}"
+    responses = reference.document()["paths"]["/pets"]["post"]["responses"]  # of all that say more in a header
+    head = reference.header_lines(str(code.status), responses.get(str(code.status), {"headers": {}})["headers"])
+    response = f"HTTP/1.1 {status}\nContent-Type: application/json\n{head}Link: {code.help_link}\n\n{body}"
     return {
         "code": code,
         "cure": documents.inline(code.cure),

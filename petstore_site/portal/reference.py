@@ -188,7 +188,7 @@ def _response_examples(responses: Schema) -> Iterator[Example]:
     for status, response in responses.items():
         phrase = f"{status} {HTTPStatus(int(status)).phrase}"
         examples = response.get("content", {}).get(JSON, {}).get("examples", {})
-        head = "".join(f"{name}: {value}\n" for name, value in _header_examples(response) if status < "400")
+        head = header_lines(status, response["headers"])
         if not examples:
             yield block(phrase, f"HTTP/1.1 {phrase}\n{head}", "http")
         for name, example in examples.items():
@@ -197,11 +197,14 @@ def _response_examples(responses: Schema) -> Iterator[Example]:
             yield block(title, text, "http")
 
 
-def _header_examples(response: Schema) -> Iterator[tuple[str, str]]:
-    for name, header in response["headers"].items():
+def header_lines(status: str, headers: Schema) -> str:
+    """Return the headers of a sample, those with an example. What is left of a limit is shown once nothing is."""
+    lines = []
+    for name, header in headers.items():
         schema = resolve(header)["schema"]
-        for value in [schema["const"]] if name == "Sunset" else schema.get("examples", []):
-            yield name, value
+        shown = [schema["const"]] if name == "Sunset" and status < "400" else schema.get("examples", [])
+        lines += [f"{name}: {value}\n" for value in shown if status == "429" or not name.startswith("RateLimit")]
+    return "".join(lines)
 
 
 def _objects() -> Iterator[dict[str, Any]]:

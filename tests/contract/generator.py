@@ -101,6 +101,9 @@ def fit(case: AnyCase, store: Store) -> None:
     if "cursor" in case.query and _is_right(case, ParameterLocation.QUERY):
         case.query.pop("categoryId", None)  # a cursor belongs to its filters, and the store knows one for each status
         case.query["cursor"] = store.cursors[case.path, case.query.get("status")]
+    for name, value in case.query.items():
+        if isinstance(value, float) and value.is_integer():  # the description says in words that it is digits only
+            case.query[name] = int(value)
     if isinstance(case.body, dict) and _is_right(case, ParameterLocation.BODY):
         body: dict[str, Any] = case.body
         body["categoryId"] = _existing(body["categoryId"], store.ids["categories"])

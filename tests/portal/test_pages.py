@@ -14,7 +14,7 @@ from commands.version import version
 from petstore_site.portal import changelog, downloads, pages
 from rest.errors import ErrorCode
 from tests.conftest import ApiClient, error
-from tests.portal.conftest import Read
+from tests.portal.conftest import Read, text_of
 
 PAGES = ["/", "/docs/", "/docs/guide/", "/docs/clients/", "/docs/changelog/", "/docs/errors/rate_limited"]
 DOWNLOADS = ["/docs/changelog/feed.atom", "/docs/petstore.http", "/docs/petstore.postman_collection.json"]
@@ -110,6 +110,24 @@ class TestErrorPages:
         page = read("/docs/errors/validation_failed")
         assert "<p>Fix the fields named in <code>message</code>.</p>" in page
         assert "Read the valid values of <code>categoryId</code>" in page
+
+    @pytest.mark.parametrize(
+        ("code", "headers"),
+        [
+            (
+                "rate_limited",
+                'Retry-After: 12\nRateLimit-Policy: "default";q=600;w=60\nRateLimit: "default";r=0;t=12\n',
+            ),
+            ("unavailable", "Retry-After: 12\n"),
+            ("validation_failed", ""),
+            ("cursor_expired", ""),
+        ],
+    )
+    def test_its_sample_has_the_headers(self, read: Read, code: str, headers: str) -> None:
+        head = f"Content-Type: application/json\n{headers}Link: </docs/errors/{code}>"
+        assert head in text_of(read(f"/docs/errors/{code}"))
+        shown = re.findall(rf"Content-Type: application/json\n([^{{]*)\n{{\s+.code.: .{code}.", text_of(read("/docs/")))
+        assert set(shown) == {headers}
 
     def test_an_error_leads_to_its_page(self, api: ApiClient, client: Client) -> None:
         answer = api.get("/v1/pets?limit=0")
