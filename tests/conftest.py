@@ -111,6 +111,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     once = SLOW + (READING if on_postgresql else ())
     depend_on_database = SLOW_ON_EACH_DATABASE + (SLOW_ON_POSTGRESQL if on_postgresql else ())
     for item in items:
+        if mark := item.get_closest_marker("sqlite" if on_postgresql else "postgresql"):
+            item.add_marker(pytest.mark.skip(reason=f"{ELSEWHERE}: {mark.args[0]}"))
         place = item.path.relative_to(Path(__file__).parent).as_posix()
         if place.startswith(once + depend_on_database):
             item.add_marker("slow")
@@ -121,6 +123,16 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         report = Path(config.option.xmlpath).with_suffix(".left")
         report.parent.mkdir(parents=True, exist_ok=True)  # pytest makes it too, but only at the end
         report.write_text(f"left to make test-slow: {left:,} tests\n")
+
+
+ELSEWHERE = "only on the other database"
+
+
+def pytest_report_teststatus(report: pytest.TestReport) -> tuple[str, str, str] | None:
+    """Count the tests of the other database, which `-ra` would list among those that miss a program."""
+    if report.skipped and ELSEWHERE in str(report.longrepr):
+        return ELSEWHERE, "s", ELSEWHERE
+    return None
 
 
 def pytest_collection_finish() -> None:

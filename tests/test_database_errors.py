@@ -28,8 +28,8 @@ from tests.server import until
 UNAVAILABLE = error("unavailable", ErrorCode.UNAVAILABLE.meaning, 503)
 
 pytestmark = pytest.mark.django_db(transaction=True)
-postgresql_only = pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLSTATEs are PostgreSQL's")
-sqlite_only = pytest.mark.skipif(connection.vendor != "sqlite", reason="locks of a whole file are SQLite's")
+postgresql_only = pytest.mark.postgresql("SQLSTATEs are PostgreSQL's")
+sqlite_only = pytest.mark.sqlite("locks of a whole file are SQLite's")
 
 
 @contextmanager

@@ -58,7 +58,7 @@ def test_keys_imports_and_sizes() -> None:
     assert new == 2  # Soon, and the key that replaced another
 
 
-@pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite has one size for all tables")
+@pytest.mark.postgresql("SQLite has one size for all tables")
 def test_tables_of_postgresql() -> None:
     out = StringIO()
     call_command("print_metrics", stdout=out)
@@ -106,7 +106,7 @@ def delay() -> dict[str, float]:
 
 
 @pytest.mark.django_db(transaction=True)
-@pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite's feed waits for nothing")
+@pytest.mark.postgresql("SQLite's feed waits for nothing")
 def test_the_feed_says_for_what_it_waits(category: Category) -> None:
     with closing(connection.copy()) as other:
         other.set_autocommit(False)

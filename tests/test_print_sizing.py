@@ -62,7 +62,7 @@ def test_rejects(arguments: list[str], variables: dict[str, str], status: int, s
 
 
 @pytest.mark.django_db
-@pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite has no connections to count")
+@pytest.mark.postgresql("SQLite has no connections to count")
 @pytest.mark.parametrize(("workers", "warns"), [("1", False), ("64", True)])
 def test_the_check_compares_the_workers_with_the_connections_of_postgresql(
     monkeypatch: pytest.MonkeyPatch, workers: str, *, warns: bool

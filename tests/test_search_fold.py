@@ -21,7 +21,7 @@ from tests.exploring import STEADY
 from tests.factories import APIKeyFactory, CategoryFactory, PetFactory
 from tests.staff.conftest import browser, member
 
-postgresql_only = pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite has the function in Python")
+postgresql_only = pytest.mark.postgresql("SQLite has the function in Python")
 
 YOUNGER_THAN_UNICODE_14 = [
     (0x1C89, 0x1C8A), (0xA7CB, 0xA7DD), (0x105C0, 0x105FF), (0x10D40, 0x10D8F), (0x11380, 0x113FF),

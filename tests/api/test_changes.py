@@ -32,7 +32,7 @@ Page = list[dict[str, Any]]
 EXPIRED = error(
     "cursor_expired", "The cursor is no longer valid: the catalogue was restored or moved, or our key changed.", 410
 )
-on_postgresql = pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite lets one transaction write")
+on_postgresql = pytest.mark.postgresql("SQLite lets one transaction write")
 
 
 def cursors() -> Any:

@@ -196,7 +196,7 @@ def test_the_last_of_repeated_fields_is_checked_stored_and_compared(api: ApiClie
     assert (answer.status_code, answer.json()) == (400, error("validation_failed", NAME_LENGTH, 400))
 
 
-@pytest.mark.skipif(connection.vendor == "sqlite", reason="SQLite has one writer at a time")
+@pytest.mark.postgresql("SQLite has one writer at a time")
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("headers", [{}, {"Idempotency_Key": "order-1"}], ids=["POST", "POST with a key"])
 def test_a_category_deleted_a_moment_ago_is_a_400(api: ApiClient, headers: dict[str, str]) -> None:

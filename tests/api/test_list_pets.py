@@ -233,7 +233,7 @@ class TestQueries:
         assert plan.count("pet_category_status_id") == len(PetStatus.values)
         assert ("Seq Scan" in plan, "SCAN pets_pet" in plan, "pets_pet_pkey" in plan) == (False, False, False)
 
-    @pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite does not say what it read")
+    @pytest.mark.postgresql("SQLite does not say what it read")
     def test_a_list_by_category_reads_what_it_returns(self, category: Category) -> None:
         """Beside one more animal of each status that it does not return."""
         for status in PetStatus.values * 3:
@@ -246,7 +246,7 @@ class TestQueries:
         read = [int(each) for each in re.findall(r"'Relation Name': 'pets_pet'.*?'Actual Rows': (\d+)", str(plan))]
         assert (len(read), sum(read)) == (3, 51 + 2)
 
-    @pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite's plan says where a search ends")
+    @pytest.mark.postgresql("SQLite's plan says where a search ends")
     @pytest.mark.parametrize("status", [{"status": "pending"}, {}])
     def test_a_status_without_animals_does_not_read_the_others(
         self, category: Category, status: dict[str, str]
@@ -288,7 +288,7 @@ def plan_of(sql: str) -> str:
     return " | ".join(reaching)
 
 
-@pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite's readers never meet what is not committed")
+@pytest.mark.postgresql("SQLite's readers never meet what is not committed")
 class TestWhileAnImportWrites:
     """Lists skip its reserved IDs, and nothing else."""
 

@@ -19,7 +19,7 @@ from tests.server import until
 from tests.test_database_errors import cancel_wait_for_standby
 
 pytestmark = [
-    pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite has no such connections"),
+    pytest.mark.postgresql("SQLite has no such connections"),
     pytest.mark.django_db(transaction=True),
 ]
 

@@ -24,7 +24,7 @@ from rest.lists import INT64_MAX
 from tests.door.calling import at_most
 from tests.door.proxy import between, silent
 
-pytestmark = pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite has no such connections")
+pytestmark = pytest.mark.postgresql("SQLite has no such connections")
 
 
 @pytest.fixture(autouse=True)

@@ -15,9 +15,7 @@ from tests.door.calling import ask, scope
 from tests.door.test_loop import no_thread
 
 pytestmark = [
-    pytest.mark.skipif(
-        connection.vendor != "postgresql", reason="SQLite compiles nothing, and its plans have no costs"
-    ),
+    pytest.mark.postgresql("SQLite compiles nothing, and its plans have no costs"),
     pytest.mark.django_db(transaction=True),
 ]
 

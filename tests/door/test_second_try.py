@@ -22,7 +22,7 @@ from tests.door.calling import Got, ask, scope
 from tests.factories import PetFactory
 
 pytestmark = pytest.mark.django_db(transaction=True)
-postgresql_only = pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite has no such connections")
+postgresql_only = pytest.mark.postgresql("SQLite has no such connections")
 
 UNAVAILABLE = error("unavailable", "The service is temporarily unavailable.", 503)
 

@@ -232,7 +232,7 @@ class TestRotation:
         assert [*IdempotentRequest.objects.values_list("body", flat=True)] == [added.content.decode()] * 2
 
 
-@pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite takes no ID that it does not use")
+@pytest.mark.postgresql("SQLite takes no ID that it does not use")
 def test_what_adds_nothing_uses_no_id(api: ApiClient, rex: dict[str, Any]) -> None:
     first = api.post("/v1/pets", rex, Idempotency_Key="order-1")
     bodies = [rex, rex, rex | {"name": "Max"}, rex | {"name": ""}, rex | {"categoryId": 999}]

@@ -211,7 +211,7 @@ def test_what_is_not_there_is_not_found(bob: Client, path: str) -> None:
     assert bob.get(f"{ACTIVITY}{path}").status_code == 404
 
 
-@pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite reads them along the index in any case")
+@pytest.mark.postgresql("SQLite reads them along the index in any case")
 def test_the_animals_of_a_change_are_read_past_none_of_other_changes(rex: Pet) -> None:
     older, change = (Change.objects.create(kind=Kind.BULK, column="status", changed=5_000) for _ in range(2))
     row = {"name": "Rex", "category_id": rex.category_id, "history_type": "~", "history_date": change.made_at}

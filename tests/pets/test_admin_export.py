@@ -110,7 +110,7 @@ def test_a_filter_that_makes_no_sense_exports_nothing(
     assert messages(answer) == ["The list has no such filter."]
 
 
-@pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite has no such settings")
+@pytest.mark.postgresql("SQLite has no such settings")
 @pytest.mark.parametrize("ending", ["csv", "xlsx"])
 def test_no_setting_outlives_the_transaction(staff: Client, animals: list[Pet], ending: str) -> None:
     """Behind PgBouncer it would stay with a connection that others get."""

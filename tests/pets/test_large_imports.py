@@ -102,7 +102,7 @@ def test_what_the_database_interrupts_was_stopped_whatever_it_did(
     assert why(send(staff, rows(1))) == working.STOPPED
 
 
-@pytest.mark.skipif(connection.vendor != "sqlite", reason="PostgreSQL has many writers")
+@pytest.mark.sqlite("PostgreSQL has many writers")
 def test_someone_can_press_stop_while_the_import_keeps_others_from_writing(staff: Client, category: Category) -> None:
     upload = send(staff, rows(1)).context["upload"]
     with closing(sqlite3.connect(connection.settings_dict["NAME"], isolation_level=None)) as writer:

@@ -20,7 +20,7 @@ from pets.models import ImportRun, Pet, Sale
 from tests.factories import CategoryFactory, PetFactory
 from tests.pets.office import PETS, member, text_of
 
-postgresql_only = pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite has no trigrams")
+postgresql_only = pytest.mark.postgresql("SQLite has no trigrams")
 
 
 def names(client: Client, query: str = "", **parameters: Any) -> list[str]:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
-from django.db import connection, transaction
+from django.db import transaction
 from django.test import Client
 
 from categories.models import Category
@@ -29,7 +29,7 @@ from tests.racing import race
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),
-    pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite has one writer at a time, and no row locks"),
+    pytest.mark.postgresql("SQLite has one writer at a time, and no row locks"),
 ]
 
 QUIET = Progress(StringIO(), shown=False)

@@ -173,10 +173,10 @@ def test_a_writer_adds_and_changes_no_row_of_another(db: None, category: Categor
     assert after == ([1, 1, 1] if connection.vendor == "postgresql" else [3])
 
 
-@pytest.mark.parametrize("make_few", [stock.recount, stock.compact])
+@pytest.mark.parametrize(
+    "make_few", [stock.recount, pytest.param(stock.compact, marks=pytest.mark.postgresql("SQLite keeps few of them"))]
+)
 def test_a_recount_makes_them_few(db: None, category: Category, today: date, make_few: Callable[[], object]) -> None:
-    if connection.vendor == "sqlite" and make_few == stock.compact:
-        pytest.skip("SQLite keeps few of them")
     for status in ("available", "sold", "sold", "sold"):
         PetFactory(category=category, status=status)
     PetFactory(category=CategoryFactory()).delete()
@@ -250,7 +250,7 @@ def longer_name() -> Iterator[Migration]:
     call_command("migrate", verbosity=0)
 
 
-@pytest.mark.skipif(connection.vendor != "sqlite", reason="PostgreSQL does not rebuild a table")
+@pytest.mark.sqlite("PostgreSQL does not rebuild a table")
 @pytest.mark.django_db(transaction=True)
 def test_a_migration_that_loses_the_triggers_is_noticed(
     animals: list[Pet], longer_name: Migration, capsys: pytest.CaptureFixture[str]
@@ -301,7 +301,7 @@ def test_and_corrected() -> None:
     assert_right()
 
 
-@pytest.mark.skipif(connection.vendor != "postgresql", reason="only PostgreSQL has TRUNCATE")
+@pytest.mark.postgresql("only PostgreSQL has TRUNCATE")
 def test_an_emptied_table_counts(animals: list[Pet]) -> None:
     with connection.cursor() as cursor:
         cursor.execute("TRUNCATE pets_pet")

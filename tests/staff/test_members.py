@@ -184,7 +184,7 @@ SET LOCAL statement_timeout = '300ms';
 """
 
 
-@pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite has no such deadline")
+@pytest.mark.postgresql("SQLite has no such deadline")
 def test_an_account_with_too_many_changes_is_deactivated_instead(office: Client, anna: User) -> None:
     client = Client()
     client.force_login(anna)

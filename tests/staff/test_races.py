@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 from django.contrib.auth.models import Group, User
-from django.db import connection
 from django.test import Client
 
 from tests.racing import race
@@ -13,7 +12,7 @@ from tests.staff.conftest import PASSWORD, form_of, member
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),
-    pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite has one writer at a time, and no row locks"),
+    pytest.mark.postgresql("SQLite has one writer at a time, and no row locks"),
 ]
 
 ACCOUNTS = "/admin/auth/user/"

@@ -268,8 +268,6 @@ READ_ONLY = "Nothing changed. The database is read-only: check the permissions o
 @pytest.fixture
 def writer() -> Iterator[sqlite3.Connection]:
     """Another process that can write to the database; ours waits for it 10 ms."""
-    if connection.vendor != "sqlite":
-        pytest.skip("PostgreSQL locks rows")
     with connection.cursor() as cursor:
         cursor.execute("PRAGMA busy_timeout = 10")
     with contextlib.closing(sqlite3.connect(connection.settings_dict["NAME"], isolation_level=None)) as other:
@@ -277,6 +275,7 @@ def writer() -> Iterator[sqlite3.Connection]:
     connection.close()
 
 
+@pytest.mark.sqlite("PostgreSQL locks rows")
 def test_a_locked_database_is_a_clear_rejection(run_import: Import, dogs: Category, writer: sqlite3.Connection) -> None:
     run_import(CONTENT, *SKIP)
     writer.execute("BEGIN IMMEDIATE")
@@ -286,6 +285,7 @@ def test_a_locked_database_is_a_clear_rejection(run_import: Import, dogs: Catego
     assert (catalogue(), counts()[0]) == (REX, "done")
 
 
+@pytest.mark.sqlite("PostgreSQL locks rows")
 def test_a_database_that_is_locked_on_the_way(
     run_import: Import, dogs: Category, writer: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -297,6 +297,7 @@ def test_a_database_that_is_locked_on_the_way(
     assert (catalogue(), counts()[0]) == ([], "killed")
 
 
+@pytest.mark.sqlite("PostgreSQL locks rows")
 def test_a_read_only_database_is_a_clear_rejection(
     run_import: Import, dogs: Category, writer: sqlite3.Connection
 ) -> None:
@@ -311,7 +312,7 @@ def test_a_read_only_database_is_a_clear_rejection(
     assert (catalogue(), counts()[0]) == (REX, "done")
 
 
-@pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite has no backend to lose")
+@pytest.mark.postgresql("SQLite has no backend to lose")
 def test_a_backend_that_dies_in_the_commit(run_import: Import, dogs: Category) -> None:
     with connection.cursor() as cursor:
         cursor.execute(

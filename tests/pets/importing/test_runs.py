@@ -151,7 +151,7 @@ def lock_is_free() -> bool:
         return bool(cursor.fetchone() == (True,))
 
 
-@pytest.mark.skipif(connection.vendor != "postgresql", reason="a lock of PostgreSQL")
+@pytest.mark.postgresql("a lock of PostgreSQL")
 def test_the_lock_is_free_before_its_connection_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
     """A connection keeps its locks for a moment after that, and the next import would be rejected."""
     wrapper, free = type(connections[DEFAULT_DB_ALIAS]), list[bool]()

@@ -16,7 +16,9 @@ from tests.pets.importing.conftest import Result, catalogue, command, counts
 from tests.server import SECONDS
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
-NEEDS_LIBREOFFICE = pytest.mark.skipif(shutil.which("soffice") is None, reason="LibreOffice Calc is not installed")
+NEEDS_LIBREOFFICE = pytest.mark.skipif(
+    shutil.which("soffice") is None, reason="soffice is not on PATH (LibreOffice Calc)"
+)
 WITH_EACH = pytest.mark.parametrize(
     "with_libreoffice", [pytest.param(True, marks=NEEDS_LIBREOFFICE), False], ids=["LibreOffice", "openpyxl"]
 )

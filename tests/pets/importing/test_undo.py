@@ -5,7 +5,6 @@ from datetime import date
 from typing import Any
 
 import pytest
-from django.db import connection
 
 from categories.models import Category
 from changes.accounts import account
@@ -320,7 +319,7 @@ def test_many_that_are_left_are_counted(run_import: Import, dogs: Category) -> N
     assert (result.status, len(lines), lines[-2]) == (4, 23, "  … and 5 more; --json lists all.")
 
 
-@pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite has one writer")
+@pytest.mark.postgresql("SQLite has one writer")
 def test_an_animal_that_someone_changes_meanwhile_makes_it_begin_again(
     run_import: Import, old: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
