@@ -5,7 +5,7 @@ import json
 import math
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -82,6 +82,7 @@ READING = (
     "test_links.py",
     "test_logs.py",
     "test_named.py",
+    "test_order.py",
     "test_private_names.py",
     "test_release.py",
 )
@@ -133,6 +134,20 @@ def pytest_report_teststatus(report: pytest.TestReport) -> tuple[str, str, str] 
     if report.skipped and ELSEWHERE in str(report.longrepr):
         return ELSEWHERE, "s", ELSEWHERE
     return None
+
+
+FOLDERS = pytest.StashKey[dict[Path, pytest.Collector]]()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collect_directory(
+    path: Path, parent: pytest.Collector
+) -> Generator[None, pytest.Collector, pytest.Collector]:
+    """Keep the first node of a folder, which alone gets the fixtures of its `conftest.py` (pytest 9.1).
+
+    Files are given in any order: after `tests/x/a.py tests/b.py`, pytest would make another node for `tests/x/c.py`.
+    """
+    return parent.session.stash.setdefault(FOLDERS, {}).setdefault(path, (yield))
 
 
 def pytest_collection_finish() -> None:
