@@ -8,7 +8,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 from categories.models import Category
 from pets.columns import CATEGORY, COLUMNS, NAME, REFERENCE, each
 from pets.importing.altered import IS_NO_VALUE, NO_VALUE, looks_altered, looks_converted
-from pets.importing.encodings import LOSSY, SUSPECT, misread
+from pets.importing.encodings import SUSPECT, misread
 from pets.sql import is_not_ascii, matches, stream
 
 
@@ -170,7 +170,7 @@ TEXTS = """
 CONVERTIBLE = f"""
     AND (length(p.name) <= 8 OR trim(r.name, ' \u00a0') <> r.name OR r.name {IS_NO_VALUE}
     OR substr(p.name, 1, 1) IN ({", ".join(f"'{start}'" for start in "0123456789+-.=@$€£¥")})
-    OR ({{not_ascii}} AND {{lossy}}))
+    OR {{not_ascii}})
 """
 NEW_NAMES = """
     SELECT r.line, r.external_reference, r.name FROM import_rows r
@@ -186,8 +186,8 @@ def look(*, first: bool) -> Changes:
     changes = Changes(fields=counts, first=list(planned(ANIMALS)) if first else [])
     if foreign > by_id / 2:
         changes.foreign_ids = Counted(foreign, list(_planned(f"WHERE {FOREIGN} ORDER BY r.line LIMIT {EXAMPLES}")))
-    lossy = CONVERTIBLE.format(not_ascii=is_not_ascii("p.name"), lossy=matches("r.name", LOSSY))
-    for column, condition, looks_wrong in ((REFERENCE, "", looks_altered), (NAME, lossy, looks_converted)):
+    convertible = CONVERTIBLE.format(not_ascii=is_not_ascii("p.name"))
+    for column, condition, looks_wrong in ((REFERENCE, "", looks_altered), (NAME, convertible, looks_converted)):
         texts = stream(TEXTS.format(c=column.name, condition=condition)) if counts[column.header] else ()
         for line, pet_id, reference, before, after in texts:
             change = Change(pet_id, reference, line, column.header, before, after)

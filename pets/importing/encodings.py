@@ -1,6 +1,7 @@
 """The encodings that a file can have, how it would read in the likely ones, and UTF-8 that was misread."""
 
 import codecs
+import functools
 import re
 import unicodedata
 from collections.abc import Iterable
@@ -26,8 +27,17 @@ LIKELY = {
     "cp852": ("Central European, DOS", "Code page 852"),
     "cp850": ("Western, DOS", "Code page 850"),
     "mac_roman": ("Mac", "Mac Roman"),
+    "iso8859-15": ("Western", "ISO 8859-15"),
+    "iso8859-5": ("Cyrillic", "ISO 8859-5"),
+    "iso8859-7": ("Greek", "ISO 8859-7"),
+    "mac_cyrillic": ("Cyrillic, Mac", "Mac Cyrillic"),
+    "mac_latin2": ("Central European, Mac", "Mac Latin 2"),
+    "euc_jp": ("Japanese", "EUC-JP"),
+    "cp874": ("Thai", "Windows-874"),
 }
 """What a file that is not UTF-8 is likely in: the language and the name of each, those that are met most first."""
+
+OF_SEVERAL_BYTES = {"cp932", "gb18030", "gbk", "big5", "cp949", "euc_jp"}
 
 NO_TEXT = {"idna", "punycode", "raw-unicode-escape", "undefined", "unicode-escape"}
 """Encodings of Python that no program saves a file in."""
@@ -63,6 +73,7 @@ def _odd(text: str) -> int:
         2 * (not here.isascii() and not here.isalpha())
         + 2 * (before.islower() and here.isupper())
         + (before.isalpha() and here.isalpha() and _oddity(before, here))
+        + _is_rare(here)
         for before, here in pairs
     )
 
@@ -79,9 +90,28 @@ def _script(letter: str) -> str:
     return "CJK" if script in ONE_SCRIPT else script
 
 
+COMMON = {
+    "gb2312": range(0xB0, 0xD8),
+    "big5": range(0xA4, 0xC7),
+    "cp932": range(0x88, 0x99),
+    "euc_kr": range(0xB0, 0xC9),
+}
+"""The first bytes of the letters that Chinese, Japanese and Korean use most, which each of these has in front."""
+
+
+def _is_rare(letter: str) -> bool:
+    """Return whether it is a Chinese character or a Korean syllable that few names have."""
+    if not re.fullmatch(WIDE, letter):
+        return False
+    return not any(letter.encode(encoding, "replace")[0] in first for encoding, first in COMMON.items())
+
+
+FIRST_WIDE = "\u3000"
+WIDE = "[\u3400-\u9fff\uac00-\ud7a3\uff61-\uff9f]"
 LOST = "?\N{REPLACEMENT CHARACTER}"  # what a letter becomes that an encoding does not have
 
 
+@functools.cache
 def _byte_of(encoding: str) -> dict[str, int]:
     """Return the byte of each character; of a byte without one, what Windows and LibreOffice read it as."""
     characters = [bytes([byte]).decode(encoding, "ignore") for byte in range(256)]
@@ -92,46 +122,69 @@ def _byte_of(encoding: str) -> dict[str, int]:
     }
 
 
-MISREAD_IN = [_byte_of(encoding) for encoding in ("cp1252", "cp1250", "cp1251")]
-"""The encodings in which spreadsheet programs read UTF-8 that has no byte order mark."""
+def _as_bytes(text: str, encoding: str) -> bytes | None:
+    """Return what a text was before it was read in an encoding; None if the encoding does not have all its letters."""
+    try:
+        if encoding in OF_SEVERAL_BYTES:
+            return text.encode(encoding)
+        byte_of = _byte_of(encoding)
+        return bytes(byte_of[character] for character in text)
+    except (KeyError, UnicodeEncodeError):
+        return None
+
+
+MISREAD_IN = ("cp1252", "cp1250", "cp1251", "mac_roman", "cp850", "cp437")
+MISREAD_WIDE = ("gbk", "cp932", "cp949")
+"""The encodings in which programs read UTF-8 that has no byte order mark."""
 
 _LEADS, _NEXTS = (
-    re.escape("".join(sorted({character for of in MISREAD_IN for character, byte in of.items() if byte in some})))
+    re.escape(
+        "".join(sorted({letter for name in MISREAD_IN for letter, byte in _byte_of(name).items() if byte in some}))
+    )
     for some in (range(0xC2, 0xF5), range(0x80, 0xC0))
 )
-SUSPECT = f"[{_LEADS}][{_NEXTS}]"  # matches what `misread` knows, and little else, for Python and for both databases
-LOSSY = f"{SUSPECT}|[{LOST}]"  # matches what `was_misread` knows
+SUSPECT = f"[{_LEADS}][{_NEXTS}]|{WIDE}"  # matches what `misread` knows, for Python and for both databases
 
 
 def misread(text: str) -> str | None:
     """Return what a text says that is UTF-8 read in another encoding: Геша for Ð“ÐµÑˆÐ°; None for any other."""
     if re.search(SUSPECT, text):
-        for byte_of in MISREAD_IN:
-            with suppress(KeyError, UnicodeDecodeError):
-                return bytes(byte_of[character] for character in text).decode()
+        for encoding in (*MISREAD_IN, *MISREAD_WIDE):
+            with suppress(UnicodeDecodeError):
+                likely = (_as_bytes(text, encoding) or b"\xff").decode()
+                if _odd(likely) < _odd(text):
+                    return likely
     return None
 
 
 def was_misread(before: str, after: str) -> bool:
-    """Return whether `after` is what an encoding made of `before`: UTF-8 that was misread, or with lost letters."""
-    if before.isascii() or before == after or _plain_part(before) != _plain_part(after):
+    """Return whether `after` is what was read of `before` in a wrong encoding, perhaps with lost letters."""
+    if before.isascii() or before == after:
         return False
-    patterns = (_as_bytes(after, byte_of) for byte_of in MISREAD_IN)
-    return any(pattern and re.fullmatch(pattern, before.encode(), re.DOTALL) for pattern in patterns)
+    rest = iter(_ascii_part(after))
+    swallows = len(after) < len(before) or max(after) >= FIRST_WIDE  # an encoding of several bytes takes in ASCII too
+    if not swallows and not all(letter in rest for letter in _ascii_part(before)):
+        return False  # as most names that a person changed
+    texts = {before.encode(), *(_as_bytes(before, encoding) for encoding in LIKELY)} - {None}
+    read_in = (*LIKELY, *MISREAD_IN, *MISREAD_WIDE)
+    if not re.search(f"[{LOST}]", after):
+        return not texts.isdisjoint(_as_bytes(after, encoding) for encoding in read_in)
+    patterns = {_pattern(after, encoding) for encoding in read_in} - {None}
+    return any(re.fullmatch(pattern, text, re.DOTALL) for pattern in patterns for text in texts)
 
 
-def _plain_part(text: str) -> list[str]:
-    return [character for character in text if character.isascii() and character not in LOST]
+def _ascii_part(text: str) -> list[str]:
+    return [letter for letter in text if letter.isascii() and letter not in LOST]
 
 
-def _as_bytes(text: str, byte_of: dict[str, int]) -> bytes | None:
-    """Return a pattern of the bytes that a text was; None if the encoding does not have all of its letters."""
+def _pattern(text: str, encoding: str) -> bytes | None:
+    """Return a pattern of the bytes that a text was, some of which were lost."""
     pieces = []
     for piece in re.split(f"([{LOST}]+)", text):
         if piece[:1] and piece[0] in LOST:
             pieces.append(b"[\x80-\xff?]{%d,}" % len(piece))
-        elif all(character in byte_of for character in piece):
-            pieces.append(re.escape(bytes(byte_of[character] for character in piece)))
+        elif (known := _as_bytes(piece, encoding)) is not None:
+            pieces.append(re.escape(known))
         else:
             return None
     return b"".join(pieces)

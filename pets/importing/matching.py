@@ -1,5 +1,6 @@
 """Finds out how to read a supplier's file: its encoding, its header, and what each of its columns is."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice, product
@@ -7,13 +8,13 @@ from typing import NamedTuple
 
 from categories.models import Category
 from pets.columns import CATEGORY, CATEGORY_ID, HEADERS, NAME, REFERENCE, STATUS
-from pets.importing.encodings import readings
+from pets.importing.encodings import LIKELY, OF_SEVERAL_BYTES, readings
 from pets.importing.errors import FileError, HeaderError, ImportRejectedError, quoted
 from pets.importing.readers import first_rows, read
 from pets.importing.readers.header import KNOWN, REMARKS, columns_of, named, plain
 from pets.importing.readers.rows import AHEAD, FirstRows, Reading
-from pets.importing.source import Source
-from pets.models import ColumnProfile, PetStatus
+from pets.importing.source import Source, UndecodableError
+from pets.models import ColumnProfile, Pet, PetStatus
 
 CALLED = {
     NAME.header: {"name", "pet", "pet name", "animal", "animal name", "tier", "tiername", "nom", "nombre"},
@@ -27,7 +28,7 @@ EXAMPLES = 3
 MOST_COLUMNS = 200
 """Of a sheet that a person is asked about: a form can have 1,000 fields. Others are what they seem to be."""
 
-MOST_READ = 200  # cells by which an encoding is suggested
+MOST_READ, MOST_REFERENCES = 200, 2_000  # cells, or rows, by which an encoding is suggested, and their references
 
 
 class SheetColumn(NamedTuple):
@@ -137,20 +138,52 @@ def _is_clear_text(source: Source, how: Reading) -> bool:
 
 
 def _encodings(source: Source) -> dict[str, list[str]]:
-    """Return how the first names that are not ASCII read in each likely encoding, the likeliest first."""
-    cells = list(dict.fromkeys(islice(_marked_cells(source), MOST_READ)))
-    fitting = {name: texts for name, texts in readings(cells).items() if source.is_text_in(name)}
-    return {name: texts[:EXAMPLES] for name, texts in fitting.items()}
+    """Return how the first names that are not ASCII read in each encoding that fits the file, the likeliest first."""
+    letters, kept = source.letters(), kept_names(source)
+    cells = list(
+        dict.fromkeys(islice((cell for row in _rows(source) for cell in row if not cell.isascii()), MOST_READ))
+    )
+    fitting: dict[str, list[str]] = {}
+    alike = set()
+    for name, texts in sorted(readings(cells).items(), key=lambda reading: -kept[reading[0]]):
+        if name in OF_SEVERAL_BYTES:
+            fits = source.is_text_in(name)
+        else:  # those that read all of the file the same are one
+            read = letters.decode(name, "ignore")
+            fits = len(read) == len(letters) and read not in alike
+            alike.add(read)
+        if fits:
+            fitting[name] = texts[:EXAMPLES]
+    return fitting
 
 
-def _marked_cells(source: Source) -> Iterator[bytes]:
-    """Yield the cells that are not ASCII, as bytes: in each likely encoding, delimiters and quotes are as in ASCII."""
+def kept_names(source: Source) -> Counter[str]:
+    """Return how many names of known animals the beginning of a file has in each likely encoding."""
+    rows = list(islice(_rows(source), MOST_READ))
+    references = [cell.decode() for row in rows for cell in row if cell.isascii()][:MOST_REFERENCES]
+    names = dict(Pet.objects.filter(external_reference__in=references).values_list("external_reference", "name"))
+    kept: Counter[str] = Counter()
+    for row in rows:
+        known = {names[cell.decode()] for cell in row if cell.isascii() and cell.decode() in names}
+        for encoding in LIKELY:
+            kept[encoding] += not known.isdisjoint(
+                cell.decode(encoding, "replace") for cell in row if not cell.isascii()
+            )
+    return kept
+
+
+def by_known_names(source: Source, error: UndecodableError) -> UndecodableError:
+    """Return the error with the encodings in the order of the names that they keep."""
+    return UndecodableError(error.sentence, error.word, kept_names(source))
+
+
+def _rows(source: Source) -> Iterator[list[bytes]]:
+    """Yield the cells of the lines that are not ASCII, as bytes: delimiters and quotes are as in ASCII everywhere."""
     delimiter = first_rows(source, Reading(encoding="iso8859-1")).delimiter or ","
     for line in source.lines("iso8859-1"):
         if not line.isascii():
-            for cell in line.split("\t" if delimiter == "tab" else delimiter):
-                if not cell.isascii():
-                    yield cell.strip(' "\r\n').encode("iso8859-1")
+            cells = line.split("\t" if delimiter == "tab" else delimiter)
+            yield [cell.strip(' "\r\n').encode("iso8859-1") for cell in cells]
 
 
 def _header_at(first: FirstRows, line: int | None) -> int:

@@ -19,7 +19,7 @@ from pets.importing.changes import MOST_SHOWN, Changes, look, planned_for_page, 
 from pets.importing.checking import ACCEPT, Check, errors_of
 from pets.importing.errors import AlreadyImportedError, FileError, ImportRejectedError, OutcomeUnknownError
 from pets.importing.lock import only_import
-from pets.importing.matching import by_profile, remember
+from pets.importing.matching import by_known_names, by_profile, remember
 from pets.importing.new_file import ChangesFile
 from pets.importing.options import REJECTED, Options, Outcome, Sender
 from pets.importing.progress import Progress
@@ -27,7 +27,7 @@ from pets.importing.readers import read
 from pets.importing.readers.rows import Block, Cells, Damaged
 from pets.importing.rejects import SHOWN, Rejects, RejectsFile
 from pets.importing.report import IF_FOREIGN, IF_RIGHT, altered, foreign_ids, misread
-from pets.importing.source import Source, open_source
+from pets.importing.source import Source, UndecodableError, open_source
 from pets.importing.stopping import stop_if_asked, too_late
 from pets.importing.transactions import clear_rejections, disconnect, long_statements, write_at_once
 from pets.models import IMPORTED, ImportRun, ImportState
@@ -60,7 +60,10 @@ def import_source(source: Source, options: Options, sender: Sender, progress: Pr
     """Import an opened file as `import_file` does, in the name of `sender`."""
     with only_import(), clear_rejections(), ExitStack() as files:
         adopt_imports()
-        work = _Import(source, options, sender, progress, files)
+        try:
+            work = _Import(source, options, sender, progress, files)
+        except UndecodableError as error:
+            raise by_known_names(source, error) from None
         try:
             return work.do()
         except BaseException as error:  # noqa: BLE001 - all of them are raised again, if nothing was written
@@ -126,6 +129,8 @@ class _Import:
             try:
                 with clear_rejections():
                     self._write_all()
+            except UndecodableError as error:
+                self._record_rejection(by_known_names(self.source, error))
             except ImportRejectedError as error:
                 self._record_rejection(error)
             staging.clear()

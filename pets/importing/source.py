@@ -10,7 +10,7 @@ import re
 import sys
 import tempfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from functools import cached_property
 from pathlib import Path
@@ -130,6 +130,15 @@ class Source:
             return "utf-16-be" if even == {0} else "utf-16-le"
         return given or "utf-8"
 
+    def letters(self) -> bytes:
+        """Return the bytes beyond ASCII that it has, each once; raises `FileError`."""
+        found: set[int] = set()
+        file = self.open()
+        with _readable():
+            while block := file.read(BLOCK):
+                found.update(block)
+        return bytes(sorted(found - set(range(0x80))))
+
     def is_text_in(self, encoding: str) -> bool:
         """Return whether all its bytes fit an encoding; raises `FileError` for what cannot be read at all."""
         decoder, file = codecs.getincrementaldecoder(encoding)(), self.open()
@@ -178,13 +187,13 @@ class Source:
             with _readable():
                 yield text
         except UnicodeError:
-            raise FileError(self._undecodable(encoding)) from None
+            raise self._undecodable(encoding) from None
         finally:
             with suppress(ValueError):  # the file was closed before its last reader
                 text.detach()
 
-    def _undecodable(self, encoding: str) -> str:
-        """Return the sentence about the first line that is not in the encoding."""
+    def _undecodable(self, encoding: str) -> FileError:
+        """Return the error of the first line that is not in the encoding."""
         decoder, file = codecs.getincrementaldecoder(encoding)(), self.open()
         line, last = 1, ""
         try:
@@ -198,7 +207,7 @@ class Source:
             line += line_ends(last + decoder.decode(before)) - line_ends(last)
             word = SEPARATORS.split(before)[-1][-LONGEST_WORD:] + SEPARATORS.split(behind)[0][:LONGEST_WORD]
         sentence = f"Line {line:,} is not text in {encoding.removesuffix('-sig').upper()}."
-        return f"{sentence} {_advice(word)}" if encoding == "utf-8" else sentence
+        return UndecodableError(sentence, word) if encoding == "utf-8" else FileError(sentence)
 
     def _digest(self) -> str:
         self.raw.seek(0)
@@ -249,13 +258,18 @@ def line_ends(text: str) -> int:
     return text.count("\n") + text.count("\r") - text.count("\r\n")
 
 
-def _advice(word: bytes) -> str:
-    """Return how a word that is not UTF-8 would read in the likeliest encodings, for a person to choose by."""
-    texts: dict[str, str] = {}
-    for encoding, (text,) in readings([word]).items():
-        texts.setdefault(text, encoding)
-    shown = [f"{quoted(text)} in {encoding}" for text, encoding in list(texts.items())[:READINGS]]
-    return f"Set the encoding to the one that shows this correctly: {', '.join(shown)}." if shown else ""
+class UndecodableError(FileError):
+    """A word of a line is not UTF-8; says how it would read in the likeliest encodings, for a person to choose by."""
+
+    def __init__(self, sentence: str, word: bytes, kept: Mapping[str, int] = {}) -> None:
+        """`kept`: how many names of known animals each encoding keeps."""
+        texts: dict[str, str] = {}
+        for encoding, (text,) in sorted(readings([word]).items(), key=lambda reading: -kept.get(reading[0], 0)):
+            texts.setdefault(text, encoding)
+        shown = [f"{quoted(text)} in {encoding}" for text, encoding in list(texts.items())[:READINGS]]
+        advice = f"Set the encoding to the one that shows this correctly: {', '.join(shown)}." if shown else ""
+        super().__init__(f"{sentence} {advice}")
+        self.sentence, self.word = sentence, word
 
 
 @contextmanager

@@ -92,6 +92,31 @@ def test_the_page_shows_how_names_would_read_where_all_bytes_fit(staff: Client, 
     assert "<bdi>Œnie¿ka</bdi>" in page.content.decode()
 
 
+TURKISH = ("Şeker", "Paşa", "Gümüş", "Ağaç")
+
+
+def test_the_encoding_that_keeps_the_names_of_known_animals_comes_first(staff: Client, category: Category) -> None:
+    for number, name in enumerate(TURKISH):
+        Pet.objects.create(name=name, category=category, external_reference=f"T{number}")
+    rows = "".join(f"T{number},{name},Dogs,sold\n" for number, name in enumerate(TURKISH))
+    page = asked(staff, f"external_reference,name,category,status\n{rows}".encode("cp1254"))
+    (first, names), *others = readings(page)
+    assert (first, names, dict(others)["cp1252"]) == ("cp1254", ["Şeker", "Paşa", "Gümüş"], ["Þeker", "Paþa", "Gümüþ"])
+    assert answer(staff, page).context["work"]["found"]["altered"]["count"] == 0
+    shown = answer(staff, answer(staff, page, encoding="cp1252"))
+    assert shown.context["work"]["found"]["altered"]["count"] == 4
+    confirm(staff, shown)
+    assert [name for name, *_ in catalogue()] == [*TURKISH]
+
+
+def test_encodings_that_read_all_of_a_file_the_same_are_offered_once(staff: Client, category: Category) -> None:
+    rows = "name,category\n" + "Zoë,Dogs\n" * 300
+    once = dict(readings(asked(staff, rows.encode("cp1252"))))
+    assert ("cp1252" in once, once.keys() & {"iso8859-15", "cp1250", "cp1254"}) == (True, set())
+    behind = dict(readings(asked(staff, f"{rows}Šimon,Dogs\n".encode("iso8859-15"))))
+    assert behind["iso8859-15"] == behind["cp1252"] == ["Zoë"]
+
+
 def test_another_encoding_and_row_read_the_columns_again(staff: Client, category: Category) -> None:
     page = asked(staff, DELIVERY)
     again = answer(staff, page, encoding="cp1252", header="5", again="1")

@@ -477,6 +477,13 @@ MISREAD = [
     ("小白", "??"),
     ("Zoë", "Zo\N{REPLACEMENT CHARACTER}"),
     ("Żółwik, what?", "???wik, what?"),
+    ("Şeker", "Þeker"),
+    ("Геша", "Геша".encode("koi8-u").decode("mac_cyrillic")),
+    ("Король", "Король".encode("iso8859-5").decode("cp1251")),
+    ("Żółwik", "Żółwik".encode().decode("mac_roman")),
+    ("Żółwik", "Żółwik".encode().decode("gbk")),
+    ("小白", "小白".encode("gb18030").decode("cp949")),
+    ("Gümüş", "G?m??"),
 ]
 
 

@@ -238,3 +238,24 @@ def test_what_is_not_utf_8_is_shown_as_it_would_read(run_import: Import, encodin
 def test_a_workbook_of_another_writer_is_imported(run_import: Import, kind: str) -> None:
     assert run_import(packed(FOREIGN[kind]), name="a.xlsx").error == ""
     assert catalogue() == [("Rex", "Dogs", "available", None), ("Tom", "Dogs", "available", None)]
+
+
+TURKISH = ("Şeker", "Paşa", "Gümüş", "Ağaç")
+SUPPLIER = "external_reference,name\n" + "".join(f"T{number},{name}\n" for number, name in enumerate(TURKISH))
+
+
+@pytest.mark.parametrize("rows_before", [0, 10_000])  # found with the header, or while rows are staged
+def test_the_encoding_that_keeps_known_names_is_shown_first(
+    run_import: Import, dogs: Category, rows_before: int
+) -> None:
+    for number, name in enumerate(TURKISH):
+        Pet.objects.create(name=name, category=dogs, external_reference=f"T{number}")
+    header, *rows = SUPPLIER.splitlines(keepends=True)
+    content = "".join([header, *(f"R{number},Rex\n" for number in range(rows_before)), *rows]).encode("cp1254")
+    result = run_import(content)
+    said = f'Line {rows_before + 2:,} is not text in UTF-8. Set the encoding to the one that shows this correctly: "Şeker" in cp1254'
+    assert (result.status, result.error.startswith(said)) == (3, True), result.error
+    wrong = run_import(SUPPLIER.encode("cp1254"), "--encoding", "cp1252")
+    assert wrong.error.startswith("4 references or names look altered by a spreadsheet program or a wrong encoding: ")
+    assert [name for name, *_ in catalogue()] == [*TURKISH]
+    assert run_import(SUPPLIER.encode("cp1254"), "--encoding", "cp1254").status == 0
