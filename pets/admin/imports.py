@@ -176,6 +176,7 @@ class ImportRunAdmin(RecordAdmin):
             raise Http404
         if working.is_running(upload):
             shown = {"title": upload.file_name, "is_stopping": working.is_stopping(upload)}
+            shown["share"] = working.share_done(upload.work)
             return self.page(request, "work.html", upload=upload, work=upload.work, **shown)
         if upload.run is not None and upload.run.state in IMPORTED:
             return HttpResponseRedirect(page_of(upload.run))

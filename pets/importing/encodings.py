@@ -165,11 +165,11 @@ def was_misread(before: str, after: str) -> bool:
     swallows = len(after) < len(before) or max(after) >= FIRST_WIDE  # an encoding of several bytes takes in ASCII too
     if not swallows and not all(letter in rest for letter in _ascii_part(before)):
         return False  # as most names that a person changed
-    texts = {before.encode(), *(_as_bytes(before, encoding) for encoding in LIKELY)} - {None}
+    texts = {before.encode(), *filter(None, (_as_bytes(before, encoding) for encoding in LIKELY))}
     read_in = (*LIKELY, *MISREAD_IN, *MISREAD_WIDE)
     if not re.search(f"[{LOST}]", after):
         return not texts.isdisjoint(_as_bytes(after, encoding) for encoding in read_in)
-    patterns = {_pattern(after, encoding) for encoding in read_in} - {None}
+    patterns = {*filter(None, (_pattern(after, encoding) for encoding in read_in))}
     return any(re.fullmatch(pattern, text, re.DOTALL) for pattern in patterns for text in texts)
 
 

@@ -16,6 +16,7 @@ STARTS: dict[bytes | tuple[bytes, ...], str] = {
     b"\xfd7zXZ": "compressed with xz. Unpack it, or compress it with gzip.",
     b"(\xb5/\xfd": "compressed with zstd. Unpack it, or compress it with gzip.",
     b"SQLite format 3": "an SQLite database. Export the table as CSV.",
+    b"\0\1\0\0Standard ": "an Access database. Export the table as CSV.",
     b"{\\rtf": "a text document (RTF). Import the table as .xlsx or CSV.",
 }
 DRAWN = "-+|=:─━═│┃┌┐├┤┬┼╭╮╔╗╦ "
@@ -30,6 +31,8 @@ TEXTS = {
 }
 """By what matches the beginning, in lower case."""
 
+MOST_CONTROLS = 3
+
 PARTS = {
     "content.xml": f"an OpenDocument file (.ods). {SAVE}",
     "xl/workbook.bin": f"a binary workbook (.xlsb). {SAVE}",
@@ -41,6 +44,14 @@ PARTS = {
 def reject_other_bytes(start: bytes) -> None:
     """Raise `FileError` for a file that begins like something else than a table."""
     _reject(next((what for mark, what in STARTS.items() if start.startswith(mark)), None))
+
+
+def reject_binary(start: bytes) -> None:
+    """Raise `FileError` for a file with more control characters than text can have by mistake."""
+    controls = sum(byte < 0x20 and byte not in b"\t\n\f\r\x1b" for byte in start)
+    _reject(
+        "a binary file. Import the table as .xlsx or CSV." if controls > max(MOST_CONTROLS, len(start) / 20) else None
+    )
 
 
 def reject_other_text(text: str) -> None:

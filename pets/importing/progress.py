@@ -70,18 +70,24 @@ class Progress:
         self._reading_seconds = time.monotonic() - started
 
     @contextmanager
-    def writing(self, rows: int) -> Iterator[None]:
-        """While the database writes, the second phase; the time that is left is estimated from the first one."""
+    def writing(self, rows: int, what: str = "Writing") -> Iterator[None]:
+        """While the database works, the second phase; the time that is left is estimated from the first one."""
         started = time.monotonic()
         ends = self._began + self._reading_seconds / self.usual_share
 
         def text() -> str:
             now = time.monotonic()
             left = f", about {ends - now:.0f} s left" if now < ends else ""
-            return f"Writing (2 of 2): {rows:,} rows, {now - started:.0f} s{left}"
+            return f"{what} (2 of 2): {rows:,} rows, {now - started:.0f} s{left}"
 
         with self._showing(text, lambda: 0, 0):
             yield
+
+    def share(self, read: float) -> float:
+        """Return the share of all that is done, once this share of the file is read; estimated as `writing` does."""
+        if not self._reading_seconds:
+            return read * self.usual_share
+        return min(self.usual_share * (time.monotonic() - self._began) / self._reading_seconds, 1.0)
 
     @contextmanager
     def exporting(self, count: Callable[[], int]) -> Iterator[None]:

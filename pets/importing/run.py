@@ -192,7 +192,7 @@ class _Import:
             staging.stage(self._rows())
         if not self.progress.rows and not self.options.allow_empty:
             raise ImportRejectedError(NO_ROWS if self.options.for_page else NO_ROWS + ALLOW_EMPTY)
-        with self.progress.working("Checking against the catalogue"):
+        with self.progress.writing(self.progress.rows, "Checking"):
             near, on_page = not self.options.accept_near, self.options.for_page
             for found in staging.take_out_wrong(near=near, stays=on_page, defaults=self.check.defaults):
                 if found.kind is not None:

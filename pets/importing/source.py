@@ -18,7 +18,7 @@ from typing import IO, cast
 
 from pets.importing.encodings import readings
 from pets.importing.errors import FileError, quoted
-from pets.importing.no_table import reject_other_bytes, reject_other_text
+from pets.importing.no_table import reject_binary, reject_other_bytes, reject_other_text
 
 STANDARD_INPUT = "-"
 FORMATS = ("csv", "json", "jsonl", "xlsx")
@@ -115,6 +115,8 @@ class Source:
         if start.startswith(b"PK\x03\x04"):
             return "xlsx"
         reject_other_bytes(start)
+        if encoding is None and self.encoding() == "utf-8":
+            reject_binary(start)
         text = start.decode(self.encoding(encoding), errors="ignore").lstrip()
         reject_other_text(text)
         return {"[": "json", "{": "jsonl"}.get(text[:1], "csv")

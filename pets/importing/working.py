@@ -89,6 +89,12 @@ def is_running(upload: ImportUpload) -> bool:
     return bool(upload.work["state"] == "running")
 
 
+def share_done(work: Mapping[str, Any]) -> float:
+    """Return about how much is done: on SQLite a thread says nothing while its import writes."""
+    age = timezone.now() - datetime.fromisoformat(work["at"])
+    return min(float(work.get("share", 0) + work.get("pace", 0) * age.total_seconds()), 0.99)
+
+
 def _is_silent(upload: ImportUpload) -> bool:
     work = upload.work or {}
     return work["state"] == "running" and timezone.now() - datetime.fromisoformat(work["at"]) > SILENT
@@ -193,7 +199,7 @@ def _watched(upload: ImportUpload, source: Source, progress: Progress, asked: St
     worker = connections[DEFAULT_DB_ALIAS]
 
     def watch(ended: threading.Event) -> None:
-        raw = None
+        raw, began = None, timezone.now()
         if connection.vendor == "sqlite":  # what the import writes keeps others from writing
             connection.cursor().execute("PRAGMA busy_timeout = 100")
         while not ended.wait(EACH):
@@ -205,8 +211,10 @@ def _watched(upload: ImportUpload, source: Source, progress: Progress, asked: St
                     raw.cancel_safe(timeout=EACH) if worker.vendor == "postgresql" else raw.interrupt()
                 continue
             with suppress(DatabaseError):
-                share = min(source.raw.tell() / source.size, 1) if source.size else 1
-                now = {"rows": progress.rows, "share": round(share, 2), "at": timezone.now().isoformat()}
+                read = min(source.raw.tell() / source.size, 1) if source.size else 1
+                share = progress.share(read)
+                now = {"rows": progress.rows, "share": share, "at": timezone.now().isoformat()}
+                now["pace"] = share / (timezone.now() - began).total_seconds()
                 work = (upload.work or {}) | now
                 ImportUpload.objects.filter(pk=upload.pk).update(work=work)
         connection.close()

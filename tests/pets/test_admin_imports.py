@@ -507,9 +507,10 @@ def test_what_was_chosen_holds_at_every_preview_and_when_it_is_confirmed(
     [
         ("", "The submitted file is empty."),
         (b"\x1f\x8bgzip", uploads.COMPRESSED),
+        (b"\x7fELF" + bytes(50), "This is a binary file. Import the table as .xlsx or CSV."),
         (b"x" * (settings.LARGEST_UPLOAD + 1), "The file has 26,214,401 bytes. Files here can have at most 25 MB."),
     ],
-    ids=["empty", "gzip", "bytes"],
+    ids=["empty", "gzip", "binary", "bytes"],
 )
 def test_a_file_that_cannot_be_used(staff: Client, category: Category, content: str | bytes, sentence: str) -> None:
     answer = send(staff, content)

@@ -1,9 +1,10 @@
 """Files in the back office that are too large for one request: checked and imported in a thread."""
 
 import hashlib
+import re
 import sqlite3
 from contextlib import closing, suppress
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
@@ -128,6 +129,19 @@ def test_what_was_running_in_a_process_that_is_gone_was_interrupted(
     shown = staff.get(f"{ADD}{upload.pk}/")
     assert why(shown) == working.INTERRUPTED
     assert (ImportRun.objects.get().state, Pet.objects.count()) == ("killed", 0)
+
+
+@pytest.mark.parametrize(("pace", "least", "most"), [(0.01, 0.34, 0.99), (1, 0.99, 0.99), (0, 0.3, 0.3)])
+def test_the_bar_goes_on_while_the_thread_says_nothing(
+    staff: Client, category: Category, pace: float, least: float, most: float
+) -> None:
+    """On SQLite it can't while it writes."""
+    upload = send(staff, rows(1)).context["upload"]
+    work = running_since(timezone.now() - timedelta(seconds=5)) | {"rows": 9, "share": 0.3, "pace": pace}
+    ImportUpload.objects.update(work=work, run=None)
+    page = staff.get(f"{ADD}{upload.pk}/").content.decode()
+    (shown,) = re.findall(r'<progress class="progress" max="1" value="([0-9.]+)" aria-label="Done so far">', page)
+    assert least <= float(shown) <= most
 
 
 def test_what_ended_while_its_page_was_made_was_not_interrupted(

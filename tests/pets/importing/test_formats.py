@@ -193,7 +193,7 @@ def test_a_quoted_line_end_is_a_part_of_the_name_and_so_an_error(run_import: Imp
         (
             b"name,category\nRex,Dogs\nM\xfcller,Dogs\n",
             "Line 3 is not text in UTF-8. Set the encoding to the one that shows this correctly: "
-            '"Müller" in cp1252, "MŘller" in cp852, "M№ller" in cp866, "M³ller" in cp850',
+            '"Müller" in cp1252, "MŘller" in cp852, "MŁller" in mac_latin2, "M№ller" in cp866, "M³ller" in cp850',
         ),
         (
             b"\xff\xfe" + "name,category\nRex".encode("utf-16-le") + b"\x00",
@@ -269,6 +269,9 @@ NO_TABLES = {
     b"%PDF-1.7\n%\xe2\xe3": "a PDF. Ask its sender for the table as .xlsx or CSV.",
     b"\x89PNG\r\n\x1a\n" + bytes(50): "a picture. Import the table as .xlsx or CSV.",
     b"Rar!\x1a\x07\x01\x00": "an archive (RAR). Unpack it and import a file from it.",
+    b"\x00\x01\x00\x00Standard Jet DB\x00" + bytes(50): "an Access database. Export the table as CSV.",
+    b"\x7fELF\x02\x01\x01" + bytes(50): "a binary file. Import the table as .xlsx or CSV.",
+    b"\x03~\x02\x0e" + bytes(28) + b"NAME": "a binary file. Import the table as .xlsx or CSV.",
     b"{\\rtf1\\ansi name}": "a text document (RTF). Import the table as .xlsx or CSV.",
     b"SQLite format 3\x00": "an SQLite database. Export the table as CSV.",
     b"\xef\xbb\xbf\r\n <HTML><body><table><tr><td>name": f"a web page (HTML). {SAVE}",
@@ -292,6 +295,12 @@ def test_what_is_no_table_is_called_by_its_name(run_import: Import, content: byt
     result = run_import(content, name=name)
     assert (result.status, result.error) == (3, f"This is {what}")
     assert not ImportRun.objects.exists()
+
+
+@pytest.mark.usefixtures("dogs")
+def test_some_control_characters_make_no_binary_file(run_import: Import) -> None:
+    assert run_import("name,category\nRex,Dogs\nTom\0,Dogs\n", "--on-error", "skip").status == 4
+    assert catalogue() == [("Rex", "Dogs", "available", None)]
 
 
 def test_bars_can_stand_between_cells(run_import: Import, dogs: Category) -> None:

@@ -159,3 +159,18 @@ def test_what_an_import_is_expected_to_take_is_read_from_its_share(monkeypatch: 
     with work.writing(10):
         assert screen.shown.wait(60)
     assert screen.first == "Writing (2 of 2): 10 rows, 0 s, about 25 s left\n"
+
+
+def test_the_share_that_is_done_has_the_database_in_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [100]
+    monkeypatch.setattr(progress, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    work = Progress(None, shown=False)
+    work.usual_share = 0.25
+    with work.reading(lambda: 1, 1):
+        now[0] += 10
+        assert work.share(0.5) == 0.125
+    assert work.share(1) == 0.25
+    now[0] += 10
+    assert work.share(1) == 0.5
+    now[0] += 100
+    assert work.share(1) == 1
