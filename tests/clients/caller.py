@@ -10,7 +10,7 @@ from itertools import islice
 from typing import Any
 
 import httpx
-from petstore_client import NewPet, PetStore, PetStoreError, ResponseInfo
+from petstore_client import NewPet, PetStatus, PetStore, PetStoreError, ResponseInfo
 from petstore_client.errors import NoResponseError
 from petstore_client.generated.api.pets import get_pet
 
@@ -37,9 +37,21 @@ def add_without_key(pet: dict[str, Any]) -> Any:
     return store.api.get_httpx_client().post("/pets", json=pet).json()
 
 
-def changes(cursor: str | None, count: int) -> Any:
-    pages = islice(store.changes(cursor, page_size=2, max_pause=1), count)
+def changes(cursor: str | None, count: int, max_pause: float = 1) -> Any:
+    pages = islice(store.changes(cursor, page_size=2, max_pause=max_pause), count)
     return [[[change.to_dict() for change in page.changes], page.cursor] for page in pages]
+
+
+def statuses() -> list[PetStatus]:
+    return [pet.status for pet in store.pets()]
+
+
+def error() -> Any:
+    try:
+        return store.category(1).to_dict()
+    except PetStoreError as raised:
+        status = raised.response and raised.response.status_code
+        return [raised.is_temporary, raised.retry_after, raised.headers.get("X-Request-ID"), status]
 
 
 OPERATIONS: dict[str, Callable[..., Any]] = {
@@ -49,6 +61,8 @@ OPERATIONS: dict[str, Callable[..., Any]] = {
     "add_without_key": add_without_key,
     "categories": categories,
     "changes": changes,
+    "statuses": statuses,
+    "error": error,
     "category": lambda category_id: store.category(category_id).to_dict(),
     "pet": lambda pet_id: getattr(get_pet.sync(pet_id, client=store.api), "name", None),
     "shown": lambda: repr(store.api),

@@ -32,12 +32,22 @@ const operations = {
   add_with_text: (name: string, categoryId: number, status: PetStatus) => store.addPet({ name, categoryId, status }),
   add_without_key: async (body: NewPet) => (await store.api.POST("/pets", { body })).data,
   categories: (pageSize: number) => all(store.categories({ pageSize })),
-  changes: async (cursor: string | null, count: number) => {
+  changes: async (cursor: string | null, count: number, maxPause = 1) => {
     const found: unknown[] = [];
-    for await (const page of store.changes({ cursor, pageSize: 2, maxPause: 1000 })) {
+    for await (const page of store.changes({ cursor, pageSize: 2, maxPause: maxPause * 1000 })) {
       if (found.push([page.changes, page.cursor]) === count) break;
     }
     return found;
+  },
+  statuses: async (): Promise<PetStatus[]> => (await all(store.pets())).map((pet) => pet.status),
+  error: async () => {
+    try {
+      return await store.category(1);
+    } catch (error) {
+      if (!(error instanceof PetStoreError)) throw error;
+      const { isTemporary, retryAfter, headers, response } = error;
+      return [isTemporary, retryAfter, headers.get("X-Request-ID"), response && response.status];
+    }
   },
   category: (categoryId: number) => store.category(categoryId),
   pet: async (petId: number) => (await store.api.GET("/pets/{petId}", { params: { path: { petId } } })).data?.name,

@@ -6,7 +6,7 @@ import sys
 from typing import Any
 
 import httpx
-from petstore_client import AsyncPetStore, NewPet, PetStoreError, ResponseInfo
+from petstore_client import AsyncPetStore, NewPet, PetStatus, PetStoreError, ResponseInfo
 from petstore_client.generated.api.pets import get_pet
 
 
@@ -31,13 +31,25 @@ async def add_without_key(store: AsyncPetStore, pet: dict[str, Any]) -> Any:
     return (await store.api.get_async_httpx_client().post("/pets", json=pet)).json()
 
 
-async def changes(store: AsyncPetStore, cursor: str | None, count: int) -> Any:
+async def changes(store: AsyncPetStore, cursor: str | None, count: int, max_pause: float = 1) -> Any:
     found: list[Any] = []
-    async for page in store.changes(cursor, page_size=2, max_pause=1):
+    async for page in store.changes(cursor, page_size=2, max_pause=max_pause):
         found.append([[change.to_dict() for change in page.changes], page.cursor])
         if len(found) == count:
             break
     return found
+
+
+async def statuses(store: AsyncPetStore) -> list[PetStatus]:
+    return [pet.status async for pet in store.pets()]
+
+
+async def error(store: AsyncPetStore) -> Any:
+    try:
+        return (await store.category(1)).to_dict()
+    except PetStoreError as raised:
+        status = raised.response and raised.response.status_code
+        return [raised.is_temporary, raised.retry_after, raised.headers.get("X-Request-ID"), status]
 
 
 async def category(store: AsyncPetStore, category_id: int) -> Any:
@@ -58,7 +70,20 @@ async def codes(_store: AsyncPetStore) -> Any:
 
 OPERATIONS = {
     one.__name__: one
-    for one in (pets, categories, changes, add_pet, add_with_text, add_without_key, category, pet, shown, codes)
+    for one in (
+        pets,
+        categories,
+        changes,
+        statuses,
+        error,
+        add_pet,
+        add_with_text,
+        add_without_key,
+        category,
+        pet,
+        shown,
+        codes,
+    )
 }
 
 

@@ -8,8 +8,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Event, Thread
 from typing import Any, Literal, NamedTuple
 
-Response = tuple[int, Any, dict[str, str]] | Literal["hang up", "break off", "hang"]
-"""Status, body and headers; or the connection ends before the response, or within it; or nothing comes."""
+Response = tuple[int, Any, dict[str, str]] | Literal["hang up", "break off", "hang", "drip"]
+"""Status, body and headers; or the connection ends before the response, or within it; nothing comes, or it never ends."""
 
 
 class Request(NamedTuple):
@@ -49,6 +49,10 @@ def scripted_server(*responses: Response) -> Iterator[Script]:
             match script.left.pop(0):
                 case "hang":
                     script.over.wait(30)
+                case "drip":
+                    self.respond(200, "[", {"Content-Length": "1000"})
+                    while not script.over.wait(0.2):
+                        self.wfile.write(b" ")
                 case "break off":
                     self.respond(200, "[", {"Content-Length": "1000"})
                 case (status, body, headers):

@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import sys
+import time
 import zipfile
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
@@ -277,6 +278,88 @@ def test_an_empty_feed_is_asked_again_after_a_pause(client: Client) -> None:
     waits = [after - before for before, after in pairwise(times)]
     assert sum(waits[:3]) > 2.5, "a second each"
     assert min(waits[3:]) < 0.9, "at once; a busy machine delays only some"
+
+
+FAILURES: list[Response] = [
+    "hang up",
+    problem(503, "unavailable", Retry_After="0"),
+    (502, "<html>", {}),
+    problem(500, "internal_error"),
+    problem(429, "rate_limited", Retry_After="0"),
+]
+
+
+def test_an_outage_of_an_hour_is_waited_out(client: Client) -> None:
+    """After 120 pauses of 30 s, which are shorter here; the feed goes on where it was."""
+    link = {"Link": '</v1/changes?cursor=b>; rel="next"'}
+    change = {"petId": 7, "change": "saved", "pet": PET}
+    with scripted_server(*FAILURES * 24, (200, [change], link), *FAILURES, (200, [change], link)) as script:
+        seen = client.call(script.url, "changes", "a", 2, 0.01, retries=0)
+    assert seen == {"result": [[[change], "b"]] * 2}
+    assert {line.partition("cursor=")[2][0] for line in requested(script)[:121]} == {"a"}
+
+
+def test_a_feed_that_cannot_begin_is_an_error(client: Client) -> None:
+    """The address may be wrong."""
+    with scripted_server((502, "<html>", {})) as script:
+        seen = client.call(script.url, "changes", None, 1, retries=0)
+    assert seen["error"][1:3] == ["unexpected_response", 502]
+
+
+def test_a_feed_waits_as_long_as_it_is_asked(client: Client) -> None:
+    page: Response = (200, [], {"Link": '</v1/changes?cursor=b>; rel="next"'})
+    with scripted_server(problem(503, "unavailable", Retry_After="2"), page) as script:
+        assert client.call(script.url, "changes", "a", 1, 0.01, max_wait=1) == {"result": [[[], "b"]]}
+    assert script.requests[1].at - script.requests[0].at >= 2
+
+
+@pytest.mark.parametrize(
+    ("response", "expected"),
+    [
+        (problem(429, "rate_limited", Retry_After="3"), [True, 3, "r-1", 429]),
+        (problem(404, "category_not_found"), [False, None, "r-1", 404]),
+        ((503, "<html>", {"Retry-After": "Sat, 05 Dec 2026 12:00:00 GMT"}), [True, None, None, 503]),
+        ((302, "", {"Location": "/v1/pets", "X-Request-ID": "r-2"}), [False, None, "r-2", 302]),
+        ("hang up", [True, None, None, None]),
+    ],
+    ids=str,
+)
+def test_an_error_has_its_response(client: Client, response: Response, expected: list[Any]) -> None:
+    with scripted_server(response) as script:
+        assert client.call(script.url, "error", retries=0) == {"result": expected}
+
+
+def test_what_is_always_sent_needs_no_assertion(client: Client) -> None:
+    """The types of the callers are checked strictly."""
+    with scripted_server(OK) as script:
+        assert client.call(script.url, "statuses") == {"result": ["available"]}
+
+
+def test_a_whole_response_has_a_deadline(client: Client) -> None:
+    """However many parts it comes in. In TypeScript, the timeout is for the whole response."""
+    limit = {"timeout": 1} if client.language == "typescript" else {"deadline": 1}
+    begun = time.monotonic()
+    with scripted_server("drip") as script:
+        seen = client.call(script.url, *LIST, retries=0, **limit)
+    message = f"No response came ({client.timed_out})."
+    assert seen == {"error": [client.kind("no_response"), "no_response", 0, message, None]}
+    assert time.monotonic() - begun < 20
+
+
+@pytest.mark.parametrize(
+    "link",
+    [
+        "<u>;rel=next",
+        '<h>; title="a, <b>; rel=prev"; REL=\'x\'; rel=next, <v>; rel = "last next"',
+        '<h>; rel=help,<u>; hreflang=en; rel="next", <p>; rel=prev',
+        '<h>; rel="help"; title="; rel=next", <u>; rel="alternate NEXT"',
+    ],
+)
+def test_a_next_link_is_found_in_each_form(client: Client, link: str) -> None:
+    """RFC 8288: parameters in any order, with quotes or without."""
+    link = re.sub("<([uv])>", r"</v1/pets?cursor=\1>", link)
+    with scripted_server((200, [PET], {"Link": link}), OK) as script:
+        assert client.call(script.url, *LIST) == {"result": [PET, PET]}
 
 
 def test_an_expired_cursor_is_an_error(client: Client) -> None:

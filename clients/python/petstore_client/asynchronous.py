@@ -8,6 +8,7 @@ import httpx
 
 from petstore_client.client import ChangesPage, Feed, addition, list_options, next_cursor, understood
 from petstore_client.configuration import KeyedClient, checked_key, checked_url, headers
+from petstore_client.errors import PetStoreError
 from petstore_client.generated.api.categories import get_category, list_categories
 from petstore_client.generated.api.changes import list_changes
 from petstore_client.generated.api.pets import create_pet, list_pets
@@ -31,12 +32,13 @@ class AsyncPetStore:
         timeout: float = 10,
         retries: int = 4,
         max_wait: float = 60,
+        deadline: float = 60,
         http_client: httpx.AsyncClient | None = None,
         on_response: Callable[[ResponseInfo], object] | None = None,
     ) -> None:
         """Call the API at `base_url`. All arguments are as for `PetStore`."""
         url, key = checked_url(base_url), checked_key(key)
-        policy = Retries(retries, max_wait, on_response)
+        policy = Retries(retries, max_wait, deadline, on_response)
         self._http = AsyncRetryingClient(http_client, policy, base_url=url, headers=headers(key), timeout=timeout)
         self.api = KeyedClient(base_url=url, token=key).set_async_httpx_client(self._http)
 
@@ -70,7 +72,12 @@ class AsyncPetStore:
         """Follow the feed of changes without end, as `PetStore.changes`."""
         feed = Feed(cursor, page_size, max_pause)
         while True:
-            if page := feed.read(await self._call(list_changes, **feed.options())):
+            try:
+                response = await self._call(list_changes, **feed.options())
+            except PetStoreError as error:
+                await asyncio.sleep(feed.pause_after(error))
+                continue
+            if page := feed.read(response):
                 yield page
             await asyncio.sleep(feed.pause())
 

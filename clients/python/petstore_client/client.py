@@ -11,13 +11,13 @@ import httpx
 from attrs import evolve
 
 from petstore_client.configuration import KeyedClient, checked_key, checked_url, headers
-from petstore_client.errors import UnexpectedResponseError
+from petstore_client.errors import PetStoreError, UnexpectedResponseError
 from petstore_client.generated.api.categories import get_category, list_categories
 from petstore_client.generated.api.changes import list_changes
 from petstore_client.generated.api.pets import create_pet, list_pets
 from petstore_client.generated.models import Category, NewPet, Pet, PetChange, PetStatus
 from petstore_client.generated.types import UNSET, Response
-from petstore_client.responses import ResponseInfo
+from petstore_client.responses import ResponseInfo, next_url
 from petstore_client.retrying import Retries, RetryingClient, backoff
 
 
@@ -25,7 +25,7 @@ class ChangesPage(NamedTuple):
     """A page of the feed of changes."""
 
     changes: list[PetChange]
-    """Each with `change`, `pet_id`, and `pet` if it was saved. None: what you have is complete."""
+    """Each with `change`, `pet_id`, and `pet` if it was saved. None: nothing more can be listed now."""
     cursor: str
     """Where to go on. Store it together with the changes."""
 
@@ -37,8 +37,8 @@ class Feed:
         """Begin at the cursor, or now."""
         self._cursor, self._page_size, self._max_pause = cursor, page_size, max_pause
         self._etag: str | None = None
-        self._empty = 0
-        """How many times in a row there was nothing."""
+        self._empty = self._failed = 0
+        """How many times in a row there was nothing, or no response of the feed."""
 
     def options(self) -> dict[str, Any]:
         """Return what the generated function takes."""
@@ -47,6 +47,7 @@ class Feed:
 
     def read(self, response: Response[Any]) -> ChangesPage | None:
         """Return the page of a response, or None for a 304."""
+        self._failed = 0
         is_known = response.status_code == HTTPStatus.NOT_MODIFIED
         changes: list[PetChange] = response.parsed or []
         self._empty = 0 if changes or self._cursor is None else self._empty + 1
@@ -56,7 +57,17 @@ class Feed:
 
     def pause(self) -> float:
         """Return the seconds to wait: 0 after changes, then 1 to 2, 2 to 4 and so on."""
-        return min(self._max_pause, backoff(min(self._empty, 20) + 1)) if self._empty else 0
+        return self._backoff(self._empty) if self._empty else 0
+
+    def pause_after(self, error: PetStoreError) -> float:
+        """Return the seconds to wait after an error. Raise it if waiting is of no use, or there was no page yet."""
+        if not (error.is_temporary and self._cursor):
+            raise error
+        self._failed += 1
+        return max(self._backoff(self._failed), error.retry_after or 0)
+
+    def _backoff(self, times: int) -> float:
+        return min(self._max_pause, backoff(min(times, 20) + 1))
 
 
 class PetStore:
@@ -74,18 +85,20 @@ class PetStore:
         timeout: float = 10,
         retries: int = 4,
         max_wait: float = 60,
+        deadline: float = 60,
         http_client: httpx.Client | None = None,
         on_response: Callable[[ResponseInfo], object] | None = None,
     ) -> None:
         """Call the API at `base_url`, which ends in `/v1`. Without it or `key`, read PETSTORE_URL or PETSTORE_API_KEY.
 
         One that is missing or cannot be one raises `ValueError`. White space around the key is ignored.
-        `timeout` is for the connection and for each part of a response, `max_wait` for the wait before another attempt,
-        both in seconds. `http_client` sends the requests, with its proxies, certificates and hooks; you close it.
+        In seconds: `timeout` is for the connection and for each part of a response, `deadline` for each attempt with
+        its whole response, `max_wait` for the wait before another one. `http_client` sends the requests, with its
+        proxies, certificates and hooks; you close it.
         `on_response` is called with each response that comes, also with one that is tried again.
         """
         url, key = checked_url(base_url), checked_key(key)
-        policy = Retries(retries, max_wait, on_response)
+        policy = Retries(retries, max_wait, deadline, on_response)
         self._http = RetryingClient(http_client, policy, base_url=url, headers=headers(key), timeout=timeout)
         self.api = KeyedClient(base_url=url, token=key).set_httpx_client(self._http)
 
@@ -121,11 +134,17 @@ class PetStore:
     ) -> Iterator[ChangesPage]:
         """Follow the feed of changes without end, from the cursor of a page, or from now. An empty page: no more yet.
 
-        After an empty page, wait 1 s and up to `max_pause` seconds. Raise `CursorExpiredError` if you must begin again.
+        After an empty page, wait 1 s and up to `max_pause` seconds. With a cursor, an outage is waited out as well,
+        however long it is. Raise `CursorExpiredError` if you must begin again.
         """
         feed = Feed(cursor, page_size, max_pause)
         while True:
-            if page := feed.read(self._call(list_changes, **feed.options())):
+            try:
+                response = self._call(list_changes, **feed.options())
+            except PetStoreError as error:
+                time.sleep(feed.pause_after(error))
+                continue
+            if page := feed.read(response):
                 yield page
             time.sleep(feed.pause())
 
@@ -168,10 +187,10 @@ def understood(operation: Any, api: KeyedClient, response: httpx.Response) -> Re
 def next_cursor(page: Response[Any]) -> str | None:
     """Return the cursor of the `next` link. The key goes to `base_url` only, whatever the link's host is."""
     response = httpx.Response(page.status_code, headers=page.headers)
-    link = response.links.get("next")
-    if not link:
+    url = next_url(", ".join(response.headers.get_list("Link")))
+    if url is None:
         return None
-    cursors = parse_qs(urlsplit(link["url"]).query).get("cursor")
+    cursors = parse_qs(urlsplit(url).query).get("cursor")
     if not cursors:
         raise UnexpectedResponseError.of(response)
     return cursors[0]

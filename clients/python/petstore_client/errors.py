@@ -1,5 +1,7 @@
 """An exception for each error code of the API, and for responses that do not come or are not the API's."""
 
+from typing import Self
+
 import httpx
 
 from petstore_client.generated.models import Error
@@ -7,11 +9,19 @@ from petstore_client.generated.models import Error
 _BY_CODE: dict[str, type["PetStoreError"]] = {}
 
 
+def seconds_in(headers: httpx.Headers) -> int | None:
+    """Return the `Retry-After` of a response. The API sends seconds, and a date is left unread."""
+    seconds = headers.get("Retry-After", "")
+    return int(seconds) if seconds.isdecimal() else None
+
+
 class PetStoreError(Exception):
     """Whatever goes wrong with a request. Catch the class or branch on `code`; keep `request_id` for support.
 
-    `status` is 0 if no response came.
+    `status` is 0 and `response` None if no response came.
     """
+
+    response: httpx.Response | None = None
 
     def __init__(self, code: str, message: str, status: int, request_id: str | None) -> None:
         """Keep the fields of the Error, and the `X-Request-ID` of the response."""
@@ -20,6 +30,21 @@ class PetStoreError(Exception):
         self.message = message
         self.status = status
         self.request_id = request_id
+
+    @property
+    def is_temporary(self) -> bool:
+        """Whether a later attempt can succeed: no response came, there were too many requests, or the server failed."""
+        return self.status in {0, 429} or self.status >= 500
+
+    @property
+    def headers(self) -> httpx.Headers:
+        """The headers of the response, none if no response came."""
+        return httpx.Headers() if self.response is None else self.response.headers
+
+    @property
+    def retry_after(self) -> int | None:
+        """Seconds to wait before the next attempt, if the response says so."""
+        return seconds_in(self.headers)
 
     def __str__(self) -> str:
         return f"{self.message} ({self.status} {self.code}, request ID {self.request_id})"
@@ -36,7 +61,13 @@ class PetStoreError(Exception):
         except (ValueError, TypeError, KeyError):
             return UnexpectedResponseError.of(response)
         kind = _BY_CODE.get(error.code, PetStoreError)
-        return kind(error.code, error.message, response.status_code, response.headers.get("X-Request-ID"))
+        return kind(error.code, error.message, response.status_code, response.headers.get("X-Request-ID"))._with(
+            response
+        )
+
+    def _with(self, response: httpx.Response) -> Self:
+        self.response = response
+        return self
 
 
 class NoResponseError(PetStoreError, httpx.TransportError, code="no_response"):
@@ -61,7 +92,8 @@ class UnexpectedResponseError(PetStoreError, code="unexpected_response"):
         if response.has_redirect_location:
             message = "The address redirects to another one. Check the base URL."
         request_id = response.headers.get("X-Request-ID")
-        return UnexpectedResponseError("unexpected_response", message, response.status_code, request_id)
+        error = UnexpectedResponseError("unexpected_response", message, response.status_code, request_id)
+        return error._with(response)
 
 
 class MalformedJsonError(PetStoreError, code="malformed_json"):
@@ -125,11 +157,7 @@ class IdempotencyInProgressError(PetStoreError, code="idempotency_in_progress"):
 
 
 class CursorExpiredError(PetStoreError, code="cursor_expired"):
-    """The cursor is no longer valid: the catalogue was restored or moved since."""
-
-
-class LengthRequiredError(PetStoreError, code="length_required"):
-    """The length of the request body is missing."""
+    """The cursor is no longer valid: the catalogue was restored or moved, or our key changed."""
 
 
 class BodyTooLargeError(PetStoreError, code="body_too_large"):

@@ -34,6 +34,19 @@ def info(response: httpx.Response) -> ResponseInfo:
     return ResponseInfo(response.status_code, headers.get("X-Request-ID"), _rate_limit(headers), headers)
 
 
+LINK = re.compile(r"""<([^>]*)>([^",<]*(?:"(?:[^"\\]|\\.)*"[^",<]*)*)""")
+PARAMETER = re.compile(r"""([^\s;=,"]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s;"]*))""")
+
+
+def next_url(link: str) -> str | None:
+    """Return the URL of the `next` link in a `Link` header, whatever its quotes and the order (RFC 8288)."""
+    for url, parameters in LINK.findall(link):
+        relations = [quoted or plain for name, quoted, plain in PARAMETER.findall(parameters) if name.lower() == "rel"]
+        if relations and "next" in relations[0].lower().split():
+            return str(url)
+    return None
+
+
 def _rate_limit(headers: httpx.Headers) -> RateLimit | None:
     text = f"{headers.get('RateLimit-Policy')};{headers.get('RateLimit')}"
     found = dict(re.findall(r";\s*([qwrt])=(\d+)", text))

@@ -3,12 +3,12 @@
 import asyncio
 import random
 import time
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple, cast
 
 import httpx
 
-from petstore_client.errors import NoResponseError, PetStoreError
+from petstore_client.errors import NoResponseError, PetStoreError, seconds_in
 from petstore_client.responses import ResponseInfo, info
 
 LOST = (httpx.TimeoutException, httpx.NetworkError, httpx.RemoteProtocolError)
@@ -28,6 +28,8 @@ class Retries(NamedTuple):
     """How many more attempts at most."""
     max_wait: float
     """Seconds: a longer `Retry-After` raises the error at once."""
+    deadline: float
+    """Seconds for each attempt, the whole body included."""
     on_response: Callable[[ResponseInfo], object] | None
 
     def after_loss(self, request: httpx.Request, error: httpx.RequestError, attempt: int) -> float:
@@ -52,6 +54,30 @@ class Retries(NamedTuple):
         return is_safe and attempt < self.retries
 
 
+def late(request: httpx.Request) -> httpx.ReadTimeout:
+    """Return the error of a response that took longer than its deadline."""
+    return httpx.ReadTimeout("The deadline of the request passed.", request=request)
+
+
+class InTime(httpx.SyncByteStream):
+    """The body of a response, which must come before a time of `time.monotonic`."""
+
+    def __init__(self, response: httpx.Response, latest: float) -> None:
+        """Read what the response would."""
+        self._stream = cast("httpx.SyncByteStream", response.stream)
+        self._request, self._latest = response.request, latest
+
+    def __iter__(self) -> Iterator[bytes]:
+        for part in self._stream:
+            if time.monotonic() > self._latest:
+                raise late(self._request)
+            yield part
+
+    def close(self) -> None:
+        """Close the stream of the response."""
+        self._stream.close()
+
+
 class RetryingClient(httpx.Client):
     """Builds the requests, and sends them through another client as often as needed."""
 
@@ -67,8 +93,14 @@ class RetryingClient(httpx.Client):
         attempt = 0
         while True:
             wait: float | None
+            latest = time.monotonic() + self._retries.deadline
             try:
-                response = self._via.send(request, **options | OURS)
+                response = self._via.send(request, **options | OURS | {"stream": True})
+                response.stream = InTime(response, latest)
+                try:
+                    response.read()
+                finally:
+                    response.close()
             except httpx.RequestError as error:
                 wait = self._retries.after_loss(request, error, attempt)
             else:
@@ -101,7 +133,10 @@ class AsyncRetryingClient(httpx.AsyncClient):
         while True:
             wait: float | None
             try:
-                response = await self._via.send(request, **options | OURS)
+                async with asyncio.timeout(self._retries.deadline):
+                    response = await self._via.send(request, **options | OURS)
+            except TimeoutError:
+                wait = self._retries.after_loss(request, late(request), attempt)
             except httpx.RequestError as error:
                 wait = self._retries.after_loss(request, error, attempt)
             else:
@@ -122,8 +157,8 @@ def _seconds_to_wait(response: httpx.Response, attempt: int) -> float | None:
     """Return how long to wait before the next attempt, or None if another one is of no use."""
     if response.status_code not in TEMPORARY and (response.status_code != 500 or attempt):
         return None
-    seconds = response.headers.get("Retry-After", "")
-    return int(seconds) if seconds.isdecimal() else backoff(attempt)
+    seconds = seconds_in(response.headers)
+    return backoff(attempt) if seconds is None else seconds
 
 
 def backoff(attempt: int) -> float:

@@ -4,6 +4,7 @@ import createClient, { type Client } from "openapi-fetch";
 
 import { checkedKey, checkedUrl, headers } from "./configuration.js";
 import { PetStoreError } from "./errors.js";
+import { nextUrl } from "./responses.js";
 import { backoff, retrying, sleep, type Retries } from "./retrying.js";
 import type { components, paths } from "./schema.js";
 
@@ -42,7 +43,7 @@ export interface ChangesOptions extends ListOptions {
 }
 
 export interface ChangesPage {
-  /** Each with `change`, `petId`, and `pet` if it was saved. None: what you have is complete. */
+  /** Each with `change`, `petId`, and `pet` if it was saved. None: nothing more can be listed now. */
   changes: PetChange[];
   /** Where to go on. Store it together with the changes. */
   cursor: string;
@@ -107,15 +108,26 @@ export class PetStore {
 
   /**
    * Follow the feed of changes without end, from the cursor of a page, or from now. An empty page: no more yet.
-   * After an empty page, wait 1 s and up to `maxPause` milliseconds. Throw `cursor_expired` if you must begin again.
+   * After an empty page, wait 1 s and up to `maxPause` milliseconds. With a cursor, an outage is waited out as well, however long
+   * it is. Throw `cursor_expired` if you must begin again.
    */
   async *changes({ cursor, pageSize = 100, maxPause = 30_000, signal }: ChangesOptions = {}): AsyncGenerator<ChangesPage> {
     let etag: string | null = null;
     let empty = 0; // how many times in a row there was nothing
+    let failed = 0; // or no response of the feed
+    const pause = (times: number) => Math.min(maxPause, backoff(Math.min(times, 20) + 1));
     while (true) {
       const query = { limit: pageSize, ...(cursor && { cursor }) };
       const header: { "If-None-Match"?: string } = etag === null ? {} : { "If-None-Match": etag };
-      const page: Page<PetChange> = await this.api.GET("/changes", { params: { query, header }, ...ended(signal) });
+      let page: Page<PetChange>;
+      try {
+        page = await this.api.GET("/changes", { params: { query, header }, ...ended(signal) });
+      } catch (error) {
+        if (!(error instanceof PetStoreError && error.isTemporary && cursor)) throw error;
+        await sleep(Math.max(pause(++failed), (error.retryAfter ?? 0) * 1000), signal);
+        continue;
+      }
+      failed = 0;
       const { response } = page;
       const changes = response.status === 304 ? [] : items(page);
       for (const { petId, pet } of changes) exactIds({ petId, ...pet });
@@ -123,7 +135,7 @@ export class PetStore {
       etag = empty ? (response.headers.get("ETag") ?? etag) : null;
       cursor = nextCursor(response) ?? cursor ?? "";
       if (response.status !== 304) yield { changes, cursor };
-      if (empty) await sleep(Math.min(maxPause, backoff(Math.min(empty, 20) + 1)), signal);
+      if (empty) await sleep(pause(empty), signal);
     }
   }
 
@@ -162,7 +174,7 @@ function items<Item>({ data, response }: Page<Item>): Item[] {
 
 /** Return the cursor of the `next` link. The key goes to `baseUrl` only, whatever the link's host is. */
 function nextCursor(response: Response): string | null {
-  const address = /<([^>]*)>; rel="next"/.exec(response.headers.get("Link") ?? "")?.[1];
+  const address = nextUrl(response.headers.get("Link") ?? "");
   if (address === undefined) return null;
   const cursor = new URLSearchParams(address.split("?")[1]).get("cursor");
   if (!cursor) throw PetStoreError.unexpected(response);

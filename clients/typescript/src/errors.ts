@@ -18,7 +18,6 @@ export const ERROR_CODES = [
   "method_not_allowed",
   "idempotency_in_progress",
   "cursor_expired",
-  "length_required",
   "body_too_large",
   "unsupported_media_type",
   "idempotency_key_reused",
@@ -31,9 +30,32 @@ export const ERROR_CODES = [
 /** A known code, one of ours, or a newer code. Ours: `no_response`, and `unexpected_response` for what is not the API's. */
 export type ErrorCode = (typeof ERROR_CODES)[number] | "no_response" | "unexpected_response" | (string & {});
 
+/** Return the seconds in `Retry-After`. The API sends seconds, and a date is left unread. */
+export function secondsIn(headers: Headers): number | null {
+  const seconds = headers.get("Retry-After") ?? "";
+  return /^\d+$/.test(seconds) ? Number(seconds) : null;
+}
+
 /** Whatever goes wrong with a request. Branch on `code`; keep `requestId` for support. `status` is 0 if none is known. */
 export class PetStoreError extends Error {
   override readonly name = "PetStoreError";
+  /** Null if no response came. */
+  response: Response | null = null;
+
+  /** The headers of the response, none if no response came. */
+  get headers(): Headers {
+    return this.response?.headers ?? new Headers();
+  }
+
+  /** Seconds to wait before the next attempt, if the response says so. */
+  get retryAfter(): number | null {
+    return secondsIn(this.headers);
+  }
+
+  /** Whether a later attempt can succeed: no response came, there were too many requests, or the server failed. */
+  get isTemporary(): boolean {
+    return this.code === "no_response" || this.status === 429 || this.status >= 500;
+  }
 
   constructor(
     readonly code: ErrorCode,
@@ -49,16 +71,22 @@ export class PetStoreError extends Error {
   static async of(response: Response): Promise<PetStoreError> {
     const requestId = response.headers.get("X-Request-ID");
     const isRedirect = Math.floor(response.status / 100) === 3 && response.headers.has("Location");
-    if (isRedirect) return PetStoreError.ofRedirect(response.status, requestId);
-    const body: unknown = await response.json().catch(() => undefined);
-    if (isError(body)) return new PetStoreError(body.code, body.message, response.status, requestId);
+    if (isRedirect) return PetStoreError.ofRedirect(response.status, requestId).with(response);
+    const body: unknown = await response.clone().json().catch(() => undefined);
+    if (isError(body)) return new PetStoreError(body.code, body.message, response.status, requestId).with(response);
     return PetStoreError.unexpected(response);
   }
 
+  private with(response: Response): this {
+    this.response = response;
+    return this;
+  }
+
   /** Return the exception for a response that is not the API's, such as the page of a proxy. */
-  static unexpected({ status, headers }: Response): PetStoreError {
+  static unexpected(response: Response): PetStoreError {
     const message = "The response is not one of the API.";
-    return new PetStoreError("unexpected_response", message, status, headers.get("X-Request-ID"));
+    const requestId = response.headers.get("X-Request-ID");
+    return new PetStoreError("unexpected_response", message, response.status, requestId).with(response);
   }
 
   /** Return the exception for a redirect. */

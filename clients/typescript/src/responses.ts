@@ -20,6 +20,18 @@ export interface ResponseInfo {
   headers: Headers;
 }
 
+const LINK = /<([^>]*)>([^",<]*(?:"(?:[^"\\]|\\.)*"[^",<]*)*)/g;
+const PARAMETER = /([^\s;=,"]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s;"]*))/g;
+
+/** Return the URL of the `next` link in a `Link` header, whatever its quotes and the order (RFC 8288). */
+export function nextUrl(link: string): string | undefined {
+  for (const [, url, parameters = ""] of link.matchAll(LINK)) {
+    const relation = [...parameters.matchAll(PARAMETER)].find(([, name]) => name?.toLowerCase() === "rel");
+    if ((relation?.[2] ?? relation?.[3] ?? "").toLowerCase().split(/\s+/).includes("next")) return url;
+  }
+  return undefined;
+}
+
 /** Return what `onResponse` gets. */
 export function info({ status, headers }: Response): ResponseInfo {
   return { status, requestId: headers.get("X-Request-ID"), rateLimit: rateLimit(headers), headers };

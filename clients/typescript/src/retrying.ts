@@ -1,6 +1,6 @@
 // Retries what is safe to repeat, and throws every other error.
 
-import { PetStoreError } from "./errors.js";
+import { PetStoreError, secondsIn } from "./errors.js";
 import { info, type ResponseInfo } from "./responses.js";
 
 export interface Retries {
@@ -58,8 +58,8 @@ function isSafe(request: Request): boolean {
 /** Return how long to wait before the next attempt, or undefined if another one is of no use. */
 function timeToWait(response: Response, attempt: number): number | undefined {
   if (!TEMPORARY.has(response.status) && (response.status !== 500 || attempt > 0)) return undefined;
-  const seconds = response.headers.get("Retry-After") ?? "";
-  return /^\d+$/.test(seconds) ? Number(seconds) * 1000 : backoff(attempt);
+  const seconds = secondsIn(response.headers);
+  return seconds === null ? backoff(attempt) : seconds * 1000;
 }
 
 /** Return about 400, 800, 1600, … with some chance, so that clients do not return all at once. */
