@@ -171,7 +171,8 @@ MERGED = "Cell {cell} ({column}) is merged with {first}. Unmerge the cells, and 
 def _merged(source: Source, how: Reading, columns: Sequence[str]) -> dict[int, list[tuple[int, int, str]]]:
     """Return the cells that others cover, by column: their first and last row, and the cell that is shown instead.
 
-    A sheet has this behind its rows, so it is read by itself.
+    A sheet has this behind its rows, so it is read by itself. It is mentioned more than once, so not only at the edge
+    of a block.
     """
     ours = [at for at, column in enumerate(columns) if column in HEADERS]
     found: dict[int, list[tuple[int, int, str]]] = {}

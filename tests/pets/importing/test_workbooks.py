@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from pets.importing.errors import FileError
 from pets.importing.readers import read
-from pets.importing.readers.package import TOO_LARGE
+from pets.importing.readers.package import BLOCK, TOO_LARGE
 from pets.importing.readers.rows import Damaged, Reading, Row
 from pets.importing.readers.workbook import MOST_WAITING, NO_RESULT, NOT_IN_ORDER, TYPE_AGAIN
 from pets.importing.source import Source
@@ -560,3 +560,18 @@ def test_junk_in_a_workbook_is_a_row_or_a_sentence(place: tuple[str, tuple[int, 
     changed = f"{content[:start]}{value}{content[end:]}".encode()
     with suppress(FileError):
         rows_of(packed(WHOLE | {name: changed}))
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16-le", "utf-16-be"])
+@pytest.mark.parametrize("place", [-9, -8, -1, 0])
+def test_merged_cells_are_found_at_the_edge_of_a_block(encoding: str, place: int) -> None:
+    begin = f"<?xml version='1.0' encoding='{encoding[:6]}'?><worksheet><sheetData>{HEADER}"
+    begin += f'<row r="2">{DOGS.replace("B2", "A2")}{DOGS}</row></sheetData><!--'
+    characters = (
+        BLOCK // (1 if encoding == "utf-8" else 2) + place - len(f"{begin}--><mergeCells><") - (encoding != "utf-8")
+    )
+    sheet = f'{begin}{" " * characters}--><mergeCells><mergeCell ref="a2:b2"/></mergeCells></worksheet>'
+    mark = "" if encoding == "utf-8" else "\ufeff"
+    ((line, cells),) = rows_of(packed(parts() | {"xl/worksheets/sheet1.xml": f"{mark}{sheet}".encode(encoding)}))
+    assert isinstance(cells, Damaged)
+    assert (line, cells.message.partition(".")[0]) == (2, "Cell B2 (category) is merged with A2")
