@@ -53,6 +53,13 @@ def test_just_after_midnight_a_minute_ago_is_no_yesterday(monkeypatch: pytest.Mo
     assert times.said(midnight - timedelta(minutes=1)) == "1 minute ago"
 
 
+def test_in_january_the_days_of_last_year_have_their_year(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("django.utils.timezone.now", lambda: datetime(2027, 1, 3, 9, tzinfo=UTC))
+    days = [date(2026, 12, 20), date(2026, 12, 31), date(2027, 1, 2)]
+    assert [times.said(day) for day in days] == ["20 Dec 2026", "3 days ago", "Yesterday"]
+    assert [times.FORMS["heading"](day) for day in days[1:]] == ["Thursday, 31 December 2026", "Yesterday, 2 January"]
+
+
 def shown(at: Any, form: str = "") -> str:
     tag = f"{{% load office %}}{{{{ at|when{f':{form!r}' if form else ''} }}}}"
     return str(Template(tag).render(Context({"at": at})))

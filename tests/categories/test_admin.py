@@ -1,6 +1,7 @@
 """Categories in the back office: their history, and that none that animals belong to is deleted."""
 
 import re
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +47,16 @@ def test_a_form_shows_when_a_category_was_added_and_changed(staff: Client) -> No
     pages = [f"{CATEGORIES}add/", f"{CATEGORIES}{CategoryFactory().pk}/change/"]
     labels = [re.findall('<span class="label">(.*?)</span>', staff.get(page).content.decode()) for page in pages]
     assert labels == [[], ["Added", "Changed"]]
+
+
+def test_an_undo_is_the_last_change(staff: Client) -> None:
+    dogs, before = CategoryFactory(name="Dogs"), datetime(2026, 1, 2, tzinfo=UTC)
+    page = f"{CATEGORIES}{dogs.pk}/"
+    staff.post(f"{page}change/", {"name": "Hounds", "icon": "", "seen": seen(dogs)})
+    Category.objects.update(updated_at=before)
+    staff.post(f"{page}undo/{seen(dogs)}/")
+    dogs.refresh_from_db()
+    assert (dogs.name, dogs.updated_at > before) == ("Dogs", True)
 
 
 def test_search(staff: Client) -> None:

@@ -207,6 +207,79 @@ class TestBodies:
         assert (got.status, got.headers["Connection"]) == (status, "close")
 
 
+async def begun(application: Application, door: Door, *asked: tuple[str, str]) -> list[asyncio.Task[Got]]:
+    """Send these requests, and return them when the application has all of them at once."""
+    wanted = application.called + len(asked)
+    tasks = [asyncio.create_task(ask(door, scope(path, method))) for method, path in asked]
+    await asyncio.to_thread(until, lambda: application.called == wanted, seconds=20)
+    return tasks
+
+
+async def end(application: Application, tasks: list[asyncio.Task[Got]]) -> None:
+    application.go.set()
+    assert [each.status for each in await asyncio.gather(*tasks)] == [200] * len(tasks)
+    application.go.clear()
+
+
+READS = [("GET", "/v1/wait")] * 3
+WHOLE = (
+    [("POST", "/v1/wait"), ("POST", "/admin/wait"), ("GET", "/v1/wait")],
+    [("POST", "/v1/wait"), ("POST", "/v1/wait"), ("GET", "/admin/wait")],
+    READS,
+)
+"""What three threads serve at once: writes leave one of them to others, and pages are made one by one."""
+
+
+@pytest.mark.parametrize("asked", [("POST", "/v1/wait"), ("GET", "/v1/wait"), ("GET", "/admin/wait")])
+@pytest.mark.parametrize(
+    "fault", ["is rejected", "goes away while it waits", "goes away", "is late", "fails", "is not read"]
+)
+def test_after_a_fault_as_many_are_served_at_once_as_before(
+    application: Application, monkeypatch: pytest.MonkeyPatch, asked: tuple[str, str], fault: str
+) -> None:
+    """One place that is not given back would be missed, or a request that still counts as waiting."""
+    method, path = asked
+
+    async def trouble(door: Door) -> None:
+        if fault in {"is rejected", "goes away while it waits"}:
+            monkeypatch.setattr(threads, "QUEUE_SECONDS", 0.1 if fault == "is rejected" else 60)
+            others = await begun(application, door, *READS)
+            waits = asyncio.create_task(ask(door, scope(path, method)))
+            done, _ = await asyncio.wait([waits], timeout=0.1 if fault != "is rejected" else 20)
+            assert [each.result().status for each in done] == ([503] if fault == "is rejected" else [])
+            waits.cancel()
+            await end(application, others)
+        elif fault == "is late":
+            monkeypatch.setattr(threads, "DEADLINE", 0.1)
+            monkeypatch.setattr(threads, "FORM_DEADLINE", 0.1)
+            assert (await ask(door, scope(path, method))).status == 503
+            application.go.set()
+        elif fault == "goes away":
+            [runs] = await begun(application, door, asked)
+            runs.cancel()
+            application.go.set()
+        elif fault == "fails":
+            with pytest.raises(RuntimeError):
+                await ask(door, scope(path.replace("wait", "fails"), method))
+        else:
+            broken = mock.AsyncMock(side_effect=BrokenPipeError)
+            with pytest.raises(BrokenPipeError):
+                await door(scope(path.replace("wait", "long"), method), mock.AsyncMock(), broken)
+        await asyncio.sleep(0.1)
+        application.go.clear()
+
+    async def serve() -> None:
+        door = Door(application, 3)
+        await trouble(door)
+        monkeypatch.setattr(threads, "DEADLINE", 60)
+        monkeypatch.setattr(threads, "QUEUE_SECONDS", 60)
+        monkeypatch.setattr(threads, "MOST_WAITING", 1)
+        for some in WHOLE:
+            await end(application, await begun(application, door, *some))
+
+    asyncio.run(serve())
+
+
 class TestThreads:
     def test_a_long_response_comes_in_large_parts(self, application: Application) -> None:
         got = asyncio.run(ask(Door(application, 1), scope("/docs/long")))

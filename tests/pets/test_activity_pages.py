@@ -158,18 +158,39 @@ def test_the_list_is_filtered_by_kind_person_day_and_animal(anna: Client, bob: C
     assert bob.get(f"{ACTIVITY}?kind=none&day_from=soon&animal=x&who=%00&before=x").status_code == 200
 
 
+def on_all_pages(client: Client) -> list[str]:
+    """Return what the lines say of all pages, from one to the next."""
+    found: list[str] = []
+    query: str | None = ""
+    while query is not None:
+        page = client.get(f"{ACTIVITY}{query}").content.decode()
+        found += listed(client, query)
+        older = re.search(r'rel="next" href="([^"]*)"', page)
+        query = html.unescape(older[1]) if older else None
+    return found
+
+
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_changes_of_the_same_microsecond_are_on_one_page_each(
+    anna: Client, rex: Pet, monkeypatch: pytest.MonkeyPatch, count: int
+) -> None:
+    three(anna)
+    for status in ("pending", "sold"):
+        click(anna, rex, status)
+        confirm(anna, ask(anna, "become_available", rex))
+    now = timezone.now()
+    Pet.history.update(history_date=now)
+    Change.objects.update(made_at=now)
+    every = listed(anna)
+    monkeypatch.setattr(activity, "PER_PAGE", count)
+    assert (len(every), on_all_pages(anna)) == (9, every)
+
+
 def test_a_page_leads_to_older_changes_without_a_gap(anna: Client, rex: Pet, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(activity, "PER_PAGE", 2)
     for status in ("sold", "pending", "available"):
         click(anna, rex, status)
-    found: list[str] = []
-    query: str | None = ""
-    while query is not None:
-        page = anna.get(f"{ACTIVITY}{query}").content.decode()
-        found += listed(anna, query)
-        older = re.search(r'rel="next" href="([^"]*)"', page)
-        query = html.unescape(older[1]) if older else None
-    assert found == [
+    assert on_all_pages(anna) == [
         "anna marked Rex available", "anna marked Rex pending", "anna marked Rex sold", "A command or script added Rex",
     ]  # fmt: skip
 

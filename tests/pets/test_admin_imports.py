@@ -20,7 +20,8 @@ from categories.models import Category
 from changes.models import Change
 from pets.importing import uploads, working
 from pets.importing.lock import only_import
-from pets.importing.run import NEAR_UNCONFIRMED
+from pets.importing.options import Sender
+from pets.importing.run import NEAR_UNCONFIRMED, SENT_TWICE
 from pets.models import ImportRun, ImportUpload, Pet
 from tests.pets.importing.conftest import catalogue
 from tests.pets.importing.test_workbooks import FOREIGN, packed
@@ -86,6 +87,17 @@ def undo_of(run: ImportRun) -> str:
 
 def messages(answer: Any) -> list[str]:
     return [str(message) for message in answer.context["messages"]]
+
+
+def test_two_confirmations_at_the_same_moment_import_a_file_once(staff: Client, category: Category) -> None:
+    """The second has looked before the first was done, and its boxes let the same file be imported again."""
+    shown = send(staff, f"{HEADER}Rex,Dogs,,\n")
+    second = ImportUpload.objects.select_related("run").get()
+    confirm(staff, shown)
+    confirmed = working.Confirmed(digest=shown.context["work"]["digest"], options={"again": True})
+    working.start(second, Sender(who="staff keeper"), confirmed)
+    assert (second.work or {})["why"] == SENT_TWICE
+    assert [name for name, *_ in catalogue()] == ["Rex"]
 
 
 def test_a_file_is_shown_then_imported(staff: Client, category: Category) -> None:

@@ -71,10 +71,11 @@ def test_old_records_become_changes_and_can_be_undone() -> None:
 
 
 def test_animals_that_one_request_deleted_are_one_deletion() -> None:
-    pets = [PetFactory(name=name) for name in ("Rex", "Tom")]
-    for pet in pets:
-        pet.delete()
-    Pet.history.filter(history_type="-").update(request_id="deleted-1", actor="staff anna")
+    for name in ("Rex", "Max", "Tom"):
+        PetFactory(name=name).delete()
+    deleted = Pet.history.filter(history_type="-")
+    deleted.update(request_id="deleted-1", actor="staff anna")
+    deleted.filter(name="Max").update(request_id="deleted-2")
     MIGRATION._adopt(apps, None)
     deletion = Change.objects.get()
     assert (deletion.kind, deletion.who, deletion.deleted) == ("deletion", "staff anna", 2)

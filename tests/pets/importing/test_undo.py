@@ -50,6 +50,20 @@ def test_everything_is_as_it_was(run: ImportRun) -> None:
     assert counts()[0] == "undone"
 
 
+@pytest.mark.parametrize("blocks", [1, 3])
+def test_what_was_stopped_amid_its_undo_is_not_undone(
+    run: ImportRun, monkeypatch: pytest.MonkeyPatch, blocks: int
+) -> None:
+    """Also after the last of its three animals: the category is still there."""
+    monkeypatch.setattr("pets.plan.BLOCK", 1)
+    undo = undoing.begin(Change.objects.get())
+    assert [undoing.advance(undo.pk) for _ in range(blocks)] == [True] * blocks
+    undoing.stop(undo.pk, "Stopped by anna.")
+    run.refresh_from_db()
+    assert run.change is not None
+    assert (run.state, run.change.is_undone, run.change.is_partly_undone) == ("partly undone", False, True)
+
+
 def test_what_is_set_back_changed_when_it_was_undone_and_the_rest_did_not(run: ImportRun) -> None:
     imported = dict(Pet.objects.values_list("name", "updated_at"))
     undo(run)
