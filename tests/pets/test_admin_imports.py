@@ -23,6 +23,7 @@ from pets.importing.lock import only_import
 from pets.importing.options import Sender
 from pets.importing.run import NEAR_UNCONFIRMED, SENT_TWICE
 from pets.models import ImportRun, ImportUpload, Pet
+from tests.days import today
 from tests.pets.importing.conftest import catalogue
 from tests.pets.importing.test_workbooks import FOREIGN, packed
 from tests.pets.office import member, text_of
@@ -761,6 +762,30 @@ def test_a_column_that_is_left_out_can_be_short(staff: Client, category: Categor
     fields = {f"column-{at}": column.meaning for at, column in enumerate(form.match.columns)}
     shown = ended(staff, staff.post(matching.request["PATH_INFO"], fields | {"read": "None:1", "header": "1"}))
     assert [row[1:4] for row in cells(shown, "plan")] == [["New", "Rex", "Dogs"], ["New", "Max", "Dogs"]]
+
+
+SUPPLIER = {
+    "276098102345678": "2,76098E+14",
+    "4006381333931": "4,00638E+12",
+    "12E3": "1,20E+04",
+    "7%": "7,00 %",
+    "3. Jan": f"03.01.{today():%y}",
+    "2.50": "2,5",
+}
+"""What we have, and what a spreadsheet program in a country that writes a decimal comma saved."""
+
+
+@pytest.mark.parametrize("column", ["external_reference", "id"])
+def test_a_decimal_comma_must_be_confirmed(staff: Client, category: Category, column: str) -> None:
+    pets = [Pet.objects.create(name="Rex", category=category, external_reference=before) for before in SUPPLIER]
+    before = catalogue()
+    lines = [
+        f"{pet.pk if column == 'id' else ''};{text};Rex;Dogs" for pet, text in zip(pets, SUPPLIER.values(), strict=True)
+    ]
+    shown = send(staff, "\n".join(["id;external_reference;name;category", *lines]))
+    page = text_of(shown.content.decode())
+    assert page.count("Warning") - page.count("with a warning") == len(SUPPLIER)
+    assert (bool(why(confirm(staff, shown))), catalogue()) == (True, before)
 
 
 def test_references_that_look_like_known_ones_must_be_confirmed(staff: Client, category: Category) -> None:

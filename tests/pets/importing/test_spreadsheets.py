@@ -1,5 +1,6 @@
 """What a spreadsheet program makes of an export that is opened and saved, and what an import says of it."""
 
+import csv
 import shutil
 import subprocess
 from datetime import datetime
@@ -7,12 +8,15 @@ from pathlib import Path
 
 import openpyxl
 import pytest
+from django.test import Client
 
 from categories.models import Category
 from pets.importing.readers.workbook import TYPE_AGAIN
 from pets.models import Pet
+from tests.days import today
 from tests.factories import PetFactory
 from tests.pets.importing.conftest import Result, catalogue, command, counts
+from tests.pets.test_admin_imports import confirm, send, why
 from tests.server import SECONDS
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
@@ -91,6 +95,65 @@ def test_a_csv_file_that_is_read_in_a_wrong_encoding_stops(
     result = command("import_pets", str(saved), "-v0", "--formula-safe")
     assert (result.status, [name for name, *_ in catalogue()]) == (3, names)
     assert result.error.startswith("7 references or names look altered by a spreadsheet program or a wrong encoding: ")
+
+
+ODD = [
+    *("00042", "1E5", "12E3", "1.50", "2.51", "2,5", ".5", "2 1/4", "1E-5", "5e7", "(43)", "+7", "A-1", "MAR1", "R9"),
+    *("1,000", "2 000", "3.000", "1.234.567", "276 098 102 345 678", "1234567890123456", "8 %", "$5", "€6", "17 zł"),
+    *("1/2", "3/12", "1.2", "3.1.", "10.11.12", "11/21/2025", "2025-11-22", "2025/11/23", "Mar-16", "4. Jan", "Jan 6"),
+    *("7. Mai", "8 мая", "9 sty", "10 avr", "11 gen", "12:30", "1:05", "36:15", "2025-01-03 10:30", "TRUE", "=1+1"),
+]
+COUNTRY = """<?xml version="1.0" encoding="UTF-8"?>
+<oor:items xmlns:oor="http://openoffice.org/2001/registry"><item oor:path="/org.openoffice.Setup/L10N">
+<prop oor:name="ooSetupSystemLocale" oor:op="fuse"><value>{}</value></prop></item></oor:items>
+"""
+YEAR = today().year
+
+
+@NEEDS_LIBREOFFICE
+@pytest.mark.parametrize(
+    ("locale", "own"),
+    [
+        ("en-US", ("Jan 6", f"01/06/{YEAR}")),
+        ("de-DE", ("4. Jan", f"04.01.{YEAR}")),
+        ("fr-FR", ("3/12", f"03/12/{YEAR}")),
+        ("it-IT", ("11 gen", f"11/01/{YEAR}")),
+        ("pl-PL", ("17 zł", "17")),
+        ("ru-RU", ("8 мая", f"08.05.{YEAR}")),
+    ],
+)
+def test_a_file_that_a_supplier_saves_in_another_country(
+    tmp_path: Path, dogs: Category, staff: Client, locale: str, own: tuple[str, str]
+) -> None:
+    """What the program changed is added or replaced nowhere; `own` is something that it takes for a value only there."""
+    pets = [PetFactory(name="Rex", category=dogs, external_reference=text) for text in ODD]
+    before = catalogue()
+    (tmp_path / "profile" / "user").mkdir(parents=True)
+    (tmp_path / "profile" / "user" / "registrymodifications.xcu").write_text(COUNTRY.format(locale))
+    file = tmp_path / "a.csv"
+    with file.open("w", encoding="utf-8", newline="") as ours:
+        csv.writer(ours).writerows(
+            [["external_reference", "name", "category"], *((text, "Rex", "Dogs") for text in ODD)]
+        )
+    file = opened_and_saved(file, CSV)
+    with file.open(encoding="utf-8", newline="") as theirs:
+        saved = [row[0] for row in csv.reader(theirs)][1:]
+    altered = [pair for pair in zip(ODD, saved, strict=True) if pair[0] != pair[1]]
+    assert own in altered
+
+    assert (command("import_pets", str(file), "-v0").status, catalogue()) == (3, before)
+    shown = send(staff, file.read_bytes())
+    assert shown.context["work"]["found"]["near"]["count"] == len(altered)
+    assert (bool(why(confirm(staff, shown))), catalogue()) == (True, before)
+    command("import_pets", str(file), "-v0", "--on-error", "skip")
+    assert counts() == ("done", len(ODD), 0, 0, len(ODD) - len(altered), len(altered))
+
+    lines = [f'{pet.pk},"{text}"' for pet, text in zip(pets, saved, strict=True)]
+    file.write_text("\n".join(["id,external_reference", *lines]), encoding="utf-8")
+    assert (command("import_pets", str(file), "-v0").status, catalogue()) == (3, before)
+    shown = send(staff, file.read_bytes())
+    assert shown.context["work"]["found"]["altered"]["count"] == len(altered)
+    assert (bool(why(confirm(staff, shown))), catalogue()) == (True, before)
 
 
 DATES = [("d", datetime(2026, 11, 21)), ("b", True), ("n", 1)]  # noqa: DTZ001 - a cell has no time zone
