@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from database.errors import UNMIGRATED, failure_of
+from database.errors import BUSY, UNMIGRATED, failure_of
 from petstore_site.configuration.env import Env
 from petstore_site.logs import redact
 
@@ -150,4 +150,6 @@ def sentence(error: BaseException) -> str:
     message = " ".join(str(error).split()) or type(error).__name__
     if isinstance(error.__cause__, SQLiteError):  # its message does not name the file
         message = f"{connection.settings_dict['NAME']}: {message}"
+    if failure_of(error) is BUSY:
+        return f"The database was busy for too long: {redact(message)}. Run the same command again."
     return f"The database named by DATABASE_URL cannot be used: {redact(message)}"

@@ -1,9 +1,11 @@
 """`manage.py migrate`: one at a time, and no lock or statement takes long."""
 
 import os
+import sqlite3
 import subprocess
 import sys
 from contextlib import closing
+from pathlib import Path
 from urllib.parse import urlsplit
 
 import psycopg
@@ -38,6 +40,20 @@ def test_two_at_once_both_succeed_and_one_waits(url: str) -> None:
     assert [status for _, _, status in ended] == [0, 0]
     assert sorted(err for _, err, _ in ended) == ["", "Another migrate is running. Waiting for it to finish.\n"]
     assert sorted("No migrations to apply." in out for out, _, _ in ended) == [False, True]
+
+
+def test_a_busy_sqlite_is_named_and_the_next_run_goes_on(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path}/store.sqlite3"
+    assert migrate(url, "pets", "0002")[0] == 0
+    with closing(sqlite3.connect(tmp_path / "store.sqlite3", isolation_level=None)) as writer:
+        writer.execute("BEGIN IMMEDIATE")
+        status, _, err = migrate(url)
+    message = (
+        f"The database was busy for too long: {tmp_path}/store.sqlite3: database is locked. Run the same command again."
+    )
+    assert (status, err.splitlines()[-1].removeprefix("CommandError: ")) == (1, message)
+    assert migrate(url)[0] == 0
+    assert "No migrations to apply." in migrate(url)[1]
 
 
 @pytest.mark.parametrize("option", ["--lock-timeout", "--statement-timeout"])

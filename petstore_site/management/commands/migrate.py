@@ -10,7 +10,7 @@ from typing import Any
 from django.core.management import CommandError
 from django.core.management.base import CommandParser
 from django.core.management.commands import migrate
-from django.db import OperationalError, connections
+from django.db import OperationalError, connections, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.migrations.recorder import MigrationRecorder
 
@@ -61,6 +61,13 @@ class Command(migrate.Command):
             default="15min",
             help="How long one statement can take (PostgreSQL). Default: 15min; 0 for no limit.",
         )
+
+    def get_check_kwargs(self, options: dict[str, Any]) -> dict[str, Any]:
+        database = connections[options["database"]]
+        if database.vendor == "sqlite":
+            with transaction.atomic(options["database"]):  # else Django takes a busy SQLite for one without JSON
+                _ = database.features.supports_json_field  # it is asked once, and kept
+        return super().get_check_kwargs(options)
 
     def handle(self, *args: Any, **options: Any) -> None:
         database = connections[options["database"]]
