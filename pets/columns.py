@@ -1,7 +1,7 @@
-"""The one list of an animal's columns. Requests, import, undo, preview and export make statements and sheets of it.
+"""The one list of an animal's columns. Statements, files, pages and sentences about animals are made of it.
 
-A new column needs an entry in `COLUMNS` and a field in `Checked`, and nothing else in `pets/statements.py`,
-`pets/importing` and `pets/exporting`.
+A new column needs an entry in `COLUMNS` and a field in `Checked` here, one in the model and in the API's serializers,
+and nothing else.
 """
 
 from collections.abc import Callable, Sequence
@@ -33,6 +33,26 @@ class Column:
     """What a new animal has without it; None for one that has no default."""
     width: int
     """Of the column in a workbook, in characters."""
+    title: str
+    """On pages."""
+    called: frozenset[str] = frozenset()
+    """What suppliers call it, beside what we do."""
+    sentence: str = "changed the {noun} of {name} to {after}"
+    """What an edit of it alone did, among changes of other animals; also with `{before}`."""
+    verb: str = "changed its {noun}"
+    """The same on the page of the animal."""
+    undoing: str = "undid a change of {noun}"
+    hidden_on: str = "narrow"
+    """Which screens have no room for it in the table of a check: `narrow`, `phone`, or none."""
+
+    @property
+    def attribute(self) -> str:
+        """Return what a form and `Pet` call it."""
+        return self.path.partition("__")[0]
+
+    def say(self, words: str, **values: str) -> str:
+        """Return `sentence`, `verb` or `undoing` with these values."""
+        return words.format(noun=self.title.lower(), **values)
 
 
 REFERENCE = Column(
@@ -41,6 +61,8 @@ REFERENCE = Column(
     path="external_reference",
     rule=rules.reference,
     width=24,
+    title="Reference",
+    called=frozenset({"reference", "ref", "no", "nr", "number", "sku", "code", "article", "item", "artikelnummer"}),
 )
 NAME = Column(
     name="name",
@@ -50,6 +72,12 @@ NAME = Column(
     rule=rules.name,
     required=True,
     width=40,
+    title="Name",
+    called=frozenset({"pet", "pet name", "animal", "animal name", "tier", "tiername", "nom", "nombre"}),
+    sentence="renamed {before} to {after}",
+    verb="renamed it",
+    undoing="undid a rename",
+    hidden_on="",
 )
 CATEGORY = Column(
     name="category_id",
@@ -60,6 +88,12 @@ CATEGORY = Column(
     sql_type="bigint",
     required=True,
     width=24,
+    title="Category",
+    called=frozenset({"kind", "type", "species", "group", "art", "tierart", "kategorie", "gatunek"}),
+    sentence="moved {name} to {after}",
+    verb="moved it to another category",
+    undoing="undid a move",
+    hidden_on="phone",
 )
 STATUS = Column(
     name="status",
@@ -69,9 +103,17 @@ STATUS = Column(
     rule=rules.status,
     default=PetStatus.AVAILABLE.value,
     width=12,
+    title="Status",
+    called=frozenset({"state", "availability", "stock"}),
+    sentence="marked {name} {after}",
+    verb="marked it {after}",
+    hidden_on="",
 )
 COLUMNS = (REFERENCE, NAME, CATEGORY, STATUS)
 """In the order of an export."""
+
+ON_PAGES = tuple(dict.fromkeys((NAME, STATUS, CATEGORY, *COLUMNS)))
+"""In the order of a form, of a version, and of what a file says of a change."""
 
 NAMES = tuple(column.name for column in COLUMNS)
 

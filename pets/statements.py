@@ -108,6 +108,9 @@ def one(pk: int) -> Steps[list[Row]]:
     return (yield Statement(ONE, {"id": pk}))  # type: ignore[no-any-return]
 
 
+FIELDS = ("id", *(column.field for column in SHOWN))
+
+
 def shown(row: Row) -> dict[str, Any]:
     """Return a row as the API shows it, a Pet."""
-    return {"id": row[0], "name": row[1], "categoryId": row[2], "status": row[3]}
+    return dict(zip(FIELDS, row, strict=False))  # that of a list has one column more

@@ -27,6 +27,7 @@ from changes.times import NOTHING
 from pets.admin import activity, bulk, deleting, filters, history, listing, status, story, views
 from pets.admin.beside import Beside, neighbours
 from pets.admin.downloads import TooManyError, download
+from pets.columns import CATEGORY, ON_PAGES
 from pets.exporting import FileFormat
 from pets.models import Pet, PetStatus, Sale
 from pets.serializers import PetSerializer
@@ -55,9 +56,9 @@ class PetAdmin(ChangesAdmin):
     show_full_result_count = False
     show_facets = admin.ShowFacets.NEVER
     ordering = ["-id"]
-    fields = ["name", "status", ("category", "external_reference")]
+    undoable: ClassVar = [column.attribute for column in ON_PAGES]
+    fields = [*undoable[:2], tuple(undoable[2:])]
     radio_fields: ClassVar = {"status": admin.HORIZONTAL}
-    undoable: ClassVar = ["name", "status", "category", "external_reference"]
     states: ClassVar = ["status"]
     actions = [*bulk.ACTIONS, deleting.ACTION]
 
@@ -176,6 +177,7 @@ class PetAdmin(ChangesAdmin):
         context = {
             "title": f"{last.name}, deleted",
             "last": last,
+            "values": story.values_of(last),
             "animal": pet,
             "happened": happened,
             "may_restore": _may_restore(request),
@@ -189,7 +191,7 @@ class PetAdmin(ChangesAdmin):
         context = {
             "title": last.name,
             "last": last,
-            "typed": typed,
+            "shown": [(each.title, typed[each.attribute]) for each in ON_PAGES if each is not CATEGORY],
             "may_restore": _may_restore(request),
             "add": f"{reverse('admin:pets_pet_add')}?{urlencode(typed)}",
         }

@@ -7,10 +7,12 @@ from typing import Any
 
 from changes.naming import name_actors
 from pets.activity import AnimalRow
-from pets.admin.story import Changed, changes_between
+from pets.admin.story import Changed, cells, changes_between
+from pets.columns import ON_PAGES
 
+_, *OTHERS = (column.header for column in ON_PAGES)
 HEADER = [
-    *("id", "name", "what", "changed", "status", "category", "external_reference"),
+    *("id", "name", "what", "changed", *OTHERS),
     *("now", "changed_since_by", "changed_since_at"),
 ]
 WHAT = {"+": "added", "~": "changed", "-": "deleted"}
@@ -36,14 +38,13 @@ def shown(rows: Sequence[AnimalRow], reader: Any) -> list[Shown]:
 def line_of(row: Shown) -> list[str]:
     """Return the cells under `HEADER`."""
     after, since = row.row, row.since
+    name, *others = cells(after)
     return [
         str(after.id),
-        after.name,
+        name,
         WHAT[after.history_type],
         "; ".join(f"{change.label}: {change.before} → {change.after}" for change in row.changes),
-        after.status,
-        after.category.name if after.category else "",
-        after.external_reference or "",
+        *others,
         ", ".join(row.otherwise),
         since.who if since else "",
         f"{since.history_date.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}" if since else "",

@@ -6,18 +6,16 @@ from typing import Any
 from django import forms
 
 from categories.models import Category
-from pets.columns import CATEGORY, CATEGORY_ID, ID, NAME, REFERENCE, STATUS
+from pets.columns import CATEGORY, CATEGORY_ID, ID, STATUS
 from pets.importing.encodings import LIKELY
 from pets.importing.matching import Match
+from pets.importing.page import SHOWN
 from pets.importing.readers.rows import Reading
 from pets.models import PetStatus
 
 MEANINGS = (
-    (NAME.header, "Name"),
-    (CATEGORY.header, "Category"),
+    *((header, column.title) for header, column in SHOWN.items()),
     (CATEGORY_ID, "Category's ID"),
-    (STATUS.header, "Status"),
-    (REFERENCE.header, "Reference"),
     (ID, "Animal's ID"),
     ("", "Leave out"),
 )

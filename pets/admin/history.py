@@ -13,13 +13,14 @@ from changes.naming import name_actors
 from changes.paging import Part, parts_of
 from pets.admin.downloads import csv_of
 from pets.admin.permissions import may_see_animals
-from pets.admin.story import Happened, history_rows, told
+from pets.admin.story import Happened, cells, history_rows, told
+from pets.columns import ON_PAGES
 
 PART = 1_000
 """Changes that are read and sent at once."""
 
 HEADER = [
-    *("at", "who", "contact", "what", "changed", "name", "status", "category", "external_reference"),
+    *("at", "who", "contact", "what", "changed", *(column.header for column in ON_PAGES)),
     *("file", "line", "bulk_change", "request_id", "change"),
 ]
 
@@ -52,10 +53,7 @@ def _line(event: Happened) -> list[str]:
         event.contact,
         event.verb,
         "; ".join(changes),
-        row.name,
-        row.status,
-        row.category.name if row.category else "",
-        row.external_reference or "",
+        *cells(row),
         row.import_run.file_name if row.import_run else "",
         str(row.import_line or ""),
         str(row.change_id or ""),

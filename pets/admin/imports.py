@@ -23,6 +23,7 @@ from pets.admin.downloads import CONTENT_TYPES, headers, template
 from pets.admin.import_facts import BADGES, list_of_added, page_of
 from pets.admin.permissions import may_see_imports
 from pets.admin.upload_form import UploadForm
+from pets.columns import COLUMNS
 from pets.exporting import FileFormat
 from pets.importing import page, working
 from pets.importing.errors import ImportRejectedError
@@ -122,7 +123,9 @@ class ImportRunAdmin(RecordAdmin):
             except ImportRejectedError as error:
                 form.add_error("file", str(error))
         profiles = ColumnProfile.objects.all()
-        page = self.page(request, "upload.html", title="Import animals", form=form, profiles=profiles)
+        optional = [column.header for column in reversed(COLUMNS) if not column.required]
+        shown = {"title": "Import animals", "form": form, "profiles": profiles, "optional": optional}
+        page = self.page(request, "upload.html", **shown)
         page.status_code = 400 if form.errors else 200
         return page
 
@@ -192,7 +195,8 @@ class ImportRunAdmin(RecordAdmin):
             "found": found,
             "tallies": page.tallies(upload.run, found),
             "kind": kind,
-            "lines": Paginator(lines, LINES).get_page(request.GET.get("page")),
+            "columns": page.SHOWN,
+            "lines": page.with_columns(Paginator(lines, LINES).get_page(request.GET.get("page"))),
             "earlier": earlier,
             "to_import": to_import,
             "boxes": found["boxes"] + (earlier is not None) if to_import else 0,

@@ -1,34 +1,18 @@
 """What happened to an animal, in words, newest first: for the card beside its form, and for its history by day."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from django.contrib.admin.utils import label_for_field
-from django.utils.text import capfirst
-
 from changes.undoing import REASON, RESTORED
-from pets.columns import CATEGORY, COLUMNS, STATUS
-from pets.models import Pet, PetStatus
+from changes.values import in_words
+from pets.columns import CATEGORY, ON_PAGES, STATUS, Column
+from pets.models import Pet
 
 SHOWN = 6
 """Changes beside the form; the history has all."""
-
-VERBS = {
-    "status": "marked it {after}",
-    "category": "moved it to another category",
-    "name": "renamed it",
-    "external_reference": "changed its reference",
-}
-
-UNDOINGS = {
-    "status": "undid a change of status",
-    "category": "undid a move",
-    "name": "undid a rename",
-    "external_reference": "undid a change of reference",
-}
 
 
 class Changed(NamedTuple):
@@ -38,6 +22,11 @@ class Changed(NamedTuple):
     before: str
     after: str
     status: str = ""
+
+    @property
+    def word(self) -> str:
+        """Return what it became within a sentence."""
+        return self.status or self.after
 
 
 @dataclass
@@ -93,14 +82,11 @@ def told(rows: Sequence[Any], former: Any = None) -> list[Happened]:
 def _told(row: Any, before: Any) -> Happened:
     is_edit = before is not None and row.history_type == "~"
     changes = changes_between(before, row) if is_edit else {}
-    column = next(iter(changes)) if len(changes) == 1 else ""
-    verb = _verb(row, column, is_back=before is not None)
-    if column == "status":
-        verb = verb.format(after=changes[column].after.lower())
-    return Happened(row, verb, _icon(row, verb, column), _mark(row), list(changes.values()))
+    verb = _verb(row, changes, is_back=before is not None)
+    return Happened(row, verb, _icon(row, verb, changes), _mark(row), list(changes.values()))
 
 
-def _verb(row: Any, column: str, *, is_back: bool) -> str:
+def _verb(row: Any, changes: Mapping[Column, Changed], *, is_back: bool) -> str:
     if row.undo_of_id:
         return f"undid import {row.undo_of_id}{', which deleted it' if row.history_type == '-' else ''}"
     if row.import_run_id:
@@ -111,7 +97,14 @@ def _verb(row: Any, column: str, *, is_back: bool) -> str:
         return "restored it" if is_back else "added it"
     if (row.history_change_reason or "").startswith(RESTORED.format("")):
         return "restored an old version"
-    return UNDOINGS.get(column, "undid a change") if _is_undo(row) else VERBS.get(column, "changed it")
+    return _edit(row, changes)
+
+
+def _edit(row: Any, changes: Mapping[Column, Changed]) -> str:
+    if len(changes) != 1:
+        return "undid a change" if _is_undo(row) else "changed it"
+    [(column, changed)] = changes.items()
+    return column.say(column.undoing if _is_undo(row) else column.verb, after=changed.word)
 
 
 def _is_undo(row: Any) -> bool:
@@ -124,34 +117,48 @@ def _is_one_of_many(row: Any) -> bool:
     return bool(row.import_run_id or (row.change and row.change.changed > 1))
 
 
-def _icon(row: Any, verb: str, column: str) -> str:
+def _icon(row: Any, verb: str, changes: Mapping[Column, Changed]) -> str:
     if row.history_type == "-":
         return "trash-2"
     if verb.startswith(("undid", "restored")):
         return "undo-2"
     if _is_one_of_many(row):
         return "file-up" if row.import_run_id else "layers"
-    return "plus" if row.history_type == "+" else "tags" if column == "category" else "pencil"
+    return "plus" if row.history_type == "+" else "tags" if [*changes] == [CATEGORY] else "pencil"
 
 
 def _mark(row: Any) -> str:
     return {"+": "good", "-": "bad"}.get(row.history_type) or ("info" if _is_one_of_many(row) else "")
 
 
-def changes_between(before: Any, after: Any) -> dict[str, Changed]:
+def changes_between(before: Any, after: Any) -> dict[Column, Changed]:
     """Return by column what one row of history has otherwise than the one before."""
-    found = {}
-    if before.status != after.status:
-        found["status"] = Changed("Status", PetStatus(before.status).label, PetStatus(after.status).label, after.status)
-    if before.category_id != after.category_id:
-        found["category"] = Changed("Category", _name(before), _name(after))
-    for column in (column.name for column in COLUMNS if column not in {STATUS, CATEGORY}):
-        old, new = getattr(before, column), getattr(after, column)
-        if old != new:
-            label = capfirst(str(label_for_field(column, Pet)))
-            found[column] = Changed(label, old or "none", new or "none")
-    return found
+    different = [column for column in ON_PAGES if getattr(before, column.name) != getattr(after, column.name)]
+    return {column: _changed(column, before, after) for column in different}
 
 
-def _name(row: Any) -> str:
-    return row.category.name if row.category else "a deleted category"
+def values_of(row: Any) -> list[Changed]:
+    """Return all values of a row of history, as if it had them from nothing."""
+    return [_changed(column, None, row) for column in ON_PAGES]
+
+
+def _changed(column: Column, before: Any, after: Any) -> Changed:
+    return Changed(
+        column.title, _shown(before, column), _shown(after, column), after.status if column is STATUS else ""
+    )
+
+
+def _shown(row: Any, column: Column) -> str:
+    if row is None:
+        return ""
+    if column is CATEGORY:
+        return row.category.name if row.category else "a deleted category"
+    return in_words(Pet, column.name, getattr(row, column.name)) or "none"
+
+
+def cells(row: Any) -> list[str]:
+    """Return the values of a row of history as a file has them, in the order of `ON_PAGES`."""
+    return [
+        (row.category.name if row.category else "") if column is CATEGORY else getattr(row, column.name) or ""
+        for column in ON_PAGES
+    ]

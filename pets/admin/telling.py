@@ -75,13 +75,7 @@ def _edit(former: Any, row: Any, name: str) -> str:
     if len(found) != 1:
         return f"changed {name}"
     [(column, change)] = found.items()
-    words = {
-        "status": f"marked {name} {change.after.lower()}",
-        "category": f"moved {name} to {_cut(change.after)}",
-        "name": f"renamed {_cut(change.before)} to {_cut(change.after)}",
-        "external_reference": f"changed the reference of {name} to {change.after}",
-    }
-    return words[column]
+    return column.say(column.sentence, name=name, before=_cut(change.before), after=_cut(change.word))
 
 
 def _cut(text: str) -> str:

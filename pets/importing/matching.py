@@ -7,7 +7,7 @@ from itertools import islice, product
 from typing import NamedTuple
 
 from categories.models import Category
-from pets.columns import CATEGORY, CATEGORY_ID, HEADERS, NAME, REFERENCE, STATUS
+from pets.columns import CATEGORY, CATEGORY_ID, COLUMNS, HEADERS, STATUS
 from pets.importing.encodings import LIKELY, OF_SEVERAL_BYTES, readings
 from pets.importing.errors import FileError, HeaderError, ImportRejectedError, quoted
 from pets.importing.readers import first_rows, read
@@ -15,14 +15,6 @@ from pets.importing.readers.header import KNOWN, REMARKS, columns_of, named, pla
 from pets.importing.readers.rows import AHEAD, FirstRows, Reading
 from pets.importing.source import Source, UndecodableError
 from pets.models import ColumnProfile, Pet, PetStatus
-
-CALLED = {
-    NAME.header: {"name", "pet", "pet name", "animal", "animal name", "tier", "tiername", "nom", "nombre"},
-    CATEGORY.header: {"category", "kind", "type", "species", "group", "art", "tierart", "kategorie", "gatunek"},
-    STATUS.header: {"status", "state", "availability", "stock"},
-    REFERENCE.header: {"reference", "ref", "no", "nr", "number", "sku", "code", "article", "item", "artikelnummer"},
-}
-"""What suppliers call our columns."""
 
 EXAMPLES = 3
 MOST_COLUMNS = 200
@@ -191,7 +183,7 @@ def _header_at(first: FirstRows, line: int | None) -> int:
     at = next((at for at, row in enumerate(first.rows) if row[0] == line), None)
     if at is not None:
         return at
-    called = KNOWN.keys() | set().union(*CALLED.values())
+    called = KNOWN.keys() | set().union(*(column.called for column in COLUMNS))
     widest = max((len(cells) for _, cells in first.rows), default=0)
 
     def worth(at: int) -> tuple[int, bool]:
@@ -227,4 +219,4 @@ def _meaning(word: str, values: set[str], categories: set[str]) -> str:
         return CATEGORY.header
     if values and {value.lower() for value in values} <= set(PetStatus.values):
         return STATUS.header
-    return next((column for column, words in CALLED.items() if word in words), "")
+    return next((column.header for column in COLUMNS if word in column.called), "")

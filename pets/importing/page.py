@@ -1,11 +1,11 @@
 """What the page of a check shows, as JSON: the rows with what they do, and what of them looks wrong."""
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import accumulate
 from typing import Any, NamedTuple
 
-from pets.columns import CATEGORY, CATEGORY_ID, NAME, REFERENCE, STATUS
+from pets.columns import CATEGORY, CATEGORY_ID, COLUMNS, NAME, REFERENCE, STATUS
 from pets.importing.changes import Changes, Planned
 from pets.importing.errors import quoted
 from pets.importing.near import differences
@@ -14,7 +14,7 @@ from pets.importing.rejects import Rejected
 from pets.importing.report import changes_as_json
 from pets.models import ImportRun
 
-COLUMNS_SHOWN = (NAME, CATEGORY, STATUS, REFERENCE)
+SHOWN = {column.header: column for column in (NAME, CATEGORY, STATUS, *COLUMNS)}
 MOST_CATEGORIES = 100  # new ones that the page names
 
 KINDS = (
@@ -102,10 +102,18 @@ def found(outcome: Outcome) -> dict[str, Any]:
     }
 
 
+def with_columns(lines: Iterable[dict[str, Any]]) -> Any:
+    """Return these lines, whose cells now have the columns that they are of."""
+    for line in lines:
+        for cell in line["cells"]:
+            cell["column"] = SHOWN[cell["header"]]
+    return lines
+
+
 def _plan(row: Planned, doubts: Sequence[Doubt]) -> dict[str, Any]:
     doubtful = {doubt.field for doubt in doubts}
     cells = []
-    for header in (column.header for column in COLUMNS_SHOWN):
+    for header in SHOWN:
         cell = row.cells[header]
         before = (cell.before or "none") if cell.changes else ""
         cells.append({"header": header, "before": before, "after": cell.after, "doubtful": header in doubtful})
@@ -123,6 +131,6 @@ def _plan(row: Planned, doubts: Sequence[Doubt]) -> dict[str, Any]:
 def _rejected(row: Rejected) -> dict[str, Any]:
     wrong = {CATEGORY.header if error.field == CATEGORY_ID else error.field for error in row.errors}
     texts = {} if row.cells is None else {CATEGORY.header: row.cells.get(CATEGORY_ID, ""), **row.cells}
-    shown = [] if row.cells is None else [column.header for column in COLUMNS_SHOWN]
+    shown = () if row.cells is None else SHOWN
     cells = [{"header": header, "after": texts.get(header, ""), "wrong": header in wrong} for header in shown]
     return {"number": row.line, "does": "rejected", "cells": cells, "errors": [error.text for error in row.errors]}

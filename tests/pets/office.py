@@ -8,6 +8,7 @@ from django.contrib.auth.models import Permission, User
 from django.test import Client
 
 from categories.models import Category
+from pets.columns import NAMES
 from pets.models import Pet
 
 PETS = "/admin/pets/pet/"
@@ -76,12 +77,11 @@ def confirm(client: Client, asked: Any, **chosen: Any) -> Any:
 def history_disagrees() -> list[str]:
     """Return what is wrong with the history: every animal is as its latest row says, and who has none is gone."""
     latest = {row.id: row for row in Pet.history.order_by("history_id")}
-    columns = ("name", "category_id", "status", "external_reference")
     wrong = []
     for pet in Pet.objects.all():
         row = latest.pop(pet.pk, None)
         if row is None or row.history_type == "-":
             wrong.append(f"{pet.pk} has no row")
-        elif [getattr(row, column) for column in columns] != [getattr(pet, column) for column in columns]:
+        elif [getattr(row, name) for name in NAMES] != [getattr(pet, name) for name in NAMES]:
             wrong.append(f"{pet.pk} differs from its latest row")
     return wrong + [f"{number} is gone without a row" for number, row in latest.items() if row.history_type != "-"]

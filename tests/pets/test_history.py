@@ -62,7 +62,7 @@ def test_it_is_told_by_day_with_what_was_before_and_who_undid_it(staff: Client, 
         today(): [
             "keeper undid a move Category <b>Cats</b> becomes Dogs · back office Undo : undid a move",
             "anna moved it to another category Category Dogs becomes <b>Cats</b> · back office · As it was then Undone by keeper",
-            "anna changed it External reference none becomes A-1 Name Rex becomes Max"
+            "anna changed it Name Rex becomes Max Reference none becomes A-1"
             " · back office · As it was then Undo : changed it",
         ],
         f"{day:%A}, {day.day} {day:%B}{year}": ["A command or script added it · command · As it was then"],
@@ -256,7 +256,7 @@ def test_the_file_has_a_line_for_each_change(staff: Client, rex: Pet, key: Any) 
         "line": "", "bulk_change": "", "request_id": "c5da&ddb-9", "change": str(Pet.history.get(name="Rex").pk),
     }  # fmt: skip
     assert (newest["who"], newest["name"], newest["external_reference"]) == ("keeper", "'=1+1", "A-1")
-    assert newest["changed"] == "External reference: none → A-1; Name: Rex → =1+1"
+    assert newest["changed"] == "Name: Rex → =1+1; Reference: none → A-1"
     [_, hidden] = exported(member("kim", "view_pet", "export_pet"), rex)
     assert (hidden["who"], hidden["contact"]) == (f"key {key.key_id}", "")
 

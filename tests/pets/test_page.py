@@ -116,7 +116,7 @@ def test_it_tells_what_happened_newest_first(staff: Client, rex: Pet) -> None:
     assert events(answer) == [
         ("staff anna", "restored it", []),
         ("staff anna", "deleted it", []),
-        ("staff anna", "changed it", [("External reference", "none", "A-1", ""), ("Name", "Rex", "Max", "")]),
+        ("staff anna", "changed it", [("Name", "Rex", "Max", ""), ("Reference", "none", "A-1", "")]),
         ("staff anna", "moved it to another category", [("Category", "Dogs", "<b>Cats</b>", "")]),
         ("staff anna", "marked it pending", [("Status", "Available", "Pending", "pending")]),
         ("", "added it", []),

@@ -19,6 +19,7 @@ from commands.arguments import moment
 from commands.base import StoreCommand
 from commands.exits import Exit, ExitError
 from pets.exporting import FileFormat, Form, form_named, write_pets
+from pets.exporting.rows import headers
 from pets.exporting.sheet import TooManyAnimalsError
 from pets.files import BLOCK, FileInTheWayError, whole_file
 from pets.importing.progress import Progress
@@ -30,7 +31,7 @@ STANDARD_OUTPUT = "-"
 class Command(StoreCommand):
     help = (
         "Write the catalogue, or a part of it, to a file that import_pets reads back. The file is CSV, JSON lines or "
-        "XLSX, with the columns id, external_reference, name, category and status. It appears whole or not at all. "
+        f"XLSX, with the columns {', '.join(headers(ids=True))}. It appears whole or not at all. "
         "Hide the progress with -v0."
     )
     examples = ("animals.csv", "animals.xlsx --status available --category Dogs")
