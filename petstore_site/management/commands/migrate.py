@@ -62,7 +62,7 @@ class Command(migrate.Command):
             help="How long one statement can take (PostgreSQL). Default: 15min; 0 for no limit.",
         )
 
-    def get_check_kwargs(self, options: dict[str, Any]) -> dict[str, Any]:
+    def get_check_kwargs(self, options: dict[str, Any]) -> Any:
         database = connections[options["database"]]
         if database.vendor == "sqlite":
             with transaction.atomic(options["database"]):  # else Django takes a busy SQLite for one without JSON
