@@ -29,7 +29,7 @@ class Place(NamedTuple):
 
 
 PATIENCE = 10
-"""Seconds after which an open transaction that writes is worth telling a follower."""
+"""Seconds after which an open transaction that writes is worth a header."""
 
 SQLITE = {
     "server": 'SELECT \'\' AS "server", 0 AS "timeline", \'0/0\' AS "wal", TRUE AS "has_all"',
