@@ -38,7 +38,7 @@ def race(
     """Do each of `works` in a thread, one after the other as far as it gets without `lock`; then let them go on.
 
     `meanwhile` is done while they all wait, for longer than a request would. With `may_end` all but the first may end
-    without waiting. SQLite has one lock for all, and when it is free any of those who wait takes it.
+    without waiting. SQLite has one lock for all, and when it is free any that waits takes it.
     """
     with patient(), _noted(), ThreadPoolExecutor(len(works)) as pool, closing(connection.copy()) as holder:
         holder.cursor().execute("BEGIN IMMEDIATE" if connection.vendor == "sqlite" else "BEGIN")

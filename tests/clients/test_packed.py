@@ -337,7 +337,7 @@ def test_what_is_always_sent_needs_no_assertion(client: Client) -> None:
 
 def test_a_whole_response_has_a_deadline(client: Client) -> None:
     """However many parts it comes in. In TypeScript, the timeout is for the whole response."""
-    limit = {"timeout": 1} if client.language == "typescript" else {"deadline": 1}
+    limit: dict[str, Any] = {"timeout": 1} if client.language == "typescript" else {"deadline": 1}
     begun = time.monotonic()
     with scripted_server("drip") as script:
         seen = client.call(script.url, *LIST, retries=0, **limit)

@@ -1,8 +1,8 @@
-"""Each writer of animals against each other one, on connections of their own: nothing is lost without a word.
+"""Each writer of animals against each other one, on connections of their own: nothing is lost silently.
 
 Both meet at a lock, either before they read the animals or when the first has written them. Who loses is not decided
 here, but that history and animals agree, that each row changes only what its writer wanted, and that a writer who did
-not do all of it was told.
+not do all of it sees that.
 """
 
 import re
@@ -151,7 +151,7 @@ WORDS = re.compile(
     "Not saved. |Nothing changed. |Nothing was deleted. |: changed since|: deleted since|was not changed. Someone else"
     "|was deleted after you opened|categoryId must be the id of an existing category"
 )
-"""What one of them is told whose change was not made, or not all of it."""
+"""What a page says whose change was not made, or not all of it."""
 
 
 def half_done() -> list[Any]:
