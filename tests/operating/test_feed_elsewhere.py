@@ -127,6 +127,30 @@ def test_a_promotion_that_loses_nothing_lets_the_feed_go_on(primary: Server) -> 
         assert follower.page(standby) == []
 
 
+def test_after_two_promotions_who_asked_between_them_goes_on(primary: Server) -> None:
+    """A server knows the last promotion only, so who was away during both begins again."""
+    with standby_of(primary) as second, standby_of(primary, behind=second) as third:
+        asks, hears_nothing, away = Follower(primary), Follower(primary), Follower(primary)
+        rex = add(primary, "Rex")
+        assert [follower.page(primary) for follower in (asks, hears_nothing, away)] == [[rex]] * 3
+        caught_up(second, primary)
+        primary.stop(SIGKILL)
+        promote(second)
+        assert hears_nothing.page(second) == []
+        luna = add(second, "Luna")
+        assert asks.page(second) == [luna]
+        caught_up(third, second)
+        second.stop(SIGKILL)
+        promote(third)
+        max_ = add(third, "Max")
+        assert asks.page(third) == [max_]
+        assert hears_nothing.page(third) == [luna, max_]
+        assert away.page(third) == EXPIRED
+        again = Follower(third)
+        bella = add(third, "Bella")
+        assert (again.told, again.page(third)) == ([], [bella])
+
+
 @pytest.mark.parametrize("is_promoted", [True, False])
 def test_a_feed_that_began_on_a_standby_goes_on(primary: Server, *, is_promoted: bool) -> None:
     with standby_of(primary) as standby:
