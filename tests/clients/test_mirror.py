@@ -16,7 +16,8 @@ from typing import Any
 
 import pytest
 
-from tests.clients.test_packed import MAPLE, PythonClient
+from tests.clients.scripted import Response, scripted_server
+from tests.clients.test_packed import MAPLE, OK, PET, PythonClient, problem
 from tests.meanwhile import meanwhile
 from tests.server import ROOT, Gunicorn, running_server, until
 
@@ -40,14 +41,18 @@ ANIMALS = "import json; from pets.models import Pet; print(json.dumps([*Pet.obje
 class Mirror:
     """The program, and the table that it keeps."""
 
-    def __init__(self, client: PythonClient, server: Gunicorn) -> None:
-        """Write it into the client's folder, with the address of the service."""
+    def __init__(self, client: PythonClient, url: str, key: str, **other: str) -> None:
+        """Write it into the client's folder, with the address of the service, and with other pauses."""
         found = SAMPLE.search((ROOT / "docs" / "api.md").read_text(encoding="utf-8"))
         assert found
-        client.write("mirror.py", found[1].replace("https://petstore.example", server.url))
+        text = found[1]
+        for old, new in {"https://petstore.example/v1": url, **other}.items():
+            assert text.count(old) == 1
+            text = text.replace(old, new)
+        client.write("mirror.py", text)
         self.command = [client.tools / "python", client.folder / "mirror.py"]
         self.folder = client.folder
-        self.environment = {"PYTHONPATH": "site", "PETSTORE_API_KEY": server.issue_key()}
+        self.environment = {"PYTHONPATH": "site", "PETSTORE_API_KEY": key}
 
     @contextmanager
     def running(self) -> Iterator[None]:
@@ -75,7 +80,8 @@ def server() -> Iterator[Gunicorn]:
 
 
 def test_the_table_is_in_step_after_kills_and_a_restore(server: Gunicorn, tmp_path: Path) -> None:
-    mirror, key = Mirror(PythonClient(tmp_path), server), server.issue_key()
+    key = server.issue_key()
+    mirror = Mirror(PythonClient(tmp_path), f"{server.url}/v1", key)
 
     def animals() -> Any:
         return json.loads(server.manage("shell", "--verbosity=0", "-c", ANIMALS))
@@ -99,3 +105,21 @@ def test_the_table_is_in_step_after_kills_and_a_restore(server: Gunicorn, tmp_pa
         server.manage("shell", "--verbosity=0", "-c", f"{FORGET}; Pet.objects.first().delete()")
         known = animals()
         until(lambda: mirror.table() == known)
+
+
+def test_an_outage_of_an_hour_is_waited_out(tmp_path: Path) -> None:
+    """Before the feed begins, while all animals are read, and in the feed; the pauses are shorter here."""
+    pauses = {"time.sleep(30)": "time.sleep(0.01)", "store.changes(cursor)": "store.changes(cursor, max_pause=0.01)"}
+    down = [problem(503, "unavailable", Retry_After="0")] * 5  # as often as the client tries one request
+    begin: Response = (200, [], {"Link": '</v1/changes?cursor=a>; rel="next"'})
+    sold = {"petId": 7, "change": "saved", "pet": PET | {"status": "sold"}}
+    changed: Response = (200, [sold], {"Link": '</v1/changes?cursor=b>; rel="next"'})
+    with scripted_server(*down, begin, *down, begin, OK, *down * 120, "hang up", changed, "hang") as script:
+        mirror = Mirror(PythonClient(tmp_path), script.url, "key", **pauses)
+        with mirror.running():
+            until(lambda: not script.left)
+            assert mirror.table() == [[7, "Maple", 1, "sold"]]
+    assert [request.line for request in script.requests[-2:]] == [
+        "GET /v1/changes?cursor=a&limit=100",
+        "GET /v1/changes?cursor=b&limit=100",
+    ]
