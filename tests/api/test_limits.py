@@ -1,6 +1,7 @@
 """Rate limits per key, off by default."""
 
 from datetime import timedelta
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -8,6 +9,7 @@ from django.utils import timezone
 from django.utils.http import http_date
 
 from petstore_site.apikeys.models import APIKey
+from rest.limits import SECONDS_WITHOUT_LIMITS, build_limiter
 from tests.conftest import ApiClient, error
 from tests.defects import defect
 
@@ -82,3 +84,18 @@ def test_a_lost_cache_does_not_close_the_shop(api: ApiClient, settings: Any, cap
     assert not any("RateLimit" in answer for answer in answers)
     assert caplog.text.count("Rate limits are not applied") == 1  # the others did not try
     assert "hunter2" not in caplog.text
+
+
+def test_once_the_cache_is_back_every_request_is_counted(
+    api: ApiClient, settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = [100.0]
+    monkeypatch.setattr("database.breaker.time", SimpleNamespace(monotonic=lambda: now[0]))
+    settings.RATE_LIMIT = "5/day"
+    settings.CACHE_URL = "redis://127.0.0.1:1/0"
+    assert "RateLimit" not in api.get("/v1/pets")
+    settings.CACHE_URL = "memory://"
+    build_limiter.cache_clear()
+    now[0] += SECONDS_WITHOUT_LIMITS
+    answers = [api.get("/v1/pets") for _ in range(3)]
+    assert [answer["RateLimit"][:14] for answer in answers] == [f'"default";r={left};' for left in (4, 3, 2)]

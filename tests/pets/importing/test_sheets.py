@@ -114,6 +114,7 @@ ANIMALS = [
     [
         ("C2:C4", {3: "C3 (category) is merged with C2", 4: "C4 (category) is merged with C2"}),
         ("C3:C4 A5:B5", {4: "C4 (category) is merged with C3", 5: "B5 (name) is merged with A5"}),
+        ("C2:C3 C4:C5", {3: "C3 (category) is merged with C2", 5: "C5 (category) is merged with C4"}),
         ("B2:C3", {2: "C2 (category) is merged with B2", 3: "B3 (name) is merged with B2"}),
         ("D2:D5 A8:D9", {}),  # an ignored column, and what is below all rows
     ],
