@@ -1,7 +1,7 @@
 """What the page of a check shows, as JSON: the rows with what they do, and what of them looks wrong."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import accumulate
 from typing import Any, NamedTuple
 
@@ -102,12 +102,12 @@ def found(outcome: Outcome) -> dict[str, Any]:
     }
 
 
-def with_columns(lines: Iterable[dict[str, Any]]) -> Any:
-    """Return these lines, whose cells now have the columns that they are of."""
-    for line in lines:
-        for cell in line["cells"]:
-            cell["column"] = SHOWN[cell["header"]]
-    return lines
+def with_columns(page: Any) -> Any:
+    """Return the page of lines, with copies of them whose cells have the columns that they are of."""
+    page.object_list = [
+        line | {"cells": [cell | {"column": SHOWN[cell["header"]]} for cell in line["cells"]]} for line in page
+    ]
+    return page
 
 
 def _plan(row: Planned, doubts: Sequence[Doubt]) -> dict[str, Any]:

@@ -224,7 +224,7 @@ class People:
         rows += [f",N{self.count}k{n},New {self.count},{self.category.name}," for n in range(new)]
         client = self.client
         if rows:
-            imports.confirm(client, imports.send(client, "\n".join([HEADER, *rows])))
+            imports.confirm(client, imports.send(client, "\n".join([HEADER, *rows])), accept_ids="on")
             assert ImportRun.objects.latest("pk").state in {"done", "already imported", "rejected"}
 
 
