@@ -274,7 +274,8 @@ def test_the_file_is_sent_while_it_is_read(staff: Client, renamed: Pet, monkeypa
     with CaptureQueriesContext(connection) as queries:
         answer: Any = staff.get(f"{PETS}{renamed.pk}/history/csv/")
         statements = [len(queries) for _part in answer.streaming_content]
-    assert statements == [3, 3, 4, 5]  # session, user and the newest changes before the header, then a part each
+    # Session, user and the newest changes before the header, then a part each, on PostgreSQL with a deadline of its own.
+    assert statements == ([3, 3, 4, 5] if connection.vendor == "sqlite" else [3, 7, 12, 17])
 
 
 def test_the_file_has_no_limit(staff: Client, rex: Pet, monkeypatch: pytest.MonkeyPatch) -> None:
