@@ -46,7 +46,7 @@ const operations = {
     } catch (error) {
       if (!(error instanceof PetStoreError)) throw error;
       const { isTemporary, retryAfter, headers, response } = error;
-      return [isTemporary, retryAfter, headers.get("X-Request-ID"), response && response.status];
+      return [isTemporary, retryAfter, headers.get("X-Request-ID"), response?.status ?? null];
     }
   },
   category: (categoryId: number) => store.category(categoryId),
