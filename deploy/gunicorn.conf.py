@@ -52,7 +52,7 @@ bind = f"[{HOST}]:{PORT}" if ":" in HOST else f"{HOST}:{PORT}"
 
 
 worker_class = Worker
-workers = env["WEB_CONCURRENCY"] or _cores()
+workers = 1 + (env["WEB_CONCURRENCY"] or _cores())  # the first does the long work of the back office
 worker_tmp_dir = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None  # noqa: S108 - the heartbeat must not wait for a disk
 max_requests = 250_000  # a start takes as much CPU as some thousand requests
 max_requests_jitter = 25_000
@@ -112,7 +112,7 @@ def _serve_metrics() -> subprocess.Popen[bytes]:
 def pre_fork(server: Arbiter, worker: Worker) -> None:
     """Give the worker the lowest free number, which names its files of metrics."""
     taken = {other.slot for other in server.WORKERS.values()}
-    worker.slot = next(slot for slot in itertools.count(1) if slot not in taken)
+    worker.slot = next(slot for slot in itertools.count() if slot not in taken)
 
 
 def post_fork(_server: Arbiter, worker: Worker) -> None:
@@ -123,8 +123,16 @@ def post_fork(_server: Arbiter, worker: Worker) -> None:
 
 
 def post_worker_init(worker: Worker) -> None:
-    """Load all addresses before the first request, so that a mistake in them stops the start, and what is slow."""
-    from django.urls import get_resolver  # noqa: PLC0415 - not before the settings are read
+    """Load all addresses before the first request, so that a mistake in them stops the start, and what is slow.
+
+    The worker 0 serves no requests.
+    """
+    if worker.slot == 0:
+        from pets.work import Worker as Work  # noqa: PLC0415 - not before the settings are read
+
+        worker.work = Work().run
+        return
+    from django.urls import get_resolver  # noqa: PLC0415 - as above
 
     from petstore_site.public.errors import reject  # noqa: PLC0415
     from petstore_site.public.health import known_migrations  # noqa: PLC0415
