@@ -13,11 +13,6 @@ class Breaker:
         self._failed = False
         self._lock = Lock()
 
-    @property
-    def failed(self) -> bool:
-        """Return whether nothing has succeeded since the last failure."""
-        return self._failed
-
     def allows(self) -> bool:
         """Return whether to try. After a failure the next `seconds` belong to the caller that gets True."""
         with self._lock:

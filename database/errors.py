@@ -26,9 +26,6 @@ connection_failed = Signal()
 data_rejected = Signal()
 """The database rejected data that our own checks had accepted: a bug."""
 
-standby_read = Signal()
-"""A statement was read from a standby, because the primary is lost."""
-
 commit_in_doubt = Signal()
 """A standby did not confirm a COMMIT, so its outcome is not known."""
 

@@ -1,7 +1,6 @@
 """What an operation asks of the database: statements that are written once as text, alone or in a transaction."""
 
 from collections.abc import Awaitable, Callable, Generator, Mapping
-from contextvars import ContextVar
 from datetime import datetime
 from functools import cache
 from typing import Any, NamedTuple, Protocol, TypeVar
@@ -61,10 +60,6 @@ class Statements(Protocol):
 
     def shown(self, row: Row, /) -> dict[str, Any]:
         """Return a row as the API shows it."""
-
-
-from_standby = ContextVar("from_standby", default=False)
-"""Whether a standby was read since the request began."""
 
 
 @cache

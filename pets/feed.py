@@ -44,23 +44,18 @@ SQLITE = {
 
 # What was shown is there after a promotion if it was committed before the position at which the timeline changed. A
 # server knows that position until it is restarted: after a crash it knows another one, but no time of a transaction.
-# A standby is read only while it has everything (database/fallback.py). It knows its timeline at its last restart
-# point: if it follows another since, a feed that begins there ends later. OFFSET keeps the planner, which may see a
-# small table, from reading all animals.
+# OFFSET keeps the planner, which may see a small table, from reading all animals.
 POSTGRESQL = {
     "server": """
         SELECT "server", "timeline", "wal"::text, "server" = %(server)s AND CASE %(timeline)s
-            WHEN "timeline" THEN pg_is_in_recovery() OR %(wal)s::pg_lsn <= "wal"
+            WHEN "timeline" THEN %(wal)s::pg_lsn <= "wal"
             WHEN "timeline" - 1 THEN pg_last_xact_replay_timestamp() IS NOT NULL
                 AND %(wal)s::pg_lsn <= pg_last_wal_replay_lsn()
             ELSE FALSE END AS "has_all"
         FROM (
             SELECT "system_identifier" || '/' || 'pets_petchange'::regclass::oid AS "server",
-                CASE WHEN pg_is_in_recovery()
-                    THEN COALESCE(NULLIF(%(timeline)s::int, 0), (SELECT timeline_id FROM pg_control_checkpoint()))
-                    ELSE ('x' || left(pg_walfile_name(pg_current_wal_flush_lsn()), 8))::bit(32)::int END AS "timeline",
-                CASE WHEN pg_is_in_recovery() THEN pg_last_wal_replay_lsn()
-                    ELSE pg_current_wal_flush_lsn() END AS "wal"
+                ('x' || left(pg_walfile_name(pg_current_wal_flush_lsn()), 8))::bit(32)::int AS "timeline",
+                pg_current_wal_flush_lsn() AS "wal"
             FROM pg_control_system()
         ) AS "asked"
     """,

@@ -13,7 +13,6 @@ from django.http.response import ResponseHeaders
 from django.urls import ResolverMatch, resolve
 
 from database import errors as database_errors
-from database.statements import from_standby
 from petstore_site.apikeys.admission import complete
 from petstore_site.public import errors
 from rest.request import Request, Route, is_api, request_of, route_of
@@ -67,7 +66,6 @@ def finished(finish: Finish, request: Request, response: HttpResponse) -> HttpRe
 def _respond(http_request: HttpRequest) -> HttpResponse:
     """Return a response, whatever fails. OPTIONS on a path with operations needs no key."""
     database_errors.reset_commit_state()
-    from_standby.set(False)
     try:
         http_request.get_host()  # raises for a foreign one
         match = http_request.resolver_match = resolve(http_request.path_info)

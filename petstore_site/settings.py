@@ -14,7 +14,7 @@ from csp.constants import NONE, SELF
 
 from petstore_site.apikeys.keys import PREFIXES, SECRET
 from petstore_site.configuration.addresses import SENTINEL_ADDRESS, base_path
-from petstore_site.configuration.database import databases, standbys
+from petstore_site.configuration.database import databases
 from petstore_site.configuration.openapi import openapi_of
 from petstore_site.configuration.secret_key import development_key
 from petstore_site.configuration.variables import env as environment_variables
@@ -146,8 +146,6 @@ FORM_RENDERER = "django.forms.renderers.TemplatesSetting"
 # --- Data ---------------------------------------------------------------------------------------
 
 DATABASES = databases(env, BASE_DIR, serving=SERVING)
-DATABASE_STANDBYS = standbys(env, DATABASES, serving=SERVING)
-"""The servers that `database.fallback` reads while the primary is lost: psycopg's parameters for each."""
 
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
@@ -229,7 +227,7 @@ CORS_ALLOW_METHODS = ["GET", "HEAD", "OPTIONS", "POST"]
 CORS_ALLOW_HEADERS = ["authorization", "content-type", "idempotency-key", "if-none-match", "x-request-id"]
 CORS_EXPOSE_HEADERS = [
     "API-Key-Expiration", "Changes-Delayed-Since", "Deprecation", "ETag", "Idempotency-Replayed", "Link", "Location",
-    "RateLimit", "RateLimit-Policy", "Request-Outcome", "Retry-After", "Service-Mode", "Sunset", "WWW-Authenticate",
+    "RateLimit", "RateLimit-Policy", "Request-Outcome", "Retry-After", "Sunset", "WWW-Authenticate",
     "X-Request-ID",
 ]  # fmt: skip
 

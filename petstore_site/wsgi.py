@@ -20,13 +20,10 @@ if static_files.are_missing(settings):
 
 application = get_wsgi_application()
 
-from database.servers import fallback  # noqa: E402 - as the next one
 from rest.request import DjangoRequest  # noqa: E402
 
 application.request_class = DjangoRequest
 metrics.count_failures()
-if servers := fallback():
-    servers.watch()
 
 for warning in run_checks(tags=[TAG]):
     logging.getLogger(__name__).warning("%s", warning)

@@ -92,11 +92,6 @@ HEADERS: dict[str, Schema] = {
         "known either. An `Idempotency-Key` makes it safe to retry in both cases.",
         "schema": {"type": "string", "enum": ["not-done", "unknown"]},
     },
-    "Service-Mode": _text_header(
-        "Sent while the service can only be read. The response has everything that was acknowledged. Additions get a "
-        "503 until the header is gone.",
-        const="read-only",
-    ),
     "RateLimit-Policy": _text_header(
         "Sent if a limit is set: `q` requests in `w` seconds (IETF draft).", examples=['"default";q=600;w=60']
     ),
@@ -188,7 +183,6 @@ def _headers_of(status: str, *, method: str, of_page: Mapping[str, str], depreca
     names += ["Accept-Encoding"] if status == "415" else []
     names += ["Retry-After"] if status in {"409", "429", "503"} else []
     names += ["Request-Outcome"] if status == "503" and not reads else []
-    names += ["Service-Mode"] if reads and status != "501" else []
     names += ["RateLimit-Policy", "RateLimit", "API-Key-Expiration"] if status not in {"401", "501"} else []
     names += ["Deprecation", "Sunset"] if deprecated else []
     headers = {name: name for name in names}

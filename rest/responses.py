@@ -19,14 +19,11 @@ from django.middleware.security import SecurityMiddleware
 from django.urls import get_resolver
 from django.utils.http import http_date, parse_etags
 
-from database.statements import from_standby
 from rest.media_type import MEDIA_TYPE
 from rest.request import Request, Route
 
 CACHE_CONTROL = "private, no-cache"
 VARY = "Authorization"
-READ_ONLY = {"Service-Mode": "read-only"}
-"""What says that the primary is lost, and a standby was read."""
 WITHOUT_BODY = {HTTPStatus.NO_CONTENT, HTTPStatus.NOT_MODIFIED}
 
 
@@ -71,7 +68,6 @@ class Finish:
             **headers,
             **deprecation_headers(request.route, request, link),
             **request.notices,
-            **(READ_ONLY if request.reads and from_standby.get() else {}),
             **tag,
         }
         if status in WITHOUT_BODY:

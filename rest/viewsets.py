@@ -11,7 +11,6 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 from rest_framework.viewsets import GenericViewSet
 
-from database.servers import run_reads
 from database.statements import run
 from rest.errors import ErrorCode
 from rest.lists import DEFAULT_LIMIT, MOST, Listing
@@ -76,7 +75,7 @@ class OperationViewSet(GenericViewSet[Any]):
     def respond(self, framework_request: FrameworkRequest) -> Response:
         """Run the operation of the action."""
         request = request_of(framework_request.META)
-        result = (run_reads if request.reads else run)(self.operations[str(self.action)](request))
+        result = run(self.operations[str(self.action)](request))
         return Response(result.data, result.status, headers=dict(result.headers))
 
 

@@ -8,7 +8,6 @@ from django.db import OperationalError
 
 from petstore_site.configuration.database import (
     parse_database_url,
-    parse_standby_url,
     sentence,
 )
 
@@ -105,24 +104,3 @@ def test_an_error_that_repeats_the_address_is_shown_without_its_password() -> No
         "The database named by DATABASE_URL cannot be used: cannot connect to postgres://keeper:***@db.example/shop"
     )
     assert sentence(error) == expected
-
-
-@pytest.mark.parametrize(
-    ("url", "servers"),
-    [
-        ("postgres://u:p@one:5432,two:5433/shop", [("one", "5432"), ("two", "5433")]),
-        ("postgres://u:p@/shop?host=one,two&port=6000", [("one", "6000"), ("two", "6000")]),
-        ("postgres://u:p@one/shop", [("one", "")]),
-    ],
-)
-def test_each_standby_has_an_address_and_is_only_read(url: str, servers: list[tuple[str, str]]) -> None:
-    found = parse_standby_url(url, serving=True)
-    assert [(each["host"], each["port"]) for each in found] == servers
-    for each in found:
-        assert (each["dbname"], each["user"], each["password"], each["target_session_attrs"]) == (
-            "shop",
-            "u",
-            "p",
-            "any",
-        )
-        assert "-c default_transaction_read_only=on" in each["options"]

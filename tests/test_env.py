@@ -14,7 +14,7 @@ def env_of(given: dict[str, str], *variables: Variable) -> Env:
     environment = Variable(
         "PETSTORE_ENVIRONMENT", choice("development", "staging", "production"), "development", "", ""
     )
-    return Env(given, [environment, *variables])
+    return Env(given, [environment, *variables], {})
 
 
 def read(parse: Any, default: Any, text: str | None) -> tuple[Any, list[str]]:

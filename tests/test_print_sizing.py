@@ -41,12 +41,6 @@ def test_json() -> None:
     ]
 
 
-def test_the_connection_that_asks_the_primary_for_its_standbys() -> None:
-    address = "postgres://petstore@db1/petstore"
-    [one] = json.loads(sizing("--instances", "1", "--json", DATABASE_URL=address, DATABASE_STANDBY_URL=address))
-    assert (one["connections"], one["max_connections"], one["pools"]["standby"]) == (76, 172, 1)
-
-
 @pytest.mark.parametrize(
     ("arguments", "variables", "status", "sentence"),
     [

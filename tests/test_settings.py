@@ -111,10 +111,6 @@ CACHE_FORMS = (
     "CACHE_URL: must be memory://, redis://[:PASSWORD@]HOST:6379/0, or the same with rediss, valkey or valkeys; or "
     "redis+sentinel://[:PASSWORD@]HOST:26379,HOST:26379/SERVICE."
 )
-STANDBY_FORM = (
-    "DATABASE_STANDBY_URL: must be postgres://USER:PASSWORD@HOST:5432,HOST:5432/NAME[?sslmode=…], and DATABASE_URL must "
-    "be PostgreSQL too."
-)
 ADDRESS = "must be an http or https address such as https://petstore.example/v1 or https://shop.example/animals/v1."
 
 
@@ -140,10 +136,9 @@ ORIGINS = "must be origins such as https://shop.example, separated by commas."
             )
         ],
         *[
-            (PRODUCTION | {"DATABASE_STANDBY_URL": url}, STANDBY_FORM)
-            for url in ("sqlite:////x", "postgres://u:hunter2@h", "postgres://u:hunter2@/db?host=a,b,c&port=1,2")
+            ({name: "postgres://u:hunter2@h/db"}, f"{name}: is gone. Remove it: no standby is read, and clients retry until Patroni has promoted one.")
+            for name in ("DATABASE_STANDBY_URL", "DATABASE_STANDBY_URL_FILE")
         ],
-        ({"DATABASE_STANDBY_URL": "postgres://u:hunter2@h/db"}, STANDBY_FORM),
         ({"CACHE_URL": "memcached://hunter2@h"}, CACHE_FORMS),
         *[
             ({"OTEL_EXPORTER_OTLP_ENDPOINT": url}, "OTEL_EXPORTER_OTLP_ENDPOINT: must be an http or https address, such as http://collector:4318.")
@@ -289,7 +284,7 @@ def test_production_redirects_browsers_to_tls_and_nothing_else(path: str, status
 
 def test_pages_of_other_origins_may_read_every_header_that_they_need() -> None:
     exposed = (
-        "API-Key-Expiration, Changes-Delayed-Since, Deprecation, ETag, Idempotency-Replayed, Link, Location, RateLimit, RateLimit-Policy, Request-Outcome, Retry-After, Service-Mode, Sunset, "
+        "API-Key-Expiration, Changes-Delayed-Since, Deprecation, ETag, Idempotency-Replayed, Link, Location, RateLimit, RateLimit-Policy, Request-Outcome, Retry-After, Sunset, "
         "WWW-Authenticate, X-Request-ID"
     )
     assert start(PRODUCTION, "', '.join(settings.CORS_EXPOSE_HEADERS)").stdout == f"{exposed}\n"

@@ -34,11 +34,6 @@ ALTER DEFAULT PRIVILEGES FOR ROLE petstore_migrator IN SCHEMA public
 ALTER DEFAULT PRIVILEGES FOR ROLE petstore_migrator IN SCHEMA public
     GRANT USAGE, SELECT, UPDATE ON SEQUENCES TO petstore_service;
 
--- While the primary is lost, the service asks a standby for its timeline and whether it waits for more. It asks the primary
--- which standby that is. On a managed PostgreSQL that does not allow this: GRANT pg_monitor TO petstore_service
-GRANT EXECUTE ON FUNCTION pg_ls_waldir() TO petstore_service;
-GRANT pg_read_all_stats TO petstore_service;
-
 -- Backups: pg_dump reads everything, pg_basebackup and pg_receivewal replicate.
 ALTER ROLE petstore_backup REPLICATION;
 GRANT pg_read_all_data TO petstore_backup;

@@ -81,9 +81,9 @@ def test_what_a_page_shows_and_lacks() -> None:
     additions = [Addition(str(each), each, each + 0.5) for each in range(1, 203)]
     stored = {each: str(each) for each in range(1, 203)}
     page, before = ({each: str(each) for each in range(first, first + 100)} for first in (103, 101))
-    good = Seen(300, 301, "/v1/pets?limit=100", 200, from_standby=False, animals=page)
+    good = Seen(300, 301, "/v1/pets?limit=100", 200, animals=page)
     old = good._replace(animals=before)
-    one = Seen(300, 301, "/v1/pets/202", 404, from_standby=True, animals={})
+    one = Seen(300, 301, "/v1/pets/202", 404, animals={})
     failed = one._replace(status=503)
     assert judge_all([good, failed], additions, stored, 400).is_good
     for bad, lacking in ((old, {"201", "202"}), (one, {"202"})):
@@ -95,5 +95,5 @@ def test_what_a_page_shows_and_lacks() -> None:
 def test_how_long_reads_failed() -> None:
     readers = Readers(0, "", 0)
     statuses = {1: 200, 2: 503, 3: 0, 5: 404, 6: 503, 7: 200}
-    readers.seen = [[Seen(at, at + 0.5, "", status, from_standby=False, animals={}) for at, status in statuses.items()]]
+    readers.seen = [[Seen(at, at + 0.5, "", status, animals={}) for at, status in statuses.items()]]
     assert (readers.failing(0), readers.failing(6), readers.failing(7)) == (3.5, 1.5, 0)

@@ -75,11 +75,6 @@ class Cluster:
         """Return what Patroni and PostgreSQL of this machine find in their environment besides."""
         return {}
 
-    @property
-    def servers(self) -> str:
-        """All addresses of PostgreSQL."""
-        return ",".join(self.addresses[f"db{each}:5432"] for each in NUMBERS)
-
     def start(self, number: int) -> None:
         """Start what runs on this machine."""
         self.machines[number].etcd.start()

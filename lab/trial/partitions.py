@@ -209,7 +209,7 @@ def instance(cluster: Apart, number: int, service: Service) -> Iterator[Service]
     haproxy.start()
     gunicorn.start()
     try:
-        wait_until(lambda: b'"standby": "ok"' in send(port, "GET", "/readyz", host=address(number))[1])
+        wait_until(lambda: send(port, "GET", "/readyz", host=address(number))[0] == 200)
         yield Service(port, service.key)
     finally:
         gunicorn.stop()

@@ -25,7 +25,6 @@ class Seen(NamedTuple):
     path: str
     status: int
     """0 for a broken connection, or no response in 10 s."""
-    from_standby: bool
     animals: Mapping[int, str]
     """ID → name."""
 
@@ -51,10 +50,9 @@ class Readers(Callers):
         return max((_failing([each for each in seen if begun <= each.sent <= ended]) for seen in self.seen), default=0)
 
     def counted(self, begun: float, ended: float) -> str:
-        """Return in words how many reads that were sent in this time were good, and from where."""
+        """Return in words how many reads that were sent in this time were good."""
         seen = [each for one in self.seen for each in one if begun <= each.sent < ended]
-        good, aside = sum(each.status in {200, 404} for each in seen), sum(each.from_standby for each in seen)
-        return f"{good} of {len(seen)} ({aside} from a standby)"
+        return f"{sum(each.status in {200, 404} for each in seen)} of {len(seen)}"
 
     def _read(self, seen: list[Seen]) -> None:
         while not self._stop.wait(self.pause):
@@ -70,13 +68,12 @@ class Readers(Callers):
             response = connection.getresponse()
             body = json.loads(response.read())
         except (OSError, http.client.HTTPException, ValueError):
-            return Seen(sent, time.monotonic(), path, 0, from_standby=False, animals={})
+            return Seen(sent, time.monotonic(), path, 0, animals={})
         finally:
             connection.close()
         received = time.monotonic()
         rows = [] if response.status != 200 else body if isinstance(body, list) else [body]
-        from_standby = response.headers["Service-Mode"] == "read-only"
-        return Seen(sent, received, path, response.status, from_standby, {each["id"]: each["name"] for each in rows})
+        return Seen(sent, received, path, response.status, {each["id"]: each["name"] for each in rows})
 
 
 def judge_all(seen: list[Seen], additions: list[Addition], stored: Mapping[int, str], at: float) -> Verdict:

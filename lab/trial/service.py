@@ -34,15 +34,12 @@ def running_service(cluster: Cluster) -> Iterator[Service]:
     gunicorn = Program(cluster.folder, "gunicorn", GUNICORN, environment, None)
     gunicorn.start()
     try:
-        wait_until(lambda: b'"standby": "ok"' in send(port, "GET", "/readyz")[1])
+        wait_until(lambda: send(port, "GET", "/readyz")[0] == 200)
         yield Service(port, key)
     finally:
         gunicorn.stop()
 
 
 def databases(cluster: Cluster) -> dict[str, str]:
-    """Return the settings with which the service finds the primary through HAProxy, and all servers."""
-    return {
-        "DATABASE_URL": f"postgres://petstore:PASSWORD@127.0.0.1:{cluster.port}/petstore",
-        "DATABASE_STANDBY_URL": f"postgres://petstore:PASSWORD@{cluster.servers}/petstore",
-    }
+    """Return the setting with which the service finds the primary through HAProxy."""
+    return {"DATABASE_URL": f"postgres://petstore:PASSWORD@127.0.0.1:{cluster.port}/petstore"}

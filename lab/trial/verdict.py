@@ -47,7 +47,7 @@ def report_reads(cluster: Cluster, writers: Writers, readers: Readers) -> int:
     verdict = judge_all(seen, writers.additions(), stored, time.monotonic())
     statuses = Counter(each.status for each in seen)
     print(
-        f"{len(seen)} reads, {sum(each.from_standby for each in seen)} from a standby: {len(verdict.lacking)} lack an "
+        f"{len(seen)} reads: {len(verdict.lacking)} lack an "
         f"acknowledged animal, {len(verdict.vanished)} show one that vanished. Responses: {dict(statuses)}.\n"
         f"The slowest took {max(each.received - each.sent for each in seen):.1f} s. "
         + (f"No order explains them: {verdict.order[:9]}." if verdict.order else "One order explains them all.")

@@ -15,8 +15,7 @@ from django.conf import settings
 from django.db import OperationalError
 from django.db.models.expressions import RawSQL
 
-from database.servers import run_reads
-from database.statements import Row, Statement, Steps
+from database.statements import Row, Statement, Steps, run
 from petstore_site.apikeys import keys
 from petstore_site.apikeys.models import APIKey
 
@@ -167,7 +166,7 @@ def _in_utc(value: Any) -> Any:
 
 
 def _load(digest: str) -> CachedKey | None:
-    return _key_of(run_reads(_one(digest)))
+    return _key_of(run(_one(digest)))
 
 
 _cache = KeyCache(_load)

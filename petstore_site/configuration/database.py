@@ -1,6 +1,5 @@
 """From the addresses of databases to Django's settings, with the timeouts of docs/deadlines.md."""
 
-from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -12,9 +11,6 @@ from petstore_site.logs import redact
 
 FORMS = (
     "must be sqlite:///relative/path, sqlite:////absolute/path or postgres://USER:PASSWORD@HOST:5432/NAME[?sslmode=…]."
-)
-STANDBY_FORM = (
-    "must be postgres://USER:PASSWORD@HOST:5432,HOST:5432/NAME[?sslmode=…], and DATABASE_URL must be PostgreSQL too."
 )
 
 CONNECT = {
@@ -35,7 +31,6 @@ SERVER_KEEPALIVES = "-c tcp_keepalives_idle=10 -c tcp_keepalives_interval=5 -c t
 """PostgreSQL too notices within 25 s that we are gone, and frees the connection. The system's default is two hours."""
 NO_JIT = "-c jit=off"
 """PostgreSQL would compile a statement each time it runs, which once took 0.3 s for a list of 1 ms."""
-READ_ONLY = " -c default_transaction_read_only=on"
 SQLITE = "django.db.backends.sqlite3"
 SQLITE_LOCK_SECONDS = 5
 PREPARED_AFTER = 2
@@ -48,14 +43,6 @@ def databases(env: Env, base_dir: Path, *, serving: bool) -> dict[str, dict[str,
     parse = partial(parse_database_url, base_dir=base_dir, serving=serving, pgbouncer=pgbouncer)
     given = env.parsed("DATABASE_URL", parse)
     return {"default": parse(given) if isinstance(given, str) else given}
-
-
-def standbys(env: Env, databases: Mapping[str, Mapping[str, Any]], *, serving: bool) -> list[dict[str, Any]]:
-    """Return psycopg's parameters for each server of DATABASE_STANDBY_URL."""
-    servers = env.parsed("DATABASE_STANDBY_URL", partial(parse_standby_url, serving=serving)) or []
-    if servers and databases["default"]["ENGINE"] == SQLITE:
-        env.reject("DATABASE_STANDBY_URL", STANDBY_FORM)
-    return servers
 
 
 def parse_database_url(url: str, *, base_dir: Path, serving: bool, pgbouncer: bool) -> dict[str, Any]:
@@ -73,25 +60,6 @@ def parse_database_url(url: str, *, base_dir: Path, serving: bool, pgbouncer: bo
     if scheme in {"postgres", "postgresql"}:
         return _postgresql(url, serving=serving, pgbouncer=pgbouncer)
     raise ValueError(FORMS)
-
-
-def parse_standby_url(url: str, *, serving: bool) -> list[dict[str, Any]]:
-    """Return psycopg's parameters for each server that the address names.
-
-    Raises `ValueError` as `parse_database_url` does.
-    """
-    try:
-        database = _postgresql(url, serving=serving, pgbouncer=False)
-    except ValueError:
-        raise ValueError(STANDBY_FORM) from None
-    hosts, ports = database["HOST"].split(","), str(database["PORT"]).split(",")
-    if len(ports) not in {1, len(hosts)}:
-        raise ValueError(STANDBY_FORM)
-    options = database["OPTIONS"] | {"target_session_attrs": "any"}
-    options["options"] += READ_ONLY
-    account = {"dbname": database["NAME"], "user": database["USER"], "password": database["PASSWORD"]}
-    named = zip(hosts, ports * len(hosts) if len(ports) == 1 else ports, strict=False)
-    return [options | account | {"host": host, "port": port} for host, port in named]
 
 
 def _sqlite(url: str, base_dir: Path) -> dict[str, Any]:

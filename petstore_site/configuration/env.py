@@ -43,11 +43,16 @@ class Env:
     list them all.
     """
 
-    def __init__(self, given: Mapping[str, str], variables: Iterable[Variable]) -> None:
+    def __init__(self, given: Mapping[str, str], variables: Iterable[Variable], gone: Mapping[str, str]) -> None:
+        """Take what was given, what is read of it, and a sentence for each variable that is no longer read."""
         self._given = given
         self._variables = {variable.name: variable for variable in variables}
         self.mistakes: list[str] = []
         self.environment: str = self["PETSTORE_ENVIRONMENT"]
+        for name, sentence in gone.items():
+            for each in (name, f"{name}_FILE"):
+                if given.get(each):
+                    self.reject(each, sentence)
 
     def __getitem__(self, name: str) -> Any:
         """Return the value of a variable, or its default. Unset and empty are the same."""

@@ -13,7 +13,7 @@ WORKER_MB = 130
 MASTER_MB = 60
 """Of gunicorn's master and the process of the metrics."""
 RESERVED = 20
-"""Connections for commands, backups, monitoring and standbys."""
+"""Connections for commands, backups and monitoring."""
 CONNECTION_MB = 8
 """Of the database for each connection: an estimate for its process, its plans and a sort."""
 SHARED_MB = 1024
@@ -37,7 +37,7 @@ class Sizes(NamedTuple):
     database_cores: int
 
 
-def pools(threads: int, *, standby: bool) -> dict[str, int]:
+def pools(threads: int) -> dict[str, int]:
     """Return the most connections to PostgreSQL of each pool of a worker."""
     return {
         "threads": threads,
@@ -45,7 +45,7 @@ def pools(threads: int, *, standby: bool) -> dict[str, int]:
         "writes": max(1, threads - 1),
         "keys": 2,
         "background": 1,  # what saves the use of keys and the records of requests
-    } | ({"standby": 1} if standby else {})  # asks the primary which standby can be read (database/fallback.py)
+    }
 
 
 def configured(instances: int) -> tuple[Sizes, dict[str, int]]:
@@ -53,7 +53,7 @@ def configured(instances: int) -> tuple[Sizes, dict[str, int]]:
     env = environment_variables()
     workers = env["WEB_CONCURRENCY"] or os.cpu_count() or 1
     env.exit_on_mistakes()
-    shares = pools(settings.THREADS, standby=bool(settings.DATABASE_STANDBYS))
+    shares = pools(settings.THREADS)
     return sizes(instances, workers, shares), shares
 
 

@@ -74,13 +74,6 @@ GROUPS: dict[str, list[Variable]] = {
             required="postgres://USER:PASSWORD@HOST:5432/NAME, or sqlite:////path for a small store.",
         ),
         Variable(
-            "DATABASE_STANDBY_URL", str, "",
-            "`postgres://USER:PASSWORD@HOST:5432,HOST:5432,HOST:5432/NAME`: the servers for "
-            "[reads while the primary is lost](high-availability.md#reads-while-the-primary-is-lost). Name the only "
-            "standby, or all servers that can be the primary.",
-            is_secret=True,
-        ),
-        Variable(
             "DATABASE_BEHIND_PGBOUNCER", flag, False,
             "`true` for [PgBouncer](databases.md#pgbouncer) in transaction mode.",
         ),
@@ -147,9 +140,15 @@ GROUPS: dict[str, list[Variable]] = {
 # fmt: on
 
 
+GONE = {
+    "DATABASE_STANDBY_URL": "is gone. Remove it: no standby is read, and clients retry until Patroni has promoted one.",
+}
+"""Settings of former releases: what to do if one is still set. One with a secret can be set as `NAME_FILE` too."""
+
+
 def env() -> Env:
     """Return the environment variables of this process as settings."""
-    return Env(os.environ, (variable for variables in GROUPS.values() for variable in variables))
+    return Env(os.environ, (variable for variables in GROUPS.values() for variable in variables), GONE)
 
 
 HEAD = """\

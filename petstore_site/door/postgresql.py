@@ -7,6 +7,7 @@ from contextlib import nullcontext
 from typing import Any, NamedTuple, TypeVar
 
 from django.db import IntegrityError, OperationalError
+from django.db import connection as django_connection
 from psycopg import AsyncConnection, Error, adapt, errors
 from psycopg.abc import Transformer
 from psycopg.adapt import PyFormat
@@ -16,7 +17,6 @@ from psycopg.pq.abc import PGresult
 
 from database import statements
 from database.errors import CLOSED, breaker, committing, connection_failed, has_ended, shut_down, watch
-from database.servers import fallback, parameters_of_primary
 from database.statements import Row, Statement, Steps
 from petstore_site.door.adapter import Queue
 from petstore_site.public.errors import BusyError
@@ -34,7 +34,6 @@ SECONDS = 3.5
 WRITE_SECONDS = 4  # that a write waits; it may be done after that, so it is not tried again
 MOST_STATEMENTS = 100  # that stay prepared: as many as psycopg keeps
 NONE_FREE = "no connection was free in time"
-LOST = "the primary is lost"
 
 # All statements here read by an index, in its order, whatever their parameters, so each is planned once. For a small
 # table PostgreSQL plans to read and sort all of it, and keeps that plan while the table grows, until its statistics are
@@ -198,9 +197,6 @@ class Connections:
         """
         if latest <= time.perf_counter():
             raise BusyError
-        servers = fallback()
-        if servers and servers.primary_is_lost and not self._commits:
-            raise OperationalError(LOST)  # a thread reads from the standby
         await self.queue.enter([self._room], WAIT_SECONDS, latest)
         begun = time.perf_counter()
         try:
@@ -254,7 +250,9 @@ class Connections:
 
 
 def _parameters() -> dict[str, Any]:
-    kept = parameters_of_primary()
+    """Return those of Django's connections, without its classes."""
+    given = django_connection.get_connection_params()
+    kept = {name: value for name, value in given.items() if name not in {"cursor_factory", "context"}}
     return kept | ({"options": f"{kept['options']} {PLANS}"} if "options" in kept else {})
 
 

@@ -17,8 +17,7 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.views.decorators.cache import never_cache
 
 from commands.version import version
-from database.errors import BUSY, breaker, failure_of
-from database.servers import fallback
+from database.errors import BUSY, failure_of
 from petstore_site.public.errors import read_only
 from rest.errors import ErrorCode, error_response
 
@@ -26,7 +25,6 @@ logger = logging.getLogger(__name__)
 
 RELEASE = version()
 
-STANDBY = "standby"
 RETRY_AFTER = 2
 SECONDS = 0.6
 """How long `/readyz` waits for its checks, even for one that hangs. On a busy machine it responds within 1 s."""
@@ -44,20 +42,18 @@ def livez(_request: HttpRequest) -> HttpResponse:
 def readyz(_request: HttpRequest) -> HttpResponse:
     """Return 200 with the release if requests can be served, else a 503 Error that names what cannot be used.
 
-    Requests can be served without the cache (docs/decisions/0010) and the standby: they are `degraded` then. While the
-    primary is lost and the standby is read (0058), the status is `read-only`.
+    Requests can be served without the cache (docs/decisions/0010): it is `degraded` then.
     """
     known_migrations()  # the first time, reading the files takes longer than asking the database
     deadline = time.monotonic() + SECONDS
     running = {name: check.start() for name, check in CHECKS.items()}
     works = {name: _works(name, future, deadline) for name, future in running.items()}
     failed = [name for name in REQUIRED if not works[name]]
-    can_read = breaker.failed and works.get(STANDBY, False)
-    if failed and not can_read:
+    if failed:
         message = f"Not ready: {', '.join(failed)}."
         return error_response(ErrorCode.UNAVAILABLE, message, retry_after=RETRY_AFTER)
-    words = {name: "ok" if works[name] else "degraded" for name in CHECKS} | dict.fromkeys(failed, "read-only")
-    return JsonResponse({"status": "read-only" if failed else "ready", "release": RELEASE, "checks": words})
+    words = {name: "ok" if works[name] else "degraded" for name in CHECKS}
+    return JsonResponse({"status": "ready", "release": RELEASE, "checks": words})
 
 
 class Check:
@@ -137,6 +133,4 @@ def _cache() -> bool:
 
 
 CHECKS = {"database": Check(_database), "migrations": Check(_migrations), "cache": Check(_cache)}
-if servers := fallback():
-    CHECKS[STANDBY] = Check(servers.is_ready)
 REQUIRED = ("database", "migrations")

@@ -51,8 +51,6 @@ class Metrics:
         meaning = "Connections to PostgreSQL that could not be opened or did not respond."
         self.connections_failed = counter("petstore_connections_failed_total", meaning)
         self.commits_in_doubt = counter("petstore_commits_in_doubt_total", "Commits that no standby confirmed.")
-        meaning = "Statements that were read from a standby, because the primary was lost."
-        self.standby_reads = counter("petstore_standby_reads_total", meaning)
         for counts, labels in ((self.defects, DEFECTS), (self.given_up, GIVEN_UP)):
             for label in labels:
                 counts.labels(label)  # from 0, or Prometheus would not see the first as an increase
@@ -112,7 +110,6 @@ def count_failures() -> None:
             (errors.commit_in_doubt, metrics.commits_in_doubt),
             (errors.connection_failed, metrics.connections_failed),
             (errors.data_rejected, metrics.defects.labels("rejected_data")),
-            (errors.standby_read, metrics.standby_reads),
             (limiter_failed, metrics.limiter_failures),
         ):
             failed.connect(partial(_count, counter), weak=False)

@@ -11,13 +11,12 @@ import pytest
 import uvloop
 from django.db import OperationalError, connection
 
-from database import servers as database_servers
 from database.errors import BROKEN, breaker, failure_of
 from database.statements import Row, Statement, Steps
 from pets import statements
 from petstore_site.door import adapter
 from petstore_site.door.adapter import MOST_SECONDS
-from petstore_site.door.postgresql import LOST, Connections, OnPostgreSQL
+from petstore_site.door.postgresql import Connections, OnPostgreSQL
 from petstore_site.public.errors import BusyError
 from petstore_site.requests.metrics import Metrics
 from rest.lists import INT64_MAX
@@ -345,31 +344,6 @@ class TestConnections:
             return []
 
         using(1, refused)
-
-    @pytest.mark.parametrize("commits", [False, True])
-    def test_a_read_does_not_try_a_lost_primary_if_it_can_have_a_standby(
-        self, settings: Any, commits: bool, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        """A write does, once a second."""
-        monkeypatch.setattr(breaker, "seconds", 0.1)
-        settings.DATABASE_STANDBYS = [_parameters() | {"host": "/nowhere"}]
-        database_servers.fallback.cache_clear()
-        with silent():
-            servers = database_servers.fallback()
-        assert servers
-
-        async def lost(connections: Any) -> list[Row]:
-            servers.look()
-            await asyncio.sleep(0.2)
-            with silent(), pytest.raises(OperationalError) as raised:
-                await connections.run(pid(), _in(0.5))
-            assert (raised.value.args == (LOST,)) is not commits
-            return []
-
-        try:
-            using(1, lost, commits=commits)
-        finally:
-            database_servers.fallback.cache_clear()
 
     def test_one_that_cannot_be_opened(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setitem(connection.settings_dict, "HOST", "/nowhere")

@@ -269,7 +269,6 @@ def test_without_permission_the_markdown_is_shown(page: Page) -> None:
     [
         (None, "ok", "All systems work"),
         ((200, {"checks": {"database": "ok", "cache": "degraded"}}), "degraded", "Working, without: cache"),
-        ((200, {"status": "read-only", "checks": {"database": "read-only"}}), "degraded", "Read-only for the moment"),
         ((503, {"message": "Not ready: database."}), "down", "Not ready: database."),
         ((404, "kept inside"), None, "Service status"),
     ],

@@ -62,13 +62,3 @@ def ask(server: Server, *statements: str) -> Any:
             cursor = connection.execute(statement)
         row = cursor.fetchone() if cursor.description else None
         return row and row[0]
-
-
-def parameters(server: Server) -> dict[str, Any]:
-    """Return those with which the service's role connects."""
-    return {"host": str(server.folder), "port": 5432, "user": "petstore", "dbname": "petstore"}
-
-
-def let_the_service_ask(primary: Server) -> None:
-    """Grant what deploy/postgresql/roles.sql grants to the role that asks for the timeline and for standbys."""
-    ask(primary, "GRANT EXECUTE ON FUNCTION pg_ls_waldir() TO petstore", "GRANT pg_read_all_stats TO petstore")

@@ -16,7 +16,6 @@ from typing import Any
 import pytest
 import yaml
 
-from petstore_site.configuration.database import parse_standby_url
 from petstore_site.configuration.variables import GROUPS
 from tests.server import ROOT, empty_database, running_server, send, until
 from tests.with_postgresql import Server
@@ -39,8 +38,8 @@ def built(overlay: str) -> list[Document]:
     return list(yaml.safe_load_all(subprocess.run(command, capture_output=True, check=True).stdout))
 
 
-def secrets(*hosts: str) -> list[Document]:
-    command = [sys.executable, str(FOLDER / "make_secrets.py"), *(hosts or ("db.example", "db1", "db2:5433"))]
+def secrets(host: str = "db.example") -> list[Document]:
+    command = [sys.executable, str(FOLDER / "make_secrets.py"), host]
     items: list[Document] = json.loads(subprocess.run(command, capture_output=True, check=True).stdout)["items"]
     return items
 
@@ -111,18 +110,6 @@ def test_what_they_name_exists(overlay: str) -> None:
     for each in built(overlay):
         selector = each["spec"]["selector"] if each["kind"] == "Service" else None
         assert selector is None or any(selector.items() <= label.items() for label in labels)
-
-
-def test_the_servers_that_can_be_the_primary_are_given_to_the_service_outside_of_kubernetes() -> None:
-    [service] = [each["stringData"] for each in secrets() if each["metadata"]["name"] == "petstore-service"]
-    password = service["password"]
-    assert service["database"] == f"postgres://petstore_service:{password}@db.example/petstore?sslmode=require"
-    assert service["standbys"] == f"postgres://petstore_service:{password}@db1,db2:5433/petstore?sslmode=require"
-    assert [each["port"] for each in parse_standby_url(service["standbys"], serving=True)] == ["", "5433"]
-    [web] = pods("external-database")["petstore"]["spec"]["containers"]
-    assert {"name": "DATABASE_STANDBY_URL_FILE", "value": "/run/secrets/petstore/standbys"} in web["env"]
-    [alone, _] = secrets("petstore-database-rw")
-    assert {*alone["stringData"]} == {"username", "password", "database", "secret_key"}
 
 
 def test_pods_stay_in_while_the_database_that_all_share_is_lost(postgresql: Server) -> None:

@@ -115,9 +115,8 @@ function showState(name, text) {
 async function ask() {
   try {
     const response = await fetch(state.href);
-    const { status, checks, message } = await response.json();
+    const { checks, message } = await response.json();
     if (response.status === 503) { showState("down", message); return; }
-    if (status === "read-only") { showState("degraded", "Read-only for the moment"); return; }
     const degraded = Object.keys(checks).filter((name) => checks[name] !== "ok");
     if (degraded.length) showState("degraded", `Working, without: ${degraded.join(", ")}`);
     else showState("ok", "All systems work");
