@@ -106,6 +106,19 @@ def head_of_post(key: str, *more: str) -> bytes:
     return "\r\n".join([*lines, "Content-Type: application/json", *more, "", ""]).encode()
 
 
+ACTIVATE = """\
+import os, sys
+os.dup2(int(sys.argv[1]), 3)
+os.execve(sys.executable, sys.orig_argv[:1] + sys.argv[2:], os.environ | {"LISTEN_FDS": "1", "LISTEN_PID": str(os.getpid())})
+"""
+"""Becomes another program, to which it gives a socket as systemd does (sd_listen_fds(3))."""
+
+
+def listening() -> socket.socket:
+    """Return a socket as that of petstore.socket, which lasts longer than the service."""
+    return socket.create_server(("127.0.0.1", 0), backlog=4096)
+
+
 class Gunicorn:
     """One gunicorn with two workers, and the database that it was given."""
 
@@ -116,13 +129,15 @@ class Gunicorn:
         *,
         python: str = sys.executable,
         module: str = "gunicorn",
+        listener: socket.socket | None = None,
         **variables: str,
     ) -> None:
         """Start it; `root` holds the code, `folder` its log, `variables` go before ours.
 
-        The module `server` is what `make run` starts; it gets a session of its own, as from a terminal.
+        The module `server` is what `make run` starts; it gets a session of its own, as from a terminal. A `listener` is
+        the socket that it takes, as it would from petstore.socket.
         """
-        self.port = free_port()
+        self.port: int = listener.getsockname()[1] if listener else free_port()
         self.log = folder / "gunicorn.log"
         self.environment = {
             "PATH": os.environ["PATH"],
@@ -131,16 +146,30 @@ class Gunicorn:
             "DATABASE_URL": _sqlite(folder),
             "LOG_FORMAT": "json",
         } | variables
-        command = [python, "-m", module, "--config", f"{root}/deploy/gunicorn.conf.py"]
-        with self.log.open("wb") as log:
+        self._passed = (listener.fileno(),) if listener else ()
+        activate = ["-c", ACTIVATE, *map(str, self._passed)] if listener else []
+        self._command = [python, *activate, "-m", module, "--config", f"{root}/deploy/gunicorn.conf.py"]
+        self.log.unlink(missing_ok=True)
+        self._start()
+
+    def _start(self) -> None:
+        with self.log.open("ab") as log:
             self.process = subprocess.Popen(
-                command,
-                cwd=folder,
+                self._command,
+                cwd=self.log.parent,
                 env=self.environment,
                 stdout=log,
                 stderr=log,
-                start_new_session=module == "server",
+                pass_fds=self._passed,
+                start_new_session="server" in self._command,
             )
+
+    def restart(self) -> None:
+        """Stop it and start it again, as `systemctl restart petstore` does, and wait until its workers are ready."""
+        ready = self.log.read_text().count("Worker ready")
+        assert self.stop() == 0
+        self._start()
+        self.wait_until_ready(workers=ready + int(self.environment["WEB_CONCURRENCY"]))
 
     @property
     def url(self) -> str:
@@ -227,14 +256,20 @@ def migrated_template() -> str:
 
 
 @contextmanager
-def running_server(*, database: str | None = None, workers: int = 2, **variables: str) -> Iterator[Gunicorn]:
+def running_server(
+    *, database: str | None = None, workers: int = 2, listener: socket.socket | None = None, **variables: str
+) -> Iterator[Gunicorn]:
     """Run the service for the block, with a new database unless an address is given; it must stop cleanly."""
     if database is None:
-        with migrated_database() as new, running_server(database=new, workers=workers, **variables) as server:
+        with (
+            migrated_database() as new,
+            running_server(database=new, workers=workers, listener=listener, **variables) as server,
+        ):
             yield server
         return
     with tempfile.TemporaryDirectory(prefix="petstore-server-") as folder:
-        server = Gunicorn(Path(folder), ROOT, DATABASE_URL=database, WEB_CONCURRENCY=str(workers), **variables)
+        settings = {"DATABASE_URL": database, "WEB_CONCURRENCY": str(workers)} | variables
+        server = Gunicorn(Path(folder), ROOT, listener=listener, **settings)
         try:
             server.wait_until_ready(workers=workers)
             assert server.send("GET", "/livez").status == 200

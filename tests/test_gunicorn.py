@@ -1,4 +1,4 @@
-"""A real gunicorn with the configuration that ships: start, reload, metrics, stop."""
+"""A real gunicorn with the configuration that ships: start, restart, metrics, stop."""
 
 import os
 import re
@@ -9,16 +9,14 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import suppress
-from functools import partial
+from contextlib import contextmanager, suppress
 from itertools import cycle
 from pathlib import Path
 
 import pytest
 
-from server.reloading import RETRY_SECONDS
-from tests.flood import fetch, flood, request
-from tests.server import ROOT, SECONDS, Gunicorn, free_port, send, until
+from tests.flood import flood, request
+from tests.server import ROOT, SECONDS, Gunicorn, free_port, listening, send, until
 
 
 def get(port: int, path: str) -> tuple[int, str]:
@@ -35,8 +33,10 @@ def start(tmp_path: Path) -> Iterator[Start]:
     """Start gunicorn and stop it after the test."""
     started: list[Gunicorn] = []
 
-    def start(root: Path = ROOT, **variables: str) -> Gunicorn:
-        started.append(Gunicorn(tmp_path, root, **variables))
+    def start(root: Path = ROOT, listener: socket.socket | None = None, **variables: str) -> Gunicorn:
+        folder = tmp_path / str(len(started))
+        folder.mkdir()
+        started.append(Gunicorn(folder, root, listener=listener, **variables))
         return started[-1]
 
     yield start
@@ -55,7 +55,7 @@ def test_threads_that_compute_hand_over_often() -> None:
     """Lists that came while four pages were made waited fourteen times as long with Python's default."""
     assert (
         ask_gunicorn(
-            "from types import SimpleNamespace; cfg.post_fork(None, SimpleNamespace(init_signals=int)); print(sys.getswitchinterval())"
+            "from types import SimpleNamespace; cfg.post_fork(None, SimpleNamespace()); print(sys.getswitchinterval())"
         )
         == "0.0005\n"
     )
@@ -131,40 +131,13 @@ def test_a_killed_worker_is_replaced_while_the_other_serves(start: Start) -> Non
         assert get(gunicorn.port, "/livez")[0] == 200
 
 
-@pytest.mark.parametrize("arguments", ["--max-requests=500 --max-requests-jitter=0", ""], ids=["recycled", "reloaded"])
-def test_no_connection_ends_unannounced(start: Start, arguments: str) -> None:
+def test_no_connection_ends_unannounced(start: Start) -> None:
     """A client that sent an addition on it must not send it again."""
-    gunicorn = start(GUNICORN_CMD_ARGS=arguments)
+    gunicorn = start(GUNICORN_CMD_ARGS="--max-requests=500 --max-requests-jitter=0")
     gunicorn.wait_until_ready()
-
-    def wait_until_ended(workers: int) -> None:
-        until(lambda: gunicorn.log.read_text().count("Worker exiting") >= workers)
-
     with flood(gunicorn.port, cycle([request("GET", "/livez", "")]), connections=16) as calls:
-        for workers in (2, 4):
-            if not arguments:
-                gunicorn.process.send_signal(signal.SIGHUP)
-            wait_until_ended(workers)
+        until(lambda: gunicorn.log.read_text().count("Worker exiting") >= 4)
     assert {call.status for call in calls} == {200}
-
-
-@pytest.mark.parametrize(
-    ("sent", "status"),
-    [
-        (request("get", "/livez", ""), b"400"),
-        (
-            request("GET", "/livez", "", "Connection: Upgrade, HTTP2-Settings", "Upgrade: h2c", "HTTP2-Settings: A"),
-            b"200",
-        ),
-    ],
-    ids=["malformed", "with an upgrade"],
-)
-def test_after_a_reload_the_parser_is_understood_too(start: Start, sent: bytes, status: bytes) -> None:
-    gunicorn = start(WEB_CONCURRENCY="1")
-    gunicorn.wait_until_ready(workers=1)
-    gunicorn.process.send_signal(signal.SIGHUP)
-    until(lambda: gunicorn.logged("Worker exiting"))
-    assert fetch(gunicorn.port, sent)[0].split()[1:2] == [status]
 
 
 @pytest.fixture
@@ -179,12 +152,10 @@ def root(tmp_path: Path) -> Path:
     return root
 
 
-def append(root: Path, code: str, name: str = "petstore_site/public/health.py") -> Callable[[], object]:
-    """Add code to a file that every worker loads, and return what takes it away."""
-    file = root / name
-    before = file.read_text()
-    file.write_text(f"{before}\n\n{code}\n")
-    return partial(file.write_text, before)
+def append(root: Path, code: str) -> None:
+    """Add code to a file that every worker loads."""
+    with (root / "petstore_site/public/health.py").open("a") as file:
+        file.write(f"\n\n{code}\n")
 
 
 def booted(gunicorn: Gunicorn) -> list[int]:
@@ -207,101 +178,50 @@ def test_a_first_start_that_cannot_load_ends_with_its_reason(
     assert len(booted(gunicorn)) == 1
 
 
-def failed_loads(gunicorn: Gunicorn) -> int:
-    return gunicorn.log.read_text().count("exited with code 1.")
+@pytest.fixture
+def listener() -> Iterator[socket.socket]:
+    with listening() as listener:
+        yield listener
 
 
-def last_load_failed(port: int) -> bool:
-    [line] = [line for line in get(port, "/metrics")[1].splitlines() if line.startswith("petstore_last_load_failed ")]
-    return line == "petstore_last_load_failed 1.0"
+@contextmanager
+def losing_nothing(listener: socket.socket) -> Iterator[Callable[[], None]]:
+    """Send requests without a pause in the block, and give what waits until more were served; none may fail."""
+    port = listener.getsockname()[1]
+    with flood(port, cycle([request("GET", "/livez", "")]), connections=4) as calls:
 
+        def wait() -> None:
+            enough = len(calls) + 100
+            until(lambda: len(calls) > enough)
 
-def test_workers_that_serve_go_on_whatever_is_on_disk(start: Start, root: Path) -> None:
-    """Those that replace others try every five seconds, until there is something to load again."""
-    metrics_port = free_port()
-    gunicorn = start(root=root, METRICS_PORT=str(metrics_port))
-    gunicorn.wait_until_ready()
-    before = append(root, "import nothing_here")
-    first, second = booted(gunicorn)
-    began = time.monotonic()
-    os.kill(first, signal.SIGTERM)
-    until(lambda: failed_loads(gunicorn) >= 3)
-    assert time.monotonic() - began > 2 * RETRY_SECONDS, "it must not keep a core busy"
-    assert {get(gunicorn.port, "/livez")[0] for _ in range(20)} == {200}
-    assert last_load_failed(metrics_port)
-
-    os.kill(second, signal.SIGTERM)  # no one serves, but the service does not end
-    until(lambda: failed_loads(gunicorn) >= 5)
-    before()
-    gunicorn.wait_until_ready(workers=4)
-    assert get(gunicorn.port, "/livez")[0] == 200
-    assert not last_load_failed(metrics_port)
-    assert gunicorn.stop() == 0
-
-
-def test_a_worker_ends_after_many_requests_only_if_another_can_take_its_place(start: Start, root: Path) -> None:
-    gunicorn = start(root=root, GUNICORN_CMD_ARGS="--max-requests=100 --max-requests-jitter=0")
-    gunicorn.wait_until_ready()
-    before = append(root, "import nothing_here")
-    with flood(gunicorn.port, cycle([request("GET", "/livez", "")]), connections=4) as calls:
-        until(lambda: failed_loads(gunicorn) >= 2)
-        assert gunicorn.log.read_text().count("Worker stops after") == 1
-        before()
-        until(lambda: gunicorn.log.read_text().count("Worker stops after") >= 3)
+        wait()
+        yield wait
+        wait()
     assert {call.status for call in calls} == {200}
 
 
-BROKEN = {
-    "the addresses": "petstore_site/urls.py",
-    "the settings": "petstore_site/settings.py",
-    "the worker": "server/worker.py",
-    "the configuration of gunicorn": "deploy/gunicorn.conf.py",
-}
+def test_a_restart_loses_no_request(start: Start, listener: socket.socket) -> None:
+    gunicorn = start(listener=listener)
+    with losing_nothing(listener) as wait:
+        for _ in range(3):
+            gunicorn.restart()
+            wait()
 
 
-@pytest.mark.parametrize("file", BROKEN.values(), ids=BROKEN.keys())
-def test_a_reload_of_what_cannot_be_loaded_changes_nothing(start: Start, root: Path, file: str) -> None:
-    metrics_port = free_port()
-    gunicorn = start(root=root, METRICS_PORT=str(metrics_port))
-    gunicorn.wait_until_ready()
-    before = append(root, "raise RuntimeError('a mistake')", file)
-    gunicorn.process.send_signal(signal.SIGHUP)
-    until(lambda: gunicorn.logged("Not reloaded: what is on disk cannot be loaded."))
-    assert "RuntimeError: a mistake" in gunicorn.log.read_text()
-    assert {get(gunicorn.port, "/livez")[0] for _ in range(20)} == {200}
-    assert last_load_failed(metrics_port)
-    assert "Worker exiting" not in gunicorn.log.read_text()
-    assert len(booted(gunicorn)) == 2
-
-    before()
-    append(root, "def livez(_request):\n    return HttpResponse('new')")
-    gunicorn.process.send_signal(signal.SIGHUP)
-    until(lambda: get(gunicorn.port, "/livez") == (200, "new"))
-    assert not last_load_failed(metrics_port)
+def test_a_release_that_cannot_be_loaded_loses_no_request(start: Start, listener: socket.socket, root: Path) -> None:
+    good = start(listener=listener)
+    with losing_nothing(listener):
+        append(root, "import nothing_here")
+        good.stop()
+        assert start(root, listener).process.wait(SECONDS) != 0
+        start(listener=listener)  # the way back
 
 
-WAITS = """
-import pathlib, time
-if (loaded := pathlib.Path({folder!r}, "loaded")).exists():  # by the trial
-    while not pathlib.Path({folder!r}, "go on").exists():
-        time.sleep(0.1)
-loaded.touch()
-"""
-
-
-def test_the_old_workers_serve_until_a_new_one_has_loaded(start: Start, root: Path, tmp_path: Path) -> None:
-    gunicorn = start(root=root)
-    gunicorn.wait_until_ready()
-    append(root, WAITS.format(folder=str(tmp_path)))
-    gunicorn.process.send_signal(signal.SIGHUP)
-    while len(booted(gunicorn)) < 4:
-        assert get(gunicorn.port, "/livez")[0] == 200
-    booted_at = time.monotonic()
-    while time.monotonic() < booted_at + 8:
-        assert get(gunicorn.port, "/livez")[0] == 200
-    (tmp_path / "go on").touch()
-    gunicorn.wait_until_ready(workers=4)
-    until(lambda: gunicorn.log.read_text().count("Worker exiting") == 2)
+def test_a_killed_master_loses_no_request(start: Start, listener: socket.socket) -> None:
+    gunicorn = start(listener=listener)
+    with losing_nothing(listener):
+        gunicorn.process.kill()
+        start(listener=listener)
 
 
 def test_a_worker_that_ends_is_not_hurried(start: Start) -> None:
@@ -314,69 +234,6 @@ def test_a_worker_that_ends_is_not_hurried(start: Start) -> None:
         while len(booted(gunicorn)) == 1:
             os.kill(pid, signal.SIGTERM)
     assert gunicorn.logged(f"Worker exiting (pid: {pid})")
-
-
-def test_a_stop_waits_for_no_worker_that_loads(start: Start, root: Path, tmp_path: Path) -> None:
-    gunicorn = start(root=root)
-    gunicorn.wait_until_ready()
-    append(root, WAITS.format(folder=str(tmp_path)))
-    gunicorn.process.send_signal(signal.SIGHUP)
-    until(lambda: len(booted(gunicorn)) == 4)
-    assert get(gunicorn.port, "/livez")[0] == 200
-    assert gunicorn.stop() == 0
-    assert gunicorn.log.read_text().count("Worker exiting") == 2
-
-
-def test_a_load_that_hangs_is_no_reload(start: Start, root: Path) -> None:
-    append(root, "TRY_SECONDS = 2", "server/reloading.py")
-    gunicorn = start(root=root)
-    gunicorn.wait_until_ready()
-    append(root, "import time\ntime.sleep(3600)")
-    gunicorn.process.send_signal(signal.SIGHUP)
-    until(lambda: gunicorn.logged("Not reloaded"))
-    assert get(gunicorn.port, "/livez")[0] == 200
-    assert len(booted(gunicorn)) == 2
-
-
-def release(root: Path, folder: Path) -> Path:
-    """Copy the code into a folder of its own, with packages of its own, one of which names the folder."""
-    shutil.copytree(root, folder)
-    subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder / ".venv"], check=True)
-    [packages] = folder.glob(".venv/lib/python3*/site-packages")
-    (packages / "ours.pth").write_text("\n".join(path for path in sys.path if path.endswith("site-packages")))
-    (packages / "release_name.py").write_text(f"NAME = {folder.name!r}\n")
-    append(
-        folder,
-        f"def livez(_request):\n    from release_name import NAME\n    return HttpResponse('{folder.name} ' + NAME)",
-    )
-    return folder
-
-
-def test_a_reload_follows_the_link_to_a_release_and_nothing_before_it(tmp_path: Path, root: Path) -> None:
-    """What runs never sees a part of another release, neither code nor packages."""
-    one, two = release(root, tmp_path / "one"), release(root, tmp_path / "two")
-    link = tmp_path / "petstore"
-    link.symlink_to(one)
-    gunicorn = Gunicorn(tmp_path, link, python=f"{link}/.venv/bin/python", WEB_CONCURRENCY="1")
-    try:
-        gunicorn.wait_until_ready(workers=1)
-        link.unlink()
-        link.symlink_to(two)
-        assert get(gunicorn.port, "/livez") == (200, "one one")
-        os.kill(booted(gunicorn)[-1], signal.SIGKILL)
-        gunicorn.wait_until_ready(workers=2)
-        assert get(gunicorn.port, "/livez") == (200, "one one")
-        gunicorn.process.send_signal(signal.SIGHUP)
-        until(lambda: get(gunicorn.port, "/livez") == (200, "two two"))
-        two.rename(tmp_path / "gone")  # at once: what runs may be writing what it compiled
-        gunicorn.process.send_signal(signal.SIGHUP)
-        until(lambda: gunicorn.logged("Not reloaded"))
-        link.unlink()
-        link.symlink_to(one)  # back
-        gunicorn.process.send_signal(signal.SIGHUP)
-        until(lambda: get(gunicorn.port, "/livez") == (200, "one one"))
-    finally:
-        assert gunicorn.stop() == 0
 
 
 @pytest.mark.parametrize("seconds", [0, 0.3, 0.6, 0.9, 1.3, 1.8, 2.8])

@@ -121,5 +121,5 @@ def test_serving_ends_with_the_process_that_started_it_and_removes_the_files(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PROMETHEUS_MULTIPROC_DIR", str(tmp_path))
-    metrics.serve("127.0.0.1", 1, parent=0, last_load=0)
+    metrics.serve("127.0.0.1", 1, parent=0)
     assert not tmp_path.exists()

@@ -29,9 +29,9 @@ SERVER = {
     "uvicorn:Server": {"handle_exit", "should_exit"},
     "uvicorn_worker:UvicornWorker": {"_serve", "config", "sockets", "wsgi"},
     "gunicorn.workers.base:Worker": {
-        "booted", "cfg", "handle_exit", "init_process", "init_signals", "max_requests", "notify", "nr", "ppid", "run",
+        "cfg", "handle_exit", "init_signals", "max_requests", "notify", "nr", "ppid", "run",
     },
-    "gunicorn.arbiter:Arbiter": {"WORKERS", "WORKER_BOOT_ERROR", "app", "handle_hup", "setup", "stop"},
+    "gunicorn.arbiter:Arbiter": {"WORKERS"},
 }  # fmt: skip
 """What `server/` uses: private names, and others that uvicorn and gunicorn do not document."""
 

@@ -28,7 +28,7 @@ class Outage(Protocol):
 
 OUTAGES: tuple[Outage, ...] = (
     workers.worker_killed,
-    workers.reloaded,
+    workers.restarted,
     database.restarted,
     database.stopped,
     database.frozen_database,

@@ -3,6 +3,7 @@
 import atexit
 import os
 import shutil
+import socket
 import subprocess
 import tempfile
 from collections.abc import Iterator
@@ -37,20 +38,22 @@ class Store(NamedTuple):
 
 
 @contextmanager
-def running_store(*, workers: int = 2, **variables: str) -> Iterator[Store]:
+def running_store(*, workers: int = 2, listener: socket.socket | None = None, **variables: str) -> Iterator[Store]:
     """Run both for the block."""
     with (
         short_folder() as folder,
         running_postgresql(folder) as postgresql,
-        running_service(postgresql.url, workers=workers, **variables) as service,
+        running_service(postgresql.url, workers=workers, listener=listener, **variables) as service,
     ):
         yield Store(postgresql, service, key())
 
 
 @contextmanager
-def running_service(url: str, *, workers: int = 2, **variables: str) -> Iterator[Gunicorn]:
+def running_service(
+    url: str, *, workers: int = 2, listener: socket.socket | None = None, **variables: str
+) -> Iterator[Gunicorn]:
     """Run the service."""
-    with running_server(database=url, workers=workers, **variables) as service:
+    with running_server(database=url, workers=workers, listener=listener, **variables) as service:
         wait_for_all(service)
         yield service
 

@@ -1,4 +1,4 @@
-"""Workers of gunicorn are killed and reloaded."""
+"""Workers of gunicorn are killed and restarted."""
 
 import os
 import signal
@@ -8,7 +8,7 @@ from itertools import cycle
 
 from tests.flood import additions, flood, lists
 from tests.protocol.nginx import running_nginx
-from tests.server import Gunicorn, until
+from tests.server import listening, until
 from tests.timed import Timed, timed
 
 from lab.chaos.callers import Callers
@@ -45,23 +45,17 @@ def _kill_the_only(store: Store) -> Timed:
     return call
 
 
-def _reload(service: Gunicorn) -> None:
-    old = set(serving(service))
-    service.process.send_signal(signal.SIGHUP)
-    until(lambda: not old & set(serving(service)), seconds=300)
-
-
-def reloaded(*, long: bool) -> Iterator[Row]:
-    """SIGHUP under load, behind nginx."""
+def restarted(*, long: bool) -> Iterator[Row]:
+    """Restart the service under load, behind nginx, on a socket that stays."""
     times, requests = (20, 100_000) if long else (3, 6_000)
-    with running_store() as store, running_nginx(store.port) as nginx:
+    with listening() as listener, running_store(listener=listener) as store, running_nginx(store.port) as nginx:
         mix = cycle([*lists(store.key) * 3, *additions(store.key)])
         with flood(nginx.plain, mix, connections=8) as calls:
             for _ in range(times):
-                _reload(store.service)
+                store.service.restart()
             until(lambda: len(calls) >= requests, seconds=600)
         failed = [call for call in calls if call.status not in {200, 201}]
         yield Row(
-            "a reload fails no request", f"SIGHUP {times} times behind nginx, 8 callers",
+            "a restart fails no request", f"restarted {times} times behind nginx, 8 callers",
             counted(call.status for call in calls), not failed,
         )  # fmt: skip

@@ -12,7 +12,7 @@ from typing import Any
 import psycopg
 import redis
 from tests.protocol.nginx import make_certificate, running_nginx
-from tests.server import ROOT, Gunicorn, free_port, manage, running_redis, until
+from tests.server import ROOT, Gunicorn, free_port, listening, manage, running_redis, until
 from tests.with_postgresql import SETTINGS, Server, server
 
 from lab.rehearsals.callers import Callers, encrypted, plain
@@ -57,7 +57,7 @@ def _rotate_database(database: Server, service: Gunicorn, file: Path) -> None:
     """Change to the other login, and then its predecessor's password."""
     _ask(database, "ALTER ROLE petstore_service_b PASSWORD 'new'")
     file.write_text(_address(database, "petstore_service_b", "new"))
-    _reload(service)
+    service.restart()
     until(lambda: _sessions(database) == {"petstore_service_b"})
     _ask(database, "ALTER ROLE petstore_service PASSWORD NULL")
     say("PostgreSQL: all sessions are those of petstore_service_b, and petstore_service has no password any more")
@@ -73,7 +73,7 @@ def _rotate_cache(cache: str, service: Gunicorn, file: Path) -> None:
     client: Any = redis.from_url(cache.replace("//", "//:old@"))
     client.execute_command("ACL", "SETUSER", "default", ">new")
     file.write_text(cache.replace("//", "//:new@"))
-    _reload(service)
+    service.restart()
     client.execute_command("ACL", "SETUSER", "default", "<old")
     try:
         redis.from_url(cache.replace("//", "//:old@")).ping()
@@ -81,13 +81,6 @@ def _rotate_cache(cache: str, service: Gunicorn, file: Path) -> None:
         say("Redis: the old password is rejected")
         return
     expect(None, "Redis still accepts the old password.")
-
-
-def _reload(service: Gunicorn) -> None:
-    """Send SIGHUP, and wait until workers that read the new files serve and the old ones have ended."""
-    old = service.workers()
-    service.process.send_signal(signal.SIGHUP)
-    until(lambda: not any(Path(f"/proc/{each}").exists() for each in old))
 
 
 def renew_certificates() -> None:
@@ -141,12 +134,13 @@ def _fingerprint(port: int, starttls: str | None = None) -> str:
 def _service(folder: Path, **variables: Path | str) -> Iterator[Gunicorn]:
     # Gunicorn names a database of its own unless one is given, and an empty variable is as good as none.
     given = {"DATABASE_URL": ""} | {name: str(value) for name, value in variables.items()}
-    service = Gunicorn(folder, ROOT, **given)
-    try:
-        service.wait_until_ready()
-        yield service
-    finally:
-        service.stop()
+    with listening() as listener:
+        service = Gunicorn(folder, ROOT, listener=listener, **given)
+        try:
+            service.wait_until_ready()
+            yield service
+        finally:
+            service.stop()
 
 
 def _address(database: Server, role: str, password: str) -> str:

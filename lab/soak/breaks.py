@@ -53,7 +53,7 @@ class Breaks:
                 self._crash_database,
                 self._kill_service,
                 self._kill_backend,
-                self._reload_service,
+                self._restart_service,
                 self._restart_database,
                 self._freeze_redis,
             ]
@@ -77,8 +77,8 @@ class Breaks:
     def _kill_service(self) -> None:
         self._shop.broken.kill()
 
-    def _reload_service(self) -> None:
-        self._shop.broken.service.process.send_signal(signal.SIGHUP)
+    def _restart_service(self) -> None:
+        self._shop.broken.service.restart()
 
     def _crash_database(self) -> None:
         self._shop.postgresql.stop(signal.SIGQUIT)

@@ -32,7 +32,7 @@ class Instance:
         self._starts += 1
         folder = self._folder / str(self._starts)
         folder.mkdir(parents=True)
-        return Gunicorn(folder, ROOT, **self._variables)
+        return Gunicorn(folder, ROOT, listener=None, **self._variables)
 
     @property
     def workers(self) -> list[int]:

@@ -9,7 +9,6 @@ import sys
 from collections.abc import Callable
 from email.utils import formatdate
 from functools import cache, wraps
-from http import HTTPStatus
 from typing import Any, TypeVar, cast
 
 from django.db import connection
@@ -51,7 +50,7 @@ HEADINGS = {
 }
 """The headings of pages where the phrase of HTTP says little to people."""
 
-REJECTED = {500: ErrorCode.INTERNAL_ERROR, 501: ErrorCode.UNSUPPORTED_TRANSFER_CODING, 503: ErrorCode.UNAVAILABLE}
+REJECTED = {500: ErrorCode.INTERNAL_ERROR, 501: ErrorCode.UNSUPPORTED_TRANSFER_CODING}
 TOO_LONG = {
     414: "The request line (method and URL) must have at most 4,094 bytes.",
     431: "The request must have at most 50 headers, each of at most 8,000 bytes.",
@@ -218,26 +217,18 @@ def _respond(
 
 
 def reject(status: int, reason: str) -> bytes:
-    """Return the response to a request that the server rejects, and log why. 204 is the response to `OPTIONS *`."""
+    """Return the response to a request that the server rejects, and log why."""
     request = Request(NOTHING_KNOWN)
-    if status == HTTPStatus.NO_CONTENT:
-        return _written(request, HTTPStatus.NO_CONTENT, {"Allow": "GET, HEAD, OPTIONS, POST"}, b"")
     code = REJECTED.get(status, ErrorCode.BAD_REQUEST)
     if code is not ErrorCode.INTERNAL_ERROR:  # the server has logged a bug
         begin_request(request.id)
         server_logger.warning("Rejected a request from %s", reason)
         end_request()
-    more = {"Retry-After": str(BUSY_SECONDS)} if code is ErrorCode.UNAVAILABLE else {}
     body = render_json(error_body(code, TOO_LONG.get(status, "")))
-    return _written(request, code.status, {**more, "Link": code.help_link}, body)
-
-
-def _written(request: Request, status: HTTPStatus, headers: dict[str, str], body: bytes) -> bytes:
-    """Return the bytes of the response, with the headers that every one has."""
-    complete = _finish()(request, status, headers, body).headers
-    fields = {"Date": formatdate(usegmt=True), **complete, "Connection": "close"}
+    headers = _finish()(request, code.status, {"Link": code.help_link}, body).headers
+    fields = {"Date": formatdate(usegmt=True), **headers, "Connection": "close"}
     lines = [f"{name}: {value}" for name, value in fields.items()]
-    return "\r\n".join([f"HTTP/1.1 {status.value} {status.phrase}", *lines, "", ""]).encode() + body
+    return "\r\n".join([f"HTTP/1.1 {code.status.value} {code.status.phrase}", *lines, "", ""]).encode() + body
 
 
 _finish = cache(Finish)

@@ -10,15 +10,10 @@ import os
 import shutil
 import sys
 import time
-from collections.abc import Iterator
 from functools import lru_cache, partial
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, start_http_server, values
-from prometheus_client.metrics_core import GaugeMetricFamily
 from prometheus_client.multiprocess import MultiProcessCollector
-from prometheus_client.registry import Collector
-
-from server.last_load import LastLoad
 
 DEFECTS = ("rejected_data",)
 GIVEN_UP = ("no_thread", "deadline")
@@ -119,27 +114,13 @@ def _count(counter: Counter, **_signal: object) -> None:
     counter.inc()
 
 
-class LoadCollector(Collector):
-    """What no worker can count: that new ones do not load."""
-
-    def __init__(self, last_load: LastLoad) -> None:
-        self._last_load = last_load
-
-    def collect(self) -> Iterator[GaugeMetricFamily]:
-        meaning = "1 if the code or the settings on disk could not be loaded, by a reload or a new worker."
-        yield GaugeMetricFamily("petstore_last_load_failed", meaning, value=self._last_load.has_failed())
-
-
-def serve(host: str, port: int, *, parent: int, last_load: int) -> None:
+def serve(host: str, port: int, *, parent: int) -> None:
     """Serve the sums on host:port until the process `parent`, which started this one, has ended; then remove the files.
 
-    `last_load` is the file in which it notes how the last load ended.
-
-    An address in use is tried again: it belongs to the master that a binary upgrade is about to replace.
+    An address in use is tried again: it belongs to the service before a restart.
     """
     registry = CollectorRegistry()
     MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
-    registry.register(LoadCollector(LastLoad(last_load)))
     serving = False
     while os.getppid() == parent:
         serving = serving or _listen(host, port, registry)
@@ -158,4 +139,4 @@ def _listen(host: str, port: int, registry: CollectorRegistry) -> bool:
 
 
 if __name__ == "__main__":
-    serve(sys.argv[1], int(sys.argv[2]), parent=int(sys.argv[3]), last_load=int(sys.argv[4]))
+    serve(sys.argv[1], int(sys.argv[2]), parent=int(sys.argv[3]))

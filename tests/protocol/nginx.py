@@ -73,16 +73,18 @@ def program(name: str) -> str:
 
 
 @contextmanager
-def running_nginx(*upstreams: int, base: str = "", more: str = "", kept: str = "2s") -> Iterator[Nginx]:
+def running_nginx(
+    *upstreams: int, base: str = "", more: str = "", kept: str = "1s", rate: str = "100000r/s"
+) -> Iterator[Nginx]:
     """Run nginx before the services on these ports for the block; it must stop cleanly.
 
-    `base` is the path under which they live, `more` is more text for the `http` context, and `kept` how long it keeps
-    connections to them.
+    `base` is the path under which they live, `more` is more text for the `http` context, `kept` how long it keeps
+    connections to them, and `rate` what it allows an address.
     """
     path = program("nginx")
     with tempfile.TemporaryDirectory(prefix="petstore-nginx-") as name:
         nginx = Nginx(free_port(), free_port(), free_port(), free_port(), Path(name))
-        _write_files(nginx, upstreams, base, more, kept)
+        _write_files(nginx, upstreams, base=base, more=more, kept=kept, rate=rate)
         command = [path, "-c", f"{name}/nginx.conf", "-e", f"{name}/error.log"]
         with (nginx.folder / "output").open("wb") as output:
             process = subprocess.Popen(command, stdout=output, stderr=output)
@@ -103,7 +105,7 @@ def _answers(port: int, path: str) -> bool:
         return False
 
 
-def _write_files(nginx: Nginx, upstreams: tuple[int, ...], base: str, more: str, kept: str) -> None:
+def _write_files(nginx: Nginx, upstreams: tuple[int, ...], *, base: str, more: str, kept: str, rate: str) -> None:
     folder = nginx.folder
     make_certificate(folder)
     # Only root can give its workers to another user, who could not read a temporary folder.
@@ -113,7 +115,7 @@ def _write_files(nginx: Nginx, upstreams: tuple[int, ...], base: str, more: str,
     shutil.copytree(FILES, folder / "petstore")
     site = {
         "127.0.0.1:8000": " max_conns=1000; server ".join(f"127.0.0.1:{port}" for port in upstreams),
-        "keepalive_timeout  2s": f"keepalive_timeout {kept}",
+        "keepalive_timeout  1s": f"keepalive_timeout {kept}",
         "listen      443 ssl": f"listen 127.0.0.1:{nginx.https} ssl",
         "listen      80;": f"listen 127.0.0.1:{nginx.http};",
         "/etc/ssl/petstore.example.pem": f"{folder}/certificate.pem",
@@ -125,9 +127,11 @@ def _write_files(nginx: Nginx, upstreams: tuple[int, ...], base: str, more: str,
         named = 'map "" $petstore_base_path {\n    default "'
         _change(folder, "context.conf", {named: f"{named}{base}"})
     _change(folder, "petstore.conf", site)
+    _change(folder, "context.conf", {"rate=500r/s": f"rate={rate}"})
     hasty = {
         "client_header_timeout 10s": "client_header_timeout 1s",
         "client_body_timeout   10s": "client_body_timeout 1s",
+        "send_timeout          10s": "send_timeout 1s",
     }
     shutil.copy(folder / "petstore" / "service.conf", folder / "petstore" / "hasty.conf")
     _change(folder, "hasty.conf", hasty)

@@ -46,7 +46,7 @@ def _markdown(table: Sequence[Sizes], shares: Mapping[str, int]) -> str:
     return (
         f"Each instance has {first.workers} workers with {first.threads} threads. "
         f"Each worker opens up to {sum(shares.values())} connections: {listed}.\n\n{lines}\n\n"
-        "Memory and cores of the database are estimates. `max_connections` has room for a reload and for commands."
+        "Memory and cores of the database are estimates. `max_connections` has room for a restart and for commands."
     )
 
 
