@@ -34,7 +34,6 @@ DEADLINES = {
     "| a connection to the database | {} |": postgresql.WAIT_SECONDS,
     "| each part of its body | {} |": door.PART_SECONDS,
     "| all of its body | {} |": door.TOTAL_SECONDS,
-    "| to read more of a response | {} |": threads.STALL_SECONDS,
     "a read gets {} s in the database": postgresql.SECONDS,
     "A write gets {} s and is not retried": postgresql.WRITE_SECONDS,
     "if it would wait longer than {} s for a thread or a connection": adapter.MOST_SECONDS,
