@@ -27,6 +27,7 @@ DEADLINES = {
     "| lock | {} |": seconds("lock_timeout"),
     "| connect to the database | {} |": database.CONNECT["connect_timeout"],
     "| statement | {} |": seconds("statement_timeout"),
+    "| to read more of a long response | {} |": threads.STALL_SECONDS,
     "| idle in a transaction | {} |": seconds("idle_in_transaction_session_timeout"),
     "| a response, once the whole request has arrived | {} |": adapter.DEADLINE,
     "| a response to a form of the back office | {} |": threads.FORM_DEADLINE,
