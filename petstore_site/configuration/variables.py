@@ -47,7 +47,9 @@ GROUPS: dict[str, list[Variable]] = {
             "The host names of the service, separated by commas.",
             shown="this machine, in development", required="the host names of this service, separated by commas.",
         ),
-        Variable("HOST", str, "127.0.0.1", "The address that gunicorn listens on, unless systemd gives it a socket (`petstore.socket`)."),
+        Variable(
+            "HOST", str, "127.0.0.1", "The address that gunicorn listens on. With systemd, `petstore.socket` has it."
+        ),
         Variable("PORT", integer(1, 65535), 8000, "The port that gunicorn listens on, likewise."),
         Variable(
             "PRODUCTION_URL", api_address, "https://petstore.example/v1",
