@@ -13,7 +13,7 @@ from typing import Any
 from csp.constants import NONE, SELF
 
 from petstore_site.apikeys.keys import PREFIXES, SECRET
-from petstore_site.configuration.addresses import SENTINEL_ADDRESS, base_path
+from petstore_site.configuration.addresses import base_path
 from petstore_site.configuration.database import databases
 from petstore_site.configuration.openapi import openapi_of
 from petstore_site.configuration.secret_key import development_key
@@ -159,8 +159,6 @@ if CACHE_URL != "memory://":
         "LOCATION": [CACHE_URL],  # a list, since Django would split the text at commas
         "OPTIONS": {"socket_timeout": 1, "socket_connect_timeout": 1},
     }
-if SENTINEL_ADDRESS.fullmatch(CACHE_URL):
-    CACHES["default"]["OPTIONS"]["pool_class"] = "rest.sentinel.SentinelPool"
 
 SIMPLE_HISTORY_DATE_INDEX = False
 """History is read for one object at a time; an index by date would only slow down writing it."""

@@ -51,17 +51,10 @@ def limiter() -> MovingWindowRateLimiter:
 def build_limiter() -> MovingWindowRateLimiter:
     """Return a new limiter the first time, then the same one."""
     address = settings.CACHE_URL
-    timeouts = {"socket_timeout": CACHE_SECONDS, "socket_connect_timeout": CACHE_SECONDS}
     if address == "memory://":
-        storage = storage_from_string(address)
-    elif address.startswith("redis+sentinel://"):
-        from rest.sentinel import SentinelPool  # noqa: PLC0415 - the library of Redis is slow to load
-
-        pool: Any = SentinelPool.from_url(address, **timeouts)
-        storage = storage_from_string("redis://", connection_pool=pool, wrap_exceptions=True)
-    else:
-        storage = storage_from_string(address, wrap_exceptions=True, **timeouts)
-    return MovingWindowRateLimiter(storage)
+        return MovingWindowRateLimiter(storage_from_string(address))
+    timeouts = {"socket_timeout": CACHE_SECONDS, "socket_connect_timeout": CACHE_SECONDS}
+    return MovingWindowRateLimiter(storage_from_string(address, wrap_exceptions=True, **timeouts))
 
 
 @lru_cache(maxsize=1024)

@@ -12,10 +12,6 @@ OWN_PATHS = {
 }  # fmt: skip
 """The first part of each path of the service. If the service lived under one, `mount` could not distinguish them."""
 
-SENTINEL_ADDRESS = re.compile(
-    r"redis\+sentinel://(:[^:@/]+@)?[\w.-]+:[0-9]{1,5}(,[\w.-]+:[0-9]{1,5})*/[\w.-]+", re.ASCII
-)
-
 
 def split(text: str, sentence: str) -> SplitResult:
     """Split an address with a host; raises `ValueError` with our sentence, since urllib's may repeat a password."""
@@ -65,12 +61,12 @@ def base_path(address: str) -> str:
 
 def cache_address(text: str) -> str:
     """Return the address of the cache; raises `ValueError` with a sentence that follows the name."""
-    if text == "memory://" or SENTINEL_ADDRESS.fullmatch(text):
+    if text == "memory://":
         return text
-    sentence = (
-        "must be memory://, redis://[:PASSWORD@]HOST:6379/0, or the same with rediss, valkey or valkeys; or "
-        "redis+sentinel://[:PASSWORD@]HOST:26379,HOST:26379/SERVICE."
-    )
+    sentence = "must be memory://, redis://[:PASSWORD@]HOST:6379/0, or the same with rediss, valkey or valkeys."
+    if text.startswith("redis+sentinel:"):
+        sentence = "cannot name Sentinels any more. Name a proxy that leads to the master (docs/databases.md#redis)."
+        raise ValueError(sentence)
     parts = split(text, sentence)
     known = parts.scheme in {"redis", "rediss", "valkey", "valkeys"}
     if not known or parts.query or not re.fullmatch(r"(/[0-9]*)?", parts.path):

@@ -81,9 +81,8 @@ GROUPS: dict[str, list[Variable]] = {
         ),
         Variable(
             "CACHE_URL", cache_address, "memory://",
-            "`redis://[:PASSWORD@]HOST:6379/0` (or `rediss`, `valkey`, `valkeys`), or "
-            "`redis+sentinel://[:PASSWORD@]HOST:26379,HOST:26379/SERVICE`. Counts rate limits and failed sign-ins "
-            "across all processes.",
+            "`redis://[:PASSWORD@]HOST:6379/0` (or `rediss`, `valkey`, `valkeys`). Counts rate limits and failed "
+            "sign-ins across all processes.",
             is_secret=True,
         ),
     ],
