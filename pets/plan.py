@@ -20,9 +20,6 @@ from pets.sql import AMONG, DIFFERS, listed, read
 BLOCK = 1_000
 """Animals that are locked and written in one transaction."""
 
-EXCHANGED = 20_000
-"""Animals that exchanged references and get them back in one transaction, at most."""
-
 LEFT_LISTED = 1_000
 """Animals that were left and are listed in the record; the others are counted."""
 
@@ -128,7 +125,7 @@ SELECT h.history_id, h.history_type, h.id, {h}, b.history_id, {b}, p.id, {p}, u.
     EXISTS (SELECT 1 FROM pets_petchange n WHERE n.id = h.id AND n.history_id > h.history_id AND ({other})),
     EXISTS (SELECT 1 FROM categories_category c
             WHERE c.id = CASE h.history_type WHEN '-' THEN h.category_id ELSE b.category_id END),
-    (SELECT o.id FROM pets_pet o WHERE o.id <> h.id AND o.{reference} =
+    EXISTS (SELECT 1 FROM pets_pet o WHERE o.id <> h.id AND o.{reference} =
             CASE h.history_type WHEN '-' THEN h.{reference} ELSE b.{reference} END)
 FROM pets_petchange h
 LEFT JOIN pets_pet p ON p.id = h.id
@@ -150,38 +147,26 @@ NOT_UNDONE = "u.history_id = NULL"
 """SQLite finds none of them by the key; for FALSE it would read the whole history for each animal."""
 
 
-# Scalar subqueries: for a join PostgreSQL would read all animals again at each step of a long chain.
-PARTNERS = """
-WITH RECURSIVE partners AS (
-    SELECT history_id, id FROM pets_petchange WHERE history_id {among}
-    UNION
-    SELECT m.history_id, m.id FROM partners JOIN pets_petchange m ON m.{column} + 0 = %s AND m.id = (
-        SELECT o.id FROM pets_pet o WHERE o.id <> partners.id AND o.{reference} = (
-            SELECT b.{reference} FROM pets_petchange b
-            WHERE b.id = partners.id AND b.history_id < partners.history_id ORDER BY b.history_id DESC LIMIT 1))
-) SELECT history_id FROM partners LIMIT {most}
-"""
-
-
-def planned(
-    change: Change, rows: Sequence[int], *, category: int | None = None, to_write: bool = False
-) -> Iterator[Planned]:
+def planned(change: Change, rows: Sequence[int], *, category: int | None = None) -> Iterator[Planned]:
     """Yield what undoing the change does with the animals of these rows of it.
 
-    `category` is for animals that come back and whose category is gone. `to_write`, when they are locked, yields also,
-    without reasons, those of other rows that exchange references with them, and locks them.
+    `category` is for animals that come back and whose category is gone.
     """
-    found = [*_read(change, rows, category)]
-    if any(row.holder and row.did == "~" for row in found) and change.row is None:
-        others = [*{*_partners(change, rows)}.difference(rows)]
-        if to_write:
-            whole(others)  # which locks them
-        for start in range(0, len(others), BLOCK):
-            found += _read(change, others[start : start + BLOCK], category)
-        _exchange(found)
-    yield from (row.decide() for row in found[: len(rows)])
-    if to_write:
-        yield from (row.decide()._replace(reason="") for row in found[len(rows) :])
+    among = AMONG[connection.vendor]
+    undoings = [undo.pk for undo in change.undos if undo.state != State.RUNNING]
+    statement = ROWS.format(
+        **{alias: each(f"{alias}.{{c}}") for alias in "hbpu"},
+        reference=REFERENCE.name,
+        undone=UNDONE.format(among=among) if undoings else NOT_UNDONE,
+        other=each(f"n.{{c}} {DIFFERS[connection.vendor]} h.{{c}}", " OR "),
+        among=among,
+    )
+    found = read(statement, [*([listed(undoings)] if undoings else []), listed(rows)])
+    is_complete = all(row[-2] or row[1] == "+" for row in found)  # what was added had no category before
+    gone = {} if is_complete else {each.pk: each.name for each in deleted_categories(change)}
+    taken = {*Category.objects.filter(name__in=gone.values()).values_list("name", flat=True)} if gone else set()
+    reasons = {number: NAME_TAKEN if name in taken else "" for number, name in gone.items()}
+    yield from (_Row(row, category, reasons).decide() for row in found)
 
 
 def whole(rows: Sequence[int]) -> list[Planned]:
@@ -197,55 +182,12 @@ def whole(rows: Sequence[int]) -> list[Planned]:
     ]
 
 
-def _partners(change: Change, rows: Sequence[int]) -> list[int]:
-    """Return the rows of the change whose animals have the former reference of one of these, and so on."""
-    column, value = source(change)
-    statement = PARTNERS.format(
-        among=AMONG[connection.vendor], column=column, reference=REFERENCE.name, most=EXCHANGED + len(rows)
-    )
-    return [row for (row,) in read(statement, [listed(rows), value])]
-
-
-def _read(change: Change, rows: Sequence[int], category: int | None) -> Iterator["_Row"]:
-    among = AMONG[connection.vendor]
-    undoings = [undo.pk for undo in change.undos if undo.state != State.RUNNING]
-    statement = ROWS.format(
-        **{alias: each(f"{alias}.{{c}}") for alias in "hbpu"},
-        reference=REFERENCE.name,
-        undone=UNDONE.format(among=among) if undoings else NOT_UNDONE,
-        other=each(f"n.{{c}} {DIFFERS[connection.vendor]} h.{{c}}", " OR "),
-        among=among,
-    )
-    found = read(statement, [*([listed(undoings)] if undoings else []), listed(rows)])
-    is_complete = all(row[-2] or row[1] == "+" for row in found)  # what was added had no category before
-    gone = {} if is_complete else {each.pk: each.name for each in deleted_categories(change)}
-    taken = {*Category.objects.filter(name__in=gone.values()).values_list("name", flat=True)} if gone else set()
-    reasons = {number: NAME_TAKEN if name in taken else "" for number, name in gone.items()}
-    return (_Row(row, category, reasons) for row in found)
-
-
 def deleted_categories(change: Change) -> list[Category]:
     """Return the categories, as they were, that the change deleted and that are gone: its undo brings them back."""
     if change.row is not None:
         return []
     gone = Category.history.filter(change=change.pk, history_type="-").exclude(id__in=Category.objects.values("pk"))
     return [row.instance for row in gone]
-
-
-def _exchange(found: Sequence["_Row"]) -> None:
-    """Free the former references that animals of the same change have, unless these keep them.
-
-    One keeps its reference if its own former one belongs to someone who keeps it, or who is none of them.
-    """
-    leaving = {row.animal: row for row in found if row.leaves_reference}
-    waiting = {row.holder: row for row in leaving.values() if row.holder}
-    stuck = [row for row in waiting.values() if row.holder not in leaving]
-    while stuck:
-        keeps = leaving.pop(stuck.pop().animal)
-        if keeps.animal in waiting:
-            stuck.append(waiting[keeps.animal])
-    for row in leaving.values():
-        row.holder = None
 
 
 class _Row:
@@ -262,16 +204,10 @@ class _Row:
             dict(zip(NAMES, values, strict=True)) for values in (after, before, now, undone)
         )
         self.has_before, self.is_there, self.is_done = (each is not None for each in (has_before, is_there, is_done))
-        self.was_changed, has_category, self.holder = row[-3:]
+        self.was_changed, has_category, self.is_taken = row[-3:]
         former = (self.after if self.did == "-" else self.before)[CATEGORY.name]
         self.without_category = "" if has_category else deleted.get(former, CATEGORY_GONE)
         self.category = category
-
-    @property
-    def leaves_reference(self) -> bool:
-        """Return whether it gives up its reference, once its former one is free."""
-        name = REFERENCE.name
-        return self.did == "~" and self.is_there and self._differs(name) and self.now[name] == self.after[name]
 
     def decide(self) -> Planned:
         return {"+": self._delete, "~": self._set_back, "-": self._add}[self.did]()
@@ -294,7 +230,7 @@ class _Row:
             return self._planned()
         if self.was_changed:
             return self._planned(reason=GONE)
-        if self.holder:
+        if self.is_taken:
             return self._planned(reason=REFERENCE_TAKEN)
         if not self.without_category:
             return self._planned("+", values=self.after)
@@ -324,4 +260,4 @@ class _Row:
             return CHANGED
         if name == CATEGORY.name:
             return self.without_category
-        return REFERENCE_TAKEN if name == REFERENCE.name and self.holder else ""
+        return REFERENCE_TAKEN if name == REFERENCE.name and self.is_taken else ""

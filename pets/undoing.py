@@ -20,10 +20,10 @@ from changes.models import Change, Kind, State
 from changes.naming import who
 from changes.recording import recording
 from pets import blocks, merging, stock, working
-from pets.columns import CATEGORY, REFERENCE
+from pets.columns import CATEGORY
 from pets.models import ImportState, Pet
 from pets.plan import BLOCK, LEFT_LISTED, Planned, deleted_categories, planned, rows_before, whole
-from pets.writing import add_again, change_animals, delete_animals, leave_references, restore_sales, set_back
+from pets.writing import add_again, change_animals, delete_animals, restore_sales, set_back
 
 NOTHING = "Nothing changed. {}"
 
@@ -250,7 +250,7 @@ def _do_block(
     plan = whole(rows)
     _write(plan, undo)
     if rest := [*{*rows}.difference(each.row for each in plan)]:
-        decided = [*planned(change, rest, category=category, to_write=True)]
+        decided = [*planned(change, rest, category=category)]
         _restore_categories(decided, change, undo)
         _write(decided, undo)
         plan += decided
@@ -270,8 +270,6 @@ def _write(plan: Sequence[Planned], undo: Change) -> None:
         delete_animals([each.animal for each in deletes], now, undo)
     if back := [each.back_to for each in sets if each.back_to]:
         set_back(back, now, undo)
-    if moved := [each.animal for each in sets if REFERENCE.name in each.values]:
-        leave_references(moved)
     for some, write in (([] if back else sets, change_animals), (adds, add_again)):
         for start in range(0, len(some), BLOCK):
             write({each.animal: each.after for each in some[start : start + BLOCK]}, now, undo)

@@ -32,7 +32,6 @@ INSERT INTO pets_petchange (id, {each("{c}")},
     history_type, history_date, history_user_id, actor, request_id, bulk_change_id)
 SELECT id, {each("{c}")}, %s, %s, %s, %s, %s, %s FROM {{source}} {{among}} ORDER BY id
 """
-LEAVE_REFERENCES = "UPDATE pets_pet SET external_reference = NULL WHERE id {among}"
 DELETE = "DELETE FROM pets_pet WHERE id {among}"
 
 # The time it was first added is that of the first row of its history.
@@ -58,11 +57,6 @@ SELECT id, day FROM (
     FROM pets_petchange h WHERE h.history_id {among}
 ) ended WHERE day IS NOT NULL
 """
-
-
-def leave_references(animals: Sequence[int]) -> None:
-    """Take the animals' references away before others get them: no two animals have one at any moment."""
-    execute(LEAVE_REFERENCES.format(among=AMONG[connection.vendor]), [listed(animals)])
 
 
 def change_animals(values: Mapping[int, Mapping[str, Any]], now: datetime, change: Change) -> None:

@@ -14,7 +14,7 @@ from django.db import connection
 
 from categories.models import Category
 from changes.acting import acting
-from pets.columns import COLUMNS, REFERENCE, TABLE, Checked, CheckedColumns, each
+from pets.columns import COLUMNS, TABLE, Checked, CheckedColumns, each
 from pets.importing.altered import IS_NO_VALUE
 from pets.importing.changes import Counted
 from pets.importing.errors import ImportRejectedError
@@ -24,7 +24,7 @@ from pets.models import ImportRun
 from pets.sql import execute, stream
 
 FIELDS = ", ".join(Checked._fields)
-TABLES = ("rows", "wrong", "rejected", "categories", "known", "moves", "odd_rows", "odd_pets", "near")
+TABLES = ("rows", "wrong", "rejected", "categories", "known", "odd_rows", "odd_pets", "near")
 BLOCK_LINES = 2_000
 NOTHING = "\1"  # NULL in a COPY. No value can be it
 MOST_MISSING = 100  # animals that are not in the file, by ID, that are listed
@@ -85,6 +85,10 @@ WRONG_IDS = {
         f" (SELECT id, min(line) AS line FROM ({MATCHED}) m GROUP BY id HAVING count(*) > 1) first"
         " ON first.id = r.id WHERE r.line > first.line AND NOT r.rejected"
     ),
+    Kind.TAKEN_REFERENCE: (
+        "SELECT r.line, p.id AS other FROM import_rows r JOIN pets_pet p"
+        " ON p.external_reference = r.external_reference AND p.id <> r.id WHERE NOT r.rejected"
+    ),
 }
 WRONG = {
     Kind.SAME_REFERENCE: (
@@ -103,24 +107,6 @@ NO_REFERENCE = f"""
     WHERE r.external_reference {IS_NO_VALUE} AND NOT r.rejected AND {NEW}
 """
 RIGHT = "NOT EXISTS (SELECT 1 FROM import_wrong e WHERE e.line = {}.line)"
-MOVES = f"""
-    CREATE TEMPORARY TABLE import_moves AS SELECT r.line, r.id, p.id AS other FROM import_rows r JOIN pets_pet p
-    ON p.external_reference = r.external_reference AND p.id <> r.id WHERE NOT r.rejected AND {RIGHT.format("r")}
-"""
-"""The rows with the reference of another animal. They are right if that gets another one from a row that is right."""
-
-TAKEN = f"""
-    WITH RECURSIVE stays AS (
-        SELECT id FROM import_moves WHERE other NOT IN (
-            SELECT o.id FROM import_rows o JOIN pets_pet p ON p.id = o.id
-            WHERE o.id IN (SELECT other FROM import_moves) AND NOT o.rejected
-            AND o.external_reference <> p.external_reference AND {RIGHT.format("o")}
-        )
-        UNION SELECT (SELECT m.id FROM import_moves m WHERE m.other = stays.id) FROM stays WHERE id IS NOT NULL
-    ) SELECT line, other FROM import_moves WHERE id IN (SELECT id FROM stays)
-"""
-"""A subquery, no join: PostgreSQL would read all moves again for each step of a long chain."""
-
 ROW = ", ".join(f"r.{field}" for field in Checked._fields)
 FOUND = f"""
     SELECT {ROW}, w.kind, w.other, n.line, p.id, p.external_reference, p.name
@@ -161,16 +147,11 @@ def take_out_wrong(*, near: bool = True, stays: bool = False, defaults: Mapping[
     execute("CREATE TEMPORARY TABLE import_near (line bigint, other bigint)")
     if near and note_odd_references():
         execute(f"INSERT INTO import_near {NEAR}")
-    by_id = _given_ids()
     blank = {Kind.NO_REFERENCE: NO_REFERENCE} if near or stays else {}
-    for kind, statement in ((WRONG_IDS if by_id else {}) | blank | WRONG).items():
+    for kind, statement in ((WRONG_IDS if _given_ids() else {}) | blank | WRONG).items():
         _note_wrong(kind, statement.format(lacking=lacking))
     if not stays:
         _note_wrong(Kind.NEAR_REFERENCE, "SELECT line, other FROM import_near")
-    if by_id:
-        execute(MOVES)
-        execute("CREATE UNIQUE INDEX import_moves_other ON import_moves (other)")
-        _note_wrong(Kind.TAKEN_REFERENCE, TAKEN)
     for *values, kind, other, line, pet_id, theirs, name in stream(FOUND):
         row = Checked(*values)
         missed = None if line is None else Near(line, row.external_reference or "", pet_id, theirs, name)
@@ -238,10 +219,8 @@ def write(run: ImportRun, now: datetime, *, watch: Callable[[], None], defaults:
     watch()
     at = connection.ops.adapt_datetimefield_value(now)
     said = [at, str(run), acting().request_id, run.pk]
-    rows, known, run.updated, run.matched_by_id, moved = tally()
+    rows, known, run.updated, run.matched_by_id = tally()
     run.created, run.unchanged = rows - known, known - run.updated
-    if moved:
-        execute(LEAVE_REFERENCES)
     if run.updated:
         execute(CHANGE, [at])
         execute(HISTORY_OF_CHANGED, said)
@@ -261,9 +240,8 @@ def id_before(run: ImportRun) -> int:
     return run.first_id - 1 if run.first_id else _count(LAST_ID_OF_SQLITE)
 
 
-KNOWN = f"""
-    SELECT count(*), count(CASE WHEN differs THEN 1 END), count(CASE WHEN by_id THEN 1 END),
-    count(CASE WHEN new_{REFERENCE.name} THEN 1 END) FROM import_known
+KNOWN = """
+    SELECT count(*), count(CASE WHEN differs THEN 1 END), count(CASE WHEN by_id THEN 1 END) FROM import_known
 """
 
 
@@ -309,14 +287,6 @@ def _compare() -> None:
 
 NEW_VALUES = each("(r.{c} IS NOT NULL AND (p.{c} IS NULL OR r.{c} <> p.{c})) AS new_{c}")
 """Of each column, whether the row says something else than the animal."""
-
-LEAVE_REFERENCES = f"""
-    UPDATE pets_pet SET {REFERENCE.name} = NULL WHERE id IN (
-        SELECT k.id FROM import_known k JOIN pets_pet p ON p.id = k.id
-        JOIN import_rows r ON r.{REFERENCE.name} = p.{REFERENCE.name} AND r.line <> k.line WHERE k.new_{REFERENCE.name}
-    )
-"""
-"""Before others get them: no two animals have one reference at any moment."""
 
 CHANGE = f"""
     UPDATE pets_pet SET {each("{c} = COALESCE(r.{c}, pets_pet.{c})")}, updated_at = %s

@@ -149,10 +149,10 @@ KNOWN = {
     "pets/adopting.py": 1,  # the time of a change
     "pets/importing/lock.py": 1,  # the record of an import
     "pets/importing/run.py": 1,  # the record of an import
-    "pets/importing/staging.py": 3,  # above as "import"
+    "pets/importing/staging.py": 2,  # above as "import"
     "pets/importing/working.py": 2,  # the file that is being imported
     "pets/undoing.py": 1,  # the first day of a category that comes back
-    "pets/writing.py": 4,  # above as what deletes, changes and undoes many; references that are exchanged are left first
+    "pets/writing.py": 3,  # above as what deletes, changes and undoes many
     "pets/statements.py": 1,  # above as an addition by the API
 }
 ELSEWHERE = ("petstore_site/apikeys/", "petstore_site/request_desk/", "idempotency/")

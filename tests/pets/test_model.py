@@ -21,6 +21,7 @@ from tests.pets.office import PETS, ask, click, confirm, form_of, history_disagr
 STEPS = int(os.environ.get("PETSTORE_MODEL_STEPS", "40"))
 SEED = int(os.environ.get("PETSTORE_MODEL_SEED", "1"))
 FIELDS = ("name", "status", "category_id", "external_reference")
+REFERENCES = [f"R{number:03}k" for number in range(1, 31)]
 HEADER = "id,external_reference,name,category,status"
 CATEGORIES = "/admin/categories/category/"
 
@@ -97,8 +98,9 @@ class Store:
         return animals, categories
 
     def _set_back(self, made: Made, animals: Any, categories: Any) -> dict[int, dict[str, Any]]:
-        """Return those of which fields go back. A reference does if nobody has it who keeps it."""
+        """Return those of which fields go back. A reference does if nobody has it."""
         back = {}
+        taken = {animal["external_reference"] for animal in animals.values()} - {None}
         for number, (before, after) in made.rows.items():
             now, last = animals.get(number), made.last_undo(number)
             if before and after and now:
@@ -109,17 +111,8 @@ class Store:
                 }
                 if back[number].get("category_id") not in {None, *categories}:
                     del back[number]["category_id"]
-        is_settled = False
-        while not is_settled:
-            holders = {
-                animal["external_reference"]: number
-                for number, animal in animals.items()
-                if "external_reference" not in back.get(number, ())
-            }
-            stuck = [n for n, values in back.items() if values.get("external_reference") in holders.keys() - {None}]
-            for number in stuck:
-                del back[number]["external_reference"]
-            is_settled = not stuck
+                if back[number].get("external_reference") in taken:
+                    del back[number]["external_reference"]
         return {number: animals[number] | values for number, values in back.items()}
 
     def _comes_back(self, made: Made, number: int, before: Any, animals: Any, categories: Any) -> bool:
@@ -153,7 +146,7 @@ class People:
 
     @property
     def reference(self) -> str:
-        return f"R{self.random.randint(1, 30):03}k"
+        return self.random.choice(REFERENCES)
 
     def some(self, most: int) -> list[Pet]:
         found = list(Pet.objects.order_by("pk"))
@@ -209,14 +202,13 @@ class People:
         self.client.post(f"{CATEGORIES}merge/", sent)
 
     def load(self) -> None:
-        """Import new animals and changed ones, some of which exchange their references."""
+        """Import new animals and changed ones, some of which get references that nobody has."""
         self.count += 1
         pets = self.some(6)
-        references = [pet.external_reference for pet in pets if pet.external_reference]
-        self.random.shuffle(references)
-        given = iter(references)
+        free = sorted({*REFERENCES}.difference(Pet.objects.values_list("external_reference", flat=True)))
+        self.random.shuffle(free)
         rows = [
-            f"{pet.pk},{next(given) if pet.external_reference else ''},"
+            f"{pet.pk},{free.pop() if free and self.random.random() < 0.4 else ''},"
             f"Loaded {self.random.randint(1, 5)},,{self.random.choice(PetStatus.values)}"
             for pet in pets
         ]

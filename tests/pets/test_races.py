@@ -16,7 +16,7 @@ from django.test import Client
 from categories.models import Category
 from changes.models import Change
 from changes.pages import NOT_SAVED
-from pets import merging, plan, preview, stock
+from pets import merging, stock
 from pets.importing.options import Options
 from pets.importing.progress import Progress
 from pets.importing.run import import_file
@@ -208,19 +208,6 @@ def test_the_undo_of_an_import_leaves_the_field_that_is_being_saved(staff: Clien
     assert (undone.restored, [(left.pet_id, left.reason) for left in undone.left]) == (1, [(rex.pk, "changed since")])
     assert values(rex) == ("Rex", "pending", "A-1")
     assert history_disagrees() == []
-
-
-def test_exchanged_references_go_back_and_what_is_being_saved_stays(
-    staff: Client, rex: Pet, category: Category, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    tom = PetFactory(name="Tom", category=category, status="available", external_reference="A-2")
-    run = importing(tmp_path, f"{rex.pk},A-2,,,", f"{tom.pk},A-1,,,", id_first="id,")()
-    for module in (plan, preview):
-        monkeypatch.setattr(module, "BLOCK", 1)
-    pet = Pet.objects.get(pk=Pet.history.filter(import_run=run).earliest("history_id").id)  # of the second block
-    _saved, undone = race(animal(pet), editing(staff, pet, status="pending"), undoing(run))
-    assert (undone.restored, undone.left_count, values(pet)[1]) == (2, 0, "pending")
-    assert (values(rex)[2], values(tom)[2], history_disagrees()) == ("A-1", "A-2", [])
 
 
 def test_what_an_undo_has_just_restored_is_not_saved_over(staff: Client, rex: Pet, tmp_path: Path) -> None:

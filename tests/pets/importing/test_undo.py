@@ -383,82 +383,26 @@ def test_a_large_undo_that_is_stopped_goes_on(
     assert not StockMovement.objects.exclude(animals=0).exists()  # or each list would add up what the blocks left
 
 
-EXCHANGES = {
-    "swap": {1: "A-2", 2: "A-1"},
-    "cycle of three": {1: "A-2", 2: "A-3", 3: "A-1"},
-    "chain up": {1: "A-2", 2: "A-3", 3: "A-4", 4: "B-1"},
-    "chain down": {4: "A-3", 3: "A-2", 2: "A-1", 1: "B-1"},
-    "two swaps": {1: "A-4", 4: "A-1", 2: "A-3", 3: "A-2"},
-}
-
-
-@pytest.fixture(params=[1_000, 2, 1])
-def blocks_of(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("block", [1_000, 1])
+def test_references_that_a_former_release_exchanged_stay_with_a_reason(
+    run_import: Import, dogs: Category, monkeypatch: pytest.MonkeyPatch, block: int
+) -> None:
     for module in ("pets.plan", "pets.importing.undo", "pets.undoing"):
-        monkeypatch.setattr(f"{module}.BLOCK", request.param)
-
-
-@pytest.fixture
-def four(dogs: Category) -> list[Pet]:
-    return [PetFactory(name=f"Pet {n}", category=dogs, external_reference=f"A-{n}") for n in range(1, 5)]
-
-
-def references() -> dict[str, str | None]:
-    return dict(Pet.objects.values_list("name", "external_reference"))
-
-
-def exchange(run_import: Import, four: list[Pet], given: dict[int, str]) -> ImportRun:
-    rows = [f"{four[n - 1].pk},{reference}" for n, reference in given.items()]
-    rows = [f"{row},Renamed {n}," if n == 2 else f"{row},," for row, n in zip(rows, given, strict=True)]
-    assert run_import("\n".join(["id,external_reference,name,category", *rows])).status == 0
-    return ImportRun.objects.latest("pk")
-
-
-@pytest.mark.usefixtures("blocks_of")
-@pytest.mark.parametrize("given", EXCHANGES.values(), ids=EXCHANGES)
-def test_exchanged_references_go_back_and_can_be_exchanged_again(
-    run_import: Import, four: list[Pet], given: dict[int, str]
-) -> None:
-    before = references()
-    run = exchange(run_import, four, given)
-    exchanged = references()
-    dry = undo(run, "--dry-run")
-    told = undo(run)
-    assert [each[part] for each in (dry, told) for part in ("restored", "left")] == [len(given), [], len(given), []]
-    assert references() == before
-    made = run.change.undoings.get() if run.change else None
-    assert made is not None
-    assert (made.changed, made.passed, made.left_count) == (len(given), len(given), 0)
-    undoing.undo(made)
-    assert references() == exchanged
-    assert len(Pet.history.all()) == 4 + 3 * len(given)
-    assert history_disagrees() == []
-
-
-CHANGED_SINCE = {
-    # Of a chain, 2 has what 1 had; of a cycle, 1 has what 3 had. What stays keeps what it has, and so on.
-    "the first of a chain": ("chain up", 1, "C-1", {1: "C-1", 2: "A-2", 3: "A-3", 4: "A-4"}, {1}),
-    "the middle of a chain": ("chain up", 2, "C-1", {1: "A-1", 2: "C-1", 3: "A-3", 4: "A-4"}, {2}),
-    "one of a cycle": ("cycle of three", 2, "C-1", {1: "A-1", 2: "C-1", 3: "A-3", 4: "A-4"}, {2}),
-    "one of a swap": ("swap", 1, None, {1: None, 2: "A-2", 3: "A-3", 4: "A-4"}, {1}),
-    "a stranger has the free one": ("chain up", 0, "A-1", {1: "A-2", 2: "A-3", 3: "A-4", 4: "B-1"}, {1, 2, 3, 4}),
-}
-
-
-@pytest.mark.usefixtures("blocks_of")
-@pytest.mark.parametrize("case", CHANGED_SINCE.values(), ids=CHANGED_SINCE)
-def test_of_exchanged_references_only_what_is_in_the_way_stays(
-    run_import: Import, four: list[Pet], case: tuple[str, int, str | None, dict[int, str | None], set[int]]
-) -> None:
-    given, who, becomes, expected, left = case
-    run = exchange(run_import, four, EXCHANGES[given])
-    if who:
-        change(four[who - 1], external_reference=becomes)
-    else:
-        PetFactory(name="Other", category=four[0].category, external_reference=becomes)
+        monkeypatch.setattr(f"{module}.BLOCK", block)
+    pets = [PetFactory(name=f"Pet {n}", category=dogs, external_reference=f"A-{n}") for n in range(1, 4)]
+    rows = [f"{pet.pk},B-{n},New {n}\n" for n, pet in enumerate(pets, 1)]
+    run_import("id,external_reference,name\n" + "".join(rows), "--accept-ids")
+    for records in (Pet.history.filter(history_type="~"), Pet.objects.order_by()):
+        records.filter(external_reference="B-3").update(external_reference="B-4")
+        for old, new in (("B-1", "A-2"), ("B-2", "A-1")):
+            records.filter(external_reference=old).update(external_reference=new)
+    run = ImportRun.objects.get()
     dry, told = undo(run, "--dry-run"), undo(run)
-    assert dry["left"] == told["left"]
-    assert {each["id"] for each in told["left"]} == {four[n - 1].pk for n in left}
-    found = dict(Pet.objects.values_list("pk", "external_reference"))
-    assert {n: found[four[n - 1].pk] for n in expected} == expected
+    left = [{"id": pet.pk, "reason": "its former reference belongs to another animal now"} for pet in pets[:2]]
+    assert [(each["restored"], each["left"]) for each in (dry, told)] == [(3, left[::-1])] * 2
+    assert dict(Pet.objects.values_list("name", "external_reference")) == {
+        "Pet 1": "A-2",
+        "Pet 2": "A-1",
+        "Pet 3": "A-3",
+    }
     assert history_disagrees() == []
