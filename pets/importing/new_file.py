@@ -40,7 +40,7 @@ class NewFile:
             self._reject_what_is_in_the_way()
 
     def open(self) -> BinaryIO:
-        """Open it, still without a name."""
+        """Open it, still beside its place."""
         with self.sentences():
             self._whole = WholeFile(self.path, replace=self.path.exists())
         return self._whole.file
