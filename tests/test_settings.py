@@ -138,6 +138,7 @@ ORIGINS = "must be origins such as https://shop.example, separated by commas."
             ({name: "postgres://u:hunter2@h/db"}, f"{name}: is gone. Remove it: no standby is read, and clients retry until Patroni has promoted one.")
             for name in ("DATABASE_STANDBY_URL", "DATABASE_STANDBY_URL_FILE")
         ],
+        ({"API_IN_EVENT_LOOP": "true"}, "API_IN_EVENT_LOOP: is gone. Remove it: the responses are the same."),
         ({"CACHE_URL": "memcached://hunter2@h"}, CACHE_FORMS),
         *[
             ({"OTEL_EXPORTER_OTLP_ENDPOINT": url}, "OTEL_EXPORTER_OTLP_ENDPOINT: must be an http or https address, such as http://collector:4318.")

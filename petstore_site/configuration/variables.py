@@ -91,9 +91,6 @@ GROUPS: dict[str, list[Variable]] = {
         Variable(
             "CORS_ALLOWED_ORIGINS", origins, (), "Origins of web pages that can call the API, separated by commas."
         ),
-        Variable(
-            "API_IN_EVENT_LOOP", flag, True, "Whether requests under `/v1` skip Django. The responses are the same."
-        ),
     ],
     "Pages and sign-in": [
         Variable(
@@ -142,6 +139,7 @@ GROUPS: dict[str, list[Variable]] = {
 
 
 GONE = {
+    "API_IN_EVENT_LOOP": "is gone. Remove it: the responses are the same.",
     "DATABASE_STANDBY_URL": "is gone. Remove it: no standby is read, and clients retry until Patroni has promoted one.",
 }
 """Settings of former releases: what to do if one is still set. One with a secret can be set as `NAME_FILE` too."""

@@ -29,13 +29,15 @@ LEFT = {"everything": "/", "a part": "/animals/", "nothing": ""}
 """What the proxy removes → `left`."""
 
 
-@pytest.fixture(scope="module", params=["true", "false"], ids=["event loop", "threads"])
+@pytest.fixture(
+    scope="module", params=["petstore_site.settings", "tests.door.threads_settings"], ids=["event loop", "threads"]
+)
 def server(request: pytest.FixtureRequest) -> Iterator[Gunicorn]:
     variables = {
         "PRODUCTION_URL": f"https://{HOST}{BASE}/v1",
         "ALLOWED_HOSTS": f"127.0.0.1,{HOST}",
         "BEHIND_TLS_PROXY": "true",
-        "API_IN_EVENT_LOOP": request.param,
+        "DJANGO_SETTINGS_MODULE": request.param,
     }
     with running_server(**variables) as server:
         server.manage("load_demo_data")
