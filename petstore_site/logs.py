@@ -5,7 +5,6 @@ import logging
 import re
 from datetime import UTC, datetime
 from select import PIPE_BUF
-from threading import Timer
 from typing import Any
 
 import orjson
@@ -29,8 +28,6 @@ class JSONFormatter(logging.Formatter):
         if lines := getattr(record, "lines", None):
             return _written([{**line, **each} for each in lines])
         line |= {"request_id": acting().request_id or "-", "message": record.getMessage()}
-        if repeated := getattr(record, "repeated", 0):
-            line |= {"request_id": "-", "repeated": repeated}
         if record.exc_info:
             line["traceback"] = self.formatException(record.exc_info)
         return _written([line])
@@ -64,49 +61,19 @@ class TextFormatter(logging.Formatter):
             written = [f"{start} {each['request_id']} {on_one_line(each['message'])}" for each in lines]
             return redact("\n".join(written))
         line = f"{start} {acting().request_id or '-'} {on_one_line(record.getMessage())}"
-        if repeated := getattr(record, "repeated", 0):
-            line += f" (repeated {repeated} times)"
         if record.exc_info:
             line += "\n" + self.formatException(record.exc_info)
         return redact(line)
 
 
-class RepeatsHandler(logging.StreamHandler[Any]):
-    """Writes a warning or an error at once, and its repetitions together: one line a second, which counts them.
-
-    What differs only in numbers is the same. Lines of requests are below a warning, so all of them are written, and so
-    are gunicorn's: each is about another worker, or another request that has no line.
-    """
-
-    SECONDS = 1.0
-
-    def __init__(self) -> None:
-        """Write to standard error."""
-        super().__init__()
-        self._repeated: dict[tuple[Any, ...], logging.LogRecord | None] = {}
-        """What was written in the last second, with the last repetition since, which has their number."""
-        self._timer = Timer(0, self._write_counts)
+class LinesHandler(logging.StreamHandler[Any]):
+    """Writes the lines of several requests at once, but no more than a pipe takes whole: workers share it."""
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Write the record, or count it. The handler's lock is held."""
-        if hasattr(record, "lines"):
-            self._write_lines(record)
-            return
-        if record.levelno < logging.WARNING or record.name == "gunicorn.error":
+        """Write the record, in blocks if it has lines. The handler's lock is held."""
+        if not hasattr(record, "lines"):
             super().emit(record)
             return
-        kind = _kind(record)
-        if kind in self._repeated:
-            record.repeated = getattr(self._repeated[kind], "repeated", 0) + 1
-            self._repeated[kind] = record
-        else:
-            self._repeated[kind] = None
-            super().emit(record)
-        if not self._timer.is_alive():  # nor is it in a process that was forked since
-            self._start_timer()
-
-    def _write_lines(self, record: logging.LogRecord) -> None:
-        """Write several lines at once, but no more than a pipe takes whole: workers share it."""
         try:
             block = ""
             for line in self.format(record).split("\n"):
@@ -118,40 +85,6 @@ class RepeatsHandler(logging.StreamHandler[Any]):
             self.flush()
         except Exception:  # noqa: BLE001 - as the class above does
             self.handleError(record)
-
-    def close(self) -> None:
-        """Write what was counted: the process ends."""
-        self._timer.cancel()
-        self._write_counts(last=True)
-        super().close()
-
-    def _start_timer(self) -> None:
-        self._timer = Timer(self.SECONDS, self._write_counts)
-        self._timer.daemon = True
-        self._timer.start()
-
-    def _write_counts(self, *, last: bool = False) -> None:
-        """Write one line for each kind that was repeated, and forget the others."""
-        self.acquire()
-        try:
-            repeated = {kind: record for kind, record in self._repeated.items() if record}
-            for record in repeated.values():
-                super().emit(record)
-            self._repeated = dict.fromkeys(repeated)
-            if repeated and not last:
-                self._start_timer()
-        finally:
-            self.release()
-
-
-def _kind(record: logging.LogRecord) -> tuple[Any, ...]:
-    """Return what records have in common that are about the same: an error is known by where it was raised."""
-    error = record.exc_info[1] if record.exc_info else None
-    raised = error and error.__traceback__
-    while raised and raised.tb_next:
-        raised = raised.tb_next
-    place = raised and (raised.tb_frame.f_code.co_filename, raised.tb_lineno)
-    return record.name, record.levelno, re.sub(r"[0-9]+", "0", record.getMessage()), type(error), place
 
 
 def redact(text: str) -> str:
@@ -181,7 +114,7 @@ def logging_of(form: str, level: str) -> dict[str, Any]:
             "json": {"()": "petstore_site.logs.JSONFormatter"},
             "text": {"()": "petstore_site.logs.TextFormatter"},
         },
-        "handlers": {"stderr": {"class": "petstore_site.logs.RepeatsHandler", "formatter": form}},
+        "handlers": {"stderr": {"class": "petstore_site.logs.LinesHandler", "formatter": form}},
         "root": {"handlers": ["stderr"], "level": level},
         "loggers": {
             # petstore.requests logs one line per request; these would repeat it.

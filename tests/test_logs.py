@@ -4,10 +4,7 @@ import asyncio
 import io
 import json
 import logging
-import os
-import subprocess
 import sys
-from collections.abc import Iterator
 from select import PIPE_BUF
 from typing import Any
 from urllib.parse import quote
@@ -21,7 +18,6 @@ from petstore_site.requests.access import AFTER_SECONDS, MOST_TOGETHER, AccessRe
 from rest.request import Request
 from tests.conftest import ApiClient
 from tests.door.calling import scope
-from tests.server import ROOT, until
 
 SECRET = "pets_test_abcd1234" + "S" * 38
 LEAKS = [
@@ -146,7 +142,7 @@ def test_lines_of_requests_are_written_at_once_but_not_more_than_a_pipe_takes_wh
     formatter: logging.Formatter,
 ) -> None:
     """Workers share it: what is longer could have lines of others in it."""
-    handler, stream = logs.RepeatsHandler(), Writes()
+    handler, stream = logs.LinesHandler(), Writes()
     handler.setStream(stream)
     handler.setFormatter(formatter)
     logger = logging.getLogger("petstore.requests")
@@ -188,91 +184,3 @@ def test_a_key_in_the_wrong_place_is_not_logged(api: ApiClient, caplog: pytest.L
     api.get(f"/v1/pets?api_key={api.key}", X_Request_ID=str(api.key))
     assert str(api.key) not in caplog.text
     assert str(api.key)[:18] in caplog.text
-
-
-@pytest.fixture
-def written() -> Iterator[tuple[logging.Logger, io.StringIO]]:
-    """A logger with the handler that ships, and what that has written."""
-    handler, stream = logs.RepeatsHandler(), io.StringIO()
-    handler.setStream(stream)
-    handler.setFormatter(logs.TextFormatter())
-    logger = logging.getLogger(f"shop-{id(stream)}")
-    logger.setLevel(logging.INFO)
-    logger.propagate = False
-    logger.addHandler(handler)
-    yield logger, stream
-    handler.close()
-
-
-def end_the_second(logger: logging.Logger) -> None:
-    """Let the handler believe that it is over."""
-    handler: Any = logger.handlers[0]
-    handler._timer.cancel()
-    handler._timer.function()
-
-
-def shown(stream: io.StringIO) -> list[str]:
-    return [line.partition(" - ")[2] for line in stream.getvalue().splitlines()]
-
-
-def test_what_repeats_is_one_line_a_second_with_its_count(
-    written: tuple[logging.Logger, io.StringIO], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(logs.RepeatsHandler, "SECONDS", 60)
-    logger, stream = written
-    for number in range(100):
-        logger.error("Database error: %s port %d", "57P01", number)
-        logger.error("Database error: %s port %d", "08006", number)
-        logger.info("GET /v1/pets 503")
-    first = ["Database error: 57P01 port 0", "Database error: 08006 port 0", *["GET /v1/pets 503"] * 100]
-    assert shown(stream) == first
-    counted = ["Database error: 57P01 port 99 (repeated 99 times)", "Database error: 08006 port 99 (repeated 99 times)"]
-    end_the_second(logger)
-    assert shown(stream) == [*first, *counted]
-    logger.error("Database error: %s port %d", "57P01", 7)
-    assert shown(stream) == [*first, *counted]
-    monkeypatch.setattr(logs.RepeatsHandler, "SECONDS", 0.1)
-    end_the_second(logger)
-    assert shown(stream) == [*first, *counted, "Database error: 57P01 port 7 (repeated 1 times)"]
-    until(lambda: not logger.handlers[0]._repeated)  # type: ignore[attr-defined]  # by itself
-
-
-def test_what_is_over_is_written_at_once_when_it_comes_again(
-    written: tuple[logging.Logger, io.StringIO], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(logs.RepeatsHandler, "SECONDS", 60)
-    logger, stream = written
-    logger.warning("The cache is lost")
-    end_the_second(logger)
-    logger.warning("The cache is lost")
-    assert shown(stream) == ["The cache is lost"] * 2
-
-
-def test_a_process_that_ends_writes_what_it_counted() -> None:
-    code = """
-import logging, logging.config
-from petstore_site.settings import LOGGING
-logging.config.dictConfig(LOGGING)
-for _ in range(3): logging.getLogger("shop").error("lost")
-"""
-    environment = {"PATH": os.environ["PATH"], "LOG_FORMAT": "json"}
-    done = subprocess.run(
-        [sys.executable, "-c", code], cwd=ROOT, env=environment, capture_output=True, text=True, check=True
-    )
-    lines = [json.loads(line) for line in done.stderr.splitlines()]
-    assert [(line["message"], line.get("repeated")) for line in lines] == [("lost", None), ("lost", 2)]
-
-
-def test_errors_from_different_places_are_not_the_same(written: tuple[logging.Logger, io.StringIO]) -> None:
-    logger, stream = written
-    for convert in (int, float, int):
-        try:
-            convert("a")
-        except ValueError:
-            logger.exception("failed")
-    for _ in range(2):
-        try:
-            int("b")
-        except ValueError:
-            logger.exception("failed")
-    assert shown(stream).count("failed") == 2
