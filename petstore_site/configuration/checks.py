@@ -3,12 +3,10 @@
 from typing import Any
 
 from django.conf import settings
-from django.core.checks import CheckMessage, Error, Info, register
+from django.core.checks import CheckMessage, Error, register
 from django.core.checks import Warning as CheckWarning
-from django.db import Error as DatabaseError
-from django.db import connection
 
-from petstore_site.configuration import sizing, static_files
+from petstore_site.configuration import static_files
 
 TAG = "petstore"
 
@@ -34,31 +32,3 @@ def static_files_are_collected(*, databases: Any = None, **_options: Any) -> lis
     if databases or not static_files.are_missing(settings):
         return []
     return [Error(static_files.MISSING, id="petstore.E001")]
-
-
-@register(TAG, deploy=True)
-def connections_fit(**_options: Any) -> list[CheckMessage]:
-    """Warn (W003) if PostgreSQL has fewer connections than this instance opens while it is reloaded.
-
-    Behind PgBouncer it opens them there.
-    """
-    if connection.vendor != "postgresql" or connection.settings_dict.get("DISABLE_SERVER_SIDE_CURSORS"):
-        return []
-    need, _ = sizing.configured(1)
-    try:
-        with connection.cursor() as cursor:
-            cursor.execute("SELECT current_setting('max_connections')::int")
-            [most] = cursor.fetchone()
-    except DatabaseError:
-        return [Info("The database cannot be reached, so its max_connections is not checked.", id="petstore.I001")]
-    if most >= need.max_connections:
-        return []
-    return [
-        CheckWarning(
-            f"PostgreSQL has max_connections = {most}, and this instance needs {need.max_connections}: "
-            f"{need.workers} workers open up to {need.connections} connections, as many again while they are "
-            f"replaced, and {sizing.RESERVED} are for commands, backups and monitoring.",
-            hint="Raise max_connections, or lower WEB_CONCURRENCY. print_sizing has the figures for more instances.",
-            id="petstore.W003",
-        )
-    ]
