@@ -1,11 +1,10 @@
-"""`manage.py back_up_sqlite`: a whole copy while others write."""
+"""The unit for systemd that backs up SQLite: a whole copy while others write."""
 
-import json
 import os
+import re
 import sqlite3
 import stat
 import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -16,13 +15,19 @@ import pytest
 from tests.meanwhile import meanwhile
 from tests.server import ROOT
 
+UNIT = (ROOT / "deploy/systemd/petstore-back-up-sqlite.service").read_text()
+
 
 @pytest.fixture
 def database(tmp_path: Path) -> Iterator[Path]:
     """A file in which two tables always have as many rows, and which another connection writes all the time."""
-    path = tmp_path / "live.sqlite3"
+    path = tmp_path / "petstore.sqlite3"
+    rows = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 20000)"
     with closing(sqlite3.connect(path)) as connection:
         connection.executescript("PRAGMA journal_mode=WAL; CREATE TABLE a (x TEXT); CREATE TABLE b (x TEXT)")
+        for table in "ab":
+            connection.execute(f"{rows} INSERT INTO {table} SELECT hex(randomblob(500)) FROM n")
+        connection.commit()
 
     def write(over: Event) -> None:
         with closing(sqlite3.connect(path, timeout=5)) as connection:
@@ -35,42 +40,33 @@ def database(tmp_path: Path) -> Iterator[Path]:
         yield path
 
 
-def back_up(url: str, *arguments: str) -> "subprocess.CompletedProcess[str]":
-    command = [sys.executable, "manage.py", "back_up_sqlite", *arguments, "--json"]
-    environment = {"PATH": os.environ["PATH"], "DATABASE_URL": url}
-    return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+def back_up(database: Path, folder: Path) -> int:
+    """Run what systemd runs, with our folders for its own."""
+    [script] = re.findall(r"^ExecStart=/bin/sh -ec '(.*)'$", UNIT, re.MULTILINE)
+    ours = script.replace("$$", "$").replace("%%", "%").replace("/var/backups/petstore", str(folder))
+    command = ["sh", "-ec", ours.replace("/var/lib/petstore/petstore.sqlite3", str(database))]
+    return subprocess.run(command, umask=0o077, timeout=60, capture_output=True, check=False).returncode
 
 
-def test_each_copy_is_whole_and_the_oldest_are_deleted(database: Path, tmp_path: Path) -> None:
+def test_each_copy_is_whole_and_takes_the_place_of_yesterdays(database: Path, tmp_path: Path) -> None:
     folder = tmp_path / "backups"
     folder.mkdir()
-    for name in ("petstore-20260101T000000.000000Z.part", "petstore-20260101T000000.000000Z.part-journal"):
-        (folder / name).write_bytes(b"killed")
-        os.utime(folder / name, (0, 0))
-    made = []
-    for _ in range(3):
-        done = back_up(f"sqlite:///{database}", str(folder), "--keep", "2")
-        assert (done.returncode, done.stderr) == (0, "")
-        made.append(json.loads(done.stdout))
-        file = Path(made[-1]["file"])
-        assert stat.S_IMODE(file.stat().st_mode) == 0o600
-        with closing(sqlite3.connect(file)) as copy:
-            rows = [copy.execute(f"SELECT count(*) FROM {table}").fetchone()[0] for table in "ab"]
-        assert rows[0] == rows[1]
-    assert [run["deleted"] for run in made] == [[], [], [made[0]["file"]]]
-    assert sorted(map(str, folder.iterdir())) == [run["file"] for run in made[1:]]
+    for hour in range(24):
+        for name in (f"petstore-{hour:02}.sqlite3", f"petstore-{hour:02}.sqlite3.part"):
+            (folder / name).touch(mode=0o600)
+    assert back_up(database, folder) == 0
+    [made] = [file for file in folder.iterdir() if file.stat().st_size]
+    assert re.fullmatch(r"petstore-\d\d\.sqlite3", made.name)
+    assert stat.S_IMODE(os.stat(made).st_mode) == 0o600
+    with closing(sqlite3.connect(made)) as copy:
+        rows = [copy.execute(f"SELECT count(*) FROM {table}").fetchone()[0] for table in "ab"]
+        assert copy.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+    assert rows[0] == rows[1] >= 20000
 
 
-def test_what_cannot_be_done_is_said(database: Path, tmp_path: Path) -> None:
-    missing = back_up(f"sqlite:///{database}", str(tmp_path / "nowhere"))
-    assert missing.returncode == 1
-    assert missing.stderr == f"No backup was made: there is no folder {tmp_path / 'nowhere'}. Create it first.\n"
-    (tmp_path / "file").touch()
-    file = back_up(f"sqlite:///{database}", str(tmp_path / "file"))
-    said = f"No backup was made: {tmp_path / 'file'} cannot be written: Not a directory.\n"
-    assert (file.returncode, file.stderr) == (1, said)
-    closed = back_up(f"sqlite:///{tmp_path / 'no.sqlite3'}", str(tmp_path))
-    assert (closed.returncode, closed.stderr) == (1, "No backup was made: unable to open database file.\n")
-    assert back_up("postgres://x@127.0.0.1:1/x", str(tmp_path)).returncode == 3
-    assert back_up(f"sqlite:///{database}", str(tmp_path), "--keep", "0").returncode == 2
-    assert not list(tmp_path.glob("petstore-*"))
+def test_a_backup_that_fails_leaves_the_copies(database: Path, tmp_path: Path) -> None:
+    assert back_up(database, tmp_path / "nowhere") != 0
+    folder = tmp_path / "backups"
+    folder.mkdir()
+    assert back_up(tmp_path / "no.sqlite3", folder) != 0
+    assert list(folder.glob("petstore-??.sqlite3")) == []
