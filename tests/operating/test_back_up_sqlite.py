@@ -1,6 +1,5 @@
 """The unit for systemd that backs up SQLite: a whole copy while others write."""
 
-import os
 import re
 import sqlite3
 import stat
@@ -57,7 +56,7 @@ def test_each_copy_is_whole_and_takes_the_place_of_yesterdays(database: Path, tm
     assert back_up(database, folder) == 0
     [made] = [file for file in folder.iterdir() if file.stat().st_size]
     assert re.fullmatch(r"petstore-\d\d\.sqlite3", made.name)
-    assert stat.S_IMODE(os.stat(made).st_mode) == 0o600
+    assert stat.S_IMODE(made.stat().st_mode) == 0o600
     with closing(sqlite3.connect(made)) as copy:
         rows = [copy.execute(f"SELECT count(*) FROM {table}").fetchone()[0] for table in "ab"]
         assert copy.execute("PRAGMA integrity_check").fetchone() == ("ok",)

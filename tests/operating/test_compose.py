@@ -1,4 +1,4 @@
-"""What `compose.yaml` does at its first start, without containers: secrets, roles, migrations, backups, metrics, jobs."""
+"""What `compose.yaml` does at its first start, without containers: secrets, roles, migrations, backups, jobs."""
 
 import os
 import signal
@@ -116,7 +116,6 @@ def test_each_container_sees_the_secrets_of_its_own_role() -> None:
         "migrate": ["migrator-secrets"],
         "web": ["service-secrets"],
         "daily": ["service-secrets"],
-        "metrics": ["service-secrets"],
         "backup": ["backup-secrets"],
     }
 
@@ -141,8 +140,6 @@ def test_the_first_start(started: Started) -> None:
         started.run(command, "backup")
     kept = [path.name for kind in ("base", "dump") for path in (started.prepared / "backups" / kind).iterdir()]
     assert len(kept) == 2
-    metrics = manage("service", "print_metrics", "--backups", str(started.prepared / "backups"))
-    assert metrics.count("petstore_last_backup_timestamp_seconds{") == 2
 
 
 def test_a_job_that_fails_is_tried_again_every_hour_and_the_others_once_a_day(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ import pytest
 import yaml
 
 from petstore_site.configuration.variables import GROUPS
-from tests.server import ROOT, empty_database, running_server, send, until
+from tests.server import ROOT, empty_database, running_server
 from tests.with_postgresql import Server
 
 FOLDER = ROOT / "deploy/kubernetes"
@@ -136,7 +136,7 @@ def test_only_migrate_has_the_role_that_changes_the_schema(overlay: str) -> None
     }
     service = {"petstore-service"}
     assert used == {
-        "petstore": service, "petstore-daily": service, "petstore-metrics": service,
+        "petstore": service, "petstore-daily": service,
         "petstore-migrate": {"petstore-migrator"}, "petstore-cache": set(),
     }  # fmt: skip
 
@@ -173,23 +173,3 @@ def test_the_rollout_waits_for_the_migrations(environment: dict[str, str]) -> No
         subprocess.run([*command_of("migrate"), "--verbosity=0"], cwd=ROOT, env=environment, check=True)
         assert waiting.wait(60) == 0
     subprocess.run(command_of("daily"), cwd=ROOT, env=environment, check=True, capture_output=True)
-
-
-def test_the_metrics_are_served(environment: dict[str, str]) -> None:
-    subprocess.run([*command_of("migrate"), "--verbosity=0"], cwd=ROOT, env=environment, check=True)
-    process = subprocess.Popen(command_of("metrics"), cwd=ROOT, env=environment, stderr=subprocess.DEVNULL, start_new_session=True)  # fmt: skip
-    try:
-        until(lambda: _served() == 200)
-        served = send(9101, "GET", "/petstore.txt")
-        assert served.headers["Content-Type"] == "text/plain"
-        assert b"petstore_data_metrics_timestamp_seconds" in served.body
-    finally:
-        os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
-
-
-def _served() -> int:
-    try:
-        return send(9101, "GET", "/petstore.txt").status
-    except OSError:
-        return 0

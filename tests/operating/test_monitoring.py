@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 import yaml
 
-from petstore_site.management.commands import print_metrics
 from petstore_site.requests.metrics import Metrics
 from tests.server import ROOT
 
@@ -28,7 +27,7 @@ def known() -> set[str]:
     counters = {f"{family.name}_total" for family in families if family.type == "counter"}
     histograms = {f"{family.name}_bucket" for family in families if family.type == "histogram"}
     gauges = {family.name for family in families if family.type == "gauge"}
-    return counters | histograms | gauges | set(print_metrics.HELP)
+    return counters | histograms | gauges
 
 
 def test_alerts_and_dashboard_name_metrics_that_exist() -> None:
@@ -86,17 +85,10 @@ class TestUnits:
 def test_what_uses_the_database_can_write_where_an_sqlite_file_is() -> None:
     texts = {unit.stem: unit.read_text() for unit in UNITS if unit.suffix == ".service"}
     users = {name for name, text in texts.items() if "\nEnvironmentFile=/etc/petstore/environment\n" in text}
-    assert users == {"petstore", "petstore-daily", "petstore-metrics"}
+    assert users == {"petstore", "petstore-daily"}
     state = {name for name, text in texts.items() if "\nStateDirectory=petstore\n" in text}
     assert state == users | {"petstore-back-up-sqlite"}
     assert "DATABASE_URL=sqlite:////var/lib/petstore/" in (ROOT / "docs/install.md").read_text()
-
-
-def test_another_account_reads_the_metrics() -> None:
-    """node_exporter runs as another user. The files of backups stay closed, but not the folders that list them."""
-    unit = (ROOT / "deploy/systemd/petstore-metrics.service").read_text()
-    assert re.findall(r"^(?:UMask|RuntimeDirectoryMode)=(.*)$", unit, re.MULTILINE) == ["0755", "0022"]
-    assert "install -d -o postgres -g postgres -m 0755 /var/backups/petstore{,/base,/dump}" in (ROOT / "docs/backup.md").read_text()  # fmt: skip
 
 
 def test_each_job_has_a_timer_and_runs_unprivileged() -> None:
