@@ -22,7 +22,7 @@ class Beside(listing.PetChangeList):
     def get_results(self, request: HttpRequest) -> None:
         match: Any = request.resolver_match
         number = int(match.kwargs["object_id"])
-        found = self._sorted(listing.LISTED) if self.order[0] != "added" else None
+        found = self._sorted(0, listing.LISTED) if self.order[0] != "added" else None
         if found is not None:
             at = found.index(number) if number in found else len(found)
             self.previous, self.next = (found[at - 1] if at else None), next(iter(found[at + 1 :]), None)
@@ -38,7 +38,7 @@ class Beside(listing.PetChangeList):
         near = keys.filter(pk__gte=number - listing.NEWEST, pk__lte=number + listing.NEWEST) if far else keys
         older = near.filter(pk__lt=number).order_by("-pk").first()
         newer = near.filter(pk__gt=number).order_by("pk").first()
-        if far and None in {older, newer}:  # as with the pages of such a list: the index finds them, and Python sorts
+        if far and None in {older, newer}:  # as with the pages of such a list, the index finds them
             found = list(keys[: listing.LISTED])
             older = older or max((key for key in found if key < number), default=None)
             newer = newer or min((key for key in found if key > number), default=None)

@@ -2,19 +2,19 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
 from string import ascii_uppercase
 from typing import Any
 
 from django.contrib.admin.views.main import ORDER_VAR, PAGE_VAR, ChangeList
+from django.core.exceptions import EmptyResultSet
 from django.db import connection, transaction
-from django.db.models import Func, Q, QuerySet, TextField, Value
-from django.db.models.functions import Cast, Coalesce, StrIndex
+from django.db.models import F, Func, Q, QuerySet, TextField, Value
+from django.db.models.functions import Coalesce, StrIndex
 from django.http import HttpRequest
 from django.utils.functional import cached_property
 
 from changes.conflicts import latest_change_of_each
-from database.search import Folded, fold, fold_needle, like
+from database.search import Folded, fold_needle, like
 from pets import stock
 from pets.admin.filters import SCATTERING, SPAN
 from pets.admin.presets import Preset, presets
@@ -51,11 +51,10 @@ CATEGORY = "category__id__exact"
 """The category in a query."""
 
 
-TIME = Cast("updated_at", TextField())
-"""As text it sorts as well: psycopg takes 30 ms to make objects of 10,000."""
-
-ORDERS: dict[str, Any] = {"name": "name", "added": "pk", "sold": "sale__day", "changed": TIME}
+ORDERS = {"name": Folded("name"), "added": F("pk"), "sold": F("sale__day"), "changed": F("updated_at")}
 """What the list can be sorted by, and the value. IDs are given in the order in which animals are added."""
+
+COUNTS = ", ".join(f"count(*) FILTER (WHERE status = '{status}') OVER ()" for status in PetStatus.values)
 
 OLDEST = "2"
 """The order of the oldest first in addresses that were saved before orders had names."""
@@ -107,14 +106,35 @@ def _without_trigram(folded: str) -> Q:
     return newest | (~near & Q(words__regex=f"(^|[{BEFORE_A_WORD}]){re.escape(folded)}")) if letters else newest
 
 
+def in_order(animals: QuerySet[Pet], name: str, *, ascending: bool, start: int = 0, stop: int) -> list[tuple[int, ...]]:
+    """Return the keys of these animals, sorted, each with how many of each status are among all of them.
+
+    Of more than `LISTED`, one more is sorted and counted. The `LIMIT` within keeps PostgreSQL from a walk along the IDs
+    in the hope of meeting enough. It takes pages of an index for dear and the fold of a name for cheap, and so would
+    fold all names that match before it looks at the status.
+    """
+    matching = animals.order_by().annotate(value=ORDERS[name]).values("pk", "status", "value")[: LISTED + 1]
+    try:
+        sql, parameters = matching.query.sql_with_params()
+    except EmptyResultSet:
+        return []
+    by = "ASC" if ascending else "DESC"
+    statement = f"SELECT pk, {COUNTS} FROM ({sql}) AS found ORDER BY value {by} NULLS LAST, pk {by} LIMIT %s OFFSET %s"  # noqa: S608 - of the ORM
+    parameters = (*parameters, stop - start, start)
+    if connection.vendor != "postgresql":
+        return read(statement, parameters)
+    with transaction.atomic():
+        execute("SET LOCAL random_page_cost = 1.1")
+        return read(statement, parameters)
+
+
 def newest_matching(needle: str, most: int) -> list[int]:
     """Return the ids of the newest animals that match, at most so many, newest first."""
-    ids, near = matching(Pet.objects.order_by("-pk"), needle).values_list("pk", flat=True), _near_the_end("-pk")
-    found = list(ids.filter(near)[:most])
+    animals, near = matching(Pet.objects.order_by("-pk"), needle), _near_the_end("-pk")
+    found = list(animals.filter(near).values_list("pk", flat=True)[:most])
     if len(found) < most:
-        # Python sorts: asked for the newest, PostgreSQL may walk along the ids in the hope of meeting enough.
-        found += sorted(ids.exclude(near).order_by()[:LISTED], reverse=True)
-    return found[:most]
+        found += [key for key, *_ in in_order(animals.exclude(near), "added", ascending=False, stop=most - len(found))]
+    return found
 
 
 def _near_the_end(order: str) -> Q:
@@ -130,10 +150,8 @@ class PetChangeList(ChangeList):
     """Whether more animals match than can be listed, so that some are missing."""
     too_many_to_sort = ""
     """The order that was asked for, if so many animals match that they come newest first instead."""
-    some: Sequence[Any] = ()
-    """Animals that match, if a look for all of them found more than are listed."""
-    counted: Counter[str] | None = None
-    """How many animals of each status were found, if all that match were looked for, or more than are counted."""
+    counted: dict[str, int] | None = None
+    """How many animals of each status match, if all were looked for; nothing if they are more than are counted."""
 
     @cached_property
     def order(self) -> tuple[str, bool]:
@@ -150,7 +168,7 @@ class PetChangeList(ChangeList):
         return self.params.get(STATUS) == PetStatus.SOLD
 
     def get_ordering(self, _request: HttpRequest, _queryset: Any) -> list[Any]:
-        """Return the order by ID. Other orders are made of the keys that match, or are those of an index."""
+        """Return the order by ID. Other orders sort what matches, or are those of an index."""
         return self._order
 
     def get_results(self, request: HttpRequest) -> None:
@@ -222,8 +240,8 @@ class PetChangeList(ChangeList):
             # Without an order, as PostgreSQL may walk along the ids in the hope of meeting so many.
             found, parameters = self.queryset.order_by().values("status")[: most + 1].query.sql_with_params()
             counts = read(f"SELECT status, count(*) FROM ({found}) AS found GROUP BY status", parameters)  # noqa: S608 - of the ORM
-            self.counted = Counter(dict(counts))
-        return self.counted if self.counted.total() <= most else {}
+            self.counted = dict(counts)
+        return self.counted if sum(self.counted.values()) <= most else {}
 
     def totals_shown(self) -> dict[str, Any] | None:
         """Return what the filtered list adds up to; None if nothing but the status filters it."""
@@ -308,72 +326,57 @@ class PetChangeList(ChangeList):
         """Whether the animals may lie anywhere, so that a walk in the order of the list may be one of all of them."""
         return bool(self.query) or any(self.params.get(name) for name in SCATTERING)
 
-    def _sorted(self, stop: int) -> list[int] | None:
-        """Return at least the first `stop` keys in an order that is not that of the IDs; None for too many."""
+    def _sorted(self, start: int, stop: int) -> list[int] | None:
+        """Return these keys in an order that is not that of the IDs; None for too many."""
         name, ascending = self.order
         is_beyond = bool(self._kept) and sum(self.totals.values()) > LISTED
         if not is_beyond and not (name == "sold" and self._stock):
-            found = self._find(self.queryset.values_list("pk", "status", ORDERS[name]))
-            if len(found) <= LISTED:
-                return [row[0] for row in sorted(found, key=_by_value, reverse=not ascending)]
+            keys, count = self._found(self.queryset, start, stop)
+            if count <= LISTED:
+                return keys
         if name != "sold":
             return None
         sign = "" if ascending else "-"
-        keys = self.queryset.values_list("pk", flat=True)
-        found = list(keys.filter(sale__isnull=False).order_by(f"{sign}sale__day", f"{sign}pk")[:stop])
-        return [*found, *keys.filter(sale=None, status=PetStatus.SOLD)[: stop - len(found)]]
+        sold = self.queryset.values_list("pk", flat=True)
+        found = list(sold.filter(sale__isnull=False).order_by(f"{sign}sale__day", f"{sign}pk")[:stop])
+        return [*found, *sold.filter(sale=None, status=PetStatus.SOLD)[: stop - len(found)]][start:]
 
     def _keys(self, start: int, stop: int) -> list[int]:
         if self.order[0] != "added":
-            keys = self._sorted(stop)
-            if keys is not None:
-                return keys[start:stop]
+            sorted_keys = self._sorted(start, stop)
+            if sorted_keys is not None:
+                return sorted_keys
             self.too_many_to_sort, self.order = self.order[0], ("added", False)
-        rows = self.queryset.values_list("pk", "status")
         if all(self.params.get(name) for name in SPAN):
             # The index of days finds the animals of an old day. A walk from the newest would pass all after them.
-            found = self._find(rows)
-            if len(found) <= LISTED:
-                return self._in_order(found)[start:stop]
+            found, count = self._found(self.queryset, start, stop)
+            if count <= LISTED:
+                return found
+        keys = self.queryset.values_list("pk", flat=True)
         if not self._scattered:
-            return [key for key, _ in rows[start:stop]]
+            return list(keys[start:stop])
         near = _near_the_end(*self._order)
-        found = list(rows.filter(near)[: max(stop, COUNTED + 1) if self.query and not self.some else stop])
-        if len(found) < stop:
-            found = [*{*found, *self.some}] if self.some else self._find(rows.exclude(near), found)
-            self.more_than_listed = len(found) > LISTED
-        elif self.query and len(found) > COUNTED:
-            self.counted = Counter(status for _, status in found)
-        return self._in_order(found)[start:stop]
+        newest = list(keys.filter(near)[: max(stop, COUNTED + 1) if self.query else stop])
+        if len(newest) < stop:
+            place, most = max(start - len(newest), 0), stop - len(newest)
+            others, count = self._found(self.queryset.exclude(near), place, most)
+            self.more_than_listed = len(newest) + count > LISTED
+            if newest:
+                self.counted = None  # of the others only
+            return [*newest[start:], *others]
+        if self.query and len(newest) > COUNTED:
+            self.counted = {}
+        return newest[start:stop]
 
-    def _find(self, rows: Any, near: Sequence[Any] = ()) -> list[Any]:
-        """Return `near` and up to `LISTED` rows of a key, a status and more, and one more, in any order. Count them.
-
-        Asked to sort, PostgreSQL may walk along the ids in the hope of meeting enough. It takes pages of an index for
-        dear and the fold of a name for cheap, and so folds all names that match before it looks at the status.
-        """
-        rows = rows.order_by()[: LISTED + 1 - len(near)]
-        if self.query and connection.vendor == "postgresql":
-            with transaction.atomic():
-                execute("SET LOCAL random_page_cost = 1.1")
-                found = [*near, *rows]
-        else:
-            found = [*near, *rows]
-        self.counted = Counter(row[1] for row in found)
-        if len(found) > LISTED:
-            self.some = [row[:2] for row in found]
-        return found
-
-    def _in_order(self, rows: Iterable[tuple[int, str]]) -> list[int]:
-        return [key for key, _ in sorted(rows, reverse=not self._oldest_first)]
+    def _found(self, animals: QuerySet[Pet], start: int, stop: int) -> tuple[list[int], int]:
+        """Return these keys, sorted, and how many there are; count those of each status."""
+        name, ascending = self.order
+        rows = in_order(animals, name, ascending=ascending, start=start, stop=stop)
+        if rows:
+            self.counted = dict(zip(PetStatus.values, rows[0][1:], strict=True))
+        return [key for key, *_ in rows], sum(rows[0][1:]) if rows else 0
 
     def _rows(self, keys: list[int]) -> Any:
         rows = self.root_queryset.filter(pk__in=keys).select_related("category", "sale").order_by()
         found = {row.pk: row for row in rows.annotate(latest_change=latest_change_of_each(Pet.history))}
         return [found[key] for key in keys if key in found]
-
-
-def _by_value(row: tuple[int, str, Any]) -> tuple[bool, Any, int]:
-    """Return what a value and a key sort by: no value before others, names as the search folds them."""
-    key, _, value = row
-    return value is not None, fold(value) if isinstance(value, str) else value, key

@@ -93,8 +93,8 @@ def test_too_many_are_sorted_by_an_index_or_not_at_all(staff: Client, monkeypatc
     monkeypatch.setattr(PetAdmin, "list_per_page", 1)
     with CaptureQueriesContext(connection) as queries:
         assert "so some are missing here" in staff.get(PETS, {"q": "t", "o": "name"}).content.decode()
-    found = [query for query in queries if re.search(r'^SELECT "pets_pet".* WHERE .*search_fold', query["sql"])]
-    assert len(found) == 2, "all that match are looked for once, then the newest"
+    found = [query["sql"] for query in queries if re.search(r" WHERE .*search_fold", query["sql"])]
+    assert len(found) == 3, "sorted by name, then the newest, then all by ID"
 
 
 @pytest.mark.usefixtures("sold")
@@ -316,7 +316,7 @@ def test_nothing_is_counted(staff: Client) -> None:
     with CaptureQueriesContext(connection) as queries:
         for query in ("", "?q=pet", "?status__exact=sold", "?_facets=True"):
             staff.get(f"{PETS}{query}")
-    assert not [query["sql"] for query in queries if "count(" in query["sql"].lower()]
+    assert not [query["sql"] for query in queries if re.search("count(?!.* limit 10001)", query["sql"].lower())]
 
 
 def test_who_may_only_look_gets_no_form(db: None, category: Category) -> None:
@@ -347,7 +347,7 @@ def plans(search: Callable[[], Any]) -> list[str]:
     """Return the plan of each statement that looks for animals. What adds up some of them, in any order, is none."""
     with CaptureQueriesContext(connection) as queries:
         search()
-    statements = [query["sql"] for query in queries if re.search(r'^SELECT "pets_pet".*search_fold', query["sql"])]
+    statements = [query["sql"] for query in queries if re.search(r"^SELECT (pk|\"pets_pet).*search_fold", query["sql"])]
     found = []
     with connection.cursor() as cursor:
         for statement in statements:
@@ -413,7 +413,7 @@ def test_the_animals_of_a_day_and_the_last_sold_are_found_by_indexes(staff: Clie
     with connection.cursor() as cursor:
         with CaptureQueriesContext(connection) as queries:
             assert names(staff, added_from=day, added_to=day)
-        [statement] = [query["sql"] for query in queries if query["sql"].startswith('SELECT "pets_pet"."id" AS "pk"')]
+        [statement] = [query["sql"] for query in queries if query["sql"].startswith("SELECT pk")]
         cursor.execute(f"EXPLAIN {statement}")
         assert "pet_created_at" in str(cursor.fetchall())
         cursor.execute("INSERT INTO pets_sale (pet_id, day) SELECT id, '2026-05-01' FROM pets_pet; ANALYZE pets_sale")
