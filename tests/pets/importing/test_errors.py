@@ -197,6 +197,13 @@ def test_rejects_of_json_are_json_lines(run_import: Import, dogs: Category, reje
     ]
 
 
+@pytest.mark.parametrize("kind", ["jsonl", "json"])
+def test_a_number_of_any_length_is_an_error_of_its_row(run_import: Import, dogs: Category, kind: str) -> None:
+    row = f'{{"name": "Rex", "categoryId": {"1" * 5_000}}}'
+    result = run_import(row if kind == "jsonl" else f"[{row}]", name=f"animals.{kind}")
+    assert result.error.splitlines()[0].endswith("must be a 64-bit integer.")
+
+
 @pytest.mark.parametrize("status", ["5", "null", "true", "[]"])
 def test_a_status_that_is_no_text_is_an_error_of_its_row(run_import: Import, dogs: Category, status: str) -> None:
     result = run_import(f'[{{"name": "Rex", "category": "Dogs", "status": {status}}}]', name="a.json")
