@@ -91,25 +91,26 @@ class Container:
             name, _, rest = volume.partition(":")
             self.options.append(f"--volume={volumes[name]}:{rest}")
 
-    def _start(self, command: list[str]) -> list[str]:
+    def _start(self, command: list[str]) -> tuple[str, list[str]]:
+        """Return the name of a new container, and how to run a command in it."""
         hosts = [f"--add-host={name}:127.0.0.1" for name in ("cache", "database")]
-        self.name = buildah("from", "--pull=never", *hosts, IMAGE)
-        return [find("buildah"), *ALONE, "run", "--isolation=chroot", *self.options, self.name, "--", *command]
+        name = buildah("from", "--pull=never", *hosts, IMAGE)
+        return name, [find("buildah"), *ALONE, "run", "--isolation=chroot", *self.options, name, "--", *command]
 
     def run(self, *command: str) -> str:
         """Run its command, or this one, to its end."""
+        name, started = self._start(list(command) or self.command)
         try:
-            return run(*self._start(list(command) or self.command))
+            return run(*started)
         finally:
-            buildah("rm", self.name)
+            buildah("rm", name)
 
     @contextmanager
     def running(self, log: Path) -> Iterator[int]:
         """Run its command in the block, then stop it as Docker does. Give the process of buildah."""
+        name, started = self._start(self.command)
         with log.open("wb") as written:
-            process = subprocess.Popen(
-                self._start(self.command), stdin=subprocess.DEVNULL, stdout=written, stderr=written
-            )
+            process = subprocess.Popen(started, stdin=subprocess.DEVNULL, stdout=written, stderr=written)
         try:
             yield process.pid
         except TimeoutError:
@@ -118,13 +119,14 @@ class Container:
         finally:
             os.kill(_inside(process.pid) or process.pid, signal.SIGTERM)
             process.wait(30)
-            buildah("rm", self.name)
+            buildah("rm", name)
 
 
 def _inside(process: int) -> int:
     """Return the first process below that has the account of the container, or 0."""
     with contextlib.suppress(OSError):  # one that has just ended
-        for child in map(int, Path(f"/proc/{process}/task/{process}/children").read_text().split()):
+        children = [each.read_text() for each in Path(f"/proc/{process}/task").glob("*/children")]
+        for child in map(int, " ".join(children).split()):
             if found := child if Path(f"/proc/{child}").stat().st_uid == ACCOUNT else _inside(child):
                 return found
     return 0
