@@ -69,7 +69,7 @@ class Machine:
                 stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True,
             )  # fmt: skip
         self.init = wait_until(self._find_init)
-        wait_until(lambda: self._state() in {"running", "degraded"})
+        wait_until(self._is_up)
 
     def _find_init(self) -> int:
         if self.process.poll() is not None:
@@ -77,8 +77,9 @@ class Machine:
         children = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text().split()
         return next((int(each) for each in children if Path(f"/proc/{each}/comm").read_text() == "systemd\n"), 0)
 
-    def _state(self) -> str:
-        return subprocess.run([*self._inside(), "systemctl", "is-system-running"], capture_output=True, text=True, check=False).stdout.strip()  # fmt: skip
+    def _is_up(self) -> bool:
+        command = [*self._inside(), "systemctl", "is-active", "--quiet", "multi-user.target"]
+        return subprocess.run(command, stderr=subprocess.DEVNULL, check=False).returncode == 0
 
     def cut_power(self) -> None:
         """End everything in it at once."""
