@@ -66,12 +66,10 @@ def shown(answer: Answer) -> tuple[int, list[tuple[str, str]], bytes]:
     return answer.status, [pair for pair in headers if pair[0] not in DIFFERENT], answer.body
 
 
-IN_THREADS = {"DJANGO_SETTINGS_MODULE": "tests.door.threads_settings"}
-
-
 def test_the_responses_of_the_event_loop_are_those_of_django(database: str, server: Gunicorn, key: str) -> None:
     numbers = random.Random(1)
-    with running_server(database=database, workers=1, ALLOWED_HOSTS="127.0.0.1", **IN_THREADS) as plain:
+    other = "tests.door.threads_settings"
+    with running_server(database=database, workers=1, ALLOWED_HOSTS="127.0.0.1", DJANGO_SETTINGS_MODULE=other) as plain:
         through, around = connection_to(server), connection_to(plain)
         statuses: Counter[int] = Counter()
         for _ in range(400):

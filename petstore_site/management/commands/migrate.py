@@ -1,8 +1,6 @@
 """`manage.py migrate`: Django's, one at a time, and with limits on what it may hold up."""
 
-import re
 import time
-from argparse import ArgumentTypeError
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -10,12 +8,11 @@ from typing import Any
 from django.core.management import CommandError
 from django.core.management.base import CommandParser
 from django.core.management.commands import migrate
-from django.db import OperationalError, connections, transaction
+from django.db import connections, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.migrations.recorder import MigrationRecorder
 
 from commands.base import add_examples
-from database.errors import LOCK_NOT_AVAILABLE, STATEMENT_TIMED_OUT, sqlstate
 
 ADVISORY_LOCK = (0x70657473, 0x6D696772)
 """PostgreSQL's two keys of our lock: "pets", "migr"."""
@@ -28,16 +25,6 @@ BEFORE_1_1 = (
     "This database was created before 1.1.0 and cannot be migrated. Nothing changed. "
     "Export its animals with the code that created it, and import them into a new database (docs/install.md)."
 )
-STOPPED = {
-    LOCK_NOT_AVAILABLE: (
-        "Stopped: a table was in use for more than {lock_timeout}. Requests would have waited behind this migration. "
-        "The migrations before it are done. Run migrate again when less is going on, or with --lock-timeout 5s."
-    ),
-    STATEMENT_TIMED_OUT: (
-        "Stopped: a statement took more than {statement_timeout}. The migrations before it are done. "
-        "Run migrate again with a longer --statement-timeout, such as 2h."
-    ),
-}
 
 
 class Command(migrate.Command):
@@ -51,13 +38,11 @@ class Command(migrate.Command):
         super().add_arguments(parser)
         parser.add_argument(
             "--lock-timeout",
-            type=_duration,
             default="1s",
             help="How long a migration can wait for a table (PostgreSQL). Default: 1s.",
         )
         parser.add_argument(
             "--statement-timeout",
-            type=_duration,
             default="15min",
             help="How long one statement can take (PostgreSQL). Default: 15min; 0 for no limit.",
         )
@@ -76,15 +61,13 @@ class Command(migrate.Command):
         if database.vendor != "postgresql":
             super().handle(*args, **options)
             return
-        limits = {name: options[name] for name in ("lock_timeout", "statement_timeout")}
-        try:
-            with self._only_one(database), _limits(database, limits):
-                super().handle(*args, **options)
-        except OperationalError as error:
-            sentence = STOPPED.get(sqlstate(error) or "")
-            if sentence is None:
-                raise
-            raise CommandError(sentence.format(**limits)) from error
+        with self._only_one(database):
+            with database.cursor() as cursor:
+                for name in ("lock_timeout", "statement_timeout"):
+                    cursor.execute("SELECT set_config(%s, %s, false)", (name, options[name]))
+            super().handle(*args, **options)
+            with database.cursor() as cursor:
+                cursor.execute("RESET lock_timeout; RESET statement_timeout")
 
     @contextmanager
     def _only_one(self, database: BaseDatabaseWrapper) -> Iterator[None]:
@@ -113,26 +96,7 @@ def _is_before_1_1(database: BaseDatabaseWrapper) -> bool:
     return is_of_1_0 or ("pets", "0002_check_category_at_once") in applied
 
 
-def _duration(text: str) -> str:
-    """Return what PostgreSQL takes for a duration; zero is no limit."""
-    if not re.fullmatch("0|[0-9]{1,9}(us|ms|s|min|h|d)", text):
-        message = f"{text!r} is not a duration, such as 500ms, 5s or 2h, or 0 for no limit"
-        raise ArgumentTypeError(message)
-    return text
-
-
 def _locked(holder: BaseDatabaseWrapper) -> bool:
     with holder.cursor() as cursor:
         cursor.execute("SELECT pg_try_advisory_lock(%s, %s)", ADVISORY_LOCK)
         return bool(cursor.fetchone() == (True,))
-
-
-@contextmanager
-def _limits(database: BaseDatabaseWrapper, limits: dict[str, str]) -> Iterator[None]:
-    with database.cursor() as cursor:
-        for name, value in limits.items():
-            cursor.execute("SELECT set_config(%s, %s, false)", (name, value))
-    yield
-    with database.cursor() as cursor:
-        for name in limits:
-            cursor.execute(f"RESET {name}")
