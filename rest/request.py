@@ -121,8 +121,6 @@ class Request:
         """What the rate limit says; None before it was asked."""
         self.notices: Mapping[str, str] = {}
         """Headers that every response to the key has."""
-        self.trace: Any = None
-        """The context of OpenTelemetry, if there are traces."""
         self._scope = scope
         self._json: dict[str, Any] | None = None
 

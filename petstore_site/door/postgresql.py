@@ -181,8 +181,6 @@ class _Numbers(dict[str, str]):
 class Connections:
     """At most `most` connections, opened when they are needed."""
 
-    connection_class: type[Connection] = Connection
-
     def __init__(self, most: int, *, seconds: float = SECONDS, commits: bool = False) -> None:
         self._seconds = seconds  # that the database may take
         self._commits = commits  # whether what is sent to it can be a COMMIT
@@ -233,7 +231,7 @@ class Connections:
             raise OperationalError(CLOSED)
         try:
             async with asyncio.timeout(latest - time.perf_counter()):  # psycopg's has none for the name of the server
-                opened = await self.connection_class.connect(autocommit=True, **_parameters())
+                opened = await Connection.connect(autocommit=True, **_parameters())
         except (Error, TimeoutError) as error:
             breaker.fail()
             connection_failed.send(sender=None)
