@@ -223,7 +223,7 @@ class TestConnections:
             connections._seconds = 0.2
             with at_most(20), pytest.raises(OperationalError):
                 await connections.run(asked("SELECT pg_sleep(30)"))
-            assert not breaker.failed
+            assert not breaker._failed
             return []
 
         using(1, slow, commits=commits)

@@ -76,7 +76,7 @@ def test_a_statement_that_reaches_its_deadline(key: str, monkeypatch: pytest.Mon
         200,
         [{"id": pet.category_id, "name": pet.category.name}],
     )
-    assert not breaker.failed
+    assert not breaker._failed
 
 
 @postgresql_only
