@@ -43,7 +43,6 @@ DOCUMENTED = {
     "compose.yaml": IMAGE,
     "deploy/look": IMAGE,
     "deploy/kubernetes/base/jobs.yaml": IMAGE,
-    "deploy/kubernetes/base/metrics.yaml": IMAGE,
     "deploy/kubernetes/base/migrate.yaml": IMAGE,
     "deploy/kubernetes/base/web.yaml": IMAGE,
     "deploy/kubernetes/overlays/external-database/kustomization.yaml": r"newTag: (.+)}",

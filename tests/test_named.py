@@ -67,7 +67,7 @@ def names() -> frozenset[str]:
 
 def _is_code(file: str) -> bool:
     is_read = file.endswith(
-        (".py", ".js", ".ts", ".css", ".html", ".sql", ".toml", ".yaml", ".yml", ".conf", "Makefile")
+        (".py", ".js", ".ts", ".css", ".html", ".sql", ".toml", ".yaml", ".yml", ".conf", ".service", "Makefile")
     )
     return is_read and not file.startswith("docs/") and file != Path(__file__).relative_to(ROOT).as_posix()
 

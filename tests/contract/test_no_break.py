@@ -230,11 +230,15 @@ CORRECTED = {
 }
 """Where a released description allowed what the service always rejected, or had what it never sent."""
 
+WITHDRAWN = ": header Service-Mode was removed"
+"""Reads while the primary is lost said it, and went with 2.0 (docs/decisions/0058-reads-wait-for-the-new-primary.md)."""
+
 
 @pytest.mark.parametrize("path", RELEASED, ids=lambda path: path.stem)
 def test_no_released_client_breaks(path: Path) -> None:
     """A breaking change needs a new major version, under another path, beside this one."""
-    assert set(breaks(read(path), read(DOCS / "openapi.yaml"))) - CORRECTED == set()
+    found = set(breaks(read(path), read(DOCS / "openapi.yaml"))) - CORRECTED
+    assert {line for line in found if not line.endswith(WITHDRAWN)} == set()
 
 
 @pytest.mark.parametrize("path", RELEASED, ids=lambda path: path.stem)
