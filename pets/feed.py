@@ -47,7 +47,7 @@ SQLITE = {
 # OFFSET keeps the planner, which may see a small table, from reading all animals.
 POSTGRESQL = {
     "server": """
-        SELECT "server", "timeline", "wal"::text, "server" = %(server)s AND CASE %(timeline)s
+        SELECT "server", "timeline", "wal"::text, "server" = %(server)s AND CASE %(timeline)s::int
             WHEN "timeline" THEN %(wal)s::pg_lsn <= "wal"
             WHEN "timeline" - 1 THEN pg_last_xact_replay_timestamp() IS NOT NULL
                 AND %(wal)s::pg_lsn <= pg_last_wal_replay_lsn()
