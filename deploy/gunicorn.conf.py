@@ -54,7 +54,7 @@ bind = f"[{HOST}]:{PORT}" if ":" in HOST else f"{HOST}:{PORT}"
 worker_class = Worker
 workers = env["WEB_CONCURRENCY"] or _cores()
 worker_tmp_dir = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None  # noqa: S108 - the heartbeat must not wait for a disk
-max_requests = 250_000  # a start takes as much CPU as some thousand requests
+max_requests = 250_000
 max_requests_jitter = 25_000
 
 timeout = 30
@@ -82,22 +82,31 @@ env.exit_on_mistakes()
 # --- Starting and stopping -------------------------------------------------------------------------------------------
 
 
-def on_starting(_server: Arbiter) -> None:
-    """Stop if the address of the metrics is not available."""
-    if not METRICS_PORT:
-        return
-    try:
-        family = socket.AF_INET6 if ":" in METRICS_HOST else socket.AF_INET
-        socket.create_server((METRICS_HOST, METRICS_PORT), family=family).close()
-    except OSError as error:
-        exit_with([f"METRICS_PORT: cannot listen: {error.strerror}."])
+def on_starting(server: Arbiter) -> None:
+    """Load the application once for all workers, so that a mistake in it stops the start; serve the metrics beside it.
 
-
-def when_ready(server: Arbiter) -> None:
-    """Serve the metrics."""
+    gunicorn says that it is ready only afterwards, and a worker takes no CPU to start.
+    """
     if METRICS_PORT:
+        try:
+            family = socket.AF_INET6 if ":" in METRICS_HOST else socket.AF_INET
+            socket.create_server((METRICS_HOST, METRICS_PORT), family=family).close()
+        except OSError as error:
+            exit_with([f"METRICS_PORT: cannot listen: {error.strerror}."])
         os.environ["PROMETHEUS_MULTIPROC_DIR"] = tempfile.mkdtemp(prefix="petstore-metrics-", dir=worker_tmp_dir)
         server.metrics_process = _serve_metrics()
+    server.app.wsgi()
+
+    from django.db import connections  # noqa: PLC0415 - not before the settings are read
+    from django.urls import get_resolver  # noqa: PLC0415
+
+    from petstore_site.public.health import known_migrations  # noqa: PLC0415
+
+    get_resolver().url_patterns  # noqa: B018 - reading it loads them
+    known_migrations()
+    connections.close_all()  # no worker must share one
+    gc.collect()
+    gc.freeze()  # what is loaded stays: looking at it again takes a tenth of the time of an addition
 
 
 def _serve_metrics() -> subprocess.Popen[bytes]:
@@ -116,24 +125,13 @@ def pre_fork(server: Arbiter, worker: Worker) -> None:
 
 
 def post_fork(_server: Arbiter, worker: Worker) -> None:
-    """Give the worker its files of metrics."""
+    """Give the worker its files of metrics, and the guard its Errors."""
+    from petstore_site.public.errors import reject  # noqa: PLC0415 - not before the settings are read
+    from petstore_site.requests import metrics  # noqa: PLC0415
+
     sys.setswitchinterval(SWITCH_SECONDS)
-    if METRICS_PORT:
-        os.environ["METRICS_SLOT"] = str(worker.slot)
-
-
-def post_worker_init(worker: Worker) -> None:
-    """Load all addresses before the first request, so that a mistake in them stops the start, and what is slow."""
-    from django.urls import get_resolver  # noqa: PLC0415 - not before the settings are read
-
-    from petstore_site.public.errors import reject  # noqa: PLC0415
-    from petstore_site.public.health import known_migrations  # noqa: PLC0415
-
+    metrics.slot = worker.slot
     worker.reject = reject
-    get_resolver().url_patterns  # noqa: B018 - reading it loads them
-    known_migrations()
-    gc.collect()
-    gc.freeze()  # what is loaded stays: looking at it again takes a tenth of the time of an addition
 
 
 def on_exit(server: Arbiter) -> None:

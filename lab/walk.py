@@ -19,7 +19,7 @@ from types import FrameType
 from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
-os.environ.update(PETSTORE_SERVING="true", METRICS_SLOT="1", PROMETHEUS_MULTIPROC_DIR=tempfile.mkdtemp())
+os.environ.update(PETSTORE_SERVING="true", PROMETHEUS_MULTIPROC_DIR=tempfile.mkdtemp())
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "petstore_site.settings")
 
 Request = tuple[dict[str, Any], bytes]

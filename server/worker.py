@@ -35,12 +35,6 @@ class Worker(UvicornWorker):  # type: ignore[misc]  # it has no types
         logging.getLogger("uvicorn.error").propagate = True
         logging.getLogger("uvicorn.error").setLevel(logging.WARNING)
 
-    def init_signals(self) -> None:
-        """End at once, as if it had stopped, on a signal that comes while the application is loaded."""
-        super().init_signals()
-        for stopping in STOPPING:
-            signal.signal(stopping, lambda *_: os._exit(0))
-
     def run(self) -> None:
         self.log.info("Worker ready (pid: %s)", self.pid)
         super().run()

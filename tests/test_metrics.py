@@ -85,19 +85,25 @@ def test_nothing_is_counted_by_default() -> None:
     signals.data_rejected.send(sender=None)
 
 
-def count_in_slot(slot: str, folder: Path) -> None:
+def count_in_slot(slot: int, folder: Path) -> None:
     """Count one request in a worker of its own."""
-    code = "from petstore_site.requests.metrics import *; observe_request(method='GET', route='livez', status=200, seconds=0.5)"
-    environment = os.environ | {"METRICS_SLOT": slot, "PROMETHEUS_MULTIPROC_DIR": str(folder)}
+    code = f"""
+from petstore_site.requests import metrics
+metrics.slot = {slot}
+metrics.observe_request(method="GET", route="livez", status=200, seconds=0.5)
+"""
+    environment = os.environ | {"PROMETHEUS_MULTIPROC_DIR": str(folder)}
     subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=environment, check=True)
 
 
 def test_next_worker_in_a_slot_goes_on_counting_in_the_same_files(tmp_path: Path) -> None:
-    for slot in ("1", "2", "1"):
+    for slot in (1, 2, 1):
         count_in_slot(slot, tmp_path)
     assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "counter_0.db",  # from before the worker had its number
         "counter_1.db",
         "counter_2.db",
+        "gauge_livesum_0.db",
         "gauge_livesum_1.db",
         "gauge_livesum_2.db",
         "histogram_1.db",

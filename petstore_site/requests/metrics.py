@@ -1,6 +1,6 @@
 """Counts requests and defects for Prometheus, by route and never by path, when METRICS_PORT asks for it.
 
-Each worker counts in files of its own (PROMETHEUS_MULTIPROC_DIR, METRICS_SLOT). This module, run as a process beside
+Each worker counts in files of its own, by `slot` in PROMETHEUS_MULTIPROC_DIR. This module, run as a process beside
 the workers, adds them up and serves them, so that gunicorn's master has no thread when it forks.
 deploy/gunicorn.conf.py starts it and sets the variables.
 """
@@ -55,9 +55,12 @@ class Metrics:
         return self.requests.labels(method, route, str(status)), self.request_seconds.labels(route)
 
 
+slot = 0
+"""The worker's number; 0 where the application is loaded, before there is a worker."""
+
+
 def _metrics() -> Metrics | None:
-    slot = os.environ.get("METRICS_SLOT")
-    if slot is None:
+    if "PROMETHEUS_MULTIPROC_DIR" not in os.environ or __name__ == "__main__":
         return None
     # Files by slot, not by process: a new worker goes on counting where the one before it stopped,
     # so that there are never more files than workers at one time.
