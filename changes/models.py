@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from datetime import datetime, timedelta
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 from django.conf import settings
 from django.contrib.auth.base_user import AbstractBaseUser
@@ -84,7 +84,7 @@ class Change(models.Model):
     """Its undos, if they were read with it."""
 
     class Meta:
-        """Newest first. The table is that of bulk changes, which the release before reads and writes too."""
+        """Newest first. The table was that of bulk changes, and keeps its name."""
 
         db_table = "pets_bulkchange"
         default_permissions = ()
@@ -92,14 +92,6 @@ class Change(models.Model):
 
     def __str__(self) -> str:
         return f"change {self.key}"
-
-    @classmethod
-    def from_db(cls, *given: Any, **options: Any) -> Self:
-        """Read an undo that the release before made beside this one: it writes neither its kind nor how far it came."""
-        change = super().from_db(*given, **options)
-        if change.kind == Kind.BULK and change.undo_of_id is not None and change.state != State.RUNNING:
-            change.kind, change.passed = Kind.UNDO, change.animals + change.left_count
-        return change
 
     @property
     def key(self) -> str:
@@ -166,7 +158,7 @@ class Change(models.Model):
 
     @property
     def last_at(self) -> datetime:
-        """Return when something was done last; the release before notes it in the selection."""
+        """Return when something was done last; a bulk change notes it in the selection."""
         selection = getattr(self, "selection", None)
         return self.worked_at or (selection and selection.worked_at) or self.made_at
 

@@ -84,7 +84,6 @@ def _values(request: Request, key: str, meaning: Mapping[str, Any], creation: Cr
     now = timezone.now()
     values: dict[str, Any] = {
         "once_caller_id": request.key.caller_id,
-        "once_api_key_id": request.key.pk,
         "once_key": key,
         "once_fingerprint": _fingerprint(request.path, meaning),
         "once_created_at": parameter(now),
@@ -129,7 +128,7 @@ def _replay(earlier: Row, values: Mapping[str, Any]) -> Result:
 
 TABLE = '"idempotency_idempotentrequest"'
 COLUMNS = '"api_key_id", "key", "fingerprint", "status", "body", "location", "created_at"'
-SAME = '"api_key_id" IN (%(once_caller_id)s, %(once_api_key_id)s) AND "key" = %(once_key)s'
+SAME = '"api_key_id" = %(once_caller_id)s AND "key" = %(once_key)s'
 
 EARLIER = f"""
     SELECT "fingerprint", "status", "body", "location", "created_at" > %(once_expired_at)s AS "counts" FROM {TABLE}
@@ -137,12 +136,11 @@ EARLIER = f"""
 FORGET = f"""
     DELETE FROM {TABLE} WHERE {SAME} AND "created_at" <= %(once_expired_at)s"""  # noqa: S608
 
-# Release 1.1.0 knows only the key that it was asked with, so there is a row for it too.
 STORE = f"""
     INSERT INTO {TABLE} ({COLUMNS}) SELECT
-    "who", %(once_key)s, %(once_fingerprint)s, %(once_status)s, %(once_before)s || "id" || %(once_after)s,
+    %(once_caller_id)s, %(once_key)s, %(once_fingerprint)s, %(once_status)s, %(once_before)s || "id" || %(once_after)s,
     %(once_location)s || "id", %(once_created_at)s
-    FROM (SELECT %(once_caller_id)s AS "who" UNION SELECT %(once_api_key_id)s) AS "callers", """  # noqa: S608
+    FROM """  # noqa: S608
 
 
 class Outcome(NamedTuple):

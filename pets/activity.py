@@ -21,10 +21,9 @@ from changes.models import SILENT, Change, Kind, State, undos_of
 from changes.naming import names_of
 from changes.numbers import row_number
 from database.search import fold_needle
-from pets.adopting import adopt_imports
 from pets.columns import NAMES
 from pets.importing.lock import mark_killed
-from pets.models import IMPORTED, ImportRun, ImportState, Pet, PetStatus
+from pets.models import ImportRun, ImportState, Pet, PetStatus
 from pets.plan import along, source
 from pets.undoing import change_of
 
@@ -116,9 +115,6 @@ def of_import(number: int) -> Change | None:
         return None
     if run.state == ImportState.RUNNING:
         mark_killed()
-        run.refresh_from_db()
-    if run.change_id is None and run.state in IMPORTED:
-        adopt_imports()  # the release before made it
         run.refresh_from_db()
     return find(str(run.change_id)) if run.change_id else _unrecorded(run)
 

@@ -11,7 +11,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from pets.adopting import adopt_imports
+from changes.models import Change
 from pets.models import ImportRun, Pet, PetStatus, Sale
 from petstore_site.apikeys.models import APIKey, KeyUsage, Use
 from petstore_site.back_office.dashboard import animals, keys
@@ -60,8 +60,8 @@ def shop(db: None) -> None:
             for count, (route, answers) in enumerate([("pet-list", 2), ("pet-list", 4), ("pet-detail", 5)], 1):
                 KeyUsage.objects.add_all([(Use(key.pk, day, route, answers), count * 1000 + days)])
     for file in ("stock.csv", HOSTILE):
-        ImportRun.objects.create(who="root", file_name=file, options={}, state="done", created=1234)
-    adopt_imports()
+        change = Change.objects.create(kind="import", who="root", what=file, added=1234)
+        ImportRun.objects.create(who="root", file_name=file, options={}, state="done", created=1234, change=change)
 
 
 def somebody(*permissions: str) -> Client:

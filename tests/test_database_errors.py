@@ -246,8 +246,8 @@ def test_the_same_idempotency_key_of_another_caller_is_another_one(api: ApiClien
 
 
 @postgresql_only
-def test_what_the_release_before_adds_meanwhile_is_replayed(api: ApiClient) -> None:
-    """It takes no lock, and stores the response with the animal too."""
+def test_what_is_stored_meanwhile_is_replayed(api: ApiClient) -> None:
+    """As if the first request committed between the snapshot of the second and its lock."""
     body = {"name": "x", "categoryId": CategoryFactory().pk}
     first = api.post("/v1/pets", body, Idempotency_Key="order-1")
     with patient(), ThreadPoolExecutor(1) as pool:

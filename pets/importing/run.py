@@ -11,8 +11,8 @@ from django.utils import timezone
 from categories.models import Category
 from changes.accounts import account
 from changes.acting import acting
+from changes.models import Change, Kind, State
 from changes.naming import who
-from pets.adopting import adopt_imports, record
 from pets.columns import Checked, CheckedColumns
 from pets.importing import staging
 from pets.importing.changes import MOST_SHOWN, Changes, look, planned_for_page, staged
@@ -59,7 +59,6 @@ def import_file(name: str, options: Options, progress: Progress) -> Outcome:
 def import_source(source: Source, options: Options, sender: Sender, progress: Progress) -> Outcome:
     """Import an opened file as `import_file` does, in the name of `sender`."""
     with only_import(), clear_rejections(), ExitStack() as files:
-        adopt_imports()
         try:
             work = _Import(source, options, sender, progress, files)
         except UndecodableError as error:
@@ -250,9 +249,22 @@ class _Import:
         self._count_rows(self.rejects.file)
         self.run.reading_share = self.progress.reading_share()
         if self.run.created + self.run.updated and not self.options.dry_run:
-            self.run.change = record(self.run, who=acting().actor, request_id=acting().request_id)
+            self.run.change = self._change()
         self.run.save()
         self.saving = not self.options.dry_run
+
+    def _change(self) -> Change:
+        run = self.run
+        return Change.objects.create(
+            kind=Kind.IMPORT,
+            who=acting().actor or run.who,
+            what=run.file_name,
+            changed=run.updated,
+            added=run.created,
+            request_id=acting().request_id,
+            state=State.DONE,
+            ended_at=run.finished_at,
+        )
 
     def _look_before_writing(self) -> None:
         if not self.options.again and (earlier := import_of(self.run.sha256)) and staging.adds_without_reference():

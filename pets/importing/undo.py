@@ -12,7 +12,6 @@ from categories.models import Category
 from changes.models import Change, State
 from changes.naming import who
 from pets import undoing, working
-from pets.adopting import adopt_imports
 from pets.importing.errors import ImportRejectedError, OutcomeUnknownError
 from pets.importing.lock import only_import
 from pets.importing.progress import Progress
@@ -162,7 +161,6 @@ def _settled(run: ImportRun, known: set[int], error: BaseException) -> Change:
 
 
 def _standing(number: int) -> ImportRun:
-    adopt_imports()
     run = ImportRun.objects.select_related("change").filter(pk=number).first()
     if run is None:
         message = f"There is no import {number}. list_imports shows them."

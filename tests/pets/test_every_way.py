@@ -146,7 +146,6 @@ SILENT = re.compile(
 
 KNOWN = {
     "pets/blocks.py": 2,  # what is selected, and when a block was done
-    "pets/adopting.py": 1,  # the time of a change
     "pets/importing/lock.py": 1,  # the record of an import
     "pets/importing/run.py": 1,  # the record of an import
     "pets/importing/staging.py": 2,  # above as "import"
