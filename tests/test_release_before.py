@@ -140,7 +140,7 @@ def test_a_shallow_clone_says_what_is_missing(tmp_path: Path, depth: str) -> Non
 def test_files_alone_have_no_release(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path))
     (tmp_path / "tests" / "released").mkdir(parents=True)
-    (tmp_path / "tests" / "released" / "1.1.0.sqlite3.xz").touch()
+    (tmp_path / "tests" / "released" / "1.6.0.sqlite3.xz").touch()
     with pytest.raises(pytest.skip.Exception, match="the Git history, which has the last release, is missing"):
         release(tmp_path)
 

@@ -224,8 +224,6 @@ RELEASED = sorted((DOCS / "released").glob("*.yaml"), key=version)
 
 
 CORRECTED = {
-    "GET /pets: parameter cursor: minLength changed",  # an empty one was always 400
-    "GET /categories: parameter cursor: minLength changed",
     "POST /pets: 411: was removed",  # the server always knows where a body ends
 }
 """Where a released description allowed what the service always rejected, or had what it never sent."""
@@ -248,7 +246,8 @@ def test_a_released_description_says_the_version_of_the_interface(path: Path) ->
 
 def test_every_release_has_its_description() -> None:
     dated = re.findall(r"^## (\S+) \(\d", (DOCS.parent / "CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE)
-    assert dated[::-1] == [".".join(map(str, version(path))) for path in RELEASED]
+    since_1_5 = dated[: dated.index("1.4.0")]
+    assert since_1_5[::-1] == [".".join(map(str, version(path))) for path in RELEASED]
 
 
 @pytest.mark.parametrize(("change", "lines"), BREAKS, ids=[lines[0] for _, lines in BREAKS])

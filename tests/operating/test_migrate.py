@@ -44,7 +44,7 @@ def test_two_at_once_both_succeed_and_one_waits(url: str) -> None:
 
 def test_a_busy_sqlite_is_named_and_the_next_run_goes_on(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path}/store.sqlite3"
-    assert migrate(url, "pets", "0002")[0] == 0
+    assert migrate(url, "pets", "0001")[0] == 0
     with closing(sqlite3.connect(tmp_path / "store.sqlite3", isolation_level=None)) as writer:
         writer.execute("BEGIN IMMEDIATE")
         status, _, err = migrate(url)
@@ -57,7 +57,7 @@ def test_a_busy_sqlite_is_named_and_the_next_run_goes_on(tmp_path: Path) -> None
 
 
 def test_a_table_in_use_stops_a_migration_before_requests_queue_behind_it(url: str) -> None:
-    assert migrate(url, "pets", "0002")[0] == 0
+    assert migrate(url, "pets", "0001")[0] == 0
     with closing(psycopg.connect(url)) as other:
         other.execute("LOCK TABLE pets_pet IN ACCESS SHARE MODE")
         status, _, err = migrate(url, "pets", "--lock-timeout=300ms")

@@ -1,4 +1,4 @@
-"""Keep the stores of a release, with something in most tables: `python -m tests.released.make 1.1.0`.
+"""Keep the stores of a release, with something in most tables: `python -m tests.released.make 2.0.0`.
 
 Run it with the code of the release. `tests/test_upgrades.py` migrates what it writes.
 """
@@ -73,7 +73,7 @@ def dumped(postgresql: Server) -> str:
     """Return the dump as SQL that any client can run."""
     command = [str(postgresql.binaries / "pg_dump"), "--dbname", postgresql.url, "--no-owner", "--no-privileges"]
     command += ["--no-comments", "--rows-per-insert=100"]
-    lines = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout.splitlines()
+    lines = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout.split("\n")
     return "\n".join(line for line in lines if not line.startswith("\\"))
 
 

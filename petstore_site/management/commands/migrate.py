@@ -10,6 +10,7 @@ from django.core.management.base import CommandParser
 from django.core.management.commands import migrate
 from django.db import connections, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.recorder import MigrationRecorder
 
 from commands.base import add_examples
@@ -21,9 +22,9 @@ NOT_THROUGH_PGBOUNCER = (
     "migrate holds a lock for as long as it runs, which PgBouncer in transaction mode cannot give it. "
     "Run it with a DATABASE_URL that leads to PostgreSQL itself, and without DATABASE_BEHIND_PGBOUNCER."
 )
-BEFORE_1_1 = (
-    "This database was created before 1.1.0 and cannot be migrated. Nothing changed. "
-    "Export its animals with the code that created it, and import them into a new database (docs/install.md)."
+BEFORE_1_5 = (
+    "This database is of a release before 1.5. Nothing changed. "
+    "First upgrade to 1.6, then to this release (docs/install.md)."
 )
 
 
@@ -56,8 +57,8 @@ class Command(migrate.Command):
 
     def handle(self, *args: Any, **options: Any) -> None:
         database = connections[options["database"]]
-        if _is_before_1_1(database):
-            raise CommandError(BEFORE_1_1)
+        if _is_before_1_5(database):
+            raise CommandError(BEFORE_1_5)
         if database.vendor != "postgresql":
             super().handle(*args, **options)
             return
@@ -89,11 +90,12 @@ class Command(migrate.Command):
             holder.close()
 
 
-def _is_before_1_1(database: BaseDatabaseWrapper) -> bool:
-    """Return whether the schema is from before the squash. Some migrations have the names of other ones since then."""
+def _is_before_1_5(database: BaseDatabaseWrapper) -> bool:
+    """Return whether only some of the migrations that one of ours replaces were applied: the others are gone."""
     applied = MigrationRecorder(database).applied_migrations()
-    is_of_1_0 = ("pets", "0001_pets") in applied and "pets_stockmovement" not in database.introspection.table_names()
-    return is_of_1_0 or ("pets", "0002_check_category_at_once") in applied
+    ours = [each for each in MigrationLoader(None).replacements.values() if each.app_label == "pets"]
+    were_applied = [{name in applied for name in each.replaces} for each in ours]
+    return {True, False} in were_applied
 
 
 def _locked(holder: BaseDatabaseWrapper) -> bool:

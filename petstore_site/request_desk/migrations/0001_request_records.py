@@ -8,7 +8,7 @@ class Migration(migrations.Migration):
     initial = True
 
     dependencies = [
-        ("apikeys", "0001_api_keys"),
+        ("apikeys", "0001_squashed_0002_recording"),
     ]
 
     operations = [

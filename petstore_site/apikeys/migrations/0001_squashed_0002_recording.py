@@ -12,10 +12,9 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     initial = True
+    replaces = [("apikeys", "0001_api_keys"), ("apikeys", "0002_recording")]
 
-    dependencies = [
-        migrations.swappable_dependency(settings.AUTH_USER_MODEL),
-    ]
+    dependencies = [migrations.swappable_dependency(settings.AUTH_USER_MODEL)]
 
     operations = [
         migrations.CreateModel(
@@ -92,9 +91,32 @@ class Migration(migrations.Migration):
                         to="apikeys.apikey",
                     ),
                 ),
+                (
+                    "reads_left",
+                    models.PositiveIntegerField(
+                        db_default=0, default=0, editable=False, help_text="How many of them at most."
+                    ),
+                ),
+                (
+                    "recorded_until",
+                    models.DateTimeField(editable=False, help_text="Successful reads are recorded too.", null=True),
+                ),
             ],
             options={
                 "verbose_name": "API key",
+                "constraints": [
+                    models.CheckConstraint(
+                        condition=models.Q(("scope__in", ["read", "write"])), name="api_key_scope_is_known"
+                    ),
+                    models.CheckConstraint(
+                        condition=django.db.models.lookups.Exact(django.db.models.functions.text.Length("key_id"), 8),
+                        name="api_key_id_has_its_length",
+                    ),
+                    models.CheckConstraint(
+                        condition=django.db.models.lookups.Exact(django.db.models.functions.text.Length("digest"), 64),
+                        name="api_key_digest_has_its_length",
+                    ),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -187,6 +209,10 @@ class Migration(migrations.Migration):
                         to="apikeys.apikey",
                     ),
                 ),
+                (
+                    "recorded_until",
+                    models.DateTimeField(editable=False, help_text="Successful reads are recorded too.", null=True),
+                ),
             ],
             options={
                 "verbose_name": "change of an API key",
@@ -216,47 +242,15 @@ class Migration(migrations.Migration):
             ],
             options={
                 "verbose_name_plural": "key usage",
+                "indexes": [models.Index(fields=["day"], name="key_usage_day")],
+                "constraints": [
+                    models.UniqueConstraint(fields=("key", "day", "route", "status_class"), name="one_count_per_use"),
+                    models.CheckConstraint(
+                        condition=models.Q(("status_class__range", (1, 5))), name="key_usage_status_class_is_known"
+                    ),
+                    models.CheckConstraint(condition=models.Q(("count__gt", 0)), name="key_usage_count_is_positive"),
+                ],
             },
-        ),
-        migrations.AddConstraint(
-            model_name="apikey",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("scope__in", ["read", "write"])), name="api_key_scope_is_known"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="apikey",
-            constraint=models.CheckConstraint(
-                condition=django.db.models.lookups.Exact(django.db.models.functions.text.Length("key_id"), 8),
-                name="api_key_id_has_its_length",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="apikey",
-            constraint=models.CheckConstraint(
-                condition=django.db.models.lookups.Exact(django.db.models.functions.text.Length("digest"), 64),
-                name="api_key_digest_has_its_length",
-            ),
-        ),
-        migrations.AddIndex(
-            model_name="keyusage",
-            index=models.Index(fields=["day"], name="key_usage_day"),
-        ),
-        migrations.AddConstraint(
-            model_name="keyusage",
-            constraint=models.UniqueConstraint(
-                fields=("key", "day", "route", "status_class"), name="one_count_per_use"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="keyusage",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("status_class__range", (1, 5))), name="key_usage_status_class_is_known"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="keyusage",
-            constraint=models.CheckConstraint(condition=models.Q(("count__gt", 0)), name="key_usage_count_is_positive"),
         ),
         # History is read as "the change before this one of the same thing".
         migrations.RunSQL(

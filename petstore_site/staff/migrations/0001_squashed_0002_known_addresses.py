@@ -1,4 +1,4 @@
-"""Addresses that accounts signed in from."""
+"""Passwords that their owner must change, and addresses that accounts signed in from."""
 
 import django.db.models.deletion
 from django.conf import settings
@@ -6,11 +6,28 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    dependencies = [
-        ("staff", "0001_temporary_passwords"),
-    ]
+    initial = True
+    replaces = [("staff", "0001_temporary_passwords"), ("staff", "0002_known_addresses")]
+
+    dependencies = [migrations.swappable_dependency(settings.AUTH_USER_MODEL)]
 
     operations = [
+        migrations.CreateModel(
+            name="TemporaryPassword",
+            fields=[
+                (
+                    "user",
+                    models.OneToOneField(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        primary_key=True,
+                        related_name="+",
+                        serialize=False,
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
+                ("given_at", models.DateTimeField()),
+            ],
+        ),
         migrations.CreateModel(
             name="KnownAddress",
             fields=[

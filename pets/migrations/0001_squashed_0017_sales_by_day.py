@@ -1,8 +1,8 @@
-"""Animals, their history, imports, bulk changes, and the stock that triggers keep."""
+"""Animals, their history, imports, what a bulk change selects, and the stock that triggers keep."""
 
 import categories.names
 import django.db.models.deletion
-import pets.models
+import pets.models.animals
 import simple_history.models
 from django.conf import settings
 from django.db import migrations, models
@@ -10,9 +10,22 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     initial = True
+    replaces = [
+        ("pets", "0001_pets"),
+        ("pets", "0004_saved_views"),
+        ("pets", "0005_previews_of_imports"),
+        ("pets", "0007_lists_by_category"),
+        ("pets", "0008_reading_share"),
+        ("pets", "0009_bulk_changes_in_blocks"),
+        ("pets", "0012_changes"),
+        ("pets", "0014_column_profiles"),
+        ("pets", "0016_large_uploads"),
+        ("pets", "0017_sales_by_day"),
+    ]
 
     dependencies = [
-        ("categories", "0001_categories"),
+        ("categories", "0001_squashed_0004_changes"),
+        ("changes", "0001_squashed_0002_merges"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
@@ -37,7 +50,7 @@ class Migration(migrations.Migration):
                         help_text="The store's own number for this animal. Imports update by it; the API never shows it.",
                         max_length=100,
                         null=True,
-                        validators=[pets.models.validate_reference],
+                        validators=[pets.models.animals.validate_reference],
                     ),
                 ),
                 ("created_at", models.DateTimeField(auto_now_add=True)),
@@ -55,48 +68,26 @@ class Migration(migrations.Migration):
             options={
                 "verbose_name": "animal",
                 "permissions": [("export_pet", "Can export animals"), ("restore_pet", "Can restore deleted animals")],
-            },
-        ),
-        migrations.CreateModel(
-            name="BulkChange",
-            fields=[
-                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
-                ("who", models.CharField(max_length=200)),
-                ("what", models.CharField(max_length=400)),
-                (
-                    "column",
-                    models.CharField(choices=[("status", "Status"), ("category_id", "Category")], max_length=11),
-                ),
-                ("changed", models.BigIntegerField(default=0, help_text="Animals that were changed.")),
-                (
-                    "left",
-                    models.JSONField(
-                        default=list,
-                        help_text="The animals that were left as they are: a list of `[id, name, reason]`.",
+                "indexes": [
+                    models.Index(fields=["status", "id"], name="pet_status_id"),
+                    models.Index(fields=["category", "status", "id"], name="pet_category_status_id"),
+                ],
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("external_reference",),
+                        name="pet_external_reference_is_unique",
+                        violation_error_message="Another animal has this external reference.",
                     ),
-                ),
-                ("made_at", models.DateTimeField(auto_now_add=True)),
-                (
-                    "undo_of",
-                    models.ForeignKey(
-                        null=True,
-                        on_delete=django.db.models.deletion.PROTECT,
-                        related_name="undoings",
-                        to="pets.bulkchange",
+                    models.CheckConstraint(
+                        condition=models.Q(("status__in", ["available", "pending", "sold"])), name="pet_status_is_known"
                     ),
-                ),
-                (
-                    "user",
-                    models.ForeignKey(
-                        null=True,
-                        on_delete=django.db.models.deletion.SET_NULL,
-                        related_name="+",
-                        to=settings.AUTH_USER_MODEL,
+                    models.CheckConstraint(
+                        condition=models.Q(("name", ""), _negated=True), name="pet_name_is_not_empty"
                     ),
-                ),
-            ],
-            options={
-                "ordering": ["-id"],
+                    models.CheckConstraint(
+                        condition=models.Q(("external_reference", ""), _negated=True), name="pet_reference_is_not_empty"
+                    ),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -121,7 +112,7 @@ class Migration(migrations.Migration):
                         choices=[
                             ("running", "Running"),
                             ("done", "Done"),
-                            ("dry run", "Dry Run"),
+                            ("dry run", "Preview"),
                             ("rejected", "Rejected"),
                             ("already imported", "Already imported"),
                             ("stopped", "Stopped"),
@@ -150,10 +141,7 @@ class Migration(migrations.Migration):
                     "new_categories",
                     models.JSONField(default=list, help_text="The ids of the categories that were added."),
                 ),
-                (
-                    "first_id",
-                    models.BigIntegerField(help_text="The first of its reserved ids.", null=True),
-                ),
+                ("first_id", models.BigIntegerField(help_text="The first of its reserved ids.", null=True)),
                 ("last_id", models.BigIntegerField(help_text="The last of them.", null=True)),
                 ("rejects", models.TextField(blank=True, help_text="The file with the rejected rows.")),
                 (
@@ -171,6 +159,20 @@ class Migration(migrations.Migration):
                 ("started_at", models.DateTimeField(auto_now_add=True)),
                 ("finished_at", models.DateTimeField(null=True)),
                 ("undone_at", models.DateTimeField(null=True)),
+                ("previewed_at", models.DateTimeField(help_text="When its sender saw what it would do.", null=True)),
+                (
+                    "reading_share",
+                    models.FloatField(help_text="How much of its time reading took, from 0 to 1.", null=True),
+                ),
+                (
+                    "change",
+                    models.OneToOneField(
+                        null=True,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="imported",
+                        to="changes.change",
+                    ),
+                ),
             ],
             options={
                 "ordering": ["-id"],
@@ -230,6 +232,8 @@ class Migration(migrations.Migration):
                         on_delete=django.db.models.deletion.CASCADE, related_name="+", to=settings.AUTH_USER_MODEL
                     ),
                 ),
+                ("work", models.JSONField(help_text="How far a thread came with it, and what it found.", null=True)),
+                ("stop_asked", models.BooleanField(db_default=False)),
             ],
         ),
         migrations.CreateModel(
@@ -246,8 +250,11 @@ class Migration(migrations.Migration):
                         to="pets.pet",
                     ),
                 ),
-                ("day", models.DateField(db_index=True, help_text="In UTC.", verbose_name="sold on")),
+                ("day", models.DateField(help_text="In UTC.", verbose_name="sold on")),
             ],
+            options={
+                "indexes": [models.Index(fields=["day", "pet"], name="sale_day")],
+            },
         ),
         migrations.CreateModel(
             name="EndedSale",
@@ -266,6 +273,9 @@ class Migration(migrations.Migration):
                     ),
                 ),
             ],
+            options={
+                "indexes": [models.Index(fields=["pet", "ended_at"], name="ended_sale_of_pet")],
+            },
         ),
         migrations.CreateModel(
             name="PetChange",
@@ -300,7 +310,7 @@ class Migration(migrations.Migration):
                         help_text="The store's own number for this animal. Imports update by it; the API never shows it.",
                         max_length=100,
                         null=True,
-                        validators=[pets.models.validate_reference],
+                        validators=[pets.models.animals.validate_reference],
                     ),
                 ),
                 ("history_id", models.BigAutoField(editable=False, primary_key=True, serialize=False)),
@@ -309,18 +319,6 @@ class Migration(migrations.Migration):
                 (
                     "history_type",
                     models.CharField(choices=[("+", "Created"), ("~", "Changed"), ("-", "Deleted")], max_length=1),
-                ),
-                (
-                    "bulk_change",
-                    models.ForeignKey(
-                        blank=True,
-                        db_constraint=False,
-                        db_index=False,
-                        null=True,
-                        on_delete=django.db.models.deletion.PROTECT,
-                        related_name="changes",
-                        to="pets.bulkchange",
-                    ),
                 ),
                 (
                     "category",
@@ -348,6 +346,7 @@ class Migration(migrations.Migration):
                     models.ForeignKey(
                         blank=True,
                         db_constraint=False,
+                        db_index=False,
                         null=True,
                         on_delete=django.db.models.deletion.PROTECT,
                         related_name="changes",
@@ -365,6 +364,19 @@ class Migration(migrations.Migration):
                         on_delete=django.db.models.deletion.PROTECT,
                         related_name="+",
                         to="pets.importrun",
+                    ),
+                ),
+                (
+                    "change",
+                    models.ForeignKey(
+                        blank=True,
+                        db_column="bulk_change_id",
+                        db_constraint=False,
+                        db_index=False,
+                        null=True,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="%(class)s_rows",
+                        to="changes.change",
                     ),
                 ),
             ],
@@ -403,42 +415,132 @@ class Migration(migrations.Migration):
                 ),
             ],
         ),
-        migrations.AddIndex(
-            model_name="pet",
-            index=models.Index(fields=["status", "id"], name="pet_status_id"),
+        migrations.CreateModel(
+            name="SavedView",
+            fields=[
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                ("name", models.CharField(max_length=60)),
+                ("query", models.CharField(blank=True, max_length=2000)),
+                (
+                    "user",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE, related_name="+", to=settings.AUTH_USER_MODEL
+                    ),
+                ),
+            ],
+            options={
+                "ordering": ["name"],
+                "constraints": [models.UniqueConstraint(fields=("user", "name"), name="saved_view_is_one")],
+            },
         ),
-        migrations.AddIndex(
-            model_name="pet",
-            index=models.Index(fields=["category", "id"], name="pet_category_id"),
+        migrations.CreateModel(
+            name="Selection",
+            fields=[
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                ("filters", models.TextField(blank=True, help_text="The query of the list, to go back to it.")),
+                ("animals", models.BigIntegerField(default=0, help_text="How many.")),
+                (
+                    "counts",
+                    models.JSONField(
+                        default=list, help_text="How many of what: a list of `[status, category, animals]`."
+                    ),
+                ),
+                (
+                    "value",
+                    models.CharField(
+                        blank=True, help_text="What the column of the bulk change becomes.", max_length=20
+                    ),
+                ),
+                ("worked_at", models.DateTimeField(help_text="When the last block was done.", null=True)),
+                ("made_at", models.DateTimeField(auto_now_add=True, db_index=True)),
+                (
+                    "user",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE, related_name="+", to=settings.AUTH_USER_MODEL
+                    ),
+                ),
+                (
+                    "change",
+                    models.OneToOneField(
+                        db_column="bulk_change_id",
+                        null=True,
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="selection",
+                        to="changes.change",
+                    ),
+                ),
+            ],
+            options={
+                "default_permissions": (),
+            },
         ),
-        migrations.AddConstraint(
-            model_name="pet",
-            constraint=models.UniqueConstraint(
-                fields=("external_reference",),
-                name="pet_external_reference_is_unique",
-                violation_error_message="Another animal has this external reference.",
-            ),
+        migrations.CreateModel(
+            name="SelectedBlock",
+            fields=[
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                ("size", models.IntegerField()),
+                (
+                    "animals",
+                    models.JSONField(
+                        help_text="A list of `[id, row of history]`: the row that was the latest, or is undone."
+                    ),
+                ),
+                (
+                    "selection",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE, related_name="blocks", to="pets.selection"
+                    ),
+                ),
+            ],
+            options={
+                "default_permissions": (),
+            },
         ),
-        migrations.AddConstraint(
-            model_name="pet",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("status__in", ["available", "pending", "sold"])), name="pet_status_is_known"
-            ),
+        migrations.CreateModel(
+            name="ColumnProfile",
+            fields=[
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                ("name", models.CharField(max_length=60, unique=True)),
+                (
+                    "header",
+                    models.JSONField(
+                        help_text="The titles of the columns, in lower case and without blanks around them."
+                    ),
+                ),
+                (
+                    "columns",
+                    models.JSONField(help_text="What each of them is in an import; empty for one that is left out."),
+                ),
+                ("encoding", models.CharField(blank=True, help_text="Of files that are not UTF-8.", max_length=40)),
+                (
+                    "defaults",
+                    models.JSONField(default=dict, help_text="The category and status of new animals without one."),
+                ),
+                (
+                    "saved_by",
+                    models.CharField(help_text='"staff anna", or the account that ran the command.', max_length=150),
+                ),
+                ("saved_at", models.DateTimeField(auto_now=True)),
+            ],
+            options={
+                "ordering": ["name"],
+            },
         ),
-        migrations.AddConstraint(
-            model_name="pet",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("name", ""), _negated=True), name="pet_name_is_not_empty"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="pet",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("external_reference", ""), _negated=True), name="pet_reference_is_not_empty"
-            ),
-        ),
-        migrations.AddIndex(
-            model_name="endedsale",
-            index=models.Index(fields=["pet", "ended_at"], name="ended_sale_of_pet"),
+        migrations.CreateModel(
+            name="UploadPart",
+            fields=[
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                ("content", models.BinaryField()),
+                (
+                    "upload",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE, related_name="parts", to="pets.importupload"
+                    ),
+                ),
+            ],
+            options={
+                "ordering": ["pk"],
+                "default_permissions": (),
+            },
         ),
     ]

@@ -6,10 +6,9 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     initial = True
+    replaces = [("idempotency", "0001_idempotent_requests"), ("idempotency", "0002_cheaper_keys")]
 
-    dependencies = [
-        ("apikeys", "0001_api_keys"),
-    ]
+    dependencies = [("apikeys", "0001_squashed_0002_recording")]
 
     operations = [
         migrations.CreateModel(
@@ -21,11 +20,15 @@ class Migration(migrations.Migration):
                 ("status", models.PositiveSmallIntegerField(default=0)),
                 ("body", models.TextField(default="")),
                 ("location", models.CharField(default="", max_length=500)),
-                ("created_at", models.DateTimeField(auto_now_add=True, db_index=True)),
+                ("created_at", models.DateTimeField(auto_now_add=True)),
                 (
                     "api_key",
                     models.ForeignKey(
-                        on_delete=django.db.models.deletion.CASCADE, related_name="+", to="apikeys.apikey"
+                        db_constraint=False,
+                        db_index=False,
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="+",
+                        to="apikeys.apikey",
                     ),
                 ),
             ],
