@@ -28,4 +28,4 @@ def test_the_help_ends_with_two_examples_that_the_command_takes(
 
 
 def test_there_are_commands() -> None:
-    assert len(FILES) > 20
+    assert len(FILES) > 15
