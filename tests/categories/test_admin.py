@@ -176,19 +176,6 @@ def test_no_other_icon_is_taken(staff: Client, icon: str) -> None:
     assert not Category.objects.exists()
 
 
-def test_the_release_before_writes_categories_without_an_icon(db: None) -> None:
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "INSERT INTO categories_category (name, created_at, updated_at)"
-            " VALUES ('Dogs', CURRENT_TIMESTAMP, CURRENT_TIMESTAMP)"
-        )
-        cursor.execute(
-            "INSERT INTO categories_categorychange (id, actor, request_id, name, history_date, history_type)"
-            " VALUES (1, '', '', 'Dogs', CURRENT_TIMESTAMP, '+')"
-        )
-    assert (Category.objects.get().icon, Category.history.get().icon) == ("", "")
-
-
 def test_the_list_has_the_animals_of_each_category_on_one_scale(
     staff: Client, django_assert_max_num_queries: Any
 ) -> None:

@@ -17,7 +17,6 @@ from django.utils import timezone
 from django.utils.html import escape
 
 from categories.models import Category
-from changes.models import Change
 from pets.importing import uploads, working
 from pets.importing.lock import only_import
 from pets.importing.options import Sender
@@ -313,18 +312,6 @@ def test_the_addresses_of_1_2_lead_to_the_page_of_the_change(staff: Client, cate
         assert (answer.status_code, answer["Location"]) == (302, page_of(run))
     assert staff.get(f"/admin/activity/i{done.pk}/")["Location"] == page_of(done)
     assert staff.get(f"/admin/pets/importrun/999999/{page}/").status_code == 404
-
-
-def test_an_import_of_the_release_before_can_be_undone_from_its_address(staff: Client, category: Category) -> None:
-    confirm(staff, send(staff, f"{HEADER}Rex,Dogs,,\n"))
-    run = ImportRun.objects.get()
-    ImportRun.objects.update(change=None)
-    Change.objects.all().delete()
-    found = staff.get(f"/admin/activity/i{run.pk}/")
-    run.refresh_from_db()
-    assert (run.change_id is not None, found["Location"]) == (True, page_of(run))
-    staff.post(undo_of(run))
-    assert catalogue() == []
 
 
 @pytest.mark.parametrize(("seconds", "said"), [(0.4, ""), (1, " It took 1 second."), (4, " It took 4 seconds.")])
