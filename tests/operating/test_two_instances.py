@@ -47,9 +47,9 @@ def two(postgresql: Server, tmp_path_factory: pytest.TempPathFactory) -> Iterato
         environment = {"DATABASE_URL": postgresql.url, "CACHE_URL": cache}
         manage(environment, "migrate", "--verbosity=0")
         manage(environment, "load_demo_data")
-        variables = {"CACHE_URL": cache, "ALLOWED_HOSTS": "127.0.0.1", "BEHIND_TLS_PROXY": "true"}
         sockets = [stack.enter_context(listening()) for _ in range(2)]  # without, nginx skips what restarted for 10 s
-        servers = [running_server(database=postgresql.url, listener=each, **variables) for each in sockets]
+        start = partial(running_server, database=postgresql.url, CACHE_URL=cache, ALLOWED_HOSTS="127.0.0.1")
+        servers = [start(listener=each, BEHIND_TLS_PROXY="true") for each in sockets]
         instances = [stack.enter_context(server) for server in servers]
         yield Two(instances, stack.enter_context(running_nginx(*[each.port for each in instances])))
 
