@@ -29,7 +29,7 @@ SERVER = {
     "uvicorn:Server": {"handle_exit", "should_exit"},
     "uvicorn_worker:UvicornWorker": {"_serve", "config", "sockets", "wsgi"},
     "gunicorn.workers.base:Worker": {
-        "cfg", "handle_exit", "init_signals", "max_requests", "notify", "nr", "ppid", "run",
+        "cfg", "handle_exit", "max_requests", "notify", "nr", "ppid", "run",
     },
     "gunicorn.arbiter:Arbiter": {"WORKERS"},
 }  # fmt: skip
