@@ -182,6 +182,17 @@ def test_the_rejected_rows_can_be_mended_and_sent_again(staff: Client, category:
     assert cells(again, "plan") == planned(["2", "New", "Nemo", "Dogs", "available", ""])
 
 
+@pytest.mark.parametrize(("most", "lines"), [(50, ["2", "3", "4", "5"]), (20, ["4", "5", "2", "3"])])
+def test_rejects_come_by_line_as_far_as_they_can_wait(
+    staff: Client, category: Category, monkeypatch: pytest.MonkeyPatch, most: int, lines: list[str]
+) -> None:
+    """Lines 2 and 3 are found to be wrong last. Each row has about 12 characters."""
+    monkeypatch.setattr("pets.importing.rejects.MOST_WAITING", most)
+    shown = send(staff, f"{HEADER},Dogs,,A-1\n,Dogs,,A-2\nT,Dogs,lost,A-3\nJ,Dogs,lost,A-4\n")
+    file = staff.get(f"{ADD}{shown.context['upload'].pk}/rejects/").getvalue().decode("utf-8-sig")
+    assert [line.partition(",")[0] for line in file.splitlines()[1:]] == lines
+
+
 def test_errors_stand_in_the_order_of_lines_with_the_values_of_their_rows(staff: Client, category: Category) -> None:
     """Whether the file alone shows that a row is wrong, or the catalogue."""
     Pet.objects.create(name="Max", category=category, external_reference="A-1")

@@ -462,3 +462,10 @@ def test_of_exchanged_references_only_what_is_in_the_way_stays(
     found = dict(Pet.objects.values_list("pk", "external_reference"))
     assert {n: found[four[n - 1].pk] for n in expected} == expected
     assert history_disagrees() == []
+
+
+def test_no_animal_gets_the_id_of_one_that_is_gone(run: ImportRun, run_import: Import) -> None:
+    gone = Pet.objects.latest("pk").pk
+    undo(run)
+    assert run_import(FILE, "--create-categories", "--again").status == 0
+    assert Pet.objects.filter(name="Mia").latest("pk").pk > gone
