@@ -70,6 +70,25 @@ def test_old_records_become_changes_and_can_be_undone() -> None:
     assert history_disagrees() == []
 
 
+def test_an_undo_of_several_blocks_is_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(MIGRATION, "BLOCK", 2)
+    at, dogs = timezone.now(), CategoryFactory()
+    run = ImportRun.objects.create(
+        who="staff anna", file_name="a.csv", sha256="0", options={}, state="undone", created=3, finished_at=at
+    )
+    pets = [PetFactory(category=dogs) for _ in range(3)]
+    Pet.history.update(import_run=run, actor=f"import {run.pk}")
+    for pet in pets:
+        pet.delete()
+    undone = {"undo_of": run, "actor": f"undo of {run} by staff bert", "history_date": at}
+    Pet.history.filter(history_type="-").update(**undone)
+    MIGRATION._adopt(apps, None)
+    run.refresh_from_db()
+    imported = activity.find(str(run.change_id))
+    assert imported is not None
+    assert (imported.is_undone, undoing.why_not(imported)) == (True, "It was undone already, by bert.")
+
+
 def test_animals_that_one_request_deleted_are_one_deletion() -> None:
     for name in ("Rex", "Max", "Tom"):
         PetFactory(name=name).delete()

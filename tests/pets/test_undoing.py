@@ -117,6 +117,14 @@ def test_without_the_permission_nothing_is_undone(staff: Client, rex: Pet) -> No
     assert values(rex)[0] == "Max"
 
 
+def test_an_addition_is_undone_by_who_may_delete(rex: Pet) -> None:
+    address = f"/admin/activity/r{seen(rex)}/undo/"
+    assert member("editor", "view_pet", "change_pet").post(address).status_code == 403
+    assert values(rex)[0] == "Rex"
+    assert member("deleter", "view_pet", "delete_pet").post(address).status_code == 302
+    assert not Pet.objects.exists()
+
+
 def test_categories_and_keys_are_undone_alike(staff: Client) -> None:
     dogs = CategoryFactory(name="Dogs")
     page = f"/admin/categories/category/{dogs.pk}/change/"
