@@ -13,7 +13,7 @@ from pets.models import Pet, Sale
 from petstore_site.apikeys.models import APIKey
 from tests.factories import APIKeyFactory, CategoryFactory, PetFactory
 from tests.pets.office import PETS, click, form_of, history_disagrees, member, seen, told
-from tests.whole import LATER
+from tests.whole import CELLS
 
 UNDO = re.compile('<form method="post" action="([^"]+/undo/(?:[0-9]+/)?)">')
 
@@ -155,13 +155,13 @@ class TestOldVersions:
         page = staff.get(old)
         html = page.content.decode()
         assert re.search(r"<h1>As it was on [0-9]{1,2} [A-Z][a-z]+ [0-9]{4}, [0-9:]{5}</h1>", html)
-        assert f"2 of {4 + len(LATER)} fields are different now" in html
+        assert f"2 of {4 + len(CELLS)} fields are different now" in html
         assert [(*value.values(),)[:3] for value in page.context["values"]] == [
             ("Name", "Rex", "Max"),
             ("Status", "Available", "Sold"),
             ("Category", "Dogs", "Dogs"),
             ("External reference", "R-1", "R-1"),
-            *((name.capitalize(), value, value) for name, value in LATER.items()),
+            *((name.capitalize(), text, text) for name, text in CELLS.items()),
         ]
         assert not re.search('<input type="(text|radio|submit)|<select', html)
         assert re.findall(r"(?s)<button[^>]*default.*?>.*?(\w[\w ]+)</button>", html) == ["Restore these values"]
