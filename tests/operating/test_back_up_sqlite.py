@@ -47,6 +47,8 @@ def test_each_copy_is_whole_and_the_oldest_are_deleted(database: Path, tmp_path:
     for name in ("petstore-20260101T000000.000000Z.part", "petstore-20260101T000000.000000Z.part-journal"):
         (folder / name).write_bytes(b"killed")
         os.utime(folder / name, (0, 0))
+    running = folder / "petstore-20260101T000001.000000Z.part"
+    running.touch()
     made = []
     for _ in range(3):
         done = back_up(f"sqlite:///{database}", str(folder), "--keep", "2")
@@ -58,7 +60,7 @@ def test_each_copy_is_whole_and_the_oldest_are_deleted(database: Path, tmp_path:
             rows = [copy.execute(f"SELECT count(*) FROM {table}").fetchone()[0] for table in "ab"]
         assert rows[0] == rows[1]
     assert [run["deleted"] for run in made] == [[], [], [made[0]["file"]]]
-    assert sorted(map(str, folder.iterdir())) == [run["file"] for run in made[1:]]
+    assert sorted(map(str, folder.iterdir())) == [str(running), *[run["file"] for run in made[1:]]]
 
 
 def test_what_cannot_be_done_is_said(database: Path, tmp_path: Path) -> None:
