@@ -147,6 +147,17 @@ def test_a_write_whose_connection_breaks_is_sent_once(
 
 
 @postgresql_only
+def test_a_write_for_which_there_is_no_connection_is_not_done(api: ApiClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    body = {"name": "x", "categoryId": CategoryFactory().pk}
+    api.get("/v1/pets")  # now the key is known
+    connection.close()
+    with monkeypatch.context() as unreachable:
+        unreachable.setitem(connection.settings_dict, "HOST", "/nowhere")
+        answer = api.post("/v1/pets", body)
+    assert (answer.status_code, answer.json(), answer["Request-Outcome"]) == (503, UNAVAILABLE, "not-done")
+
+
+@postgresql_only
 def test_a_read_whose_connection_breaks_late_is_not_repeated(api: ApiClient, monkeypatch: pytest.MonkeyPatch) -> None:
     """It has waited already, and its repetition could take as long."""
     monkeypatch.setattr("petstore_site.api.AT_ONCE", 0)

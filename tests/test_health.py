@@ -50,6 +50,18 @@ def test_a_missing_migration_is_not_ready(client: Client) -> None:
     assert answer["Retry-After"] == "2"
 
 
+@pytest.mark.django_db(transaction=True)
+def test_the_schema_of_the_next_release_is_ready(client: Client) -> None:
+    """It is migrated first, and this release goes on beside it."""
+    next_release = ("pets", "9999_of_the_next_release")
+    MigrationRecorder(connection).record_applied(*next_release)
+    try:
+        answer = client.get("/readyz")
+    finally:
+        MigrationRecorder(connection).record_unapplied(*next_release)
+    assert (answer.status_code, answer.json()) == (200, READY)
+
+
 def test_requests_are_served_without_the_cache(db: None, client: Client, settings: Any) -> None:
     lost = {"BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": "redis://:hunter2@127.0.0.1:1/0"}
     settings.CACHES = {"default": lost}

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from petstore_site.request_desk.models import RequestRecord
+from petstore_site.request_desk.models import KEPT, RequestRecord
 from petstore_site.templatetags.office import marked
 from tests.factories import APIKeyFactory, CategoryFactory, PetFactory
 from tests.staff.conftest import browser, member
@@ -68,6 +68,9 @@ def test_a_request_id_leads_to_its_story(shop: Any) -> None:
     client = browser("kim", "Key manager")
     desk = f"/admin/request_desk/requestrecord/desk/?request_id={REQUEST}"
     assert client.get(SEARCH, {"q": REQUEST})["Location"] == desk
+    RequestRecord.objects.update(at=timezone.now() - KEPT)
+    assert "Nothing was found." in client.get(SEARCH, {"q": REQUEST}).content.decode()
+    RequestRecord.objects.update(at=timezone.now())
     client.force_login(member("vera", "Viewer"))
     assert "Nothing was found." in client.get(SEARCH, {"q": REQUEST}).content.decode()
 

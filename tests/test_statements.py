@@ -1,4 +1,4 @@
-"""No page of the animals, of their changes or of categories asks the database more than twelve times."""
+"""No page of the animals, of their changes or of categories asks the database more often than `MOST`."""
 
 from typing import Any
 
@@ -81,7 +81,7 @@ def pages(office: Client, tmp_path: Any) -> dict[str, str]:
     }
 
 
-def test_no_page_asks_more_than_twelve_times(office: Client, pages: dict[str, str]) -> None:
+def test_no_page_asks_more_often(office: Client, pages: dict[str, str]) -> None:
     counts = {}
     for name, address in pages.items():
         office.get(address)  # what the process knows from then on

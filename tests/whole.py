@@ -9,6 +9,9 @@ from typing import Any
 LATER: dict[str, str | None] = {}
 """Columns of Pet by their names in the API and in files, and what they are unless a test names them."""
 
+CELLS = {name: value or "" for name, value in LATER.items()}
+"""The same, as files, forms and pages have them."""
+
 FIELDS = ("id", "name", "categoryId", "status", *LATER)
 """Of a Pet; a NewPet has no `id`."""
 
@@ -18,6 +21,9 @@ HEADER = ("external_reference", "name", "category", "status", *LATER)
 CSV_HEADER = ",".join(HEADER)
 COLUMNS = f"Columns: {', '.join(['id', *HEADER[:3], 'categoryId', *HEADER[3:]])}."
 """What an import says of the columns that a file can have."""
+
+PLANNED = ("line", "what", "name", "category", "status", "reference")
+"""The cells of an animal in the check of an import, as far as tests write them."""
 
 Row = tuple[str | None, ...]
 """Of a file, in the order of `HEADER`."""
@@ -41,7 +47,12 @@ def row(reference: str | None, name: str, category: str, status: str) -> Row:
 
 def line(text: str) -> str:
     """Return a line of CSV; `text` is the row up to the status."""
-    return ",".join([text, *(value or "" for value in LATER.values())])
+    return ",".join([text, *CELLS.values()])
+
+
+def planned(*rows: list[str]) -> list[list[str]]:
+    """Return the table of a check. A row of an animal is up to the reference; what is said of one has fewer cells."""
+    return [[*row, *CELLS.values()] if len(row) == len(PLANNED) else row for row in rows]
 
 
 def lines(texts: Iterable[str]) -> list[str]:

@@ -151,7 +151,7 @@ def misread(text: str) -> str | None:
     if re.search(SUSPECT, text):
         for encoding in (*MISREAD_IN, *MISREAD_WIDE):
             with suppress(UnicodeDecodeError):
-                likely = (_as_bytes(text, encoding) or b"\xff").decode()
+                likely = (_as_bytes(text, encoding) or b"\xff").decode().removeprefix("\ufeff")
                 if _odd(likely) < _odd(text):
                     return likely
     return None

@@ -226,3 +226,11 @@ def test_a_name_that_only_changes_its_own_case_is_not_asked_about(staff: Client)
     assert 'type="checkbox" name="different"' not in staff.get(f"{CATEGORIES}{cats.pk}/change/").content.decode()
     answer = staff.post(f"{CATEGORIES}{cats.pk}/change/", {"name": "cats", "seen": seen(cats)})
     assert (answer.status_code, Category.objects.get().name) == (302, "cats")
+
+
+def test_who_chooses_an_icon_is_not_asked_about_the_name_again(staff: Client) -> None:
+    CategoryFactory(name="Cats")
+    other = CategoryFactory(name="Ctas")
+    sent = {"name": "Ctas", "icon": "cat", "seen": seen(other)}
+    assert staff.post(f"{CATEGORIES}{other.pk}/change/", sent).status_code == 302
+    assert Category.objects.get(icon="cat") == other

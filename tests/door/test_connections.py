@@ -4,6 +4,7 @@ import asyncio
 import os
 import time
 from collections.abc import Awaitable, Callable
+from contextlib import nullcontext
 from typing import Any
 
 import psycopg
@@ -39,6 +40,10 @@ def pid() -> Statement:
     return asked("SELECT pg_backend_pid()")
 
 
+def sleeping(seconds: float) -> Statement:
+    return asked("SELECT pg_backend_pid() FROM pg_sleep(%(seconds)s)", seconds=seconds)
+
+
 def one() -> Steps[list[Row]]:
     return (yield Statement("SELECT 1", {}))  # type: ignore[no-any-return]
 
@@ -47,6 +52,15 @@ def ended(pid: int) -> None:
     """Return when PostgreSQL has ended this connection."""
     with psycopg.connect(**_parameters()) as other:
         other.execute("SELECT pg_terminate_backend(%s, 30000)", [pid])
+
+
+def end_what_sleeps() -> None:
+    """End the connections of this database that wait for `sleeping`."""
+    with psycopg.connect(**_parameters()) as other:
+        other.execute(
+            "SELECT pg_terminate_backend(pid, 30000) FROM pg_stat_activity"
+            " WHERE datname = current_database() AND wait_event = 'PgSleep'"
+        )
 
 
 def using(
@@ -275,6 +289,58 @@ class TestConnections:
             return []
 
         using(1, late, seconds=2)
+
+    @pytest.mark.parametrize(
+        ("fault", "raised"),
+        [
+            ("none", None), ("fails", OperationalError), ("breaks", OperationalError), ("is late", OperationalError),
+            ("waits too long", BusyError), ("cannot connect", OperationalError), ("goes away", None),
+            ("goes away while it waits", None), ("goes away while it connects", None),
+        ],
+    )  # fmt: skip
+    def test_after_a_fault_as_many_are_served_at_once_as_before(
+        self, fault: str, raised: type[Exception] | None
+    ) -> None:
+        """One place that is not given back would be missed, and a deadline that goes on would cut off another one."""
+
+        async def serve(connections: Any) -> list[Row]:
+            waits = fault in {"waits too long", "goes away while it waits"}
+            others = [asyncio.create_task(connections.run(sleeping(1.5))) for _ in range(3 * waits)]
+            await asyncio.sleep(0.1)
+            with silent() if "connect" in fault else nullcontext():
+                statement = asked("SELECT nothing") if fault == "fails" else sleeping(0 if fault == "none" else 30)
+                asking = asyncio.create_task(connections.run(statement, _in(0.7)))
+                await asyncio.sleep(0.4)
+                if fault == "breaks":
+                    end_what_sleeps()
+                elif fault.startswith("goes away"):
+                    asking.cancel()
+                await asyncio.wait([asking], timeout=20)
+            assert asking.cancelled() is fault.startswith("goes away")
+            assert raised is None or isinstance(asking.exception(), raised)
+            await asyncio.gather(*others)
+            breaker.succeed()
+            served = await asyncio.gather(*[connections.run(sleeping(1)) for _ in range(3)])
+            assert len({pid for [(pid,)] in served}) == 3
+            connections.queue.learn(1e6)
+            connections.queue.admit()  # nobody counts as waiting
+            return []
+
+        using(3, serve)
+
+    def test_who_goes_away_while_it_sends_leaves_nobody_who_sends(self) -> None:
+        async def leave(connections: Any) -> list[Row]:
+            await connections.run(asked("SELECT length(%(text)s::text)", text=""))
+            descriptor = connections._idle[0].fileno()
+            sending = asyncio.create_task(connections.run(asked("SELECT length(%(text)s::text)", text="x" * 8_000_000)))
+            await asyncio.sleep(0)
+            sending.cancel()
+            await asyncio.wait([sending])
+            assert not asyncio.get_running_loop().remove_writer(descriptor)
+            rows: list[Row] = await connections.run(asked("SELECT 1"))
+            return rows
+
+        assert using(1, leave, run=asyncio.run) == [(1,)]
 
     def test_who_would_wait_too_long_is_rejected_at_once(self) -> None:
         async def waiting(connections: Any) -> list[Row]:

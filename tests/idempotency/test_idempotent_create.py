@@ -19,6 +19,7 @@ from idempotency.models import IdempotentRequest
 from idempotency.operations import Creation, once
 from pets import statements
 from pets.models import Pet
+from pets.serializers import NewPet
 from petstore_site.apikeys import lookup
 from petstore_site.apikeys.models import APIKey
 from rest.errors import APIError
@@ -47,11 +48,11 @@ def test_replay(api: ApiClient, rex: dict[str, Any]) -> None:
     assert Pet.objects.count() == 1
 
 
-def create(path: str = "/v1/pets", **values: Any) -> Steps[Result | None]:
+def create(path: str = "/v1/pets") -> Steps[Result | None]:
     """Add an animal with the key `order-1` at this path; only one path adds anything yet."""
     request = Request(scope(path, "POST", idempotency_key="order-1"))
     request.key = lookup.find(APIKey.objects.earliest("pk").digest)
-    sent = {"name": "Rex", "category_id": Category.objects.get().pk, "status": "available"} | values
+    sent = NewPet({"name": "Rex", "categoryId": Category.objects.get().pk}).values
     by = {"now": parameter(timezone.now()), "actor": "", "request_id": ""}
     return once(request, {}, Creation(statements.ADDITION, sent | by, {"name": "0"}))
 

@@ -8,7 +8,7 @@ from django.contrib.auth.models import Permission, User
 from django.test import Client
 
 from categories.models import Category
-from pets.columns import NAMES
+from pets.columns import NAMES, ON_PAGES
 from pets.models import Pet
 
 PETS = "/admin/pets/pet/"
@@ -53,8 +53,8 @@ def history_told(client: Client, page: str) -> dict[str, list[list[str]]]:
 
 def form_of(pet: Pet, **changed: Any) -> dict[str, Any]:
     """Return what the form of the animal sends if it is opened now and so much is changed in it."""
-    now = {"name": pet.name, "category": pet.category_id, "status": pet.status}
-    return now | {"external_reference": pet.external_reference or "", "seen": seen(pet)} | changed
+    now = {column.attribute: getattr(pet, column.name) or "" for column in ON_PAGES}
+    return now | {"seen": seen(pet)} | changed
 
 
 def click(client: Client, pet: Pet, status: str, *, since: int | None = None, query: str = "") -> Any:

@@ -17,7 +17,7 @@ from categories.models import Category
 from changes.models import Change, Kind
 from pets.activity import actors, animals
 from pets.admin import activity
-from pets.models import Pet
+from pets.models import ImportRun, Pet
 from pets.plan import rows_before
 from tests.factories import CategoryFactory, PetFactory
 from tests.pets.office import PETS, ask, click, confirm, form_of, member, text_of, told
@@ -96,6 +96,14 @@ def test_each_change_is_a_line_that_says_what_was_done(anna: Client, bob: Client
         "anna renamed Rex to Max",
         f"{script} Rex",
     ]
+
+
+@pytest.mark.parametrize(
+    ("checks", "lines"), [(False, ["A command or script is importing animals.csv Running"]), (True, [])]
+)
+def test_an_import_that_runs_is_a_line_and_a_check_is_none(anna: Client, checks: bool, lines: list[str]) -> None:
+    ImportRun.objects.create(file_name="animals.csv", sha256="0", options={"dry_run": checks})
+    assert listed(anna) == lines
 
 
 def test_anyone_who_may_edit_undoes_what_someone_else_did_and_undoes_that(anna: Client, bob: Client, rex: Pet) -> None:

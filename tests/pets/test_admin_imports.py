@@ -26,7 +26,7 @@ from tests.days import today
 from tests.pets.importing.conftest import catalogue
 from tests.pets.importing.test_workbooks import FOREIGN, packed
 from tests.pets.office import member, text_of
-from tests.whole import CSV_HEADER
+from tests.whole import CSV_HEADER, planned
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -116,7 +116,7 @@ def test_a_file_is_shown_then_imported(staff: Client, category: Category) -> Non
         ("?show=unchanged#rows", "Unchanged", "1"),
         ("?show=rejected#rows", "Errors", "2"),
     ]
-    assert cells(shown, "plan") == [
+    assert cells(shown, "plan") == planned(
         ["2", "New", "Rex", "Dogs", "available", ""],
         ["3", f"Changed {maximus.pk} by reference", "Max becomes Maximus", "Dogs", "available becomes sold", "A-1"],
         ["4", f"Unchanged {same.pk} by reference", "Same", "Dogs", "sold", "A-2"],
@@ -124,7 +124,7 @@ def test_a_file_is_shown_then_imported(staff: Client, category: Category) -> Non
         ["", "", "category &quot;Fish&quot; does not exist."],
         ["6", "Error", "blank", "Dogs", "gone", ""],
         ["", "", "name is required.status &quot;gone&quot; must be one of available, pending, sold."],
-    ]
+    )
     errors = staff.get(f"{ADD}{shown.context['upload'].pk}/?show=rejected")
     assert [row[0] for row in cells(errors, "plan")] == ["5", "", "6", ""]
     assert catalogue() == [("Max", "Dogs", "available", "A-1"), ("Same", "Dogs", "sold", "A-2")]
@@ -178,7 +178,18 @@ def test_the_rejected_rows_can_be_mended_and_sent_again(staff: Client, category:
         "3,validation_failed,category does not exist.,Nemo,Fish,,\r\n"
     )
     again = send(staff, file.content.replace(b"Fish", b"Dogs"), "friday-rejected.csv")
-    assert cells(again, "plan") == [["2", "New", "Nemo", "Dogs", "available", ""]]
+    assert cells(again, "plan") == planned(["2", "New", "Nemo", "Dogs", "available", ""])
+
+
+@pytest.mark.parametrize(("most", "lines"), [(50, ["2", "3", "4", "5"]), (20, ["4", "5", "2", "3"])])
+def test_rejects_come_by_line_as_far_as_they_can_wait(
+    staff: Client, category: Category, monkeypatch: pytest.MonkeyPatch, most: int, lines: list[str]
+) -> None:
+    """Lines 2 and 3 are found to be wrong last. Each row has about 12 characters."""
+    monkeypatch.setattr("pets.importing.rejects.MOST_WAITING", most)
+    shown = send(staff, f"{HEADER},Dogs,,A-1\n,Dogs,,A-2\nT,Dogs,lost,A-3\nJ,Dogs,lost,A-4\n")
+    file = staff.get(f"{ADD}{shown.context['upload'].pk}/rejects/").getvalue().decode("utf-8-sig")
+    assert [line.partition(",")[0] for line in file.splitlines()[1:]] == lines
 
 
 def test_errors_stand_in_the_order_of_lines_with_the_values_of_their_rows(staff: Client, category: Category) -> None:
@@ -189,7 +200,7 @@ def test_errors_stand_in_the_order_of_lines_with_the_values_of_their_rows(staff:
     content += f",a,b,c,d,e\n,{'x' * 300},{category.pk},\n"
     shown = send(staff, content)
     number = str(category.pk)
-    assert cells(shown, "plan") == [
+    assert cells(shown, "plan") == planned(
         ["2", "Error", "Gone", number, "", ""],
         ["", "", "id 999999 is not the ID of an animal. Leave it blank to add one."],
         ["3", "Error", "blank", number, "", ""],
@@ -207,7 +218,7 @@ def test_errors_stand_in_the_order_of_lines_with_the_values_of_their_rows(staff:
         ["", "", "The row has 6 cells, the header has 4."],
         ["8", "Error", f"{'x' * 40}…", number, "", ""],
         ["", "", f"name &quot;{'x' * 40}…&quot; must have 1 to 255 characters."],
-    ]
+    )
     file = staff.get(f"{ADD}{shown.context['upload'].pk}/rejects/").content.decode("utf-8-sig")
     assert [line.partition(",")[0] for line in file.splitlines()] == ["_line", "2", "3", "5", "6", "7", "8"]
 
@@ -396,9 +407,10 @@ def test_what_is_done_is_what_was_shown(staff: Client, category: Category) -> No
     Pet.objects.filter(pk=pet.pk).update(name="Maxi")
     later = confirm(staff, shown)
     assert later.context["work"]["why"] == working.CHANGED_SINCE
-    assert cells(later, "plan")[1] == [
-        *("3", f"Changed {pet.pk} by reference", "Maxi becomes Maximus", "Dogs", "available", "A-1")
-    ]
+    assert cells(later, "plan") == planned(
+        ["2", "New", "Rex", "Dogs", "available", ""],
+        ["3", f"Changed {pet.pk} by reference", "Maxi becomes Maximus", "Dogs", "available", "A-1"],
+    )
     assert catalogue() == [("Maxi", "Dogs", "available", "A-1")]
     confirm(staff, later)
     assert catalogue() == [("Maximus", "Dogs", "available", "A-1"), ("Rex", "Dogs", "available", None)]
@@ -632,13 +644,13 @@ def test_what_changes_in_a_hidden_column_stands_below_the_row(staff: Client, cat
     old = Pet.objects.create(name="Max", category=category, external_reference="A-1")
     new = Pet.objects.create(name="Tom", category=category)
     shown = send(staff, f"id,external_reference,name,category\n{old.pk},A-9,Max,Cats\n{new.pk},B-1,Tom,Dogs\n")
-    assert [row[2:] for row in cells(shown, "plan")] == [
-        ["Max", "Dogs becomes Cats", "available", "A-1 becomes A-9"],
-        ["Category: Dogs becomes Cats"],
-        ["Reference: A-1 becomes A-9"],
-        ["Tom", "Dogs", "available", "none becomes B-1"],
-        ["Reference: none becomes B-1"],
-    ]
+    assert cells(shown, "plan") == planned(
+        ["2", f"Changed {old.pk} by id", "Max", "Dogs becomes Cats", "available", "A-1 becomes A-9"],
+        ["", "", "Category: Dogs becomes Cats"],
+        ["", "", "Reference: A-1 becomes A-9"],
+        ["3", f"Changed {new.pk} by id", "Tom", "Dogs", "available", "none becomes B-1"],
+        ["", "", "Reference: none becomes B-1"],
+    )
     rows = re.findall(r'<tr class="below-(\w+)">', shown.content.decode())
     assert rows == ["phone", "narrow", "narrow"]
 
@@ -650,11 +662,11 @@ def test_what_a_spreadsheet_altered_must_be_confirmed(staff: Client, category: C
     assert "References change: 1 changed, 0 new." in page
     assert '<h2 id="altered">1 reference or name looks altered</h2>' in page
     assert 'aria-label="0 new, 0 changed, 1 with a warning, 0 unchanged, 0 with errors"' in page
-    assert cells(shown, "plan") == [
+    assert cells(shown, "plan") == planned(
         ["2", f"Warning {pet.pk} by id", "Max", "Dogs", "available", "00042 becomes 42"],
         ["", "", "Reference: 00042 becomes 42"],
         ["", "A spreadsheet program or a wrong encoding may have altered it."],
-    ]
+    )
     refused = confirm(staff, shown)
     assert why(refused).startswith("1 reference or name looks altered by a spreadsheet program or a wrong encoding: ")
     assert Pet.objects.get().external_reference == "00042"
@@ -715,28 +727,28 @@ def test_a_default_takes_no_place_of_a_merged_cell(staff: Client, category: Cate
     matching = send(staff, out.getvalue(), "a.xlsx")
     chosen = {"column-0": "name", "column-1": "category", "category": "Dogs", "status": "available"}
     shown = ended(staff, staff.post(matching.request["PATH_INFO"], chosen | {"read": "None:1", "header": "1"}))
-    assert cells(shown, "plan") == [
+    assert cells(shown, "plan") == planned(
         ["2", "New", "Ada", "Dogs", "available", ""],
         ["3", "Error", "This row can't be read."],
         [
             *["", ""],
             "Cell B3 (category) is merged with B2. Unmerge the cells, and type into each what it should say.",
         ],
-    ]
+    )
 
 
 def test_cells_left_out_at_the_end_of_a_row_are_blank_and_an_id_is_digits(staff: Client, category: Category) -> None:
     """The last column of our own template is the status."""
     pet = Pet.objects.create(name="Max", category=category)
     shown = send(staff, f"id;name;category;status\r\n;Rex;Dogs;sold\r\n;Mia;Dogs\r\n{pet.pk}.000;Evil;Dogs\r\n;Tom\r\n")
-    assert cells(shown, "plan") == [
+    assert cells(shown, "plan") == planned(
         ["2", "New", "Rex", "Dogs", "sold", ""],
         ["3", "New", "Mia", "Dogs", "available", ""],
         ["4", "Error", "Evil", "Dogs", "", ""],
         ["", "", f"id &quot;{pet.pk}.000&quot; must be digits only."],
         ["5", "Error", "Tom", "blank", "", ""],
         ["", "", "category is required."],
-    ]
+    )
     file = staff.get(f"{ADD}{shown.context['upload'].pk}/rejects/").content.decode("utf-8-sig")
     assert [line.count(";") for line in file.splitlines()] == [6, 6, 6]
     confirm(staff, shown)
@@ -790,18 +802,18 @@ def test_references_that_look_like_known_ones_must_be_confirmed(staff: Client, c
     assert "Import 4 rows</button>" in shown.content.decode().partition('<table id="plan">')[2]
     assert "Import 4 rows</button>" not in shown.content.decode().partition('<table id="plan">')[0]
     assert 'aria-label="2 new, 0 changed, 2 with a warning, 0 unchanged, 0 with errors"' in shown.content.decode()
-    warned = [
+    warned = planned(
         ["2", "Warning", "ZoÃ«", "Dogs", "available", "R1"],
         ["", "New reference &quot;R1 &quot;, but Max has &quot;R1&quot;. Is it the same animal?"],
         ["", "Looks wrongly decoded. It is probably Zoë."],
         ["3", f"Warning {old.pk} by id", "Tom", "Dogs", "available", "00042 becomes 42"],
         ["", "", "Reference: 00042 becomes 42"],
         ["", "A spreadsheet program or a wrong encoding may have altered it."],
-    ]
-    rest = [
+    )
+    rest = planned(
         ["4", "New", "Pip", "Dogs", "available", "Q"],
         ["5", "New", "Eve", "Dogs", "available", "43"],
-    ]
+    )
     assert cells(shown, "plan") == [*warned, *rest]
     assert cells(staff.get(f"{ADD}{shown.context['upload'].pk}/?show=warning"), "plan") == warned
     assert f'<a href="/admin/pets/pet/{pet.pk}/change/">Max</a> has &quot;R1&quot;.' in shown.content.decode()
@@ -863,13 +875,13 @@ def test_names_that_look_wrong_must_be_confirmed(staff: Client, category: Catego
     assert '<h2 id="misread">2 names look wrong</h2>' in page
     assert "<bdi>ZoÃ«</bdi></span>is probably<strong><bdi>Zoë</bdi></strong>" in page
     assert "<bdi>NULL</bdi></span>is probably<strong><bdi>no name</bdi></strong>" in page
-    assert cells(shown, "plan") == [
+    assert cells(shown, "plan") == planned(
         ["2", "Warning", "ZoÃ«", "Dogs", "available", ""],
         ["", "Looks wrongly decoded. It is probably Zoë."],
         ["3", "Warning", "NULL", "Dogs", "available", ""],
         ["", "Programs write this for no name."],
         ["4", "New", "Zoë", "Dogs", "available", ""],
-    ]
+    )
     assert '<td class="wraps"><span class="since"><bdi>ZoÃ«</bdi></span></td>' in page
     stopped = confirm(staff, shown)
     assert why(stopped) == (

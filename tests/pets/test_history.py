@@ -20,6 +20,7 @@ from pets.admin import history
 from pets.models import ImportRun, Pet
 from tests.factories import APIKeyFactory, CategoryFactory, PetFactory
 from tests.pets.office import PETS, ask, click, confirm, form_of, history_disagrees, member, seen, text_of, told
+from tests.whole import CELLS
 
 
 @pytest.fixture
@@ -253,7 +254,7 @@ def test_the_file_has_a_line_for_each_change(staff: Client, rex: Pet, key: Any) 
     assert added == {
         "at": f"{at:%Y-%m-%dT%H:%M:%SZ}", "who": "Partner <shop>", "contact": "it@partner.example", "what": "added it",
         "changed": "", "name": "Rex", "status": "available", "category": "Dogs", "external_reference": "", "file": "",
-        "line": "", "bulk_change": "", "request_id": "c5da&ddb-9", "change": str(Pet.history.get(name="Rex").pk),
+        "line": "", "bulk_change": "", "request_id": "c5da&ddb-9", "change": str(Pet.history.get(name="Rex").pk), **CELLS,
     }  # fmt: skip
     assert (newest["who"], newest["name"], newest["external_reference"]) == ("keeper", "'=1+1", "A-1")
     assert newest["changed"] == "Name: Rex → =1+1; Reference: none → A-1"

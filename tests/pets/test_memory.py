@@ -16,7 +16,7 @@ from django.db import connection
 from pets.importing.options import Options
 from pets.importing.progress import Progress
 from pets.importing.run import import_file
-from pets.models import Pet
+from pets.models import ImportRun, Pet
 from tests.pets.importing.conftest import workbook
 from tests.server import SECONDS
 
@@ -90,13 +90,26 @@ def test_a_file_that_is_made_to_take_memory_takes_little(tmp_path: Path, content
     assert size <= MOST_OF_HOSTILE
 
 
-@pytest.mark.slow
-@pytest.mark.django_db(transaction=True)
-def test_an_undo_that_leaves_many_holds_few_of_them(tmp_path: Path) -> None:
+@pytest.fixture
+def many(transactional_db: None, tmp_path: Path) -> ImportRun:
     file = tmp_path / "animals.csv"
     file.write_text("name,category\n" + "Rex,Dogs\n" * MANY)
-    run = import_file(str(file), Options(create_categories=True), Progress(None, shown=False)).run
+    return import_file(str(file), Options(create_categories=True), Progress(None, shown=False)).run
+
+
+@pytest.mark.slow
+def test_an_undo_that_leaves_many_holds_few_of_them(many: ImportRun) -> None:
     Pet.objects.update(status="sold")
-    out, size = peak("undo_import", str(run.pk), "--json")
+    out, size = peak("undo_import", str(many.pk), "--json")
     assert len(json.loads(out)["left"]) == MANY
+    assert size <= MOST
+
+
+@pytest.mark.slow
+@pytest.mark.each_database
+def test_an_export_of_many_holds_few_of_them(many: ImportRun, tmp_path: Path) -> None:
+    Pet.objects.update(name="\U0001f600" * 255)
+    file = tmp_path / "animals.jsonl"
+    _, size = peak("export_pets", str(file))
+    assert file.read_bytes().count(b"\n") == MANY
     assert size <= MOST

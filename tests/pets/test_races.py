@@ -24,7 +24,7 @@ from pets.importing.undo import undo_import
 from pets.models import ImportRun, Pet
 from tests.conftest import ApiClient
 from tests.factories import PetFactory
-from tests.pets.office import PETS, ask, confirm, form_of, history_disagrees, member, told
+from tests.pets.office import PETS, ask, confirm, form_of, history_disagrees, member, seen, told
 from tests.racing import race
 
 pytestmark = [
@@ -217,6 +217,24 @@ def test_what_an_undo_has_just_restored_is_not_saved_over(staff: Client, rex: Pe
     assert (undone.restored, rejected(answer)) == (1, True)
     assert values(rex) == ("Rex", "available", "A-1")
     assert history_disagrees() == []
+
+
+def test_the_undo_of_a_name_of_a_category_leaves_the_one_that_is_being_saved(
+    staff: Client, anna: Client, category: Category
+) -> None:
+    page = f"/admin/categories/category/{category.pk}/"
+
+    def renaming(name: str) -> Callable[[], Any]:
+        sent = {"name": name, "icon": "", "seen": seen(category)}
+        return lambda: staff.post(f"{page}change/", sent)
+
+    renaming("Hounds")()
+    undo = f"{page}undo/{seen(category)}/"
+    row = f"SELECT 1 FROM categories_category WHERE id = {category.pk} FOR UPDATE"
+    _saved, undone = race(row, renaming("Puppies"), lambda: anna.post(undo, follow=True))
+    category.refresh_from_db()
+    assert category.name == "Puppies"
+    assert told(undone)[0].startswith("Not undone. Someone changed name of “Puppies” since.")
 
 
 def test_an_animal_that_is_added_while_its_category_is_merged_moves_too(three: list[Pet], category: Category) -> None:

@@ -4,7 +4,7 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import closing, suppress
 from datetime import UTC, date, datetime, timedelta
 from io import StringIO
 from pathlib import Path
@@ -23,7 +23,7 @@ from pets.importing.options import Options
 from pets.importing.progress import Progress
 from pets.importing.run import import_file
 from pets.importing.undo import undo_import
-from pets.models import Pet, PetStatus, Sale, StockMovement
+from pets.models import EndedSale, Pet, PetStatus, Sale, StockMovement
 from pets.plan import BLOCK
 from tests.factories import CategoryFactory, PetFactory
 from tests.racing import patient
@@ -90,7 +90,7 @@ WAYS: dict[str, Callable[[], object]] = {
     "add or change in bulk": add_or_change_in_bulk,
     "change": execute("UPDATE pets_pet SET status = 'pending'"),
     "change nothing": execute("UPDATE pets_pet SET status = status, name = 'Rex'"),
-    "delete": execute("DELETE FROM pets_pet WHERE name = 'Animal 0'"),
+    "delete": execute("DELETE FROM pets_pet WHERE name IN ('Animal 0', 'Animal 4')"),
     "be rolled back": be_rolled_back,
     "recount": stock.recount,
     "compact": stock.compact,
@@ -183,6 +183,15 @@ def test_a_recount_makes_them_few(db: None, category: Category, today: date, mak
     make_few()
     rows = set(StockMovement.objects.values_list("day", "category", "status", "animals"))
     assert rows == {(today, None, None, 4), (None, category.pk, "available", 1), (None, category.pk, "sold", 3)}
+
+
+@pytest.mark.postgresql("SQLite has one writer at a time")
+@pytest.mark.django_db(transaction=True)
+def test_what_makes_them_few_waits_for_no_recount() -> None:
+    with closing(connection.copy()) as other:
+        other.cursor().execute("BEGIN; LOCK TABLE pets_stockmovement IN SHARE UPDATE EXCLUSIVE MODE")
+        with pytest.raises(OperationalError, match="could not obtain lock"):
+            stock.compact()
 
 
 @pytest.mark.django_db(transaction=True)
@@ -303,6 +312,9 @@ def test_and_corrected() -> None:
 
 @pytest.mark.postgresql("only PostgreSQL has TRUNCATE")
 def test_an_emptied_table_counts(animals: list[Pet]) -> None:
+    for status in ("sold", "pending"):
+        Pet.objects.filter(pk=animals[0].pk).update(status=status)
     with connection.cursor() as cursor:
         cursor.execute("TRUNCATE pets_pet")
     assert (stock.in_stock(), stock.added_and_sold_since(EPOCH)[0], stock.differences()) == ([], {}, [])
+    assert not EndedSale.objects.exists()

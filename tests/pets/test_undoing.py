@@ -13,6 +13,7 @@ from pets.models import Pet, Sale
 from petstore_site.apikeys.models import APIKey
 from tests.factories import APIKeyFactory, CategoryFactory, PetFactory
 from tests.pets.office import PETS, click, form_of, history_disagrees, member, seen, told
+from tests.whole import CELLS
 
 UNDO = re.compile('<form method="post" action="([^"]+/undo/(?:[0-9]+/)?)">')
 
@@ -116,6 +117,14 @@ def test_without_the_permission_nothing_is_undone(staff: Client, rex: Pet) -> No
     assert values(rex)[0] == "Max"
 
 
+def test_an_addition_is_undone_by_who_may_delete(rex: Pet) -> None:
+    address = f"/admin/activity/r{seen(rex)}/undo/"
+    assert member("editor", "view_pet", "change_pet").post(address).status_code == 403
+    assert values(rex)[0] == "Rex"
+    assert member("deleter", "view_pet", "delete_pet").post(address).status_code == 302
+    assert not Pet.objects.exists()
+
+
 def test_categories_and_keys_are_undone_alike(staff: Client) -> None:
     dogs = CategoryFactory(name="Dogs")
     page = f"/admin/categories/category/{dogs.pk}/change/"
@@ -146,12 +155,13 @@ class TestOldVersions:
         page = staff.get(old)
         html = page.content.decode()
         assert re.search(r"<h1>As it was on [0-9]{1,2} [A-Z][a-z]+ [0-9]{4}, [0-9:]{5}</h1>", html)
-        assert "2 of 4 fields are different now" in html
+        assert f"2 of {4 + len(CELLS)} fields are different now" in html
         assert [(*value.values(),)[:3] for value in page.context["values"]] == [
             ("Name", "Rex", "Max"),
             ("Status", "Available", "Sold"),
             ("Category", "Dogs", "Dogs"),
             ("External reference", "R-1", "R-1"),
+            *((name.capitalize(), text, text) for name, text in CELLS.items()),
         ]
         assert not re.search('<input type="(text|radio|submit)|<select', html)
         assert re.findall(r"(?s)<button[^>]*default.*?>.*?(\w[\w ]+)</button>", html) == ["Restore these values"]

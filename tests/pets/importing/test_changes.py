@@ -364,6 +364,15 @@ def test_a_file_without_its_zeros_adds_nothing(run_import: Import, dogs: Categor
     assert Pet.objects.count() == 40
 
 
+def test_a_number_is_rather_another_number_than_what_a_formula_became(run_import: Import, dogs: Category) -> None:
+    PetFactory(name="Rex", category=dogs, external_reference="=1+1")
+    other = PetFactory(name="Tom", category=dogs, external_reference="00042")
+    result = run_import("external_reference,name,category\n42,Tom,Dogs\n")
+    assert f'external_reference "42" looks like "00042" of animal {other.pk}. ' in result.error
+    result = run_import(f"id,external_reference\n{other.pk},42\n")
+    assert (result.status, '"00042" → "42"' in result.error, "=1+1" in result.error) == (3, True, False)
+
+
 def test_of_many_numbers_that_became_one_the_first_is_named(run_import: Import, dogs: Category) -> None:
     first, *_ = [PetFactory(name="Rex", category=dogs, external_reference=f"590123412345{n}") for n in range(10)]
     told = run_import("external_reference,name,category\n5.90123E+12,Max,Dogs\n", "--json").json

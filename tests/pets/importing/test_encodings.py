@@ -87,6 +87,11 @@ def test_utf_8_that_was_read_in_another_encoding_is_recognised(encoding: str, na
     assert misread(name.encode().decode(encoding)) == name
 
 
+@pytest.mark.parametrize("encoding", ["cp1252", "cp1250", "cp1251", "mac_roman", "cp850", "cp437"])
+def test_a_byte_order_mark_that_was_read_as_letters_leaves_the_title(encoding: str) -> None:
+    assert misread("\ufeffid".encode().decode(encoding)) == "id"
+
+
 USUAL = (
     "Żółwik Król Zoë François Élise École “Étoile” Œdipe Größe Jörg Şeker Gümüş Геша Мурка Ёжик Πηνελόπη มะลิ לולו سمسم"
 )

@@ -10,6 +10,7 @@ import pytest
 from categories.models import Category
 from tests.factories import PetFactory
 from tests.pets.importing.conftest import Import, catalogue
+from tests.whole import COLUMNS
 
 pytestmark = pytest.mark.django_db(transaction=True)
 HEADER = ["external_reference", "name", "category", "status"]
@@ -62,7 +63,6 @@ def test_it_is_imported(run_import: Import, content: str | bytes) -> None:
 NOTHING = (
     "is what programs write where there is nothing. Leave the cell blank. If it is right, use --accept-references."
 )
-COLUMNS = "Columns: id, external_reference, name, category, categoryId, status."
 OPTIONS = "See --map, --header-row and --ignore-unknown-columns."
 DRAWN = "This is a table drawn with lines. Export it as CSV."
 OLD = "This is a spreadsheet in an old format (DIF or SYLK). Open it in a spreadsheet program and save it as .xlsx, or as CSV."

@@ -406,3 +406,10 @@ def test_references_that_a_former_release_exchanged_stay_with_a_reason(
         "Pet 3": "A-3",
     }
     assert history_disagrees() == []
+
+
+def test_no_animal_gets_the_id_of_one_that_is_gone(run: ImportRun, run_import: Import) -> None:
+    gone = Pet.objects.latest("pk").pk
+    undo(run)
+    assert run_import(FILE, "--create-categories", "--again").status == 0
+    assert Pet.objects.filter(name="Mia").latest("pk").pk > gone
