@@ -4,6 +4,7 @@ All of them are run a year ahead. What a nearer day breaks, such as a span of da
 the files that name a day.
 """
 
+import faulthandler
 import os
 import re
 import shutil
@@ -22,6 +23,7 @@ DATED = sorted(str(file) for file in (ROOT / "tests").rglob("test_*.py") if NAME
 @pytest.mark.skipif(not shutil.which("cc"), reason="cc is not installed")
 @pytest.mark.parametrize(("days", "tests"), [(31, DATED), (60, DATED), (400, [])], ids=["31", "60", "400"])
 def test_they_pass_on_another_day(tmp_path: Path, days: int, tests: list[str]) -> None:
+    faulthandler.cancel_dump_traceback_later()  # the command has its time, longer than that of a test
     clock = tmp_path / "clock.so"
     subprocess.run(["cc", "-shared", "-fPIC", "-o", str(clock), str(ROOT / "tests" / "clock.c")], check=True)
     kept = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}

@@ -1,8 +1,10 @@
 """The changes in docs/examples/ apply to the code, do what they say, and pass all the fast tests.
 
+"Run:" in one is a command that finishes it, "Check:" names slow tests that it changes or adds.
 If one no longer applies, run `git apply --3way docs/examples/NAME.patch`, fix it, and replace its diff by that of `git diff`.
 """
 
+import faulthandler
 import os
 import re
 import shutil
@@ -14,6 +16,9 @@ import pytest
 from tests.server import ROOT
 
 EXAMPLES = sorted((ROOT / "docs" / "examples").glob("*.patch"))
+ALONE = ("patch",)
+"""Those that do not apply after the others."""
+
 APPLY = ("git", "apply", "--recount", "-C1")
 PYTEST = ("python", "-m", "pytest", "-q", "-p", "no:cacheprovider")
 
@@ -23,21 +28,22 @@ def test_each_applies_alone(example: Path) -> None:
     done(ROOT, *APPLY, "--check", str(example))
 
 
-def test_all_of_them_work_and_pass_their_tests(tmp_path: Path) -> None:
-    """As many are tried at once as apply one after another."""
-    waiting = EXAMPLES
-    while waiting:
-        tree = copied(tmp_path / waiting[0].stem)
-        taken = [example for example in waiting if run(tree, *APPLY, str(example)).returncode == 0]
-        assert taken
-        waiting = [example for example in waiting if example not in taken]
-        texts = [example.read_text(encoding="utf-8").partition("\ndiff --git ")[0] for example in taken]
-        for command in dict.fromkeys(re.findall(r"^Run: (.+)$", "\n".join(texts), re.MULTILINE)):
-            done(tree, *command.split())
-        done(tree, "git", "add", "--all", ":!.venv")
-        done(tree, "python", "-m", "ruff", "check", "--no-cache", "--exclude=migrations")
-        for tests in re.findall(r"^Check: (.+)$", "\n".join(texts), re.MULTILINE):
-            done(tree, *PYTEST, *tests.split())
+@pytest.mark.parametrize("alone", [None, *ALONE], ids=["most", *ALONE])
+def test_all_of_them_work_and_pass_the_fast_tests(tmp_path: Path, alone: str | None) -> None:
+    """Most are tried at once, one applied after another: the fast tests for each would take half an hour."""
+    faulthandler.cancel_dump_traceback_later()  # each command has its time, longer than that of a test
+    tree = copied(tmp_path / "tree")
+    taken = [each for each in EXAMPLES if (each.stem == alone if alone else each.stem not in ALONE)]
+    for example in taken:
+        done(tree, *APPLY, str(example))
+    texts = "\n".join(example.read_text(encoding="utf-8").partition("\ndiff --git ")[0] for example in taken)
+    for command in dict.fromkeys(re.findall(r"^Run: (.+)$", texts, re.MULTILINE)):
+        done(tree, *command.split())
+    done(tree, "git", "add", "--all", ":!.venv")
+    done(tree, "python", "-m", "ruff", "check", "--no-cache", "--exclude=migrations")
+    done(tree, *PYTEST, "-n", "auto", "-m", "not slow")
+    for slow_tests in re.findall(r"^Check: (.+)$", texts, re.MULTILINE):
+        done(tree, *PYTEST, *slow_tests.split())
 
 
 def copied(folder: Path) -> Path:
@@ -59,7 +65,7 @@ def done(folder: Path, *command: str) -> None:
 
 def run(folder: Path, *command: str) -> "subprocess.CompletedProcess[str]":
     kept = {"HOME": os.environ.get("HOME", ""), "PATH": f"{folder / '.venv' / 'bin'}:{os.environ['PATH']}"}
-    return subprocess.run(command, cwd=folder, env=kept, capture_output=True, text=True, timeout=1_200, check=False)
+    return subprocess.run(command, cwd=folder, env=kept, capture_output=True, text=True, timeout=2_400, check=False)
 
 
 def test_contributing_names_each_example() -> None:
