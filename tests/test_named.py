@@ -27,7 +27,6 @@ PATH = re.compile(r"[\w.*{}-]+(?:/[\w.*{}-]+)+/?|[\w-]+/|[\w.-]+\.(?:py|md|css|j
 NAME = re.compile(r"_?(?:[A-Z]\w+|[a-z]+_\w+)(?:\.\w+)*(?:\(\))?|[a-z]+(?:_\w+)*(?:\.\w+)+(?:\(\))?")
 NOT_OURS = {
     "application/json",
-    "v1.1.0",
     "Rats",
     "NUM_PROXIES",
     "WatchedFileHandler",
