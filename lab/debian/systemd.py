@@ -173,7 +173,7 @@ def deploy_broken(store: Store) -> None:
         try:
             store.guide(f"VERSION={BROKEN}\n{DEPLOY[1]}")
         except CommandError:  # the restart
-            say(store.run("journalctl --unit petstore --lines 50 --output cat | grep '^ModuleNotFoundError' | tail --lines 1"))
+            say(store.run("journalctl --unit petstore --lines 50 --output cat | grep ^ModuleNotFound | tail --lines 1"))
         else:
             expect(None, "It could be started.")
         time.sleep(3)
