@@ -110,14 +110,14 @@ def _restored(backups: Path, point: str, binaries: Path | None, database: str) -
         account = _hand_over(Path(folder))
         try:
             start = [*command, "--silent", "--timeout", "3600", "--options", options, "start"]
-            subprocess.run(start, check=True, user=account)
+            subprocess.run(start, check=True, user=account, cwd=folder)  # the account may not enter that of root
             with psycopg.connect(host=folder, port=PORT, dbname=database, user=USER) as connection:
                 _wait_until_promoted(connection)
                 yield connection
         except subprocess.CalledProcessError:
             raise SystemExit(Path(folder, "log").read_text(encoding="utf-8", errors="replace")) from None
         finally:
-            subprocess.run([*command, "--silent", "--mode", "immediate", "stop"], check=False, user=account)
+            subprocess.run([*command, "--silent", "--mode", "immediate", "stop"], check=False, user=account, cwd=folder)
 
 
 def _hand_over(folder: Path) -> str | None:

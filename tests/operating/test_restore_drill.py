@@ -35,6 +35,8 @@ class Backups:
             folder.mkdir()
             if server.account:
                 os.chown(folder, server.account.pw_uid, server.account.pw_gid)
+        self.private = server.folder / "private"  # as the home of root, which the server's account may not enter
+        self.private.mkdir(mode=0o700)
         archive_wal = server.folder / "archive-wal"  # where the other user can read it
         archive_wal.write_bytes((SCRIPTS / "archive-wal").read_bytes())
         archive_wal.chmod(0o755)
@@ -57,7 +59,7 @@ class Backups:
     def run(self, command: list[str]) -> "subprocess.CompletedProcess[str]":
         path = f"{self.server.binaries}:{os.environ['PATH']}"
         variables = {"PATH": path, "PGHOST": str(self.server.folder), "PGUSER": "postgres"}
-        return subprocess.run(command, env=variables, capture_output=True, text=True, check=False)
+        return subprocess.run(command, env=variables, cwd=self.private, capture_output=True, text=True, check=False)
 
     def back_up(self, keep: int = 7) -> str:
         done = self.run([str(SCRIPTS / "base-backup"), str(self.folder), str(keep)])
