@@ -21,7 +21,7 @@ MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .PHONY: help run test test-slow test-all screenshots lint openapi settings clients lock audit sbom release clean
-.PHONY: fast-sqlite fast-postgresql coverage left-out slow-sqlite slow-postgresql django61 python port always
+.PHONY: fast-sqlite fast-postgresql coverage left-out slow-sqlite slow-suites slow-postgresql django61 python port always
 
 help:
 	@echo 'make run      serve on http://$(HOST):$(PORT); the first run creates a demonstration catalogue and a key'
@@ -127,11 +127,11 @@ test: $(DEV)
 	@[ -n "$$PYTEST_ARGS" ] || cat $(REPORTS)/sqlite.left
 
 test-slow: $(DEV)
-	$(call parts,slow-sqlite slow-postgresql django61)
+	$(call parts,slow-sqlite slow-suites slow-postgresql django61)
 
 test-all: export COVERAGE := 1
 test-all: $(DEV)
-	$(call parts,fast-sqlite fast-postgresql coverage $(if $(PYTEST_ARGS),,slow-sqlite slow-postgresql) django61)
+	$(call parts,fast-sqlite fast-postgresql coverage $(if $(PYTEST_ARGS),,slow-sqlite slow-suites slow-postgresql) django61)
 
 COVERED = $(if $(COVERAGE),--cov --cov-report= --cov-append)
 
@@ -150,7 +150,14 @@ export TWICE := import os; print(2 * os.cpu_count())
 slow-sqlite:
 	@echo '== SQLite, slow tests'
 	@$(MAKE) -C lab patroni || echo 'Left out: Patroni cannot be installed.' >&2
-	@$(RUN) $(PY) -m pytest -n $$($(PY) -c "$$TWICE") -m slow --junit-xml=$(REPORTS)/slow-sqlite.xml
+	@$(RUN) $(PY) -m pytest -n $$($(PY) -c "$$TWICE") -m slow $(addprefix --ignore=,$(SUITES)) --junit-xml=$(REPORTS)/slow-sqlite.xml
+
+# Each of these runs all fast tests side by side: others beside them would wait too long for a response.
+SUITES := tests/test_clock.py tests/test_examples.py
+
+slow-suites:
+	@echo '== The fast tests on other days and with the examples'
+	@$(RUN) $(PY) -m pytest -m slow $(SUITES) --junit-xml=$(REPORTS)/slow-suites.xml
 
 slow-postgresql:
 	@echo '== PostgreSQL, slow tests that depend on the database'

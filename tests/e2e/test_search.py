@@ -8,7 +8,7 @@ LEADS = """
 /docs/guide/#lists-and-paging: pagination, paging, next page, total count, paginaton, how do i paginate, offset, link header
 /docs/guide/#what-we-dont-offer: page size, sort, order by name, delete, update an animal, patch, webhooks, csv export, bulk, webhok, order results, excel, go client, remove pet, mark as sold, graphql, websocket, java, undo, photos
 /docs/guide/#filters: filter by status, filter, sold animals, no results
-/docs/#listPets: limit, etag, list pets, Retry-After, If-None-Match, x-request-id, fetch all animals, max limit, read only mode, newest first
+/docs/#listPets: limit, etag, list pets, Retry-After, If-None-Match, x-request-id, fetch all animals, max limit, newest first
 /docs/guide/#rate-limits: throttling, rate limit, quota, throtling, requests per minute
 /docs/errors/rate_limited: 429, too many requests
 /docs/guide/#environments: sandbox, staging, key prefix
