@@ -4,6 +4,7 @@ import re
 from typing import Any
 
 import pytest
+from django.db import connection
 from django.utils import timezone
 
 from petstore_site.request_desk.models import KEPT, RequestRecord
@@ -112,11 +113,12 @@ def test_staff_are_found_by_who_may_see_them(db: None) -> None:
 def test_the_palette_gets_the_results_alone(shop: Any, django_assert_num_queries: Any) -> None:
     client = browser("ada", "Administrator")
     client.get(SEARCH)
-    with django_assert_num_queries(10):
+    most = 10 if connection.vendor == "sqlite" else 13  # the animals are sorted in a transaction with a setting
+    with django_assert_num_queries(most):
         part = client.get(SEARCH, {"q": "rex", "palette": ""})
     PetFactory(name="Rex two", category=CategoryFactory(name="Rex two"))
     APIKeyFactory(name="Rex two")
-    with django_assert_num_queries(10):
+    with django_assert_num_queries(most):
         client.get(SEARCH, {"q": "rex", "palette": ""})
     html = part.content.decode()
     assert "<html" not in html
