@@ -110,7 +110,7 @@ def _restored(backups: Path, point: str, binaries: Path | None, database: str) -
         account = _hand_over(Path(folder))
         try:
             start = [*command, "--silent", "--timeout", "3600", "--options", options, "start"]
-            subprocess.run(start, check=True, user=account, cwd=folder)  # the account may not enter that of root
+            subprocess.run(start, check=True, user=account, cwd=folder)  # the account cannot enter each folder
             with psycopg.connect(host=folder, port=PORT, dbname=database, user=USER) as connection:
                 _wait_until_promoted(connection)
                 yield connection

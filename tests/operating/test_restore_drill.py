@@ -35,7 +35,7 @@ class Backups:
             folder.mkdir()
             if server.account:
                 os.chown(folder, server.account.pw_uid, server.account.pw_gid)
-        self.private = server.folder / "private"  # as the home of root, which the server's account may not enter
+        self.private = server.folder / "private"  # as the home of root, which the server's account cannot enter
         self.private.mkdir(mode=0o700)
         archive_wal = server.folder / "archive-wal"  # where the other user can read it
         archive_wal.write_bytes((SCRIPTS / "archive-wal").read_bytes())
