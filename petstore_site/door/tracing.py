@@ -5,6 +5,7 @@ without them.
 """
 
 import os
+from functools import cached_property
 from typing import Any
 
 from django.conf import settings
@@ -16,7 +17,6 @@ from opentelemetry.sdk.trace.export import BatchSpanProcessor
 from opentelemetry.trace import get_current_span
 
 from petstore_site.door.door import Door, Receive, Send
-from petstore_site.door.threads import Application
 from petstore_site.requests.metrics import METHODS
 from rest.request import Request, Scope
 
@@ -28,14 +28,13 @@ os.environ.setdefault("OTEL_SEMCONV_STABILITY_OPT_IN", "http")  # else attribute
 class TracedDoor(Door):
     """Makes a span of each request but the probes, a part of the caller's trace if it sends `traceparent`."""
 
-    def __init__(self, application: Application, threads: int) -> None:
-        super().__init__(application, threads)
+    @cached_property
+    def _traced(self) -> OpenTelemetryMiddleware:
+        """What makes the spans. Sending them takes a thread, so it starts with the first request, after all forks."""
         ours = {"service.name": "petstore", "deployment.environment.name": settings.PETSTORE_ENVIRONMENT}
         provider = TracerProvider(resource=Resource.create(ours).merge(OTELResourceDetector().detect()))
         provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
-        self._traced = OpenTelemetryMiddleware(
-            self._in_span, tracer_provider=provider, exclude_spans=["receive", "send"]
-        )
+        return OpenTelemetryMiddleware(self._in_span, tracer_provider=provider, exclude_spans=["receive", "send"])
 
     async def __call__(self, scope: Scope, receive: Receive, send: Any) -> None:
         request = Request(scope)

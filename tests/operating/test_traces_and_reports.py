@@ -150,6 +150,17 @@ def test_no_value_leaves_the_service(server: Gunicorn, received: Received) -> No
     }
 
 
+def test_no_thread_is_there_before_the_workers_are_forked(database: str) -> None:
+    """It could hold a lock at that moment, and none of a worker's threads would release it."""
+    on = {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:1", "SENTRY_DSN": "http://public@127.0.0.1:1/7"}
+    program = "import petstore_site.asgi, threading; print(threading.active_count())"
+    env = {"PATH": os.environ["PATH"], "DATABASE_URL": database} | on
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=ROOT, env=env, capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "1\n"
+
+
 @pytest.mark.parametrize("module", ["opentelemetry.exporter", "petstore_site.door.tracing", "sentry_sdk"])
 def test_what_is_off_is_not_loaded(module: str) -> None:
     code = f"import sys, petstore_site.wsgi; print([name for name in sys.modules if name.startswith({module!r})])"
