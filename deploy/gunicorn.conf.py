@@ -22,7 +22,6 @@ sys.path[:] = [str(ROOT), *map(os.path.realpath, sys.path)]
 os.environ["PETSTORE_SERVING"] = "true"
 
 from petstore_site import settings  # noqa: E402 - needs the lines above
-from petstore_site.configuration import static_files  # noqa: E402
 from petstore_site.configuration.env import exit_with  # noqa: E402
 from petstore_site.configuration.variables import env as environment_variables  # noqa: E402
 from server.worker import Worker  # noqa: E402
@@ -34,8 +33,6 @@ def _cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-if static_files.are_missing(settings):
-    raise SystemExit(static_files.MISSING)
 env = environment_variables()
 HOST = env["HOST"]
 PORT = env["PORT"]
