@@ -135,7 +135,7 @@ def note_odd_references() -> bool:
         amounts = f"SELECT id, external_reference FROM pets_pet WHERE {WORD} IN ({letters})"
         filled += _fill("import_odd_pets", amounts, keys_of_catalogue)
     if filled and list(stream(f"SELECT 1 FROM import_odd_pets WHERE plain = '{CALCULATED}' LIMIT 1")):
-        others = f"SELECT line FROM ({CANDIDATES}) n"  # what a number is alike itself comes before a formula
+        others = f"SELECT line FROM ({CANDIDATES}) n"  # a number that looks like another number was no formula
         execute(
             f"INSERT INTO import_odd_rows SELECT line, '{CALCULATED}' FROM import_rows"
             f" WHERE {NUMBER} AND line NOT IN ({others})"
