@@ -1,7 +1,7 @@
 """What was done: the record of a change of several animals, and what each row of history says beside the values."""
 
 from collections.abc import Iterable
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any, ClassVar
 
 from django.conf import settings
@@ -10,8 +10,7 @@ from django.db import models
 from django.http import HttpRequest
 from django.utils import timezone
 
-SILENT = timedelta(seconds=20)
-"""No block takes so long. A change that runs without doing one was interrupted."""
+from changes.progress import LATE
 
 
 class Kind(models.TextChoices):
@@ -89,6 +88,9 @@ class Change(models.Model):
         db_table = "pets_bulkchange"
         default_permissions = ()
         ordering: ClassVar = ["-id"]
+        indexes: ClassVar = [
+            models.Index(fields=["id"], condition=models.Q(state=State.RUNNING), name="change_that_runs")
+        ]
 
     def __str__(self) -> str:
         return f"change {self.key}"
@@ -152,9 +154,10 @@ class Change(models.Model):
         return self.changed + self.added + self.deleted
 
     @property
-    def is_interrupted(self) -> bool:
-        """Return whether it runs and nothing works on it any more."""
-        return self.state == State.RUNNING and self.run is None and timezone.now() - self.last_at > SILENT
+    def waits_since(self) -> datetime | None:
+        """Return since when no process works on it, if it runs and none does."""
+        is_late = self.state == State.RUNNING and self.run is None and timezone.now() - self.last_at > LATE
+        return self.last_at if is_late else None
 
     @property
     def last_at(self) -> datetime:

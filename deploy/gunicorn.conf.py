@@ -49,7 +49,7 @@ bind = f"[{HOST}]:{PORT}" if ":" in HOST else f"{HOST}:{PORT}"
 
 
 worker_class = Worker
-workers = env["WEB_CONCURRENCY"] or _cores()
+workers = 1 + (env["WEB_CONCURRENCY"] or _cores())  # the first does the long work of the back office
 worker_tmp_dir = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None  # noqa: S108 - the heartbeat must not wait for a disk
 max_requests = 250_000
 max_requests_jitter = 25_000
@@ -118,7 +118,7 @@ def _serve_metrics() -> subprocess.Popen[bytes]:
 def pre_fork(server: Arbiter, worker: Worker) -> None:
     """Give the worker the lowest free number, which names its files of metrics."""
     taken = {other.slot for other in server.WORKERS.values()}
-    worker.slot = next(slot for slot in itertools.count(1) if slot not in taken)
+    worker.slot = next(slot for slot in itertools.count() if slot not in taken)
 
 
 def post_fork(_server: Arbiter, worker: Worker) -> None:
@@ -128,6 +128,10 @@ def post_fork(_server: Arbiter, worker: Worker) -> None:
 
     sys.setswitchinterval(SWITCH_SECONDS)
     metrics.slot = worker.slot
+    if worker.slot == 0:  # it serves no requests
+        from pets.work import Worker as Work  # noqa: PLC0415 - as above
+
+        worker.work = Work().run
     worker.reject = reject
 
 

@@ -7,7 +7,6 @@ so a page takes as long after an import of a million as after none.
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
-from time import monotonic
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
@@ -17,9 +16,10 @@ from django.db.models.functions import Coalesce, JSONObject
 from django.utils import timezone
 
 from categories.models import Category
-from changes.models import SILENT, Change, Kind, State, undos_of
+from changes.models import Change, Kind, State, undos_of
 from changes.naming import names_of
 from changes.numbers import row_number
+from changes.progress import LATE
 from database.search import fold_needle
 from pets.columns import NAMES
 from pets.importing.lock import mark_killed
@@ -31,11 +31,6 @@ SEARCHED = 10_000
 """Rows of history, the newest, that are looked through: history is indexed by animal only."""
 
 PART = 1_000
-
-KEPT = 10
-"""Seconds that a process knows how many changes were interrupted: every page says so."""
-
-COUNTED = 100
 
 COMPARED = 2_000
 """Animals of a change whose values before it and later rows are looked up to be counted."""
@@ -119,31 +114,12 @@ def of_import(number: int) -> Change | None:
     return find(str(run.change_id)) if run.change_id else _unrecorded(run)
 
 
-def interrupted() -> QuerySet[Change]:
-    """Return the changes that run and that nothing works on, newest first."""
+def late() -> QuerySet[Change]:
+    """Return the changes that run and that no process works on, newest first."""
     running = Change.objects.filter(state=State.RUNNING).defer("left")
     return running.annotate(last=Coalesce("worked_at", "selection__worked_at", "made_at")).filter(
-        last__lt=timezone.now() - SILENT
+        last__lt=timezone.now() - LATE
     )
-
-
-@dataclass
-class InterruptedCount:
-    """How many changes were interrupted, and until when this process believes it."""
-
-    changes: int = 0
-    until: float = 0
-
-
-interrupted_count = InterruptedCount()
-
-
-def count_interrupted() -> int:
-    """Return how many changes were interrupted, `COUNTED` at most, as it was at most `KEPT` seconds ago."""
-    if monotonic() >= interrupted_count.until:
-        interrupted_count.changes = len(interrupted().values_list("pk")[:COUNTED])
-        interrupted_count.until = monotonic() + KEPT
-    return interrupted_count.changes
 
 
 def actors(reader: Any) -> list[tuple[str, str]]:

@@ -4,11 +4,13 @@ It is done in blocks, newest row first, each decided under lock in a transaction
 can be killed at any moment and go on, and two can work at once. The undo is a change, which can be undone.
 """
 
+import logging
 from collections.abc import Callable, Sequence
+from datetime import timedelta
 from typing import Any
 
 from django.contrib.auth.base_user import AbstractBaseUser
-from django.db import IntegrityError, transaction
+from django.db import DatabaseError, IntegrityError, transaction
 from django.db.models import OuterRef, Subquery
 from django.utils import timezone
 
@@ -18,12 +20,15 @@ from changes.acting import acting
 from changes.conflicts import MEANWHILE
 from changes.models import Change, Kind, State
 from changes.naming import who
+from changes.progress import WorkProgress, left, waiting
 from changes.recording import recording
-from pets import blocks, merging, stock, working
+from pets import blocks, merging, stock
 from pets.columns import CATEGORY
 from pets.models import ImportState, Pet
 from pets.plan import BLOCK, LEFT_LISTED, Planned, deleted_categories, planned, rows_before, whole
 from pets.writing import add_again, change_animals, delete_animals, restore_sales, set_back
+
+logger = logging.getLogger(__name__)
 
 NOTHING = "Nothing changed. {}"
 
@@ -100,28 +105,35 @@ def undo(
     animals: Sequence[int] | None = None,
     category: int | None = None,
 ) -> Change:
-    """Undo a change, or these animals of it, and return the undo; a large one goes on in a thread.
+    """Undo a change, or these animals of it, and return the undo; a large one is left to the process for work.
 
     `category` is for animals that come back and whose category is gone. Raises `NotUndoneError`, also if nothing was
     to undo: then nothing is kept.
     """
     if animals is not None or change.animals <= BLOCK:
         return undo_small(change, user=user, animals=animals, category=category)
-    made = begin(change, user=user)
-    working.work(made.pk, advance)
-    made = Change.objects.get(pk=made.pk)
-    if made.state == State.DONE and not made.animals and not Category.history.filter(change=made.pk).exists():
-        Change.objects.filter(pk=made.pk).delete()
-        raise NotUndoneError(_nothing(made), made.left)
-    return made
+    return begin(change, user=user)
 
 
-def go_on(number: int) -> None:
-    """Go on with a change that was interrupted."""
-    change = Change.objects.get(pk=number)
-    if change.is_interrupted:
-        others = merging.advance if change.kind == Kind.MERGE else blocks.advance
-        working.work(number, advance if change.is_undo else others)
+def may_do(user: Any, change: Change) -> bool:
+    """Return whether this user can do this change, which runs: an undo, a bulk change or a merge."""
+    return may_undo(user, undone_by(change) if change.is_undo else change)
+
+
+def advance(change: Change) -> bool:
+    """Do the next block of a change that runs, and return whether it still runs; raises what the database raises."""
+    if change.is_undo:
+        return undo_block(change.pk)
+    return merging.advance(change.pk) if change.kind == Kind.MERGE else blocks.advance(change.pk)
+
+
+def begin_in_request(change: Change) -> bool:
+    """Do the first block of a change, and return whether that was all. The process for work does what remains."""
+    try:
+        return not advance(change)
+    except DatabaseError:
+        logger.warning("The first block of %s failed. It is tried again.", change, exc_info=True)
+        return False
 
 
 def stop(number: int, why: str) -> Change:
@@ -136,6 +148,18 @@ def stop(number: int, why: str) -> Change:
         change.outcome = why
         _end(change, State.STOPPED)
     return change
+
+
+def work(change: Change, progress: blocks.Progress) -> WorkProgress:
+    """Return how far a change is that runs, in words, or since when no process works on it."""
+    done, of = progress
+    line = f"{done:,} of {of:,} animals"
+    if change.waits_since is not None:
+        return waiting(change.waits_since, f"{line} are done." if done else "Nothing is changed yet.")
+    time = timezone.now() - change.made_at
+    rate = done / max(time.total_seconds(), 1)
+    figure = left(timedelta(seconds=(of - done) / rate)) if rate else "Starting"
+    return WorkProgress(figure, f"{line}{f', {rate:,.0f} a second' if rate else ''}", 100 * done / max(of, 1))
 
 
 def progress(change: Change) -> blocks.Progress:
@@ -186,7 +210,7 @@ def undo_small(
     return undo
 
 
-def advance(number: int, *, watch: Watch = lambda _plan: None) -> bool:
+def undo_block(number: int, *, watch: Watch = lambda _plan: None) -> bool:
     """Do the next block of an undo, and return whether it still runs; raises what the database raises.
 
     `watch` sees what was done with the animals of the block.

@@ -25,6 +25,8 @@ class Worker(UvicornWorker):  # type: ignore[misc]  # it has no types
     }  # fmt: skip
 
     reject: Callable[[int, str], bytes]  # by status and the reason for the log, the whole response
+    work: Callable[[Callable[[], bool]], None] | None = None
+    """What it does instead of serving, as long as the function that it is given returns True."""
     is_leaving = False  # whether each response says that its connection ends
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
@@ -36,8 +38,20 @@ class Worker(UvicornWorker):  # type: ignore[misc]  # it has no types
         logging.getLogger("uvicorn.error").setLevel(logging.WARNING)
 
     def run(self) -> None:
-        self.log.info("Worker ready (pid: %s)", self.pid)
-        super().run()
+        if self.work is None:
+            self.log.info("Worker ready (pid: %s)", self.pid)
+            super().run()
+            return
+        self.log.info("Long work begins (pid: %s)", self.pid)
+        for listener in self.sockets:
+            listener.close()
+        for stopping in STOPPING:
+            signal.signal(stopping, lambda *_: setattr(self, "alive", False))
+        self.work(self._goes_on)
+
+    def _goes_on(self) -> bool:
+        super().notify()
+        return bool(self.alive and self.ppid == os.getppid())
 
     async def _serve(self) -> None:
         self.config.app = self.wsgi

@@ -2,7 +2,6 @@
 
 import gc
 import json
-import math
 import os
 import shutil
 from collections.abc import Generator, Iterator
@@ -21,9 +20,6 @@ from categories.models import Category
 from changes.acting import end_request
 from database.errors import breaker as database_breaker
 from database.errors import reset_commit_state
-from pets import working as changing
-from pets.activity import interrupted_count
-from pets.importing import working as importing
 from petstore_site.apikeys import lookup, usage
 from petstore_site.apikeys.models import APIKey
 from petstore_site.portal import views as portal
@@ -185,8 +181,7 @@ def django_db_modify_db_settings(
 
 @pytest.fixture(autouse=True)
 def _nothing_left_over(settings: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    for module, seconds in ((health, "SECONDS"), (changing, "IN_REQUEST"), (importing, "IN_REQUEST")):
-        monkeypatch.setattr(module, seconds, 60)  # nothing takes that long, even on a busy machine
+    monkeypatch.setattr(health, "SECONDS", 60)  # nothing takes that long, even on a busy machine
     settings.API_KEY_USE_FLUSH_SECONDS = None
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]  # the real one is slow on purpose
     settings.WHITENOISE_AUTOREFRESH = True  # or every client would look up every static file first
@@ -196,7 +191,6 @@ def _nothing_left_over(settings: Any, monkeypatch: pytest.MonkeyPatch) -> Iterat
     usage.clear()
     records.clear()
     build_limiter.cache_clear()
-    interrupted_count.changes, interrupted_count.until = 0, math.inf
     limits_breaker.succeed()
     reset_commit_state()
     cache.clear()

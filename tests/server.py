@@ -214,10 +214,10 @@ class Gunicorn:
     def logged(self, words: str) -> bool:
         return words in self.log.read_text()
 
-    def workers(self) -> list[int]:
-        """Return the process numbers of the workers started so far."""
+    def workers(self, *, begins: str = "Worker ready") -> list[int]:
+        """Return the process numbers of the workers that serve since the start, or ("Long work") of those that work."""
         messages = [line["message"] for line in self.lines()]
-        return [int(message.split()[-1]) for message in messages if message.startswith("Booting worker")]
+        return [int(message.strip(")").split()[-1]) for message in messages if message.startswith(begins)]
 
     def stop(self) -> int:
         """Stop it gracefully and return its exit status; a second time changes nothing."""

@@ -1,13 +1,19 @@
 """`/livez` and `/readyz`."""
 
+from datetime import timedelta
 from threading import Event
 from typing import Any
 
 import pytest
+from django.contrib.auth.models import User
 from django.db import connection, transaction
 from django.db.migrations.recorder import MigrationRecorder
 from django.test import Client
+from django.utils import timezone
 
+from changes.models import Change
+from pets.importing.lock import only_import
+from pets.models import ImportUpload
 from petstore_site.public import health
 from tests.conftest import error
 from tests.factories import CategoryFactory
@@ -16,7 +22,7 @@ from tests.server import RELEASE, until
 READY: dict[str, Any] = {
     "status": "ready",
     "release": RELEASE,
-    "checks": {"database": "ok", "migrations": "ok", "cache": "ok"},
+    "checks": {"database": "ok", "migrations": "ok", "cache": "ok", "work": "ok"},
 }
 
 
@@ -67,6 +73,28 @@ def test_requests_are_served_without_the_cache(db: None, client: Client, setting
     settings.CACHES = {"default": lost}
     answer = client.get("/readyz")
     assert (answer.status_code, answer.json()) == (200, READY | {"checks": READY["checks"] | {"cache": "degraded"}})
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize(("seconds", "state"), [(5, "ok"), (11, "degraded")])
+def test_work_that_no_process_does_is_reported(client: Client, seconds: int, state: str) -> None:
+    """A change and a file; while an import runs, other files wait for it and not for a process."""
+    since = timezone.now() - timedelta(seconds=seconds)
+    anna = User.objects.create(username="anna")
+    upload = ImportUpload.objects.create(
+        uploaded_by=anna, file_name="a.csv", content=b"", options={}, waits_since=since
+    )
+
+    def checks() -> Any:
+        return client.get("/readyz").json()["checks"]["work"]
+
+    assert checks() == state
+    with only_import():
+        assert checks() == "ok"
+    upload.delete()
+    assert checks() == "ok"
+    Change.objects.filter(pk=Change.objects.create(state="running", column="status").pk).update(made_at=since)
+    assert checks() == state
 
 
 def connect_otherwise(monkeypatch: pytest.MonkeyPatch, options: dict[str, str], **where: str) -> None:

@@ -121,7 +121,7 @@ def _lines(filters: activity.Filters, reader: Any) -> Iterator[list[list[str]]]:
                 change.name,
                 change.sentence,
                 change.kind,
-                "interrupted" if change.is_interrupted else change.state,
+                change.state,
                 *map(str, (change.added, change.changed, change.deleted, change.left_count)),
                 change.undoer,
                 change.request_id,
@@ -218,17 +218,6 @@ def stop(request: HttpRequest, key: str) -> HttpResponse:
     """Stop a change that runs, also someone else's."""
     change = _running(request, key)
     undoing.stop(change.pk, f"Stopped by {who(acting().actor)}.")
-    activity.interrupted_count.until = 0
-    return HttpResponseRedirect(address(change))
-
-
-@require_POST
-def go_on(request: HttpRequest, key: str) -> HttpResponse:
-    """Continue a change that was interrupted, also someone else's."""
-    change = _running(request, key)
-    if change.is_interrupted:
-        undoing.go_on(change.pk)
-        activity.interrupted_count.until = 0
     return HttpResponseRedirect(address(change))
 
 
@@ -250,7 +239,6 @@ def urls(view: Any) -> list[Any]:
         path("activity/<slug:key>/csv/", view(download), name="activity_csv"),
         path("activity/<slug:key>/undo/", view(undo), name="activity_undo"),
         path("activity/<slug:key>/stop/", view(stop), name="activity_stop"),
-        path("activity/<slug:key>/continue/", view(go_on), name="activity_continue"),
         path("pets/bulkchange/", view(former), {"kind": Kind.BULK}),
         path("pets/bulkchange/<slug:key>/<slug:page>/", view(former)),
         path("pets/pet/deleted/", view(former), {"kind": Kind.DELETION}),
@@ -275,6 +263,7 @@ def tell(changes: Iterable[Any], reader: Any) -> None:
     for change in told:
         if change.state == State.RUNNING and change.run is None:
             change.progress = undoing.progress(change)
+            change.work = undoing.work(change, change.progress)
         change.name, _ = names[change.who]
         change.undoer = names[change.undone.who][0] if change.undone else ""
         change.sentence = sentence(change)

@@ -12,12 +12,12 @@ from django.views.decorators.http import require_http_methods
 
 from categories.models import Category
 from changes.models import Change
-from pets import working
+from pets import undoing
 from pets.admin.activity import PER_SECOND, address, report
 from pets.admin.permissions import change_permission_required
 from pets.admin.selecting import action, selection_of
 from pets.admin.telling import animals
-from pets.blocks import advance, begin, first_block
+from pets.blocks import begin, first_block
 from pets.bulk import Target, plan
 from pets.models import Pet, PetStatus, Selection
 
@@ -120,7 +120,7 @@ def _preview(selection: Selection, target: Target) -> dict[str, Any]:
 
 def _make(request: HttpRequest, bulk: Change, back: str) -> HttpResponse:
     """Do what was confirmed, and say what was done; what takes longer goes on while its page shows how far it came."""
-    ended = working.work(bulk.pk, advance)
+    ended = undoing.begin_in_request(bulk)
     bulk.refresh_from_db()
     if not ended:
         return HttpResponseRedirect(address(bulk))

@@ -25,13 +25,13 @@ from pets.admin.permissions import may_see_imports
 from pets.admin.upload_form import UploadForm
 from pets.columns import COLUMNS
 from pets.exporting import FileFormat
-from pets.importing import page, working
+from pets.importing import page, queue
 from pets.importing.errors import ImportRejectedError
 from pets.importing.options import Sender
 from pets.importing.uploads import choose, keep, match_of, understand
 from pets.models import IMPORTED, ColumnProfile, ImportRun, ImportUpload
 
-BOXES = ("again", "accept_ids", "accept_near", "accept_references", "accept_names")
+BOXES = ("again", "accept_near", "accept_references", "accept_names")
 """What must be confirmed; the names are those of the options of an import."""
 
 LINES = 50
@@ -169,7 +169,7 @@ class ImportRunAdmin(RecordAdmin):
 
     def confirm_view(self, request: HttpRequest, upload_id: int) -> HttpResponse:
         options = {name: name in request.POST for name in BOXES}
-        confirmed = working.Confirmed(digest=request.POST.get("digest", ""), options=options)
+        confirmed = queue.Confirmed(digest=request.POST.get("digest", ""), options=options)
         return self._work(request, self._upload(request, upload_id), confirmed)
 
     def work_view(self, request: HttpRequest, upload_id: int) -> HttpResponse:
@@ -177,10 +177,12 @@ class ImportRunAdmin(RecordAdmin):
         upload = self._upload(request, upload_id)
         if upload.work is None:
             raise Http404
-        if working.is_running(upload):
-            shown = {"title": upload.file_name, "is_stopping": working.is_stopping(upload)}
-            shown["share"] = working.share_done(upload.work)
-            return self.page(request, "work.html", upload=upload, work=upload.work, **shown)
+        if upload.waits_since is not None:
+            is_stopping = queue.is_stopping(upload.pk)
+            title = f"{'Checking' if upload.work['checks'] else 'Importing'} {upload}"
+            return self.page(
+                request, "work.html", title=title, upload=upload, work=page.work(upload), is_stopping=is_stopping
+            )
         if upload.run is not None and upload.run.state in IMPORTED:
             return HttpResponseRedirect(page_of(upload.run))
         shown = {"title": f"Check {upload}", "upload": upload, "work": upload.work}
@@ -205,7 +207,7 @@ class ImportRunAdmin(RecordAdmin):
 
     def stop_view(self, request: HttpRequest, upload_id: int) -> HttpResponse:
         upload = self._upload(request, upload_id)
-        working.stop(upload)
+        queue.stop(upload)
         return self._work_page(upload)
 
     def rejects_view(self, request: HttpRequest, upload_id: int) -> HttpResponse:
@@ -232,17 +234,17 @@ class ImportRunAdmin(RecordAdmin):
         return upload
 
     def _work(
-        self, request: HttpRequest, upload: ImportUpload, confirmed: working.Confirmed | None = None
+        self, request: HttpRequest, upload: ImportUpload, confirmed: queue.Confirmed | None = None
     ) -> HttpResponse:
         if upload.run is not None and upload.run.state in IMPORTED:
             self.message_user(request, f"This was imported already: {upload.run}.", messages.WARNING)
-        elif not working.is_running(upload):
-            working.start(upload, _sender(), confirmed)
+        elif upload.waits_since is None:
+            queue.put(upload, confirmed)
         return self._work_page(upload)
 
     def _check(self, upload: ImportUpload) -> HttpResponse:
         """Check the file for the first time and show what it would do; raises `ImportRejectedError`."""
-        working.start(upload, _sender())
+        queue.put(upload)
         if upload.work is not None and upload.work["state"] == "rejected":
             raise ImportRejectedError(upload.work["why"])
         return self._work_page(upload)

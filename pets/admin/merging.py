@@ -12,7 +12,7 @@ from django.views.decorators.http import require_http_methods
 
 from categories.models import Category
 from changes.naming import name_actors
-from pets import merging, stock, working
+from pets import merging, stock, undoing
 from pets.activity import lately
 from pets.admin.activity import PER_SECOND, address, report
 from pets.admin.telling import animals
@@ -87,7 +87,7 @@ def _merge(request: Any, category: Category, into: Category) -> HttpResponse:
     except merging.NotMergedError as error:
         messages.error(request, str(error))
         return HttpResponseRedirect(reverse("admin:categories_category_changelist"))
-    if not working.work(made.pk, merging.advance):
+    if not undoing.begin_in_request(made):
         return HttpResponseRedirect(address(made))
     made.refresh_from_db()
     report(request, made)

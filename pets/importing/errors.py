@@ -27,6 +27,10 @@ class BusyError(ImportRejectedError):
     """Another import or undo is running."""
 
 
+class LockedError(ImportRejectedError):
+    """Something else kept the database, or what is written, locked for longer than a statement waits."""
+
+
 class OutcomeUnknownError(Exception):
     """The database does not respond, so it is not known whether the last COMMIT was done: that of `what`."""
 

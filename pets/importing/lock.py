@@ -87,5 +87,15 @@ def _who_is_running() -> str:
 
 def mark_killed() -> None:
     """Record as killed what is recorded as running and is not, unless an import is running right now."""
-    with suppress(ImportRejectedError), only_import():
-        pass
+    is_free()
+
+
+def is_free() -> bool:
+    """Return whether no import runs now, and mark those that were killed."""
+    with suppress(ImportRejectedError):
+        try:
+            with only_import():
+                pass
+        except BusyError:
+            return False
+    return True

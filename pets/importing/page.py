@@ -2,19 +2,26 @@
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from itertools import accumulate
 from typing import Any, NamedTuple
 
+from django.utils import timezone
+
+from changes.naming import who
+from changes.progress import Phase, WorkProgress, left, waiting
 from pets.columns import CATEGORY, CATEGORY_ID, COLUMNS, NAME, REFERENCE, STATUS
 from pets.importing.changes import Changes, Planned
 from pets.importing.errors import quoted
+from pets.importing.lock import is_free
 from pets.importing.near import differences
 from pets.importing.options import Outcome
 from pets.importing.rejects import Rejected
 from pets.importing.report import changes_as_json
-from pets.models import ImportRun
+from pets.models import ImportRun, ImportState, ImportUpload
 
 SHOWN = {column.header: column for column in (NAME, CATEGORY, STATUS, *COLUMNS)}
+PHASES = (("read", "Read", ""), ("check", "Check", "against the animals"), ("write", "Write", "all or nothing"))
 MOST_CATEGORIES = 100  # new ones that the page names
 
 KINDS = (
@@ -134,3 +141,35 @@ def _rejected(row: Rejected) -> dict[str, Any]:
     shown = () if row.cells is None else SHOWN
     cells = [{"header": header, "after": texts.get(header, ""), "wrong": header in wrong} for header in shown]
     return {"number": row.line, "does": "rejected", "cells": cells, "errors": [error.text for error in row.errors]}
+
+
+def work(upload: ImportUpload) -> WorkProgress:
+    """Return how far a file is that is checked or imported, or what it waits for."""
+    known, now = upload.work, timezone.now()
+    is_running = known["state"] == "running" and not is_free()
+    steps = PHASES[:2] if known["checks"] else PHASES
+    at = min([key for key, _, _ in PHASES].index(known.get("phase", "read")), len(steps) - 1) if is_running else -1
+    phases = [
+        Phase(name, of or upload.file_name, "done" if number < at else "now" if number == at else "later", None)
+        for number, (_, name, of) in enumerate(steps)
+    ]
+    nothing = "It was interrupted and starts again by itself. " if "again" in known else ""
+    nothing += "Nothing is saved until you confirm." if known["checks"] else "Nothing is saved until it ends."
+    if not is_running:
+        phases[0] = phases[0]._replace(state="wait", share=0, text="Waiting")
+        other = ImportRun.objects.filter(state=ImportState.RUNNING).exclude(pk=upload.run_id or 0).first()
+        if other is None:
+            return waiting(upload.waits_since or now, nothing, phases)
+        line = f"It begins when {other} of {who(other.who)} ends. {nothing}"
+        return WorkProgress("Waiting for another import", line, phases=phases)
+    for number in range(at):
+        phases[number] = phases[number]._replace(share=100)
+    share = 100 * known.get("share", 1.0)
+    if at == 0:
+        phases[0] = phases[0]._replace(share=share, text=f"{known.get('rows', 0):,} rows")
+    if not known.get("rows"):
+        return WorkProgress("Starting", nothing, phases=phases)
+    begun, ends = map(datetime.fromisoformat, (known["begun_at"], known["ends_at"]))
+    whole = min((now - begun) / (ends - begun), 0.99) if ends > begun else 0.99
+    line = f"{known['rows']:,} rows read. {nothing}"
+    return WorkProgress(left(ends - now), line, 100 * whole, phases=phases)

@@ -14,10 +14,15 @@ READING = {"postgresql": 0.1, "sqlite": 0.45}
 """The share of the time of an import that reading takes, until imports of this database show theirs: that of 300,000
 new animals, once on each."""
 
+NOTED_SECONDS = 1.0
 LEAST_SECONDS = 1.0  # a shorter reading says nothing about the share
 
 USUAL_SIZE = {"ncols": 80, "nrows": 24}
 """Of a terminal that says it has none, as some do that nobody looks at directly. Without rows tqdm shows nothing."""
+
+
+Note = Callable[..., None]
+"""Gets `phase` ("read", "check", "write"), `rows`, about how many seconds are `left`, and the `share` that is read."""
 
 
 @contextmanager
@@ -36,11 +41,13 @@ def beside(work: Callable[[threading.Event], None]) -> Iterator[None]:
 class Progress:
     """Counts rows; a thread looks at the count now and then, so that counting costs nothing."""
 
-    def __init__(self, stream: Any, *, shown: bool) -> None:
-        """Write to `stream`, a text file, if `shown`."""
+    def __init__(self, stream: Any, *, shown: bool, note: Note | None = None) -> None:
+        """Write to `stream`, a text file, if `shown`. `note` gets each phase as it begins, and reading each second."""
         self._stream = stream
         self._shown = shown
         self._terminal = shown and stream.isatty()
+        self._note = note
+        self._noted_at = 0.0
         self.rows = 0
         self.usual_share = READING[connection.vendor]  # the share of the time that reading is expected to take
         self._began = self._reading_seconds = 0.0
@@ -57,7 +64,7 @@ class Progress:
 
         The time that is left includes an estimate of the second phase.
         """
-        started = self._began = time.monotonic()
+        started = self._began = self._noted_at = time.monotonic()
 
         def text() -> str:
             seconds = time.monotonic() - started
@@ -65,6 +72,8 @@ class Progress:
             left = f", about {seconds / done / self.usual_share - seconds:.0f} s left in all" if done > 0.01 else ""
             return f"Reading (1 of 2): {done:.0%}, {self.rows:,} rows, {self.rows / seconds:,.0f} rows/s{left}"
 
+        self._position, self._size = position, size
+        self._begin("read")
         with self._showing(text, position, size):
             yield
         self._reading_seconds = time.monotonic() - started
@@ -80,14 +89,9 @@ class Progress:
             left = f", about {ends - now:.0f} s left" if now < ends else ""
             return f"{what} (2 of 2): {rows:,} rows, {now - started:.0f} s{left}"
 
+        self._begin("check" if what == "Checking" else "write")
         with self._showing(text, lambda: 0, 0):
             yield
-
-    def share(self, read: float) -> float:
-        """Return the share of all that is done, once this share of the file is read; estimated as `writing` does."""
-        if not self._reading_seconds:
-            return read * self.usual_share
-        return min(self.usual_share * (time.monotonic() - self._began) / self._reading_seconds, 1.0)
 
     @contextmanager
     def exporting(self, count: Callable[[], int]) -> Iterator[None]:
@@ -104,6 +108,16 @@ class Progress:
 
     def add(self, rows: int) -> None:
         self.rows += rows
+        if self._note is not None and time.monotonic() - self._noted_at >= NOTED_SECONDS:
+            self._noted_at = time.monotonic()
+            share = min(self._position() / self._size, 1.0) if self._size else 1.0
+            seconds = time.monotonic() - self._began
+            self._note(phase="read", rows=self.rows, share=share, left=seconds / share / self.usual_share - seconds)
+
+    def _begin(self, phase: str) -> None:
+        if self._note is not None:
+            ends = self._began + self._reading_seconds / self.usual_share
+            self._note(phase=phase, rows=self.rows, left=ends - time.monotonic())
 
     @contextmanager
     def working(self, what: str) -> Iterator[None]:

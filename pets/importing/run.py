@@ -58,7 +58,13 @@ def import_file(name: str, options: Options, progress: Progress) -> Outcome:
 
 def import_source(source: Source, options: Options, sender: Sender, progress: Progress) -> Outcome:
     """Import an opened file as `import_file` does, in the name of `sender`."""
-    with only_import(), clear_rejections(), ExitStack() as files:
+    with only_import():
+        return import_locked(source, options, sender, progress)
+
+
+def import_locked(source: Source, options: Options, sender: Sender, progress: Progress) -> Outcome:
+    """Import an opened file as `import_source` does; the caller holds the lock."""
+    with clear_rejections(), ExitStack() as files:
         try:
             work = _Import(source, options, sender, progress, files)
         except UndecodableError as error:
@@ -217,14 +223,14 @@ class _Import:
             if not isinstance(part, Block):
                 yield from self._row(*part)
             elif (columns := self.check.block(part)) is not None:
-                self.progress.rows += rows
+                self.progress.add(rows)
                 yield columns
             else:
                 for row in part.one_by_one:
                     yield from self._row(*row)
 
     def _row(self, line: int, cells: Cells | Damaged) -> Iterator[Checked]:
-        self.progress.rows += 1
+        self.progress.add(1)
         row = self.check(line, cells)
         if isinstance(row, Checked):
             yield row

@@ -1,5 +1,6 @@
-"""Ctrl-C, SIGTERM (a service manager sends it) and a button stop an import until it is saved, and never after that."""
+"""Ctrl-C and SIGTERM (a service manager sends it, and a button by it) stop an import until it is saved, never after."""
 
+import os
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,53 +10,56 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 class Stop:
-    """A signal handler that raises KeyboardInterrupt once at most; or what another thread asks to stop by."""
+    """A signal handler that raises KeyboardInterrupt once at most."""
 
-    def __init__(self) -> None:
+    def __init__(self, parent: int | None) -> None:
         self.too_late = False
         self.raised = False
+        self.parent = parent
 
     def __call__(self, *_signal: object) -> None:
         if not self.too_late:
             self.too_late = self.raised = True
             raise KeyboardInterrupt
 
+    def is_asked(self) -> bool:
+        """Return whether a signal came, or the parent has ended."""
+        if self.parent not in {None, os.getppid()} and not self.too_late:
+            self.too_late = self.raised = True
+        return self.raised
+
 
 _stop: ContextVar[Stop | None] = ContextVar("_stop", default=None)
 
 
 @contextmanager
-def stoppable() -> Iterator[None]:
+def stoppable(*, parent: int | None = None) -> Iterator[None]:
     """In this block the first SIGINT or SIGTERM raises KeyboardInterrupt, unless `too_late` was called.
 
-    Must be entered by the main thread.
+    So does the end of the process `parent`, if that is given. Must be entered by the main thread.
     """
-    with stoppable_by() as stop:
-        before = {number: signal.signal(number, stop) for number in SIGNALS}
-        try:
-            yield
-        finally:
-            for number, handler in before.items():
-                signal.signal(number, handler)
-
-
-@contextmanager
-def stoppable_by() -> Iterator[Stop]:
-    """In this block `stop_if_asked` raises KeyboardInterrupt once another thread has set `raised` of the yielded."""
-    stop = Stop()
+    stop = Stop(parent)
     token = _stop.set(stop)
+    before = {number: signal.signal(number, stop) for number in SIGNALS}
     try:
-        yield stop
+        yield
     finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
         _stop.reset(token)
 
 
+def is_stopped() -> bool:
+    """Return whether the work should end: someone asked for it."""
+    return (stop := _stop.get()) is not None and stop.is_asked()
+
+
 def stop_if_asked() -> None:
-    """Raise KeyboardInterrupt if another thread asks for it, or again if it was lost.
+    """Raise KeyboardInterrupt if the work should end, or again if it was lost.
 
     psycopg drops what is raised while it passes on a notice.
     """
-    if (stop := _stop.get()) is not None and stop.raised:
+    if is_stopped():
         raise KeyboardInterrupt
 
 

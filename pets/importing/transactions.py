@@ -6,8 +6,8 @@ from contextlib import contextmanager, suppress
 from django.db import DatabaseError, IntegrityError, OperationalError, connection, transaction
 
 from database.errors import LOCK_NOT_AVAILABLE, RETRYABLE, drop, sqlstate
-from pets.importing.errors import ImportRejectedError
-from pets.importing.stopping import stop_if_asked, too_late
+from pets.importing.errors import ImportRejectedError, LockedError
+from pets.importing.stopping import is_stopped, stop_if_asked, too_late
 from pets.sql import execute
 
 ATTEMPTS = 3
@@ -54,7 +54,7 @@ def clear_rejections() -> Iterator[None]:
         message = LOCKED if sqlstate(error) == LOCK_NOT_AVAILABLE else REJECTIONS.get(str(error))
         if message is None:
             raise
-        raise ImportRejectedError(message) from error
+        raise (LockedError if message == LOCKED else ImportRejectedError)(message) from error
 
 
 SETTINGS = {
@@ -79,7 +79,7 @@ def long_statements() -> Iterator[None]:
     else:
         connection.ensure_connection()
         # SQLite calls Python now and then in a long statement, or a signal would only be noticed at its end.
-        connection.connection.set_progress_handler(lambda: 0, 100_000)
+        connection.connection.set_progress_handler(is_stopped, 100_000)
     try:
         yield
     except BaseException as error:

@@ -3,6 +3,7 @@
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -11,7 +12,7 @@ from django.db import DatabaseError
 from categories.models import Category
 from changes.models import Change, State
 from changes.naming import who
-from pets import undoing, working
+from pets import stock, undoing
 from pets.importing.errors import ImportRejectedError, OutcomeUnknownError
 from pets.importing.lock import only_import
 from pets.importing.progress import Progress
@@ -133,8 +134,9 @@ def _advance(number: int, watch: undoing.Watch) -> None:
     failures = 0
     while True:
         try:
-            if not undoing.advance(number, watch=watch):
-                working.tidy()
+            if not undoing.undo_block(number, watch=watch):
+                with suppress(DatabaseError):  # the nightly recount does it too
+                    stock.compact()
                 return
             failures = 0
             stop_if_asked()

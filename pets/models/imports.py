@@ -2,7 +2,7 @@
 
 import statistics
 from datetime import UTC, date, datetime, time
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 from django.conf import settings
 from django.db import models
@@ -124,8 +124,18 @@ class ImportUpload(models.Model):
     rejects = models.BinaryField(default=b"", help_text="The rejected rows, as import_pets --rejects writes them.")
     run = models.ForeignKey(ImportRun, on_delete=models.SET_NULL, null=True, related_name="uploads")
     created_at = models.DateTimeField(auto_now_add=True, db_index=True)
-    work = models.JSONField(null=True, help_text="How far a thread came with it, and what it found.")
+    work: Any = models.JSONField(null=True, help_text="What is done with it, for whom, and what was found.")
+    waits_since = models.DateTimeField(null=True, help_text="Since when a process should check or import it.")
     stop_asked = models.BooleanField(db_default=False)
+
+    class Meta:
+        """The index finds what waits."""
+
+        indexes: ClassVar = [
+            models.Index(
+                fields=["waits_since"], condition=models.Q(waits_since__isnull=False), name="upload_that_waits"
+            )
+        ]
 
     def __str__(self) -> str:
         return self.file_name

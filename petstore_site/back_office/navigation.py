@@ -6,7 +6,6 @@ from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.functional import SimpleLazyObject
 
-from pets.activity import count_interrupted
 from pets.admin.permissions import SEE_ANIMALS
 
 
@@ -72,7 +71,7 @@ def _groups(request: Any) -> list[dict[str, Any]]:
     groups = [
         {
             "label": label,
-            "links": [_shown(link, here, request.user) for link in links if may_open(request.user, link.permissions)],
+            "links": [_shown(link, here) for link in links if may_open(request.user, link.permissions)],
         }
         for label, links in GROUPS.items()
     ]
@@ -86,13 +85,11 @@ def _page_of(request: Any) -> Link | None:
     return next(exact, next((link for link in links if link.beside and name.startswith(link.beside)), None))
 
 
-def _shown(link: Link, here: Link | None, user: Any) -> dict[str, Any]:
-    waits = link.page == "activity" and user.has_perm("pets.change_pet")
+def _shown(link: Link, here: Link | None) -> dict[str, Any]:
     return link._asdict() | {
         "is_here": link is here,
         "address": reverse(f"admin:{link.page}"),
         "heading": link.heading or link.label,
-        "interrupted": count_interrupted() if waits else 0,
     }
 
 

@@ -10,7 +10,7 @@ from threading import Lock, Thread
 from uuid import uuid4
 
 from django.core.cache import cache as shared_cache
-from django.db import OperationalError, connection
+from django.db import OperationalError, connection, connections
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.migrations.loader import MigrationLoader
 from django.http import HttpRequest, HttpResponse, JsonResponse
@@ -18,7 +18,9 @@ from django.views.decorators.cache import never_cache
 
 from commands.version import version
 from database.errors import BUSY, failure_of
+from pets.work import waits_since
 from petstore_site.public.errors import read_only
+from petstore_site.requests.metrics import observe_waiting_work
 from rest.errors import ErrorCode, error_response
 
 logger = logging.getLogger(__name__)
@@ -42,7 +44,8 @@ def livez(_request: HttpRequest) -> HttpResponse:
 def readyz(_request: HttpRequest) -> HttpResponse:
     """Return 200 with the release if requests can be served, else a 503 Error that names what cannot be used.
 
-    Requests can be served without the cache (docs/decisions/0010): it is `degraded` then.
+    Requests can be served without the cache (docs/decisions/0010), or while no process does long work (0076): these are
+    `degraded` then.
     """
     known_migrations()  # the first time, reading the files takes longer than asking the database
     deadline = time.monotonic() + SECONDS
@@ -126,11 +129,21 @@ def known_migrations() -> set[tuple[str, str]]:
     return set(MigrationLoader(None).disk_migrations)
 
 
+def _work() -> bool:
+    """Return whether a process does the long work of the back office, and let the metrics say since when none does."""
+    try:
+        since = waits_since()
+    finally:
+        connections.close_all()  # those of this thread
+    observe_waiting_work(since)
+    return since is None
+
+
 def _cache() -> bool:
     name, value = f"readyz-{uuid4().hex}", "ok"
     shared_cache.set(name, value, timeout=5)
     return bool(shared_cache.get(name) == value)
 
 
-CHECKS = {"database": Check(_database), "migrations": Check(_migrations), "cache": Check(_cache)}
+CHECKS = {"database": Check(_database), "migrations": Check(_migrations), "cache": Check(_cache), "work": Check(_work)}
 REQUIRED = ("database", "migrations")

@@ -10,6 +10,7 @@ import os
 import shutil
 import sys
 import time
+from datetime import datetime
 from functools import lru_cache, partial
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, start_http_server, values
@@ -46,6 +47,10 @@ class Metrics:
         meaning = "Connections to PostgreSQL that could not be opened or did not respond."
         self.connections_failed = counter("petstore_connections_failed_total", meaning)
         self.commits_in_doubt = counter("petstore_commits_in_doubt_total", "Commits that no standby confirmed.")
+        meaning = "Since when work of the back office waits for a process, as the last /readyz saw it; 0 if none waits."
+        self.work_waits_since = gauge(
+            "petstore_work_waits_since_timestamp_seconds", meaning, multiprocess_mode="mostrecent"
+        )
         for counts, labels in ((self.defects, DEFECTS), (self.given_up, GIVEN_UP)):
             for label in labels:
                 counts.labels(label)  # from 0, or Prometheus would not see the first as an increase
@@ -96,6 +101,12 @@ def observe_threads(*, in_use: int, waiting: int) -> None:
     if metrics:
         metrics.threads_in_use.set(in_use)
         metrics.requests_waiting.set(waiting)
+
+
+def observe_waiting_work(since: datetime | None) -> None:
+    """Say since when long work of the back office waits for a process, if it does."""
+    if metrics:
+        metrics.work_waits_since.set(since.timestamp() if since else 0)
 
 
 def count_failures() -> None:

@@ -99,7 +99,7 @@ class Editor:
         if self.random.random() < 0.5:
             bulk.refresh_from_db()
             undo = undoing.begin(bulk, user=self.user)
-            while undoing.advance(undo.pk):
+            while undoing.undo_block(undo.pk):
                 pass
 
     def merge(self) -> None:
@@ -111,7 +111,7 @@ class Editor:
         while merging.advance(merge.pk):
             pass
         undo = undoing.begin(Change.objects.get(pk=merge.pk), user=self.user)
-        while undoing.advance(undo.pk):
+        while undoing.undo_block(undo.pk):
             pass
 
     def work(self, seconds: float) -> Counter[str]:

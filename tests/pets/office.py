@@ -9,9 +9,20 @@ from django.test import Client
 
 from categories.models import Category
 from pets.columns import NAMES, ON_PAGES
-from pets.models import Pet
+from pets.importing import queue
+from pets.models import ImportUpload, Pet
+from pets.work import Worker
 
 PETS = "/admin/pets/pet/"
+
+
+def work_off() -> None:
+    """Do here what waits for the process for work."""
+    for upload in ImportUpload.objects.filter(waits_since__isnull=False):
+        queue.do(upload.pk)
+    worker = Worker()
+    while worker.step():
+        pass
 
 
 def member(name: str, *permissions: str, superuser: bool = False) -> Client:

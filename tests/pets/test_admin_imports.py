@@ -1,7 +1,6 @@
 """Small files in the back office: sent, looked at, imported, undone."""
 
 import re
-import time
 from collections.abc import Callable
 from datetime import timedelta
 from io import BytesIO
@@ -17,15 +16,14 @@ from django.utils import timezone
 from django.utils.html import escape
 
 from categories.models import Category
-from pets.importing import uploads, working
+from pets.importing import queue, uploads
 from pets.importing.lock import only_import
-from pets.importing.options import Sender
-from pets.importing.run import NEAR_UNCONFIRMED, SENT_TWICE
+from pets.importing.run import NEAR_UNCONFIRMED
 from pets.models import ImportRun, ImportUpload, Pet
 from tests.days import today
 from tests.pets.importing.conftest import catalogue
 from tests.pets.importing.test_workbooks import FOREIGN, packed
-from tests.pets.office import member, text_of
+from tests.pets.office import member, text_of, work_off
 from tests.whole import CSV_HEADER, planned
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -48,9 +46,8 @@ def ended(staff: Client, answer: Any) -> Any:
     """Return the page that a response leads to once nothing works on the file any more."""
     if answer.status_code != 302:
         return answer
-    while b"data-reload" in (shown := staff.get(answer.url, follow=True)).content:
-        time.sleep(0.1)
-    return shown
+    work_off()
+    return staff.get(answer.url, follow=True)
 
 
 def again(staff: Client, shown: Any) -> Any:
@@ -94,9 +91,8 @@ def test_two_confirmations_at_the_same_moment_import_a_file_once(staff: Client, 
     shown = send(staff, f"{HEADER}Rex,Dogs,,\n")
     second = ImportUpload.objects.select_related("run").get()
     confirm(staff, shown)
-    confirmed = working.Confirmed(digest=shown.context["work"]["digest"], options={"again": True})
-    working.start(second, Sender(who="staff keeper"), confirmed)
-    assert (second.work or {})["why"] == SENT_TWICE
+    queue.put(second, queue.Confirmed(digest=shown.context["work"]["digest"], options={"again": True}))
+    assert (second.work, second.waits_since) == ({"state": "imported"}, None)
     assert [name for name, *_ in catalogue()] == ["Rex"]
 
 
@@ -406,7 +402,7 @@ def test_what_is_done_is_what_was_shown(staff: Client, category: Category) -> No
     shown = send(staff, f"{HEADER}Rex,Dogs,,\nMaximus,,,A-1\n")
     Pet.objects.filter(pk=pet.pk).update(name="Maxi")
     later = confirm(staff, shown)
-    assert later.context["work"]["why"] == working.CHANGED_SINCE
+    assert later.context["work"]["why"] == queue.CHANGED_SINCE
     assert cells(later, "plan") == planned(
         ["2", "New", "Rex", "Dogs", "available", ""],
         ["3", f"Changed {pet.pk} by reference", "Maxi becomes Maximus", "Dogs", "available", "A-1"],
@@ -859,13 +855,12 @@ def test_a_file_without_its_zeros_asks_before_it_adds_anything(staff: Client, ca
     assert catalogue()[20:] == [("Rex", "Dogs", "sold", str(n)) for n in range(1, 21)]
 
 
-def test_a_check_is_kept_while_another_import_runs(staff: Client, category: Category) -> None:
+def test_an_import_waits_while_another_runs(staff: Client, category: Category) -> None:
     shown = send(staff, f"{HEADER}Rex,Dogs,,\n")
     with only_import():
-        busy = confirm(staff, shown)
-    assert why(busy) == "Nothing changed. Another import or undo is running. Try again when it finishes."
+        confirm(staff, shown)
     assert catalogue() == []
-    confirm(staff, busy)
+    work_off()
     assert catalogue() == [("Rex", "Dogs", "available", None)]
 
 

@@ -150,16 +150,16 @@ def test_a_large_one_is_undone_in_blocks_goes_on_after_a_kill_and_can_be_stopped
     undo = undoing.begin(bulk, user=anna)
     with pytest.raises(undoing.NotUndoneError, match="It is being undone by anna"):
         undoing.begin(bulk, user=anna)
-    assert undoing.advance(undo.pk)
+    assert undoing.undo_block(undo.pk)
     assert undoing.progress(Change.objects.get(pk=undo.pk)) == (2, 5)
     assert [pet.status for pet in Pet.objects.order_by("pk")] == ["sold"] * 3 + ["available"] * 2
     assert undoing.stop(undo.pk, "Stopped by anna.").unreached == 3
-    assert not undoing.advance(undo.pk)
+    assert not undoing.undo_block(undo.pk)
     found = activity.find(str(bulk.pk))
     assert found is not None
     assert (found.is_undone, found.is_partly_undone) == (False, True)
     rest = undoing.begin(bulk, user=anna)
-    while undoing.advance(rest.pk):
+    while undoing.undo_block(rest.pk):
         pass
     rest.refresh_from_db()
     assert told(rest) == (Kind.UNDO, State.DONE, 3, 0, 0, [])

@@ -149,7 +149,7 @@ KNOWN = {
     "pets/importing/lock.py": 1,  # the record of an import
     "pets/importing/run.py": 1,  # the record of an import
     "pets/importing/staging.py": 2,  # above as "import"
-    "pets/importing/working.py": 2,  # the file that is being imported
+    "pets/importing/queue.py": 2,  # the file that is being imported
     "pets/undoing.py": 1,  # the first day of a category that comes back
     "pets/writing.py": 3,  # above as what deletes, changes and undoes many
     "pets/statements.py": 1,  # above as an addition by the API

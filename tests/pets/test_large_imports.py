@@ -1,26 +1,26 @@
-"""Files in the back office that are too large for one request: checked and imported in a thread."""
+"""Files in the back office that are too large for one request: checked and imported by the process for work."""
 
 import hashlib
-import re
 import sqlite3
+import sys
 from contextlib import closing, suppress
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 import pytest
 from django.conf import settings
-from django.db import OperationalError, connection
+from django.contrib.auth.models import Permission, User
+from django.db import connection
 from django.test import Client
 from django.utils import timezone
 
 from categories.models import Category
 from changes.models import Change
-from pets.importing import uploads, working
+from pets.importing import queue, uploads
 from pets.importing.lock import only_import
-from pets.importing.stopping import stop_if_asked
 from pets.models import ImportRun, ImportUpload, Pet
+from tests.pets.office import member, text_of, work_off
 from tests.pets.test_admin_imports import ADD, again, confirm, ended, send, sent, why
-from tests.server import until
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -66,41 +66,47 @@ def test_a_file_of_several_parts_is_the_file_that_was_sent(staff: Client, catego
     assert shown.context["run"].sha256 == hashlib.sha256(content.encode()).hexdigest()
 
 
-def until_asked_to_stop() -> None:
-    """Wait, in the thread of an import, until that has been seen, and raise `KeyboardInterrupt`."""
-    until(stop_if_asked)
+def page_text(client: Client, upload: ImportUpload) -> str:
+    return text_of(client.get(f"{ADD}{upload.pk}/").content.decode())
+
+
+def waiting(staff: Client, content: str) -> ImportUpload:
+    """Send a large file and return it as it waits for the process for work."""
+    page = sent(staff, content)
+    shown = staff.get(page.url).content
+    assert b"data-reload" in shown
+    assert b"Starting" in shown
+    return ImportUpload.objects.defer("content").get()
+
+
+def test_a_file_that_waits_can_be_stopped_and_checked_later(staff: Client, category: Category) -> None:
+    upload = waiting(staff, rows(MANY))
+    page = f"{ADD}{upload.pk}/"
+    assert staff.post(f"{page}stop/")["Location"] == page
+    shown = staff.get(page)
+    assert why(shown) == queue.STOPPED
+    work_off()
+    assert not ImportRun.objects.exists()
+    assert again(staff, shown).context["run"].created == MANY
+    assert ImportRun.objects.get().state == "dry run"
 
 
 def test_stop_leaves_nothing_and_the_file_can_be_checked_again(
     staff: Client, category: Category, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(working, "EACH", 0.05)
+    """A signal ends the process, as the loop sends it once someone pressed Stop."""
+    upload = waiting(staff, rows(MANY))
+
+    def pressed(_digest: str) -> None:
+        staff.post(f"{ADD}{upload.pk}/stop/")
+        raise KeyboardInterrupt
+
     with monkeypatch.context() as patch:
-        patch.setattr(working, "IN_REQUEST", 0)
-        patch.setattr("pets.importing.run.stop_if_asked", until_asked_to_stop)
-        page = sent(staff, rows(MANY))
-        assert b"data-reload" in staff.get(page.url).content
-        until(ImportRun.objects.exists)
-        assert staff.post(f"{page.url}stop/")["Location"] == page.url
-        shown = ended(staff, page)
-    assert why(shown) == working.STOPPED
-    assert (ImportRun.objects.get().state, Pet.objects.count()) == ("stopped", 0)
+        patch.setattr(queue, "import_of", pressed)
+        queue.do(upload.pk)
+    shown = staff.get(f"{ADD}{upload.pk}/")
+    assert (why(shown), Pet.objects.count()) == (queue.STOPPED, 0)
     assert again(staff, shown).context["run"].created == MANY
-    assert ImportRun.objects.get().state == "dry run"
-
-
-def test_what_the_database_interrupts_was_stopped_whatever_it_did(
-    staff: Client, category: Category, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def interrupted(_digest: str) -> None:
-        working.stop(ImportUpload.objects.get())
-        with suppress(KeyboardInterrupt):
-            until_asked_to_stop()
-        raise OperationalError
-
-    monkeypatch.setattr(working, "EACH", 0.02)
-    monkeypatch.setattr(working, "import_of", interrupted)
-    assert why(send(staff, rows(1))) == working.STOPPED
 
 
 @pytest.mark.sqlite("PostgreSQL has many writers")
@@ -109,63 +115,106 @@ def test_someone_can_press_stop_while_the_import_keeps_others_from_writing(staff
     with closing(sqlite3.connect(connection.settings_dict["NAME"], isolation_level=None)) as writer:
         writer.execute("BEGIN IMMEDIATE")
         assert staff.post(f"{ADD}{upload.pk}/stop/").status_code == 302
-    assert working.is_stopping(upload)
+    assert queue.is_stopping(upload.pk)
 
 
-def running_since(began: datetime) -> dict[str, Any]:
-    return {"state": "running", "checks": False, "at": began.isoformat()}
-
-
-@pytest.mark.parametrize("state", ["running", "killed"])
-def test_what_was_running_in_a_process_that_is_gone_was_interrupted(
-    staff: Client, category: Category, monkeypatch: pytest.MonkeyPatch, state: str
+@pytest.mark.parametrize("by", ["signal", "kill"])
+def test_a_file_whose_process_ends_is_begun_again(
+    staff: Client, category: Category, monkeypatch: pytest.MonkeyPatch, by: str
 ) -> None:
-    """At once if that is seen here first, or else after a while."""
-    monkeypatch.setattr(working, "EACH", 0)
-    upload = send(staff, rows(1)).context["upload"]
-    began = timezone.now() if state == "running" else timezone.now() - 2 * working.SILENT
-    ImportUpload.objects.update(work=running_since(began))
-    ImportRun.objects.update(state=state)
-    shown = staff.get(f"{ADD}{upload.pk}/")
-    assert why(shown) == working.INTERRUPTED
-    assert (ImportRun.objects.get().state, Pet.objects.count()) == ("killed", 0)
+    """However often a signal ends it, as a deploy does; once if it is killed."""
+    upload = waiting(staff, rows(MANY))
+    ended: type[BaseException] = {"signal": KeyboardInterrupt, "kill": SystemExit}[by]
+
+    def end(_digest: str) -> None:
+        raise ended
+
+    with monkeypatch.context() as patch:
+        patch.setattr(queue, "import_of", end)
+        for _ in range(3):
+            with suppress(SystemExit):
+                queue.do(upload.pk)
+    if by == "signal":
+        assert ImportUpload.objects.get().work["state"] == "waiting"
+        work_off()
+        assert staff.get(f"{ADD}{upload.pk}/").context["run"].created == MANY
+    else:
+        assert why(staff.get(f"{ADD}{upload.pk}/")) == queue.INTERRUPTED
+    assert Pet.objects.count() == 0
 
 
-@pytest.mark.parametrize(("pace", "least", "most"), [(0.01, 0.34, 0.99), (1, 0.99, 0.99), (0, 0.3, 0.3)])
-def test_the_bar_goes_on_while_the_thread_says_nothing(
-    staff: Client, category: Category, pace: float, least: float, most: float
-) -> None:
-    """On SQLite it can't while it writes."""
-    upload = send(staff, rows(1)).context["upload"]
-    work = running_since(timezone.now() - timedelta(seconds=5)) | {"rows": 9, "share": 0.3, "pace": pace}
-    ImportUpload.objects.update(work=work, run=None)
-    page = staff.get(f"{ADD}{upload.pk}/").content.decode()
-    (shown,) = re.findall(r'<progress class="progress" max="1" value="([0-9.]+)" aria-label="Done so far">', page)
-    assert least <= float(shown) <= most
-
-
-def test_what_ended_while_its_page_was_made_was_not_interrupted(
+def test_a_file_that_was_begun_again_says_so(
     staff: Client, category: Category, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    upload = send(staff, rows(1)).context["upload"]
-    ImportUpload.objects.update(work=running_since(timezone.now() - 2 * working.SILENT))
-    monkeypatch.setattr("time.sleep", lambda _: ImportUpload.objects.update(work=upload.work))
-    assert staff.get(f"{ADD}{upload.pk}/").context["work"] == upload.work
+    upload = waiting(staff, rows(MANY))
+    with monkeypatch.context() as patch:
+        patch.setattr(queue, "import_of", lambda _digest: sys.exit(1))
+        for _ in range(2):
+            with suppress(SystemExit):
+                queue.do(upload.pk)
+    assert "It was interrupted and starts again by itself." in page_text(staff, upload)
+
+
+@pytest.mark.parametrize(
+    ("checks", "progress", "said"),
+    [
+        (True, {}, "Starting Nothing is saved until you confirm."),
+        (
+            *(True, {"phase": "read", "rows": 9, "share": 0.3}),
+            "About 30 seconds left 9 rows read. Nothing is saved until you confirm. Stop Read, running friday.csv 9 rows",
+        ),
+        (False, {"phase": "check", "rows": 9}, "Read, done friday.csv Check, running against the animals Write, later"),
+        (False, {"phase": "write", "rows": 9}, "Check, done against the animals Write, running all or nothing"),
+        (True, {"phase": "write", "rows": 9}, "Read, done friday.csv Check, running against the animals"),
+    ],
+)
+def test_a_page_says_how_far_it_is(
+    staff: Client, category: Category, checks: bool, progress: dict[str, Any], said: str
+) -> None:
+    upload = waiting(staff, rows(MANY))
+    now = timezone.now()
+    times = {
+        "begun_at": (now - timedelta(seconds=9)).isoformat(),
+        "ends_at": (now + timedelta(seconds=30.3)).isoformat(),
+    }
+    work = upload.work | {"state": "running", "checks": checks} | times | progress
+    ImportUpload.objects.update(work=work)
+    with only_import():
+        assert said in page_text(staff, upload)
+    ImportUpload.objects.update(waits_since=now - timedelta(seconds=80))
+    assert "Waiting for the worker For 80 seconds." in page_text(staff, upload)
 
 
 def test_what_was_saved_before_its_process_was_gone_is_imported(staff: Client, category: Category) -> None:
     confirm(staff, send(staff, rows(1)))
-    upload = ImportUpload.objects.get()
-    ImportUpload.objects.update(work=running_since(timezone.now() - 2 * working.SILENT))
-    shown = staff.get(f"{ADD}{upload.pk}/", follow=True)
+    ImportUpload.objects.update(
+        work={"state": "running", "checks": False, "who": "staff keeper", "request_id": ""}, waits_since=timezone.now()
+    )
+    work_off()
+    shown = staff.get(f"{ADD}{ImportUpload.objects.get().pk}/", follow=True)
     assert shown.redirect_chain == [(f"/admin/activity/{Change.objects.get().pk}/", 302)]
+    assert Pet.objects.count() == 1
 
 
-def test_one_import_runs_at_a_time(staff: Client, category: Category) -> None:
+def test_one_import_runs_at_a_time_and_the_second_waits_for_it(staff: Client, category: Category) -> None:
     with only_import():
-        shown = send(staff, rows(1))
-    assert why(shown) == "Nothing changed. Another import or undo is running. Try again when it finishes."
-    assert again(staff, shown).context["run"].created == 1
+        run = ImportRun.objects.create(who="staff anna", file_name="a.csv", options={}, state="running")
+        page = sent(staff, rows(1))
+        assert f"It begins when import {run.pk} of anna ends." in page_text(staff, ImportUpload.objects.get())
+    work_off()
+    assert staff.get(page.url).context["run"].created == 1
+
+
+@pytest.mark.parametrize("right", ["add_importrun", "add_category"])
+def test_someone_who_lost_the_right_meanwhile_imports_nothing(category: Category, right: str) -> None:
+    anna = member("anna", "view_pet", "add_importrun", "add_category")
+    upload = waiting(anna, rows(MANY).replace("Dogs", "Cats"))
+    ImportUpload.objects.update(options=upload.options | {"create_categories": True})
+    User.objects.get(username="anna").user_permissions.remove(Permission.objects.get(codename=right))
+    work_off()
+    upload.refresh_from_db()
+    assert (upload.work["state"], upload.work["why"]) == ("stopped", queue.NOT_ALLOWED.format("anna"))
+    assert not ImportRun.objects.exists()
 
 
 def test_a_file_with_more_rows_than_can_be_imported_here(

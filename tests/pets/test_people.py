@@ -11,7 +11,7 @@ from django.test import Client
 
 from categories.models import Category
 from changes.acting import identify
-from changes.models import SILENT
+from changes.progress import LATE
 from pets.blocks import begin, select
 from pets.bulk import Target
 from pets.models import ImportRun, Pet, Selection
@@ -47,7 +47,7 @@ def do_everything(office: Client, category: Category) -> None:
     identify("staff keeper")
     user = ImportRun.objects.get().uploads.get().uploaded_by
     stuck = begin(select(Pet.objects.all(), user=user), Target("status", "pending", "pending"))
-    Selection.objects.update(worked_at=stuck.made_at - 2 * SILENT)
+    Selection.objects.update(worked_at=stuck.made_at - 2 * LATE)
 
 
 def _seen(thing: Category | APIKey) -> int:

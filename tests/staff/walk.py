@@ -17,11 +17,11 @@ from django.urls import URLPattern, URLResolver, get_resolver, reverse
 from django.utils import timezone
 
 from categories.models import Category
-from changes.models import SILENT, Change
+from changes.models import Change
+from changes.progress import LATE
 from pets.blocks import begin, select
 from pets.bulk import Target
-from pets.importing import working
-from pets.importing.options import Sender
+from pets.importing import queue
 from pets.importing.uploads import keep
 from pets.models import ColumnProfile, ImportRun, ImportUpload, Pet, SavedView, Selection
 from petstore_site.apikeys.models import APIKey, KeyUsage
@@ -201,7 +201,7 @@ def _upload(user: User) -> int:
     CategoryFactory(name="Dogs")
     chosen = {"encoding": "", "formula_safe": True, "create_categories": False, "blank": "keep"}
     upload = keep(SimpleUploadedFile("a.csv", FILE), chosen=chosen, member=user)
-    working.start(upload, Sender(who="test"))
+    queue.put(upload)
     return int(upload.pk)
 
 
@@ -222,7 +222,7 @@ OWNED = {"pk": _passkey, "upload_id": _upload, "selection_id": _selection}
 def _running(user: User | None) -> int:
     owner = user or User.objects.create_user("someone")
     bulk = begin(Selection.objects.get(pk=_selection(owner)), Target("status", "sold", "sold"))
-    Selection.objects.update(worked_at=timezone.now() - SILENT)
+    Selection.objects.update(worked_at=timezone.now() - LATE)
     return int(bulk.pk)
 
 
@@ -259,7 +259,6 @@ PREPARED: dict[str, Callable[[User | None], Any]] = {
     "activity_csv": _row,
     "activity_undo": _row,
     "activity_stop": _running,
-    "activity_continue": _running,
     "pets_pet_view_delete": _view_of,
     "pets_importrun_forget": _profile,
     "pets_importrun_work": _worked_on,
@@ -271,7 +270,7 @@ PREPARED: dict[str, Callable[[User | None], Any]] = {
 def rows() -> dict[str, Any]:
     """Return everything that a form could make, change or end. The ORM would take longer than most requests."""
     kept = [*admin.site._registry, Change, ColumnProfile, ImportUpload, Authenticator, SavedView, LogEntry]
-    stopping = list(map(working.is_stopping, ImportUpload.objects.defer("content")))
+    stopping = list(map(queue.is_stopping, ImportUpload.objects.values_list("pk", flat=True)))
     with connection.cursor() as cursor:
         found = {model.__name__: _rows(cursor, model) for model in kept}
     return found | {"sessions": Session.objects.count(), "stopping": stopping}

@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from changes.naming import who
 from changes.times import in_sentence, last_days
-from pets.activity import interrupted
+from pets.activity import late
 from pets.models import ImportRun, Pet, PetStatus
 from petstore_site.apikeys.models import SOON, APIKey, KeyUsage
 from petstore_site.apikeys.overview import DAYS
@@ -70,7 +70,7 @@ def _import(run: Waiting) -> str:
 
 
 def _changes(stuck: list[Waiting]) -> Matter:
-    why = f"{'was' if len(stuck) == 1 else 'were'} interrupted"
+    why = f"wait{'s' * (len(stuck) == 1)} for the worker"
     newest = sorted(stuck, key=lambda change: change.pk, reverse=True)
     detail = _names([f"{change.name}, by {who(change.word)}" for change in newest])
     url = reverse("admin:activity_change", args=[newest[0].pk]) if len(stuck) == 1 else reverse("admin:activity")
@@ -145,7 +145,7 @@ def _checks() -> list[Check]:
     use = ("apikeys.view_apikey", "apikeys.view_keyusage")
     routes = [route for route, each in settings.API_DEPRECATIONS.items() if each["sunset"] - timezone.now() < NEAR]
     return [
-        Check(("pets.change_pet",), interrupted, ("what", "who", "made_at", "pk"), _changes),
+        Check(("pets.change_pet",), late, ("what", "who", "made_at", "pk"), _changes),
         Check(("pets.view_importrun",), _troubled, ("file_name", "state", "started_at", "rejected"), _imports),
         Check(("apikeys.view_apikey",), _expiring, of_key, _keys),
         *(Check(use, partial(_calling, route), of_key, partial(_callers, route)) for route in routes),

@@ -10,8 +10,8 @@ const again = async () => {
       const page = new DOMParser().parseFromString(await response.text(), "text/html");
       const now = page.getElementById("progress");
       if (!now) return location.reload(); // it ended
-      for (const selector of ["#progress strong", "progress", ".facts"]) document.querySelector(selector)?.replaceWith(page.querySelector(selector) ?? "");
-      if (!now.hasAttribute("data-reload")) return location.reload(); // it was interrupted
+      for (const selector of [".work-figure", ".work-head p", ".work > .progress", ".phases", ".facts"]) document.querySelector(selector)?.replaceWith(page.querySelector(selector) ?? "");
+      if (page.querySelector(".notice-warn") && !document.querySelector(".notice-warn")) return location.reload(); // no process works
     }
   } catch { /* the line is away for a moment */ }
   setTimeout(again, 1000);

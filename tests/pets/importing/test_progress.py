@@ -9,6 +9,7 @@ from itertools import count
 from pathlib import Path
 from threading import Event
 from types import SimpleNamespace
+from typing import Any
 from unittest.mock import MagicMock
 
 import pytest
@@ -161,16 +162,25 @@ def test_what_an_import_is_expected_to_take_is_read_from_its_share(monkeypatch: 
     assert screen.first == "Writing (2 of 2): 10 rows, 0 s, about 25 s left\n"
 
 
-def test_the_share_that_is_done_has_the_database_in_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    now = [100]
+def test_a_page_gets_each_phase_and_the_time_that_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Reading is a quarter of the whole; a note comes with each phase, and each second while rows are read."""
+    now, notes = [100.0], list[dict[str, Any]]()
     monkeypatch.setattr(progress, "time", SimpleNamespace(monotonic=lambda: now[0]))
-    work = Progress(None, shown=False)
+    work = Progress(None, shown=False, note=lambda **note: notes.append(note))
     work.usual_share = 0.25
-    with work.reading(lambda: 1, 1):
+    with work.reading(lambda: 5, 10):
+        work.add(1)
         now[0] += 10
-        assert work.share(0.5) == 0.125
-    assert work.share(1) == 0.25
-    now[0] += 10
-    assert work.share(1) == 0.5
-    now[0] += 100
-    assert work.share(1) == 1
+        work.add(1)
+        work.add(1)
+        now[0] += 10
+    with work.writing(3, "Checking"):
+        now[0] += 20
+    with work.writing(3):
+        pass
+    assert notes == [
+        {"phase": "read", "rows": 0, "left": 0},
+        {"phase": "read", "rows": 2, "share": 0.5, "left": 70},
+        {"phase": "check", "rows": 3, "left": 60},
+        {"phase": "write", "rows": 3, "left": 40},
+    ]

@@ -1,0 +1,36 @@
+"""`manage.py work`: gunicorn runs it beside its workers (deploy/gunicorn.conf.py)."""
+
+import os
+import signal
+from threading import Event
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from commands.base import StoreCommand
+from pets.importing import queue
+from pets.importing.stopping import stoppable
+from pets.work import Worker
+
+
+class Command(StoreCommand):
+    help = (
+        "Do the long work of the back office: imports, bulk changes, merges and undo. The service does it by itself. "
+        "Run this only where no gunicorn of ours runs. SIGTERM ends it after a block; the next process goes on."
+    )
+    examples = ("", "--file 12")
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument(
+            "--file", type=int, metavar="UPLOAD", help="Check or import only this file, which waits in the back office."
+        )
+
+    def handle(self, **options: Any) -> None:
+        """Work until a signal; a file until it is done, or a signal stops it."""
+        if options["file"] is not None:
+            with stoppable(parent=os.getppid()):
+                return queue.do(options["file"])
+        ended = Event()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, lambda *_: ended.set())
+        return Worker().run(lambda: not ended.is_set())

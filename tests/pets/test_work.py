@@ -1,0 +1,149 @@
+"""The process for work with a real gunicorn: killed, stopped and started while it works, and its work is done once."""
+
+import json
+import os
+import random
+import signal
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.server import Gunicorn, migrated_database, until
+
+ANIMALS = 6_000
+KILLS = int(os.environ.get("PETSTORE_KILLS", "2"))
+"""How often each kind of work is killed. `make -C lab kills` does it more often."""
+
+PREPARE = """
+import json
+from django.contrib.auth.models import User
+from categories.models import Category
+from changes.acting import identify
+from changes.models import Change
+from pets import blocks, merging, undoing
+from pets.bulk import Target
+from pets.importing import queue
+from pets.importing.uploads import keep, understand
+from pets.models import ImportRun, ImportUpload, Pet
+from django.core.files.uploadedfile import SimpleUploadedFile
+anna, _ = User.objects.get_or_create(username="anna", is_staff=True, is_superuser=True)
+if not Category.objects.exists():
+    Category.objects.bulk_create([Category(name="Dogs"), Category(name="Cats")])
+dogs, cats = (Category.objects.filter(name=name).first() for name in ("Dogs", "Cats"))
+identify("staff anna")
+def begun(selected, *target):
+    return blocks.begin(blocks.select(selected, user=anna), Target(*target)).pk
+"""
+ADD = f"""
+from simple_history.utils import bulk_create_with_history
+animals = [Pet(name=f"Rex {{n}}", category=dogs, status="available") for n in range({ANIMALS})]
+bulk_create_with_history(animals, Pet, batch_size=1000)
+"""
+BEGIN = {
+    "bulk": 'begun(Pet.objects.all(), "status", "sold", "sold")',
+    "merge": "merging.begin(dogs, cats, user=anna)",
+    "undo": "undoing.begin(Change.objects.latest('pk'), user=anna)",
+}
+CHECK = f"""
+rows = "name,category,external_reference\\n" + "".join(f"Rex {{n}},Dogs,L-{{n:06}}\\n" for n in range({ANIMALS}))
+chosen = {{"encoding": "", "formula_safe": True, "create_categories": False, "blank": "keep"}}
+upload = keep(SimpleUploadedFile("a.csv", rows.encode()), chosen=chosen, member=anna)
+assert understand(upload)
+queue.put(upload)
+"""
+CONFIRM = """
+upload = ImportUpload.objects.get()
+queue.put(upload, queue.Confirmed(digest=upload.work["digest"], options={}))
+"""
+STATE = """
+from django.db.models import Count
+upload = ImportUpload.objects.first()
+twice = Pet.history.values("id", "change").exclude(change=None).annotate(rows=Count("pk")).filter(rows__gt=1).count()
+print(json.dumps({
+    "running": Change.objects.filter(state="running").count(), "waits": bool(upload and upload.waits_since),
+    "work": upload and upload.work["state"], "twice": twice, "rows": Pet.history.count(),
+    "animals": Pet.objects.count(), "sold": Pet.objects.filter(status="sold").count(),
+    "cats": Pet.objects.filter(category__name="Cats").count(), "who": [*Pet.history.exclude(change=None)
+    .values_list("actor", flat=True).order_by().distinct()],
+}))
+"""
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[Gunicorn]:
+    with migrated_database() as url:
+        server = Gunicorn(tmp_path, DATABASE_URL=url, WEB_CONCURRENCY="1")
+        server.wait_until_ready(workers=1)
+        yield server
+        assert server.stop() == 0
+
+
+def do(server: Gunicorn, code: str) -> Any:
+    printed = server.manage("shell", "--verbosity=0", "--command", PREPARE + code)
+    return json.loads(printed) if printed.strip() else None
+
+
+def state_at_the_end(server: Gunicorn) -> Any:
+    found: dict[str, Any] = {}
+
+    def has_ended() -> bool:
+        found.update(do(server, STATE))
+        return not found["running"] and not found["waits"]
+
+    until(has_ended)
+    return found
+
+
+def kill(server: Gunicorn, rng: random.Random) -> None:
+    """End the process that works at a random moment, and see that another follows."""
+    time.sleep(rng.uniform(0, 0.6))
+    known = server.workers(begins="Long work")
+    os.kill(known[-1], signal.SIGKILL)
+    until(lambda: len(server.workers(begins="Long work")) > len(known))
+
+
+def restart(server: Gunicorn, rng: random.Random) -> None:
+    time.sleep(rng.uniform(0, 0.6))
+    [first, *_] = server.workers(begins="Long work")[-1:]
+    os.kill(first, signal.SIGTERM)
+    until(lambda: server.workers(begins="Long work")[-1] != first)
+
+
+@pytest.mark.parametrize("end", [kill, restart])
+def test_each_kind_of_work_is_done_once_however_often_its_process_ends(
+    server: Gunicorn, end: Callable[[Gunicorn, random.Random], None]
+) -> None:
+    rng = random.Random(45)
+    do(server, ADD)
+    for kind, expected in (
+        ("bulk", {"sold": ANIMALS, "cats": 0, "rows": 2 * ANIMALS}),
+        ("undo", {"sold": 0, "cats": 0, "rows": 3 * ANIMALS}),
+        ("merge", {"sold": 0, "cats": ANIMALS, "rows": 4 * ANIMALS}),
+        ("undo", {"sold": 0, "cats": 0, "rows": 5 * ANIMALS}),
+    ):
+        do(server, BEGIN[kind])
+        for _ in range(KILLS):
+            end(server, rng)
+        found = state_at_the_end(server)
+        assert {name: found[name] for name in expected} == expected, kind
+        assert (found["twice"], found["animals"], found["who"]) == (0, ANIMALS, ["staff anna"]), kind
+
+
+@pytest.mark.parametrize("end", [kill, restart])
+def test_a_file_is_imported_once_however_often_its_process_ends(
+    server: Gunicorn, end: Callable[[Gunicorn, random.Random], None]
+) -> None:
+    rng = random.Random(45)
+    do(server, CHECK)
+    for _ in range(KILLS):
+        end(server, rng)
+    found = state_at_the_end(server)
+    assert (found["work"], found["animals"]) == ("checked", 0)
+    do(server, CONFIRM)
+    for _ in range(KILLS):
+        end(server, rng)
+    found = state_at_the_end(server)
+    assert (found["work"], found["animals"], found["rows"], found["twice"]) == ("imported", ANIMALS, ANIMALS, 0)
