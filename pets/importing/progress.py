@@ -1,15 +1,14 @@
-"""Shows how far an import or an export is: a bar on a terminal, a line every ten seconds elsewhere."""
+"""How far an import or an export is, and how long it still takes."""
 
-import os
-import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
 from django.db import connection
 
-TERMINAL_SECONDS, LINE_SECONDS = 0.5, 10.0
+from commands.progress import shown
+
 READING = {"postgresql": 0.1, "sqlite": 0.45}
 """The share of the time of an import that reading takes, until imports of this database show theirs: that of 300,000
 new animals, once on each."""
@@ -17,25 +16,8 @@ new animals, once on each."""
 NOTED_SECONDS = 1.0
 LEAST_SECONDS = 1.0  # a shorter reading says nothing about the share
 
-USUAL_SIZE = {"ncols": 80, "nrows": 24}
-"""Of a terminal that says it has none, as some do that nobody looks at directly. Without rows tqdm shows nothing."""
-
-
 Note = Callable[..., None]
 """Gets `phase` ("read", "check", "write"), `rows`, about how many seconds are `left`, and the `share` that is read."""
-
-
-@contextmanager
-def beside(work: Callable[[threading.Event], None]) -> Iterator[None]:
-    """Do `work` in a thread as long as the block lasts; it stops once its event is set."""
-    ended = threading.Event()
-    thread = threading.Thread(target=work, args=(ended,), daemon=True)
-    thread.start()
-    try:
-        yield
-    finally:
-        ended.set()
-        thread.join()
 
 
 class Progress:
@@ -126,32 +108,5 @@ class Progress:
         with self._showing(lambda: f"{what}: {time.monotonic() - started:.0f} s", lambda: 0, 0):
             yield
 
-    @contextmanager
-    def _showing(self, text: Callable[[], str], position: Callable[[], int], size: int) -> Iterator[None]:
-        if not self._shown:
-            yield
-            return
-        show = self._bar if self._terminal else self._lines
-        with beside(lambda ended: show(ended, text, position, size)):
-            yield
-
-    def _bar(self, ended: threading.Event, text: Callable[[], str], position: Callable[[], int], size: int) -> None:
-        from tqdm import tqdm  # noqa: PLC0415 - it takes a fifth of the start
-
-        layout = "{desc} |{bar}|" if size else "{desc}"
-        shape = USUAL_SIZE if self._has_no_width() else {"dynamic_ncols": True}
-        with tqdm(total=size or None, file=self._stream, leave=False, bar_format=layout, **shape) as bar:
-            while not ended.wait(TERMINAL_SECONDS):
-                bar.n = min(position(), size)
-                bar.set_description_str(text())
-
-    def _has_no_width(self) -> bool:
-        try:
-            return os.get_terminal_size(self._stream.fileno()).columns == 0
-        except (OSError, ValueError):
-            return False
-
-    def _lines(self, ended: threading.Event, text: Callable[[], str], _position: object, _size: object) -> None:
-        while not ended.wait(LINE_SECONDS):
-            self._stream.write(f"{text()}\n")
-            self._stream.flush()
+    def _showing(self, text: Callable[[], str], position: Callable[[], int], size: int) -> AbstractContextManager[None]:
+        return shown(self._stream, text, position, size) if self._shown else nullcontext()

@@ -68,8 +68,8 @@ def test_a_bar_on_a_terminal_and_lines_elsewhere(
     monkeypatch.setattr("tqdm.tqdm.monitor_interval", 0)  # its thread would never end
     monkeypatch.setattr("tqdm.tqdm._lock", MagicMock(), raising=False)  # an error would leave it locked
     monkeypatch.setattr(progress, "time", SimpleNamespace(monotonic=count().__next__))
-    monkeypatch.setattr(progress, "TERMINAL_SECONDS", 0.01)
-    monkeypatch.setattr(progress, "LINE_SECONDS", 0.01)
+    monkeypatch.setattr("commands.progress.TERMINAL_SECONDS", 0.01)
+    monkeypatch.setattr("commands.progress.LINE_SECONDS", 0.01)
     screen = Screen(terminal=terminal)
     work = Progress(screen, shown=True)
     work.rows = 10
@@ -88,7 +88,7 @@ def test_the_time_of_writing_is_estimated_from_that_of_reading(
 ) -> None:
     now = [0]
     monkeypatch.setattr(progress, "time", SimpleNamespace(monotonic=lambda: now[0]))
-    monkeypatch.setattr(progress, "LINE_SECONDS", 0.01)
+    monkeypatch.setattr("commands.progress.LINE_SECONDS", 0.01)
     screen = Screen(terminal=False)
     work = Progress(screen, shown=True)
     work.usual_share = 0.4
@@ -113,7 +113,7 @@ def test_a_terminal_without_a_width_shows_the_phase(monkeypatch: pytest.MonkeyPa
     terminal, end = pty.openpty()
     os.set_blocking(terminal, False)
     monkeypatch.setattr("tqdm.tqdm.monitor_interval", 0)
-    monkeypatch.setattr(progress, "TERMINAL_SECONDS", 0.01)
+    monkeypatch.setattr("commands.progress.TERMINAL_SECONDS", 0.01)
     with os.fdopen(end, "w", encoding="utf-8") as stream:
         assert os.get_terminal_size(end).columns == 0
         monkeypatch.setattr("sys.stderr", stream)  # only there tqdm asks for the number of rows
@@ -146,7 +146,7 @@ def test_the_share_of_reading_is_that_of_the_last_imports(
 def test_what_an_import_is_expected_to_take_is_read_from_its_share(monkeypatch: pytest.MonkeyPatch) -> None:
     now = [100]
     monkeypatch.setattr(progress, "time", SimpleNamespace(monotonic=lambda: now[0]))
-    monkeypatch.setattr(progress, "LINE_SECONDS", 0.01)
+    monkeypatch.setattr("commands.progress.LINE_SECONDS", 0.01)
     screen = Screen(terminal=False)
     work = Progress(screen, shown=True)
     work.usual_share = 0.2
