@@ -131,7 +131,7 @@ def post_fork(_server: Arbiter, worker: Worker) -> None:
     if worker.slot == 0:  # it serves no requests
         from pets.work import Worker as Work  # noqa: PLC0415 - as above
 
-        worker.work = Work().run
+        worker.work = Work(worker.goes_on).run
     worker.reject = reject
 
 

@@ -10,7 +10,8 @@ from datetime import UTC, date, datetime, time, timedelta
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
-from django.db.models import BooleanField, Count, Exists, OuterRef, Q, QuerySet, Subquery
+from django.db import connection
+from django.db.models import BooleanField, Count, Exists, Min, OuterRef, Q, QuerySet, Subquery
 from django.db.models.expressions import RawSQL
 from django.db.models.functions import Coalesce, JSONObject
 from django.utils import timezone
@@ -22,8 +23,8 @@ from changes.numbers import row_number
 from changes.progress import LATE
 from database.search import fold_needle
 from pets.columns import NAMES
-from pets.importing.lock import mark_killed
-from pets.models import ImportRun, ImportState, Pet, PetStatus
+from pets.importing.lock import is_free
+from pets.models import ImportRun, ImportState, ImportUpload, Pet, PetStatus
 from pets.plan import along, source
 from pets.undoing import change_of
 
@@ -109,7 +110,7 @@ def of_import(number: int) -> Change | None:
     if run is None:
         return None
     if run.state == ImportState.RUNNING:
-        mark_killed()
+        is_free()  # marks it if it was killed
         run.refresh_from_db()
     return find(str(run.change_id)) if run.change_id else _unrecorded(run)
 
@@ -120,6 +121,15 @@ def late() -> QuerySet[Change]:
     return running.annotate(last=Coalesce("worked_at", "selection__worked_at", "made_at")).filter(
         last__lt=timezone.now() - LATE
     )
+
+
+def waits_since() -> datetime | None:
+    """Return since when the oldest work waits that no process does; None if none waits for longer than `LATE`."""
+    uploads = ImportUpload.objects.filter(waits_since__lt=timezone.now() - LATE)
+    since = [late().aggregate(at=Min("last"))["at"], uploads.aggregate(at=Min("waits_since"))["at"]]
+    if any(since) and not is_free():  # others wait for the import that runs, on SQLite the changes too
+        since = since[:1] if connection.vendor == "postgresql" else []
+    return min((at for at in since if at is not None), default=None)
 
 
 def actors(reader: Any) -> list[tuple[str, str]]:

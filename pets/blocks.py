@@ -6,7 +6,7 @@ at any moment, two can work at once, and the record says what was done (docs/dec
 
 from collections import Counter
 from datetime import timedelta
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from django.contrib.auth.base_user import AbstractBaseUser
 from django.db import transaction
@@ -29,7 +29,6 @@ AT_MOST = 500_000
 
 KEPT = timedelta(days=1)
 CATEGORY_GONE = "Its category was deleted."
-OWNER_GONE = "The account of its owner was deleted."
 
 
 class TooManyError(Exception):
@@ -117,12 +116,6 @@ def stop(number: int, why: str) -> Change:
         if bulk.state == State.RUNNING:
             _stop(bulk, why)
     return bulk
-
-
-def stop_with_owner(*, instance: Selection, **_signal: Any) -> None:
-    """Receive `pre_delete`: what remains to be done goes with the account of the person who selected it."""
-    if instance.change_id is not None:
-        stop(instance.change_id, OWNER_GONE)
 
 
 def progress(bulk: Change) -> Progress:

@@ -32,6 +32,8 @@ logger = logging.getLogger(__name__)
 
 NOTHING = "Nothing changed. {}"
 
+OWNER_GONE = "The account of its owner was deleted."
+
 NAMED = 10
 """Animals that a message names."""
 
@@ -148,6 +150,12 @@ def stop(number: int, why: str) -> Change:
         change.outcome = why
         _end(change, State.STOPPED)
     return change
+
+
+def stop_with_owner(*, instance: AbstractBaseUser, **_signal: Any) -> None:
+    """Receive `pre_delete`: what remains to be done goes with the account of the person who began it."""
+    for change in Change.objects.filter(user_id=instance.pk, state=State.RUNNING):
+        stop(change.pk, OWNER_GONE)
 
 
 def work(change: Change, progress: blocks.Progress) -> WorkProgress:

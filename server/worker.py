@@ -12,6 +12,7 @@ from uvicorn_worker import UvicornWorker
 
 from server.guard import Guard
 
+LEAVING = 3  # seconds after which a signal ends long work, even if the database keeps it waiting
 LAST_SECONDS = 0.05  # that a worker waits after its last response, which is logged and counted a moment later
 STOPPING = (signal.SIGINT, signal.SIGQUIT, signal.SIGTERM)
 
@@ -25,8 +26,8 @@ class Worker(UvicornWorker):  # type: ignore[misc]  # it has no types
     }  # fmt: skip
 
     reject: Callable[[int, str], bytes]  # by status and the reason for the log, the whole response
-    work: Callable[[Callable[[], bool]], None] | None = None
-    """What it does instead of serving, as long as the function that it is given returns True."""
+    work: Callable[[], None] | None = None
+    """What it does instead of serving, as long as `goes_on` returns True."""
     is_leaving = False  # whether each response says that its connection ends
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
@@ -46,10 +47,15 @@ class Worker(UvicornWorker):  # type: ignore[misc]  # it has no types
         for listener in self.sockets:
             listener.close()
         for stopping in STOPPING:
-            signal.signal(stopping, lambda *_: setattr(self, "alive", False))
-        self.work(self._goes_on)
+            signal.signal(stopping, self._leave)
+        self.work()
 
-    def _goes_on(self) -> bool:
+    def _leave(self, _signal: int, _frame: object) -> None:
+        self.alive = False
+        signal.alarm(LEAVING)
+
+    def goes_on(self) -> bool:
+        """Return whether it should do more work, and say that it does."""
         super().notify()
         return bool(self.alive and self.ppid == os.getppid())
 

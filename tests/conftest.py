@@ -59,6 +59,7 @@ SLOW_ON_EACH_DATABASE = (
     "following/",
     "pets/importing/test_runs.py",
     "pets/test_race_matrix.py",
+    "pets/test_work.py",
     "properties/",
     "door/test_live.py",
     "test_live.py",

@@ -150,9 +150,10 @@ class Gunicorn:
         activate = ["-c", ACTIVATE, *map(str, self._passed)] if listener else []
         self._command = [python, *activate, "-m", module, "--config", f"{root}/deploy/gunicorn.conf.py"]
         self.log.unlink(missing_ok=True)
-        self._start()
+        self.start()
 
-    def _start(self) -> None:
+    def start(self) -> None:
+        """Start it again, if it was killed."""
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(
                 self._command,
@@ -168,7 +169,7 @@ class Gunicorn:
         """Stop it and start it again, as `systemctl restart petstore` does, and wait until its workers are ready."""
         ready = self.log.read_text().count("Worker ready")
         assert self.stop() == 0
-        self._start()
+        self.start()
         self.wait_until_ready(workers=ready + int(self.environment["WEB_CONCURRENCY"]))
 
     @property

@@ -228,10 +228,10 @@ def test_a_worker_that_ends_is_not_hurried(start: Start) -> None:
     """The master sends SIGTERM again and again; what the worker has not saved yet would be lost."""
     gunicorn = start(WEB_CONCURRENCY="1")
     gunicorn.wait_until_ready(workers=1)
-    [pid] = booted(gunicorn)
+    [pid] = gunicorn.workers()
     assert get(gunicorn.port, "/livez")[0] == 200
     with suppress(ProcessLookupError):
-        while len(booted(gunicorn)) == 1:
+        while len(gunicorn.workers()) == 1:
             os.kill(pid, signal.SIGTERM)
     assert gunicorn.logged(f"Worker exiting (pid: {pid})")
 

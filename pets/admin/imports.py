@@ -31,7 +31,7 @@ from pets.importing.options import Sender
 from pets.importing.uploads import choose, keep, match_of, understand
 from pets.models import IMPORTED, ColumnProfile, ImportRun, ImportUpload
 
-BOXES = ("again", "accept_near", "accept_references", "accept_names")
+BOXES = ("again", "accept_ids", "accept_near", "accept_references", "accept_names")
 """What must be confirmed; the names are those of the options of an import."""
 
 LINES = 50

@@ -85,11 +85,6 @@ def _who_is_running() -> str:
     )
 
 
-def mark_killed() -> None:
-    """Record as killed what is recorded as running and is not, unless an import is running right now."""
-    is_free()
-
-
 def is_free() -> bool:
     """Return whether no import runs now, and mark those that were killed."""
     with suppress(ImportRejectedError):

@@ -16,7 +16,7 @@ from django.utils import timezone
 from categories.models import Category
 from changes.acting import end_request, identify
 from changes.models import Change
-from pets import blocks, preview, work
+from pets import blocks, preview, undoing, work
 from pets.bulk import Target
 from pets.models import Pet, Sale, SelectedBlock, Selection, StockMovement
 from pets.sql import execute
@@ -189,9 +189,22 @@ def test_it_stops_when_the_account_of_its_owner_is_deleted(staff: Client, five: 
     assert root.post(f"/admin/auth/user/{anna.pk}/delete/", {"post": "yes"}).status_code == 302
     assert not blocks.advance(bulk.pk)
     bulk.refresh_from_db()
-    assert (bulk.state, bulk.outcome, bulk.changed, bulk.unreached) == ("stopped", blocks.OWNER_GONE, 2, 3)
+    assert (bulk.state, bulk.outcome, bulk.changed, bulk.unreached) == ("stopped", undoing.OWNER_GONE, 2, 3)
     assert "The account of its owner was deleted" in page_of(staff, bulk)
     assert not SelectedBlock.objects.exists()
+
+
+def test_an_undo_stops_too_when_the_account_of_who_began_it_is_deleted(staff: Client, five: list[Pet]) -> None:
+    bulk = begun(staff, *five)
+    work_off()
+    member("anna", "view_pet", "change_pet")
+    undo = undoing.begin(Change.objects.get(pk=bulk.pk), user=User.objects.get(username="anna"))
+    assert undoing.advance(undo)
+    User.objects.get(username="anna").delete()
+    work_off()
+    undo.refresh_from_db()
+    assert (undo.state, undo.outcome, undo.changed) == ("stopped", undoing.OWNER_GONE, 2)
+    assert statuses() == ["sold"] * 3 + ["available"] * 2
 
 
 def test_one_that_runs_for_more_than_a_day_is_kept_when_others_select(staff: Client, five: list[Pet]) -> None:

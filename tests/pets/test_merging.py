@@ -16,7 +16,7 @@ from changes.models import Change
 from pets import activity, merging, stock
 from pets.models import Pet, Sale
 from tests.factories import CategoryFactory, PetFactory
-from tests.pets.office import history_disagrees, member, text_of, told
+from tests.pets.office import history_disagrees, member, text_of, told, work_off
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -154,7 +154,7 @@ def test_a_large_one_goes_on_after_a_kill_takes_what_is_added_and_can_be_stopped
     PetFactory(name="New", category=old)
     Change.objects.update(worked_at=timezone.now() - timedelta(minutes=1))
     page = f"/admin/activity/{merged.pk}/"
-    assert "Interrupted: 1 of 4 animals done." in text_of(staff.get(page).content.decode())
+    assert "For 60 seconds. 1 of 4 animals are done." in text_of(staff.get(page).content.decode())
     assert "merged Cats (old) into Cats: 1 of 4 animals" in text_of(staff.get("/admin/activity/").content.decode())
     staff.post(f"{page}stop/")
     stopped = Change.objects.get()
@@ -163,12 +163,13 @@ def test_a_large_one_goes_on_after_a_kill_takes_what_is_added_and_can_be_stopped
     assert there() == BEFORE | {"New": "Cats (old)"}
     again = begun(old, cats)
     assert merging.advance(again.pk)
-    Change.objects.filter(pk=again.pk).update(worked_at=timezone.now() - timedelta(minutes=1))
-    staff.post(f"/admin/activity/{again.pk}/continue/")
+    work_off()
     assert (there(), Category.objects.filter(pk=old.pk).exists()) == (AFTER | {"New": "Cats"}, False)
     undo(staff, Change.objects.get(pk=again.pk))
+    work_off()
     assert there() == BEFORE | {"New": "Cats (old)"}
     undo(staff, made())
+    work_off()
     assert (there(), Category.objects.filter(pk=old.pk).exists()) == (AFTER | {"New": "Cats"}, False)
 
 
@@ -183,7 +184,9 @@ def test_of_two_at_once_that_touch_each_other_only_the_first_begins(
     busy = "Nothing changed. “{}” is being merged by anna."
     for category, into in ((old, dogs), (cats, old), (cats, dogs), (dogs, old)):
         assert told(merge(staff, category, into)) == [busy.format(category)]
-    assert told(merge(staff, dogs, cats)) == ["Merged Dogs into Cats."]
+    merge(staff, dogs, cats)
+    work_off()
+    assert [*Category.objects.values_list("name", flat=True)] == ["Cats"]
 
 
 @pytest.mark.usefixtures("in_blocks")

@@ -4,14 +4,19 @@ import json
 import os
 import random
 import signal
+import sqlite3
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
+import psycopg
 import pytest
 
-from tests.server import Gunicorn, migrated_database, until
+from tests.server import ROOT, Gunicorn, migrated_database, until
 
 ANIMALS = 6_000
 KILLS = int(os.environ.get("PETSTORE_KILLS", "2"))
@@ -81,6 +86,24 @@ def server(tmp_path: Path) -> Iterator[Gunicorn]:
         assert server.stop() == 0
 
 
+@contextmanager
+def database_held(server: Gunicorn) -> Iterator[None]:
+    """Let no one else write: on SQLite anything, on PostgreSQL animals."""
+    url = server.environment["DATABASE_URL"]
+    if url.startswith("sqlite"):
+        with closing(sqlite3.connect(url.removeprefix("sqlite:///"), isolation_level=None)) as writer:
+            writer.execute("BEGIN IMMEDIATE")
+            yield
+    else:
+        with psycopg.connect(url) as holder:
+            holder.execute("LOCK TABLE pets_pet IN EXCLUSIVE MODE")
+            yield
+
+
+def has_ended(pid: int) -> bool:
+    return not Path(f"/proc/{pid}").exists()
+
+
 def do(server: Gunicorn, code: str) -> Any:
     printed = server.manage("shell", "--verbosity=0", "--command", PREPARE + code)
     return json.loads(printed) if printed.strip() else None
@@ -147,3 +170,45 @@ def test_a_file_is_imported_once_however_often_its_process_ends(
         end(server, rng)
     found = state_at_the_end(server)
     assert (found["work"], found["animals"], found["rows"], found["twice"]) == ("imported", ANIMALS, ANIMALS, 0)
+
+
+def test_while_the_database_is_busy_it_waits_ends_on_a_signal_and_goes_on(server: Gunicorn) -> None:
+    do(server, ADD)
+    do(server, BEGIN["bulk"])
+    with database_held(server):
+        until(lambda: server.logged("failed, because of the database"))
+        [first] = server.workers(begins="Long work")
+        asked = time.monotonic()
+        os.kill(first, signal.SIGTERM)
+        until(lambda: has_ended(first))
+        assert time.monotonic() - asked < 4
+        until(lambda: len(server.workers(begins="Long work")) > 1)
+    freed = time.monotonic()
+    until(lambda: do(server, STATE)["sold"] == ANIMALS)
+    assert time.monotonic() - freed < 15
+    found = state_at_the_end(server)
+    assert (found["sold"], found["rows"], found["twice"]) == (ANIMALS, 2 * ANIMALS, 0)
+    assert not server.logged("Traceback")
+
+
+def test_it_ends_with_gunicorn_however_that_ends(server: Gunicorn) -> None:
+    do(server, ADD)
+    do(server, BEGIN["bulk"])
+    [worker] = server.workers(begins="Long work")
+    server.process.kill()
+    server.process.wait()
+    until(lambda: has_ended(worker))
+    server.start()
+    assert state_at_the_end(server)["sold"] == ANIMALS
+
+
+def test_two_share_the_work_and_do_nothing_twice(server: Gunicorn) -> None:
+    command = [sys.executable, str(ROOT / "manage.py"), "work"]
+    with subprocess.Popen(command, env=server.environment, stderr=subprocess.PIPE) as other:
+        do(server, ADD)
+        do(server, BEGIN["bulk"])
+        do(server, CHECK)
+        found = state_at_the_end(server)
+        other.terminate()
+        assert (other.communicate()[1], other.returncode) == (b"", 0)
+    assert (found["sold"], found["rows"], found["twice"], found["work"]) == (ANIMALS, 2 * ANIMALS, 0, "checked")

@@ -7,7 +7,7 @@ from django.core.management.base import CommandParser
 from changes.naming import who
 from commands.arguments import count
 from commands.base import StoreCommand
-from pets.importing.lock import mark_killed
+from pets.importing.lock import is_free
 from pets.importing.report import run_as_json, seconds, state
 from pets.models import ENDED_EARLY, ImportRun
 
@@ -24,7 +24,7 @@ class Command(StoreCommand):
 
     def handle(self, **options: Any) -> None:
         """List them; what is recorded as running and is not is recorded as killed first."""
-        mark_killed()
+        is_free()
         runs = ImportRun.objects.all()[: options["limit"]]
         lines = [LAYOUT.format(*TITLES), *map(_line, runs)] if runs else ["Nothing was imported yet."]
         self.show("\n".join(lines), [run_as_json(run) for run in runs])

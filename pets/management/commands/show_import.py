@@ -10,7 +10,7 @@ from commands.base import StoreCommand
 from commands.exits import ExitError
 from pets.importing.changes import Changes, done_by, recorded_changes
 from pets.importing.errors import ImportRejectedError
-from pets.importing.lock import mark_killed
+from pets.importing.lock import is_free
 from pets.importing.new_file import ChangesFile
 from pets.importing.report import animals, changes_as_json, counts, run_as_json, seconds, state, summary, switches
 from pets.importing.undo import Undone, undoable
@@ -38,7 +38,7 @@ class Command(StoreCommand):
 
     def handle(self, **options: Any) -> None:
         """Show it; one that is recorded as running and is not is recorded as killed first."""
-        mark_killed()
+        is_free()
         run = ImportRun.objects.filter(pk=options["run"]).first()
         if run is None:
             message = f"There is no import {options['run']}. list_imports shows them."

@@ -9,21 +9,16 @@ from django.core.management.base import CommandParser
 
 from commands.base import StoreCommand
 from pets.importing import queue
-from pets.importing.stopping import stoppable
-from pets.work import Worker
+from pets.importing.stopping import SIGNALS, stoppable
+from pets.work import LEAVING, Worker
 
 
 class Command(StoreCommand):
-    help = (
-        "Do the long work of the back office: imports, bulk changes, merges and undo. The service does it by itself. "
-        "Run this only where no gunicorn of ours runs. SIGTERM ends it after a block; the next process goes on."
-    )
+    help = "Do the long work of the back office. Run this only where no gunicorn of ours runs, which does it by itself."
     examples = ("", "--file 12")
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument(
-            "--file", type=int, metavar="UPLOAD", help="Check or import only this file, which waits in the back office."
-        )
+        parser.add_argument("--file", type=int, metavar="UPLOAD", help="Check or import only this file, which waits.")
 
     def handle(self, **options: Any) -> None:
         """Work until a signal; a file until it is done, or a signal stops it."""
@@ -31,6 +26,11 @@ class Command(StoreCommand):
             with stoppable(parent=os.getppid()):
                 return queue.do(options["file"])
         ended = Event()
-        for number in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(number, lambda *_: ended.set())
-        return Worker().run(lambda: not ended.is_set())
+
+        def leave(*_: object) -> None:
+            ended.set()
+            signal.alarm(LEAVING)
+
+        for number in SIGNALS:
+            signal.signal(number, leave)
+        return Worker(lambda: not ended.is_set()).run()

@@ -13,7 +13,7 @@ from pets import stock, undoing
 from pets.models import ImportRun, Pet, Sale, StockMovement
 from tests.factories import PetFactory
 from tests.pets.importing.conftest import Import, catalogue, command, counts, history
-from tests.pets.office import history_disagrees
+from tests.pets.office import history_disagrees, work_off
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -308,6 +308,8 @@ def test_a_large_undo_that_only_deletes_a_category_is_kept(
     Pet.objects.all().delete()
     assert change is not None
     undo = undoing.undo(change)
+    work_off()
+    undo.refresh_from_db()
     assert (undo.state, undo.animals, undo.left_count) == ("done", 0, 2)
     assert [*Category.objects.all()] == [dogs]
 
