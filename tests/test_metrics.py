@@ -106,6 +106,9 @@ def test_next_worker_in_a_slot_goes_on_counting_in_the_same_files(tmp_path: Path
         "gauge_livesum_0.db",
         "gauge_livesum_1.db",
         "gauge_livesum_2.db",
+        "gauge_mostrecent_0.db",
+        "gauge_mostrecent_1.db",
+        "gauge_mostrecent_2.db",
         "histogram_1.db",
         "histogram_2.db",
     ]

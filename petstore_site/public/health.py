@@ -13,15 +13,18 @@ from django.core.cache import cache as shared_cache
 from django.db import OperationalError, connection, connections
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.migrations.loader import MigrationLoader
+from django.dispatch import Signal
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.views.decorators.cache import never_cache
 
 from commands.version import version
 from database.errors import BUSY, failure_of
-from pets.work import waits_since
+from pets.activity import waits_since
 from petstore_site.public.errors import read_only
-from petstore_site.requests.metrics import observe_waiting_work
 from rest.errors import ErrorCode, error_response
+
+work_seen = Signal()
+"""Gets `since` when long work of the back office waits for a process, None if none waits."""
 
 logger = logging.getLogger(__name__)
 
@@ -135,7 +138,7 @@ def _work() -> bool:
         since = waits_since()
     finally:
         connections.close_all()  # those of this thread
-    observe_waiting_work(since)
+    work_seen.send(sender=None, since=since)
     return since is None
 
 

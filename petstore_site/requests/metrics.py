@@ -103,15 +103,10 @@ def observe_threads(*, in_use: int, waiting: int) -> None:
         metrics.requests_waiting.set(waiting)
 
 
-def observe_waiting_work(since: datetime | None) -> None:
-    """Say since when long work of the back office waits for a process, if it does."""
-    if metrics:
-        metrics.work_waits_since.set(since.timestamp() if since else 0)
-
-
 def count_failures() -> None:
-    """From now on, count the failures that the libraries report by signals."""
+    """From now on, count the failures that signals report, and note since when long work waits."""
     from database import errors  # noqa: PLC0415 - the process that serves the sums needs no Django
+    from petstore_site.public.health import work_seen  # noqa: PLC0415
     from rest.limits import limiter_failed  # noqa: PLC0415
 
     if metrics:
@@ -122,10 +117,15 @@ def count_failures() -> None:
             (limiter_failed, metrics.limiter_failures),
         ):
             failed.connect(partial(_count, counter), weak=False)
+        work_seen.connect(partial(_note_work, metrics.work_waits_since), weak=False)
 
 
 def _count(counter: Counter, **_signal: object) -> None:
     counter.inc()
+
+
+def _note_work(gauge: Gauge, since: datetime | None, **_signal: object) -> None:
+    gauge.set(since.timestamp() if since else 0)
 
 
 def serve(host: str, port: int, *, parent: int) -> None:
