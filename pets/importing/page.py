@@ -150,23 +150,24 @@ def work(upload: ImportUpload) -> WorkProgress:
     steps = PHASES[:2] if known["checks"] else PHASES
     at = min([key for key, _, _ in PHASES].index(known.get("phase", "read")), len(steps) - 1) if is_running else -1
     phases = [
-        Phase(name, of or upload.file_name, "done" if number < at else "now" if number == at else "later", None)
+        Phase(
+            name,
+            of or upload.file_name,
+            *(("done", 100) if number < at else ("now", None) if number == at else ("later", 0)),
+        )
         for number, (_, name, of) in enumerate(steps)
     ]
     nothing = "It was interrupted and starts again by itself. " if "again" in known else ""
     nothing += "Nothing is saved until you confirm." if known["checks"] else "Nothing is saved until it ends."
     if not is_running:
-        phases[0] = phases[0]._replace(state="wait", share=0, text="Waiting")
+        phases[0] = phases[0]._replace(state="wait", text="Waiting")
         other = ImportRun.objects.filter(state=ImportState.RUNNING).exclude(pk=upload.run_id or 0).first()
         if other is None:
             return waiting(upload.waits_since or now, nothing, phases)
         line = f"It begins when {other} of {who(other.who)} ends. {nothing}"
         return WorkProgress("Waiting for another import", line, phases=phases)
-    for number in range(at):
-        phases[number] = phases[number]._replace(share=100)
-    share = 100 * known.get("share", 1.0)
     if at == 0:
-        phases[0] = phases[0]._replace(share=share, text=f"{known.get('rows', 0):,} rows")
+        phases[0] = phases[0]._replace(share=100 * known.get("share", 0), text=f"{known.get('rows', 0):,} rows")
     if not known.get("rows"):
         return WorkProgress("Starting", nothing, phases=phases)
     begun, ends = map(datetime.fromisoformat, (known["begun_at"], known["ends_at"]))
