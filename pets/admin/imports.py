@@ -116,7 +116,7 @@ class ImportRunAdmin(RecordAdmin):
         form = UploadForm(*given, may_add_categories=_may_add_categories(request))
         if form.is_valid():
             try:
-                upload = keep(form.cleaned_data["file"], chosen=form.chosen(), member=request.user)
+                upload = keep(form.cleaned_data["file"], chosen=form.chosen(), user=request.user)
                 if not understand(upload):
                     return HttpResponseRedirect(reverse("admin:pets_importrun_columns", args=[upload.pk]))
                 return self._check(upload)

@@ -36,7 +36,7 @@ TOO_LARGE = "The file has {bytes:,} bytes. Files here can have at most 25 MB."
 COMPRESSED = "The file is compressed with gzip; send it as it was before."
 
 
-def keep(file: "UploadedFile[Any]", *, chosen: dict[str, Any], member: Any) -> ImportUpload:
+def keep(file: "UploadedFile[Any]", *, chosen: dict[str, Any], user: Any) -> ImportUpload:
     """Keep a file for a day; raises `ImportRejectedError` for one that is not for here. Older ones are forgotten."""
     if (size := file.size or 0) > settings.LARGEST_UPLOAD:  # before it is read: it may be of any size
         raise ImportRejectedError(TOO_LARGE.format(bytes=size))
@@ -47,7 +47,7 @@ def keep(file: "UploadedFile[Any]", *, chosen: dict[str, Any], member: Any) -> I
     ImportUpload.objects.filter(created_at__lt=timezone.now() - KEPT).delete()
     with transaction.atomic():
         upload = ImportUpload.objects.create(
-            uploaded_by=member, file_name=(file.name or "")[:255], content=content, options=chosen
+            uploaded_by=user, file_name=(file.name or "")[:255], content=content, options=chosen
         )
         for part in parts:
             UploadPart.objects.create(upload=upload, content=part)

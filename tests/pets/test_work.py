@@ -58,7 +58,7 @@ BEGIN = {
 CHECK = f"""
 rows = "name,category,external_reference\\n" + "".join(f"Rex {{n}},Dogs,L-{{first}}-{{n}}\\n" for n in range({ANIMALS}))
 chosen = {{"encoding": "", "formula_safe": True, "create_categories": False, "blank": "keep"}}
-upload = keep(SimpleUploadedFile("a.csv", rows.encode()), chosen=chosen, member=anna)
+upload = keep(SimpleUploadedFile("a.csv", rows.encode()), chosen=chosen, user=anna)
 assert understand(upload)
 queue.put(upload)
 """

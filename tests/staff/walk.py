@@ -200,7 +200,7 @@ def _passkey(user: User) -> int:
 def _upload(user: User) -> int:
     CategoryFactory(name="Dogs")
     chosen = {"encoding": "", "formula_safe": True, "create_categories": False, "blank": "keep"}
-    upload = keep(SimpleUploadedFile("a.csv", FILE), chosen=chosen, member=user)
+    upload = keep(SimpleUploadedFile("a.csv", FILE), chosen=chosen, user=user)
     queue.put(upload)
     return int(upload.pk)
 

@@ -11,7 +11,7 @@ const again = async () => {
       const now = page.getElementById("progress");
       if (!now) return location.reload(); // it ended
       for (const selector of [".work-figure", ".work-head p", ".work > .progress", ".phases", ".facts"]) document.querySelector(selector)?.replaceWith(page.querySelector(selector) ?? "");
-      if (page.querySelector(".notice-warn") && !document.querySelector(".notice-warn")) return location.reload(); // no process works
+      if (!page.querySelector(".notice-warn") !== !document.querySelector(".notice-warn")) return location.reload(); // no process works, or one again
     }
   } catch { /* the line is away for a moment */ }
   setTimeout(again, 1000);
