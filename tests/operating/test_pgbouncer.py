@@ -13,6 +13,7 @@ from typing import Any
 import psycopg
 import pytest
 
+from tests.pets.test_work import ADD, BEGIN, do, state_at_the_end
 from tests.protocol.nginx import program
 from tests.server import ROOT, Answer, Gunicorn, free_port, manage, running_server, until
 from tests.with_postgresql import Server
@@ -141,3 +142,17 @@ def test_it_recovers_within_two_seconds(service: Gunicorn, key: str, postgresql:
     begun = time.monotonic()
     until(lambda: service.post("/v1/pets", key, PET).status == 201)
     assert time.monotonic() - begun < 2 + 8, "eight seconds for a busy machine"
+
+
+def test_long_work_waits_for_the_database_and_goes_on(service: Gunicorn, key: str, postgresql: Server) -> None:
+    do(service, ADD)
+    do(service, BEGIN["bulk"])
+    postgresql.stop(signal.SIGQUIT)
+    try:
+        until(lambda: service.logged("because of the database"))
+        time.sleep(2)
+    finally:
+        postgresql.start()
+    until(lambda: service.send("GET", "/readyz").status == 200)
+    found = state_at_the_end(service)
+    assert (found["running"], found["sold"], found["twice"]) == (0, found["animals"], 0)
