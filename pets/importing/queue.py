@@ -22,6 +22,7 @@ from django.utils import timezone
 
 from changes.acting import acting, begin_request, identify
 from changes.naming import who
+from database.errors import described, failure_of
 from pets.importing import staging
 from pets.importing.changes import digest
 from pets.importing.errors import BusyError, ImportRejectedError, LockedError, OutcomeUnknownError
@@ -30,7 +31,7 @@ from pets.importing.options import Sender
 from pets.importing.page import found
 from pets.importing.progress import Note, Progress
 from pets.importing.run import import_locked, import_of
-from pets.importing.transactions import LOCKED
+from pets.importing.transactions import LOCKED, disconnect
 from pets.importing.uploads import opened, options_of
 from pets.models import IMPORTED, ImportRun, ImportUpload
 
@@ -132,8 +133,13 @@ def do(number: int) -> None:
                 begin_request(upload.work["request_id"])
                 identify(upload.work["who"])
                 _note(upload, _outcome(upload))
-    except (BusyError, LockedError):
+    except (BusyError, LockedError, ImportUpload.DoesNotExist):
         return
+    except DatabaseError as error:
+        if failure_of(error) is None:
+            raise
+        logger.warning("Upload %s waits for the database: %s. It is tried again.", number, described(error))
+        disconnect()
     except ImportRejectedError as error:
         _note(ImportUpload.objects.get(pk=number), {"state": "rejected", "why": str(error)})
 
@@ -177,7 +183,9 @@ def _outcome(upload: ImportUpload) -> dict[str, Any]:
         raise
     except KeyboardInterrupt:
         return {"state": "stopped", "why": STOPPED} if is_stopping(upload.pk) else work | {"state": "waiting"}
-    except Exception as error:  # noqa: BLE001 - it is logged
+    except Exception as error:
+        if failure_of(error) is not None:
+            raise
         return _failed(upload, error)
 
 

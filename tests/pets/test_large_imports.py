@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from django.conf import settings
 from django.contrib.auth.models import Permission, User
-from django.db import connection
+from django.db import OperationalError, connection
 from django.test import Client
 from django.utils import timezone
 
@@ -141,6 +141,22 @@ def test_a_file_whose_process_ends_is_begun_again(
     else:
         assert why(staff.get(f"{ADD}{upload.pk}/")) == queue.INTERRUPTED
     assert Pet.objects.count() == 0
+
+
+def test_a_file_whose_database_goes_away_is_begun_again(
+    staff: Client, category: Category, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    upload = waiting(staff, rows(MANY))
+
+    def lose(_digest: str) -> None:
+        raise OperationalError
+
+    with monkeypatch.context() as patch:
+        patch.setattr(queue, "import_of", lose)
+        queue.do(upload.pk)
+    assert ImportUpload.objects.get().waits_since is not None
+    work_off()
+    assert staff.get(f"{ADD}{upload.pk}/").context["run"].created == MANY
 
 
 def test_a_file_that_was_begun_again_says_so(

@@ -2,6 +2,7 @@
 
 import os
 import signal
+from contextlib import suppress
 from threading import Event
 from typing import Any
 
@@ -23,7 +24,7 @@ class Command(StoreCommand):
     def handle(self, **options: Any) -> None:
         """Work until a signal; a file until it is done, or a signal stops it."""
         if options["file"] is not None:
-            with stoppable(parent=os.getppid()):
+            with suppress(KeyboardInterrupt), stoppable(parent=os.getppid()):
                 return queue.do(options["file"])
         ended = Event()
 
