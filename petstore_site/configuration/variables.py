@@ -106,7 +106,7 @@ GROUPS: dict[str, list[Variable]] = {
     ],
     "Processes": [
         Variable(
-            "WEB_CONCURRENCY", integer(1, 256), None, "How many workers gunicorn runs.", shown="the number of cores"
+            "WEB_CONCURRENCY", integer(1, 256), None, "How many workers serve requests.", shown="the number of cores"
         ),
         Variable("THREADS", integer(1, 64), 4, "How many threads each worker has."),
     ],
