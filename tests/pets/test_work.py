@@ -5,8 +5,6 @@ import os
 import random
 import signal
 import sqlite3
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
@@ -17,7 +15,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from tests.server import ROOT, Gunicorn, migrated_database, until
+from tests.server import Gunicorn, migrated_database, until
 
 ANIMALS = 6_000
 KILLS = int(os.environ.get("PETSTORE_KILLS", "3"))
@@ -237,13 +235,45 @@ def test_it_ends_with_gunicorn_however_that_ends(server: Gunicorn) -> None:
     assert state_at_the_end(server)["sold"] == ANIMALS
 
 
-def test_two_share_the_work_and_do_nothing_twice(server: Gunicorn) -> None:
-    command = [sys.executable, str(ROOT / "manage.py"), "work"]
-    with subprocess.Popen(command, env=server.environment, stderr=subprocess.PIPE) as other:
-        do(server, ADD)
-        do(server, BEGIN["bulk"])
-        do(server, CHECK)
-        found = state_at_the_end(server)
-        other.terminate()
-        assert (other.communicate()[1], other.returncode) == (b"", 0)
+def test_two_instances_share_the_work_and_do_nothing_twice(server: Gunicorn, tmp_path: Path) -> None:
+    (tmp_path / "other").mkdir()
+    both = {name: server.environment[name] for name in ("DATABASE_URL", "WEB_CONCURRENCY")}
+    other = Gunicorn(tmp_path / "other", **both)
+    other.wait_until_ready(workers=1)
+    do(server, ADD)
+    do(server, BEGIN["bulk"])
+    do(server, CHECK)
+    found = state_at_the_end(server)
     assert (found["sold"], found["rows"], found["twice"], found["work"]) == (ANIMALS, 2 * ANIMALS, 0, "checked")
+    assert other.stop() == 0
+    assert not other.logged("Traceback")
+
+
+def begun_or_done(server: Gunicorn, table: str) -> Any:
+    """Return what shows that someone works: the blocks that are done, or when the file was begun."""
+    column = "work" if table == "pets_importupload" else "changed + passed"
+    with database(server) as connection:
+        [found] = connection.execute(f"SELECT {column} FROM {table} ORDER BY id DESC LIMIT 1").fetchone()
+    return found if isinstance(found, int) else (found if isinstance(found, dict) else json.loads(found)).get("begun_at")
+
+
+@pytest.mark.parametrize("kind", [*BEGIN, "file"])
+def test_after_a_restart_in_the_middle_it_goes_on(server: Gunicorn, kind: str) -> None:
+    table = "pets_importupload" if kind == "file" else "pets_bulkchange"
+    do(server, ADD)
+    if kind == "undo":
+        do(server, BEGIN["bulk"])
+        state_at_the_end(server)
+    began, untouched = begun_or_done(server, table) if kind == "undo" else None, (None, 0)
+    do(server, CHECK if kind == "file" else BEGIN[kind])
+    until(lambda: begun_or_done(server, table) not in {*untouched, began})
+    assert server.stop() == 0
+    before, stopped = begun_or_done(server, table), time.monotonic()
+    assert is_at_work(server)
+    server.start()
+    until(lambda: begun_or_done(server, table) != before)
+    seconds = time.monotonic() - stopped
+    assert seconds < 15  # 5 on a machine that does nothing else
+    found = state_at_the_end(server)
+    assert (found["twice"], found["running"], found["waits"]) == (0, 0, False)
+    print(f"{kind}: goes on {seconds:.1f} s after the restart")  # noqa: T201 - as above
