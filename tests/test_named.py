@@ -1,4 +1,4 @@
-"""Every path and name that CONTRIBUTING, the architecture, the decisions and the promises write in code font exists.
+"""Every path and name that CONTRIBUTING, the architecture and the decisions write in code font exists.
 
 A decision may need a name that no longer exists. It says so: `` `old_name` (gone) ``.
 """
@@ -16,10 +16,7 @@ import pytest
 from tests.server import ROOT
 
 ARCHITECTURE = ROOT / "docs" / "architecture.md"
-PROMISES = [ROOT / "docs" / name for name in ("reliability.md", "serving.md")]
-DOCUMENTS = [ROOT / "CONTRIBUTING.md", ARCHITECTURE, *PROMISES, *sorted((ROOT / "docs" / "decisions").glob("*.md"))]
-ROW = re.compile(r"^\| (?!---|promise |event |command )(.+?) \|(.*)\|$", re.MULTILINE)
-TEST = re.compile(r"`((?:tests|lab)/[\w/.]+\.py(?:::\w+)?)`")
+DOCUMENTS = [ROOT / "CONTRIBUTING.md", ARCHITECTURE, *sorted((ROOT / "docs" / "decisions").glob("*.md"))]
 BLOCK = re.compile(r"^```.*?^```", re.DOTALL | re.MULTILINE)
 CODE = re.compile(r"`([^`\n]+)`(?! \(gone\))")
 IN_FILE = re.compile(r"`(\w+)`(?:, `(\w+)`)*(?:,? and `(\w+)`)? in `([\w./-]+\.\w+)`")
@@ -102,13 +99,6 @@ def _text(path: str) -> str:
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
 def test_what_is_in_code_font_exists(document: Path) -> None:
     assert [text for text in written(document) if not is_there(text)] == []
-
-
-@pytest.mark.parametrize("document", PROMISES, ids=lambda path: path.name)
-def test_each_promise_names_its_test(document: Path) -> None:
-    promises = dict(ROW.findall(document.read_text(encoding="utf-8")))
-    assert [promise for promise, cells in promises.items() if not TEST.search(cells)] == []
-    assert len(promises) > 8
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
