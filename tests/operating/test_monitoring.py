@@ -41,7 +41,7 @@ def test_each_alert_has_its_section_in_the_runbook() -> None:
     text = (ROOT / "docs/runbook.md").read_text()
     sections = dict(zip(*[iter(re.split(r"^## (\w+)$", text, flags=re.MULTILINE)[1:])] * 2, strict=True))
     assert list(sections) == [alert["alert"] for alert in ALERTS]
-    assert all(re.findall(r"^\*\*(\w+):\*\*", section, re.MULTILINE) == ["Meaning", "Look", "Do"] for section in sections.values())  # fmt: skip
+    assert all(re.findall(r"^\*\*(\w+):\*\*", section, re.MULTILINE) == ["Look", "Do"] for section in sections.values())  # fmt: skip
     assert all(alert["annotations"]["runbook_url"].endswith(f"#{alert['alert'].lower()}") for alert in ALERTS)
 
 
