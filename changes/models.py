@@ -10,6 +10,7 @@ from django.db import models
 from django.http import HttpRequest
 from django.utils import timezone
 
+from changes.acting import acting
 from changes.progress import LATE
 
 
@@ -62,7 +63,8 @@ class Change(models.Model):
         max_length=128, default="", db_default="", help_text="The X-Request-ID of the request, if any."
     )
     made_at = models.DateTimeField(auto_now_add=True)
-    worked_at = models.DateTimeField(null=True, help_text="When the last block of an undo was done.")
+    worked_at = models.DateTimeField(null=True, help_text="When the last block was done.")
+    kills = models.SmallIntegerField(db_default=0, help_text="How often its process was killed since the last block.")
     ended_at = models.DateTimeField(null=True)
     undo_of = models.ForeignKey("self", on_delete=models.PROTECT, null=True, related_name="undoings")
     undo_of_row = models.BigIntegerField(null=True, help_text="The row of history of an animal that it undoes.")
@@ -94,6 +96,12 @@ class Change(models.Model):
 
     def __str__(self) -> str:
         return f"change {self.key}"
+
+    @classmethod
+    def begin(cls, **fields: Any) -> "Change":
+        """Create a change of who acts now, which runs; nothing of it is done yet."""
+        now = {"request_id": acting().request_id, "state": State.RUNNING, "worked_at": timezone.now()}
+        return cls.objects.create(**{"who": acting().actor, **now, **fields})
 
     @property
     def key(self) -> str:
@@ -156,14 +164,8 @@ class Change(models.Model):
     @property
     def waits_since(self) -> datetime | None:
         """Return since when no process works on it, if it runs and none does."""
-        is_late = self.state == State.RUNNING and self.run is None and timezone.now() - self.last_at > LATE
-        return self.last_at if is_late else None
-
-    @property
-    def last_at(self) -> datetime:
-        """Return when something was done last; a bulk change notes it in the selection."""
-        selection = getattr(self, "selection", None)
-        return self.worked_at or (selection and selection.worked_at) or self.made_at
+        last = self.worked_at or self.made_at
+        return last if self.state == State.RUNNING and self.run is None and timezone.now() - last > LATE else None
 
 
 def undos_of(changes: Iterable[Change]) -> "models.QuerySet[Change]":

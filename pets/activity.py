@@ -118,9 +118,7 @@ def of_import(number: int) -> Change | None:
 def late() -> QuerySet[Change]:
     """Return the changes that run and that no process works on, newest first."""
     running = Change.objects.filter(state=State.RUNNING).defer("left")
-    return running.annotate(last=Coalesce("worked_at", "selection__worked_at", "made_at")).filter(
-        last__lt=timezone.now() - LATE
-    )
+    return running.annotate(last=Coalesce("worked_at", "made_at")).filter(last__lt=timezone.now() - LATE)
 
 
 def waits_since() -> datetime | None:

@@ -6,15 +6,13 @@ at any moment, two can work at once, and the record says what was done (docs/dec
 
 from collections import Counter
 from datetime import timedelta
-from typing import NamedTuple
 
 from django.contrib.auth.base_user import AbstractBaseUser
 from django.db import transaction
-from django.db.models import QuerySet, Sum
+from django.db.models import QuerySet
 from django.utils import timezone
 
 from categories.models import Category
-from changes.acting import acting
 from changes.conflicts import latest_change_of_each
 from changes.models import Change, State
 from pets.bulk import Target, Versions, plan, write
@@ -33,13 +31,6 @@ CATEGORY_GONE = "Its category was deleted."
 
 class TooManyError(Exception):
     """More animals were selected than can be changed at once."""
-
-
-class Progress(NamedTuple):
-    """How far a change came, in animals."""
-
-    done: int
-    of: int
 
 
 def select(animals: QuerySet[Pet], *, user: AbstractBaseUser, filters: str = "", most: int = AT_MOST) -> Selection:
@@ -72,69 +63,29 @@ def begin(selection: Selection, target: Target) -> Change:
         kept = Selection.objects.select_for_update().get(pk=selection.pk)
         if kept.change is None:
             kept.value = str(target.value)
-            kept.change = Change.objects.create(
-                request_id=acting().request_id,
-                user_id=kept.user_id,
-                who=acting().actor,
-                what=str(target),
-                column=target.column,
-                state=State.RUNNING,
-            )
+            kept.change = Change.begin(user_id=kept.user_id, what=str(target), column=target.column)
             kept.save()
     return kept.change
 
 
-def advance(number: int) -> bool:
-    """Do the next block of a bulk change, and return whether it still runs; raises what the database raises."""
-    with transaction.atomic():
-        bulk = Change.objects.select_for_update().get(pk=number)
-        if bulk.state != State.RUNNING:
-            return False
-        selection = bulk.selection
-        if bulk.column == "category_id" and not Category.objects.filter(pk=selection.value).exists():
-            _stop(bulk, CATEGORY_GONE)
-            return False
-        if block := selection.blocks.order_by("pk").first():
-            value = selection.value if bulk.column == "status" else int(selection.value)
-            made = plan(dict(block.animals), bulk.column, value, lock=True)
-            write(made, bulk)
-            block.delete()
-            bulk.changed += len(made.changes)
-            bulk.left_count += len(made.left)
-            bulk.left = [*bulk.left, *made.left][:LEFT_LISTED]
-        Selection.objects.filter(pk=selection.pk).update(worked_at=timezone.now())
-        if not selection.blocks.exists():
-            bulk.state = State.DONE
-        bulk.save(update_fields=["changed", "left_count", "left", "state"])
-    return bulk.state == State.RUNNING
-
-
-def stop(number: int, why: str) -> Change:
-    """End a bulk change after the block that is being done. What it changed stays changed, and can be undone."""
-    with transaction.atomic():
-        bulk = Change.objects.select_for_update().get(pk=number)
-        if bulk.state == State.RUNNING:
-            _stop(bulk, why)
-    return bulk
-
-
-def progress(bulk: Change) -> Progress:
-    """Return how far a running bulk change came."""
+def change_block(bulk: Change) -> bool:
+    """Change the next animals of a bulk change, and return whether it goes on."""
     selection = bulk.selection
-    return Progress(selection.animals - _remaining(selection), selection.animals)
+    if bulk.column == "category_id" and not Category.objects.filter(pk=selection.value).exists():
+        bulk.outcome = CATEGORY_GONE
+        return False
+    if block := selection.blocks.order_by("pk").first():
+        value = selection.value if bulk.column == "status" else int(selection.value)
+        made = plan(dict(block.animals), bulk.column, value, lock=True)
+        write(made, bulk)
+        block.delete()
+        bulk.changed += len(made.changes)
+        bulk.left_count += len(made.left)
+        bulk.left = [*bulk.left, *made.left][:LEFT_LISTED]
+    return bool(selection.blocks.exists())
 
 
 def first_block(selection: Selection) -> Versions:
     """Return the first animals of a selection that are not done."""
     block = selection.blocks.order_by("pk").first()
     return dict(block.animals) if block else {}
-
-
-def _stop(bulk: Change, why: str) -> None:
-    bulk.state, bulk.outcome, bulk.unreached = State.STOPPED, why, _remaining(bulk.selection)
-    bulk.save(update_fields=["state", "outcome", "unreached"])
-    bulk.selection.blocks.all().delete()
-
-
-def _remaining(selection: Selection) -> int:
-    return int(selection.blocks.aggregate(animals=Sum("size"))["animals"] or 0)

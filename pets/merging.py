@@ -7,7 +7,6 @@ from django.utils import timezone
 from django.utils.text import Truncator
 
 from categories.models import Category
-from changes.acting import acting
 from changes.models import Change, Kind, State
 from changes.naming import who
 from changes.recording import recording
@@ -45,17 +44,13 @@ def begin(category: Category, into: Category, *, user: AbstractBaseUser) -> Chan
             raise NotMergedError(BUSY.format(category, who(running.who)))
         if not category.pets.exists():
             raise NotMergedError(EMPTY.format(category))
-        return Change.objects.create(
+        return Change.begin(
             kind=Kind.MERGE,
             user_id=user.pk,
-            who=acting().actor,
             what=described(category, into),
             column=CATEGORY.name,
             merged_category=category.pk,
             into_category=into.pk,
-            request_id=acting().request_id,
-            state=State.RUNNING,
-            worked_at=timezone.now(),
         )
 
 
@@ -64,29 +59,20 @@ def described(category: Category, into: Category) -> str:
     return " into ".join(Truncator(each.name).chars(CUT) for each in (category, into))
 
 
-def advance(number: int) -> bool:
-    """Do the next block of a merge, and return whether it still runs; raises what the database raises."""
-    with transaction.atomic():
-        merge = Change.objects.select_for_update().get(pk=number)
-        if merge.state != State.RUNNING:
-            return False
-        now = timezone.now()
-        if not Category.objects.filter(pk=merge.into_category or 0).exists():
-            merge.state, merge.outcome, merge.ended_at = State.STOPPED, INTO_GONE, now
-            merge.save()
-            return False
-        animals = Pet.objects.filter(category=merge.merged_category)
-        block = animals.filter(pk__in=[*animals.order_by("status", "pk").values_list("pk", flat=True)[:BLOCK]])
-        values = {each.pop("pk"): each for each in block.order_by("pk").select_for_update().values("pk", *NAMES)}
-        if values:
-            moved = {number: each | {CATEGORY.name: merge.into_category} for number, each in values.items()}
-            change_animals(moved, now, merge)
-        merge.changed += len(values)
-        merge.passed, merge.worked_at = merge.changed, now
-        if len(values) < BLOCK and _delete(merge):
-            merge.state, merge.ended_at = State.DONE, now
-        merge.save()
-    return merge.state == State.RUNNING
+def move_block(merge: Change) -> bool:
+    """Move the next animals of a merge, and return whether it goes on: until the category is empty and deleted."""
+    if not Category.objects.filter(pk=merge.into_category or 0).exists():
+        merge.outcome = INTO_GONE
+        return False
+    animals = Pet.objects.filter(category=merge.merged_category)
+    block = animals.filter(pk__in=[*animals.order_by("status", "pk").values_list("pk", flat=True)[:BLOCK]])
+    values = {each.pop("pk"): each for each in block.order_by("pk").select_for_update().values("pk", *NAMES)}
+    if values:
+        moved = {number: each | {CATEGORY.name: merge.into_category} for number, each in values.items()}
+        change_animals(moved, timezone.now(), merge)
+    merge.changed += len(values)
+    merge.passed = merge.changed
+    return len(values) == BLOCK or not _delete(merge)
 
 
 def _delete(merge: Change) -> bool:

@@ -11,7 +11,7 @@ from typing import Any
 
 from django.contrib.auth.base_user import AbstractBaseUser
 from django.db import DatabaseError, IntegrityError, transaction
-from django.db.models import OuterRef, Subquery
+from django.db.models import OuterRef, Subquery, Sum
 from django.utils import timezone
 
 from categories.models import Category
@@ -22,9 +22,10 @@ from changes.models import Change, Kind, State
 from changes.naming import who
 from changes.progress import WorkProgress, left, waiting
 from changes.recording import recording
+from changes.undoing import NotUndoneError
 from pets import blocks, merging, stock
 from pets.columns import CATEGORY
-from pets.models import ImportState, Pet
+from pets.models import ImportState, Pet, SelectedBlock
 from pets.plan import BLOCK, LEFT_LISTED, Planned, deleted_categories, planned, rows_before, whole
 from pets.writing import add_again, change_animals, delete_animals, restore_sales, set_back
 
@@ -38,14 +39,6 @@ NAMED = 10
 """Animals that a message names."""
 
 Watch = Callable[[Sequence[Planned]], None]
-
-
-class NotUndoneError(Exception):
-    """Nothing was changed; the text says why, and `left` which animals stay: `[id, name, reason]`."""
-
-    def __init__(self, message: str, left: Sequence[list[Any]] = ()) -> None:
-        super().__init__(message)
-        self.left = [*left]
 
 
 def rights_to_undo(change: Change) -> Sequence[str]:
@@ -86,7 +79,7 @@ def begin(change: Change, *, user: AbstractBaseUser | None = None) -> Change:
         change = _locked(change)
         if message := why_not(change):
             raise NotUndoneError(NOTHING.format(message))
-        return Change.objects.create(
+        return Change.begin(
             kind=_kind(change),
             user_id=user.pk if user else None,
             who=acting().actor or account(),
@@ -94,9 +87,6 @@ def begin(change: Change, *, user: AbstractBaseUser | None = None) -> Change:
             column=change.column,
             undo_of_id=change.pk,
             undo_of_row=change.row,
-            request_id=acting().request_id,
-            state=State.RUNNING,
-            worked_at=timezone.now(),
         )
 
 
@@ -122,17 +112,34 @@ def may_do(user: Any, change: Change) -> bool:
     return may_undo(user, undone_by(change) if change.is_undo else change)
 
 
-def advance(change: Change) -> bool:
-    """Do the next block of a change that runs, and return whether it still runs; raises what the database raises."""
-    if change.is_undo:
-        return undo_block(change.pk)
-    return merging.advance(change.pk) if change.kind == Kind.MERGE else blocks.advance(change.pk)
+def advance(number: int, *, watch: Watch = lambda _plan: None) -> bool:
+    """Do the next block of a change, and return whether it still runs; raises what the database raises.
+
+    `watch` sees what an undo did with the animals of its block.
+    """
+    block: list[Planned] = []
+    with transaction.atomic():
+        change = Change.objects.select_for_update(of=("self",)).select_related("undo_of__imported").get(pk=number)
+        if change.state != State.RUNNING:
+            return False
+        if change.is_undo:
+            block = _undo_block(change, undone_by(change))
+            goes_on = bool(block)
+        else:
+            goes_on = merging.move_block(change) if change.kind == Kind.MERGE else blocks.change_block(change)
+        change.worked_at, change.kills = timezone.now(), 0
+        if goes_on:
+            change.save()
+        else:
+            _end(change)
+    watch(block)
+    return goes_on
 
 
 def begin_in_request(change: Change) -> bool:
     """Do the first block of a change, and return whether that was all. The process for work does what remains."""
     try:
-        return not advance(change)
+        return not advance(change.pk)
     except DatabaseError:
         logger.warning("The first block of %s failed. It is tried again.", change, exc_info=True)
         return False
@@ -142,13 +149,9 @@ def stop(number: int, why: str) -> Change:
     """End a change after the block that is being done. What it did stays, and can be undone."""
     with transaction.atomic():
         change = Change.objects.select_for_update().get(pk=number)
-        if change.state != State.RUNNING:
-            return change
-        if not change.is_undo and change.kind != Kind.MERGE:
-            return blocks.stop(number, why)
-        change.unreached = progress(change).of - change.passed
-        change.outcome = why
-        _end(change, State.STOPPED)
+        if change.state == State.RUNNING:
+            change.outcome = why
+            _end(change)
     return change
 
 
@@ -158,9 +161,8 @@ def stop_with_owner(*, instance: AbstractBaseUser, **_signal: Any) -> None:
         stop(change.pk, OWNER_GONE)
 
 
-def work(change: Change, progress: blocks.Progress) -> WorkProgress:
+def work(change: Change, done: int, of: int) -> WorkProgress:
     """Return how far a change is that runs, in words, or since when no process works on it."""
-    done, of = progress
     line = f"{done:,} of {of:,} animals"
     if change.waits_since is not None:
         return waiting(change.waits_since, f"{line} are done." if done else "Nothing is changed yet.")
@@ -170,15 +172,15 @@ def work(change: Change, progress: blocks.Progress) -> WorkProgress:
     return WorkProgress(figure, f"{line}{f', {rate:,.0f} a second' if rate else ''}", 100 * done / max(of, 1))
 
 
-def progress(change: Change) -> blocks.Progress:
-    """Return how far a change that runs has come."""
+def progress(change: Change) -> tuple[int, int]:
+    """Return with how many animals a change that runs is done, and of how many."""
     if change.is_undo:
-        of = undone_by(change).animals
-    elif change.kind == Kind.MERGE:
-        of = change.passed + sum(stock.by_status(category=change.merged_category).values())
-    else:
-        return blocks.progress(change)
-    return blocks.Progress(change.passed, of)
+        return change.passed, undone_by(change).animals
+    if change.kind == Kind.MERGE:
+        return change.passed, change.passed + sum(stock.by_status(category=change.merged_category).values())
+    selection = change.selection
+    remaining = selection.blocks.aggregate(animals=Sum("size"))["animals"] or 0
+    return selection.animals - remaining, selection.animals
 
 
 TRIES = 3
@@ -202,12 +204,11 @@ def undo_small(
             with transaction.atomic():
                 undo = begin(change, user=user)
                 change.noted = None  # as it is now
-                while block := _do_block(undo, change, animals=animals, category=category):
+                while block := _undo_block(undo, change, animals=animals, category=category):
                     plan += block
-                _delete_categories(change, undo)
-                _end(undo, State.DONE)
+                _end(undo)
                 if not undo.animals and not (watch and undo.left_count):
-                    raise NotUndoneError(_nothing(undo), undo.left)
+                    raise NotUndoneError(_nothing(undo))
         except IntegrityError as error:
             if attempt == TRIES - 1:
                 raise NotUndoneError(NOTHING.format(f"{MEANWHILE} Try again.")) from error
@@ -216,24 +217,6 @@ def undo_small(
     if watch is not None:
         watch(plan)
     return undo
-
-
-def undo_block(number: int, *, watch: Watch = lambda _plan: None) -> bool:
-    """Do the next block of an undo, and return whether it still runs; raises what the database raises.
-
-    `watch` sees what was done with the animals of the block.
-    """
-    with transaction.atomic():
-        undo = Change.objects.select_for_update(of=("self",)).select_related("undo_of__imported").get(pk=number)
-        if undo.state != State.RUNNING:
-            return False
-        change = undone_by(undo)
-        block = _do_block(undo, change)
-        if not block:
-            _delete_categories(change, undo)
-            _end(undo, State.DONE)
-    watch(block)
-    return undo.state == State.RUNNING
 
 
 def undone_by(undo: Change) -> Change:
@@ -268,7 +251,7 @@ def _locked(change: Change) -> Change:
     return change_of(Pet.history.select_for_update().get(history_id=change.row))
 
 
-def _do_block(
+def _undo_block(
     undo: Change,
     change: Change,
     *,
@@ -278,6 +261,7 @@ def _do_block(
     """Undo the next rows of the change, and return what was done with their animals; nothing if there are none."""
     rows = rows_before(change, undo.reached, animals)
     if not rows:
+        _delete_categories(change, undo)
         return []
     plan = whole(rows)
     _write(plan, undo)
@@ -290,8 +274,7 @@ def _do_block(
     undo.left = [*undo.left, *left][:LEFT_LISTED]
     undo.left_count += len(left)
     undo.passed += len(rows)
-    undo.reached, undo.worked_at = rows[-1], timezone.now()
-    undo.save()
+    undo.reached = rows[-1]
     return plan
 
 
@@ -312,10 +295,16 @@ def _write(plan: Sequence[Planned], undo: Change) -> None:
     undo.added += len(adds)
 
 
-def _end(undo: Change, state: State) -> None:
-    undo.state, undo.ended_at = state, timezone.now()
-    undo.save()
-    settle_import(undo)
+def _end(change: Change) -> None:
+    """End a change: it is done, or stopped if it says why."""
+    if change.outcome:
+        done, of = progress(change)
+        change.unreached = of - done
+        SelectedBlock.objects.filter(selection__change=change).delete()
+    change.state, change.ended_at = State.STOPPED if change.outcome else State.DONE, timezone.now()
+    change.save()
+    if change.is_undo:
+        _settle_import(change)
 
 
 def _kind(change: Change) -> Kind:
@@ -358,7 +347,7 @@ def _delete_categories(change: Change, undo: Change) -> None:
         empty.alias(newest=Subquery(newest)).filter(newest="+").delete()
 
 
-def settle_import(undo: Change) -> None:
+def _settle_import(undo: Change) -> None:
     """Let the record of an import say that it was undone, if that is what this change undoes, or is done again."""
     change, is_undone = undo, False
     while change.undo_of is not None:

@@ -12,6 +12,7 @@ from contextlib import suppress
 from itertools import takewhile
 
 from django.db import DatabaseError
+from django.db.models import F
 
 from changes.acting import begin_request, end_request, identify
 from changes.models import Change, State
@@ -34,7 +35,11 @@ TIDY = 20
 LEAVING = 3
 """Seconds after which a signal ends the process even if its block waits for the database. The next one does it."""
 
+KILLS = 20
+"""How often in a row a process can be killed amid a block. So often is no chance: the block does it."""
+
 GIVEN_UP = "It failed five times and was stopped. Ask an operator to look for it in the log."
+KILLED = f"Its process was killed {KILLS} times, so it was stopped. Ask an operator to look for it in the log."
 
 logger = logging.getLogger(__name__)
 
@@ -78,11 +83,22 @@ class Worker:
 
     def _do_block(self, change: Change) -> None:
         self._blocks += 1
-        if change.user is not None and not undoing.may_do(change.user, change):
+        if change.kills >= KILLS:
+            undoing.stop(change.pk, KILLED)
+        elif change.user is not None and not undoing.may_do(change.user, change):
             undoing.stop(change.pk, f"{who(change.who)} can no longer do this, so it was stopped.")
-        elif not undoing.advance(change) or self._blocks % TIDY == 0:
-            with suppress(DatabaseError):  # the nightly recount does it too
-                stock.compact()
+        else:
+            this = Change.objects.filter(pk=change.pk)
+            this.update(kills=F("kills") + 1)  # until the block is done, or fails
+            try:
+                goes_on = undoing.advance(change.pk)
+            except Exception:
+                with suppress(DatabaseError):
+                    this.update(kills=change.kills)
+                raise
+            if not goes_on or self._blocks % TIDY == 0:
+                with suppress(DatabaseError):  # the nightly recount does it too
+                    stock.compact()
 
 
 def _running() -> list[Change]:

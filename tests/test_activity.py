@@ -11,7 +11,8 @@ from django.test import Client
 from categories.models import Category
 from changes.acting import identify
 from changes.models import Change
-from pets.blocks import advance, begin, select
+from pets import undoing
+from pets.blocks import begin, select
 from pets.bulk import Target
 from pets.models import Pet
 from petstore_site.apikeys.models import APIKey
@@ -46,7 +47,7 @@ def mark(client_name: str, pets: list[Pet], status: str) -> Change:
     user: Any = User.objects.get(username=client_name)
     selection = select(Pet.objects.filter(pk__in=[pet.pk for pet in pets]), user=user)
     change = begin(selection, Target("status", status, status))
-    advance(change.pk)
+    undoing.advance(change.pk)
     return change
 
 

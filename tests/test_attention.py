@@ -11,9 +11,9 @@ from django.utils import timezone
 from changes.models import Change
 from changes.times import short_day
 from pets import undoing
-from pets.blocks import advance, begin, select
+from pets.blocks import begin, select
 from pets.bulk import Target
-from pets.models import ImportRun, Pet, Selection
+from pets.models import ImportRun, Pet
 from petstore_site.apikeys.models import KeyUsage, Use
 from tests.days import today
 from tests.factories import APIKeyFactory, PetFactory
@@ -68,7 +68,7 @@ def test_a_bulk_change_that_no_process_does_needs_attention(keeper: Client) -> N
     assert matters(member("viewer", "view_pet")) == []
     bulk = begin(select(Pet.objects.filter(pk=PetFactory().pk), user=User.objects.get(username="keeper")), SOLD)
     assert matters(keeper) == []  # it is at work
-    Selection.objects.update(worked_at=timezone.now() - timedelta(seconds=21))
+    Change.objects.update(worked_at=timezone.now() - timedelta(seconds=21))
     [matter] = matters(keeper)
     assert (matter.what, matter.why, matter.url) == (
         *("1 change", "waits for the worker"),
@@ -81,7 +81,7 @@ def test_a_bulk_change_that_no_process_does_needs_attention(keeper: Client) -> N
 
 def test_an_undo_that_no_process_does_needs_attention_too(keeper: Client) -> None:
     bulk = begin(select(Pet.objects.filter(pk=PetFactory().pk), user=User.objects.get(username="keeper")), SOLD)
-    while advance(bulk.pk):
+    while undoing.advance(bulk.pk):
         pass
     undo = undoing.begin(Change.objects.get(pk=bulk.pk))
     assert matters(keeper) == []  # it is at work

@@ -20,6 +20,7 @@ from changes.models import Change, Kind, State
 from changes.naming import name_actors, names_of, opening, who
 from changes.numbers import row_number
 from changes.pages import sent_from
+from changes.undoing import NotUndoneError
 from pets import activity, undoing
 from pets.admin.change_rows import HEADER, line_of
 from pets.admin.change_rows import shown as in_words
@@ -263,7 +264,7 @@ def tell(changes: Iterable[Any], reader: Any) -> None:
     for change in told:
         if change.state == State.RUNNING and change.run is None:
             change.progress = undoing.progress(change)
-            change.work = undoing.work(change, change.progress)
+            change.work = undoing.work(change, *change.progress)
         change.name, _ = names[change.who]
         change.undoer = names[change.undone.who][0] if change.undone else ""
         change.sentence = sentence(change)
@@ -315,7 +316,7 @@ def _undo(request: Any, change: Change) -> HttpResponse:
     chosen = row_number(request.POST.get("category", ""))
     try:
         done = undoing.undo(change, user=request.user, animals=ticked or None, category=chosen)
-    except undoing.NotUndoneError as error:
+    except NotUndoneError as error:
         messages.error(request, str(error))
         return HttpResponseRedirect(back if change.animal else address(change))
     if done.state == State.RUNNING:

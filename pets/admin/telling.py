@@ -52,7 +52,8 @@ def _several(change: Any) -> str:
 def _reached(change: Any) -> str:
     """Return how many animals; of a change that did not come to its end, of how many."""
     if change.state == State.RUNNING:
-        return f"{change.progress.done:,} of {animals(change.progress.of)}"
+        done, of = change.progress
+        return f"{done:,} of {animals(of)}"
     if change.unreached:
         return f"{change.animals:,} of {animals(change.animals + change.unreached)}"
     return animals(change.animals)

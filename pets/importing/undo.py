@@ -12,6 +12,7 @@ from django.db import DatabaseError
 from categories.models import Category
 from changes.models import Change, State
 from changes.naming import who
+from changes.undoing import NotUndoneError
 from pets import stock, undoing
 from pets.importing.errors import ImportRejectedError, OutcomeUnknownError
 from pets.importing.lock import only_import
@@ -123,7 +124,7 @@ def _undo(run: ImportRun, watch: undoing.Watch) -> Change:
         running = running or undoing.begin(change)
         _advance(running.pk, watch)
         too_late()
-    except undoing.NotUndoneError as error:
+    except NotUndoneError as error:
         raise ImportRejectedError(str(error)) from error
     except (DatabaseError, KeyboardInterrupt) as error:
         return _settled(run, known, error)
@@ -134,7 +135,7 @@ def _advance(number: int, watch: undoing.Watch) -> None:
     failures = 0
     while True:
         try:
-            if not undoing.undo_block(number, watch=watch):
+            if not undoing.advance(number, watch=watch):
                 with suppress(DatabaseError):  # the nightly recount does it too
                     stock.compact()
                 return

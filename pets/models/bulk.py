@@ -23,6 +23,8 @@ class Selection(models.Model):
         Change, on_delete=models.CASCADE, null=True, related_name="selection", db_column="bulk_change_id"
     )
     worked_at = models.DateTimeField(null=True, help_text="When the last block was done.")
+    """Of release 1.6; now the change has it."""
+
     made_at = models.DateTimeField(auto_now_add=True, db_index=True)
 
     class Meta:

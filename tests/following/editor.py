@@ -25,6 +25,7 @@ from django.db.models import Exists, OuterRef
 from categories.models import Category
 from changes.acting import identify
 from changes.models import Change
+from changes.undoing import NotUndoneError
 from pets import blocks, merging, undoing
 from pets.bulk import Target
 from pets.models import Pet, PetStatus
@@ -94,12 +95,12 @@ class Editor:
         animals = Pet.objects.filter(pk__gte=first, pk__lt=first + 40)
         status = self.random.choice(PetStatus.values)
         bulk = blocks.begin(blocks.select(animals, user=self.user), Target("status", status, status))
-        while blocks.advance(bulk.pk):
+        while undoing.advance(bulk.pk):
             pass
         if self.random.random() < 0.5:
             bulk.refresh_from_db()
             undo = undoing.begin(bulk, user=self.user)
-            while undoing.undo_block(undo.pk):
+            while undoing.advance(undo.pk):
                 pass
 
     def merge(self) -> None:
@@ -108,10 +109,10 @@ class Editor:
             Category.objects.get_or_create(pk=number, defaults={"name": name})
         one, other = self.random.sample([*Category.objects.order_by("pk")], 2)
         merge = merging.begin(one, other, user=self.user)
-        while merging.advance(merge.pk):
+        while undoing.advance(merge.pk):
             pass
         undo = undoing.begin(Change.objects.get(pk=merge.pk), user=self.user)
-        while undoing.undo_block(undo.pk):
+        while undoing.advance(undo.pk):
             pass
 
     def work(self, seconds: float) -> Counter[str]:
@@ -123,7 +124,7 @@ class Editor:
             try:
                 way()
                 done[way.__name__] += 1
-            except (DatabaseError, Pet.DoesNotExist, undoing.NotUndoneError, merging.NotMergedError):
+            except (DatabaseError, Pet.DoesNotExist, NotUndoneError, merging.NotMergedError):
                 done["not done"] += 1
             time.sleep(self.random.random() * 0.05)
         return done

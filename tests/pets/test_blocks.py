@@ -58,7 +58,7 @@ def begun(client: Client, *pets: Pet) -> Change:
 
 def interrupt(bulk: Change) -> None:
     """Let the last block be long ago."""
-    Selection.objects.filter(change=bulk).update(worked_at=timezone.now() - timedelta(seconds=21))
+    Change.objects.filter(pk=bulk.pk).update(worked_at=timezone.now() - timedelta(seconds=21))
 
 
 def page_of(client: Client, bulk: Change) -> str:
@@ -147,7 +147,7 @@ def test_the_first_that_were_left_are_listed_and_all_are_counted(
 
 def test_a_killed_process_leaves_what_it_did_and_another_goes_on(staff: Client, five: list[Pet]) -> None:
     bulk = begun(staff, five[0])
-    assert blocks.advance(bulk.pk)
+    assert undoing.advance(bulk.pk)
     assert "2 of 5 animals" in page_of(staff, bulk)
     rejected = "Nothing changed. It is running. Wait, or stop it, then undo it."
     assert told(staff.post(f"{BULK}{bulk.pk}/undo/", follow=True)) == [rejected]
@@ -167,10 +167,10 @@ def test_anyone_who_can_change_animals_can_stop_it_and_what_was_done_can_be_undo
     staff: Client, five: list[Pet]
 ) -> None:
     bulk = begun(staff, five[0])
-    blocks.advance(bulk.pk)
+    undoing.advance(bulk.pk)
     other = member("other", "view_pet", "change_pet")
     other.post(f"{BULK}{bulk.pk}/stop/")
-    assert not blocks.advance(bulk.pk)
+    assert not undoing.advance(bulk.pk)
     bulk.refresh_from_db()
     assert (bulk.state, bulk.outcome, bulk.changed, bulk.unreached) == ("stopped", "Stopped by other.", 2, 3)
     assert "keeper marked 2 of 5 animals sold Stopped" in page_of(staff, bulk)
@@ -183,11 +183,11 @@ def test_anyone_who_can_change_animals_can_stop_it_and_what_was_done_can_be_undo
 
 def test_it_stops_when_the_account_of_its_owner_is_deleted(staff: Client, five: list[Pet]) -> None:
     bulk = begun(member("anna", "view_pet", "change_pet"), five[0])
-    assert blocks.advance(bulk.pk)
+    assert undoing.advance(bulk.pk)
     anna = User.objects.get(username="anna")
     root = member("root", superuser=True)
     assert root.post(f"/admin/auth/user/{anna.pk}/delete/", {"post": "yes"}).status_code == 302
-    assert not blocks.advance(bulk.pk)
+    assert not undoing.advance(bulk.pk)
     bulk.refresh_from_db()
     assert (bulk.state, bulk.outcome, bulk.changed, bulk.unreached) == ("stopped", undoing.OWNER_GONE, 2, 3)
     assert "The account of its owner was deleted" in page_of(staff, bulk)
@@ -199,7 +199,7 @@ def test_an_undo_stops_too_when_the_account_of_who_began_it_is_deleted(staff: Cl
     work_off()
     member("anna", "view_pet", "change_pet")
     undo = undoing.begin(Change.objects.get(pk=bulk.pk), user=User.objects.get(username="anna"))
-    assert undoing.advance(undo)
+    assert undoing.advance(undo.pk)
     User.objects.get(username="anna").delete()
     work_off()
     undo.refresh_from_db()
@@ -209,7 +209,7 @@ def test_an_undo_stops_too_when_the_account_of_who_began_it_is_deleted(staff: Cl
 
 def test_one_that_runs_for_more_than_a_day_is_kept_when_others_select(staff: Client, five: list[Pet]) -> None:
     bulk = begun(staff, *five)
-    Selection.objects.update(made_at=timezone.now() - timedelta(days=2), worked_at=timezone.now() - timedelta(days=2))
+    Selection.objects.update(made_at=timezone.now() - timedelta(days=2))
     ask(staff, "become_pending", five[0])
     work_off()
     bulk.refresh_from_db()

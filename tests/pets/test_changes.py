@@ -9,6 +9,7 @@ from django.contrib.auth.models import User
 from categories.models import Category
 from changes.acting import identify
 from changes.models import Change, Kind, State
+from changes.undoing import NotUndoneError
 from pets import activity, blocks, undoing
 from pets.bulk import Target, delete
 from pets.models import Pet, Sale
@@ -100,7 +101,7 @@ def test_a_deletion_and_an_addition_are_each_undone_by_the_other(rex: Pet, categ
     assert told(undoing.undo(deleted, user=anna, animals=[rex.pk])) == (Kind.RESTORE, State.DONE, 0, 1, 0, [])
     assert (now(rex), now(tom)) == (("Rex", "sold", "Dogs", "A-1"), ())
     assert added is not None
-    with pytest.raises(undoing.NotUndoneError, match=r"^Nothing changed. “Rex” \(\d+\): changed since.$"):
+    with pytest.raises(NotUndoneError, match=r"^Nothing changed. “Rex” \(\d+\): changed since.$"):
         undoing.undo(added, user=anna)
     edit(rex, status="available")
     assert told(undoing.undo(added, user=anna)) == (Kind.DELETION, State.DONE, 0, 0, 1, [])
@@ -110,11 +111,11 @@ def test_a_deletion_and_an_addition_are_each_undone_by_the_other(rex: Pet, categ
 def test_what_is_in_the_way_of_a_restore_is_said(rex: Pet, cats: Category, anna: User) -> None:
     deleted = delete({rex.pk: seen(rex)}, user=anna)
     other = PetFactory(name="Other", category=cats, external_reference="A-1")
-    with pytest.raises(undoing.NotUndoneError, match="its former reference belongs to another animal now"):
+    with pytest.raises(NotUndoneError, match="its former reference belongs to another animal now"):
         undoing.undo(deleted, user=anna)
     edit(other, external_reference=None)
     Category.objects.get(name="Dogs").delete()
-    with pytest.raises(undoing.NotUndoneError, match="its former category was deleted"):
+    with pytest.raises(NotUndoneError, match="its former category was deleted"):
         undoing.undo(deleted, user=anna)
     assert not Change.objects.exclude(pk=deleted.pk).exists()
     undoing.undo(deleted, user=anna, category=cats.pk)
@@ -124,16 +125,16 @@ def test_what_is_in_the_way_of_a_restore_is_said(rex: Pet, cats: Category, anna:
 def test_only_what_is_there_to_undo_is_undone_and_only_once(rex: Pet, anna: User) -> None:
     change = edit(rex, status="sold")
     undoing.undo(change, user=anna)
-    with pytest.raises(undoing.NotUndoneError, match=r"^Nothing changed. It was undone already, by anna.$"):
+    with pytest.raises(NotUndoneError, match=r"^Nothing changed. It was undone already, by anna.$"):
         undoing.undo(change, user=anna)
     change = edit(rex, name="Rexy")
     rex.delete()
-    with pytest.raises(undoing.NotUndoneError, match=r"^Nothing changed. “Rexy” \(\d+\): deleted since.$"):
+    with pytest.raises(NotUndoneError, match=r"^Nothing changed. “Rexy” \(\d+\): deleted since.$"):
         undoing.undo(change, user=anna)
 
 
 def test_saving_what_was_there_is_no_change_to_undo(rex: Pet, anna: User) -> None:
-    with pytest.raises(undoing.NotUndoneError, match=r"^Nothing changed. Its animals are as before already.$"):
+    with pytest.raises(NotUndoneError, match=r"^Nothing changed. Its animals are as before already.$"):
         undoing.undo(edit(rex), user=anna)
 
 
@@ -144,22 +145,22 @@ def test_a_large_one_is_undone_in_blocks_goes_on_after_a_kill_and_can_be_stopped
     monkeypatch.setattr("pets.plan.BLOCK", 2)
     monkeypatch.setattr("pets.undoing.BLOCK", 2)
     bulk = blocks.begin(blocks.select(Pet.objects.all(), user=anna), Target("status", "sold", "sold"))
-    while blocks.advance(bulk.pk):
+    while undoing.advance(bulk.pk):
         pass
     bulk.refresh_from_db()
     undo = undoing.begin(bulk, user=anna)
-    with pytest.raises(undoing.NotUndoneError, match="It is being undone by anna"):
+    with pytest.raises(NotUndoneError, match="It is being undone by anna"):
         undoing.begin(bulk, user=anna)
-    assert undoing.undo_block(undo.pk)
+    assert undoing.advance(undo.pk)
     assert undoing.progress(Change.objects.get(pk=undo.pk)) == (2, 5)
     assert [pet.status for pet in Pet.objects.order_by("pk")] == ["sold"] * 3 + ["available"] * 2
     assert undoing.stop(undo.pk, "Stopped by anna.").unreached == 3
-    assert not undoing.undo_block(undo.pk)
+    assert not undoing.advance(undo.pk)
     found = activity.find(str(bulk.pk))
     assert found is not None
     assert (found.is_undone, found.is_partly_undone) == (False, True)
     rest = undoing.begin(bulk, user=anna)
-    while undoing.undo_block(rest.pk):
+    while undoing.advance(rest.pk):
         pass
     rest.refresh_from_db()
     assert told(rest) == (Kind.UNDO, State.DONE, 3, 0, 0, [])

@@ -13,7 +13,7 @@ from django.utils import timezone
 from categories.models import Category
 from changes.acting import identify
 from changes.models import Change
-from pets import activity, merging, stock
+from pets import activity, merging, stock, undoing
 from pets.models import Pet, Sale
 from tests.factories import CategoryFactory, PetFactory
 from tests.pets.office import history_disagrees, member, text_of, told, work_off
@@ -150,7 +150,7 @@ def test_a_large_one_goes_on_after_a_kill_takes_what_is_added_and_can_be_stopped
     staff: Client, old: Category, cats: Category
 ) -> None:
     merged = begun(old, cats)
-    assert merging.advance(merged.pk)
+    assert undoing.advance(merged.pk)
     PetFactory(name="New", category=old)
     Change.objects.update(worked_at=timezone.now() - timedelta(minutes=1))
     page = f"/admin/activity/{merged.pk}/"
@@ -162,7 +162,7 @@ def test_a_large_one_goes_on_after_a_kill_takes_what_is_added_and_can_be_stopped
     undo(staff, stopped)
     assert there() == BEFORE | {"New": "Cats (old)"}
     again = begun(old, cats)
-    assert merging.advance(again.pk)
+    assert undoing.advance(again.pk)
     work_off()
     assert (there(), Category.objects.filter(pk=old.pk).exists()) == (AFTER | {"New": "Cats"}, False)
     undo(staff, Change.objects.get(pk=again.pk))
@@ -180,7 +180,7 @@ def test_of_two_at_once_that_touch_each_other_only_the_first_begins(
     dogs = CategoryFactory(name="Dogs")
     PetFactory(category=dogs)
     merged = begun(old, cats)
-    merging.advance(merged.pk)
+    undoing.advance(merged.pk)
     busy = "Nothing changed. “{}” is being merged by anna."
     for category, into in ((old, dogs), (cats, old), (cats, dogs), (dogs, old)):
         assert told(merge(staff, category, into)) == [busy.format(category)]
@@ -194,7 +194,7 @@ def test_it_stops_if_its_target_is_deleted_meanwhile(staff: Client, old: Categor
     merged = begun(old, cats)
     Pet.objects.filter(category=cats).delete()
     cats.delete()
-    assert not merging.advance(merged.pk)
+    assert not undoing.advance(merged.pk)
     merged.refresh_from_db()
     assert (merged.state, merged.outcome, merged.changed) == (
         "stopped",

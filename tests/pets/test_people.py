@@ -11,10 +11,11 @@ from django.test import Client
 
 from categories.models import Category
 from changes.acting import identify
+from changes.models import Change
 from changes.progress import LATE
 from pets.blocks import begin, select
 from pets.bulk import Target
-from pets.models import ImportRun, Pet, Selection
+from pets.models import ImportRun, Pet
 from petstore_site.apikeys.models import APIKey
 from tests.factories import APIKeyFactory
 from tests.pets.office import ask, form_of, text_of
@@ -47,7 +48,7 @@ def do_everything(office: Client, category: Category) -> None:
     identify("staff keeper")
     user = ImportRun.objects.get().uploads.get().uploaded_by
     stuck = begin(select(Pet.objects.all(), user=user), Target("status", "pending", "pending"))
-    Selection.objects.update(worked_at=stuck.made_at - 2 * LATE)
+    Change.objects.filter(pk=stuck.pk).update(worked_at=stuck.made_at - 2 * LATE)
 
 
 def _seen(thing: Category | APIKey) -> int:

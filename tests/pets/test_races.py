@@ -22,6 +22,7 @@ from pets.importing.progress import Progress
 from pets.importing.run import import_file
 from pets.importing.undo import undo_import
 from pets.models import ImportRun, Pet
+from pets.undoing import advance
 from tests.conftest import ApiClient
 from tests.factories import PetFactory
 from tests.pets.office import PETS, ask, confirm, form_of, history_disagrees, member, seen, told
@@ -246,7 +247,7 @@ def test_an_animal_that_is_added_while_its_category_is_merged_moves_too(three: l
             PetFactory(name="New", category=category)
 
     def move() -> None:
-        while merging.advance(merge.pk):
+        while advance(merge.pk):
             pass
 
     race(HISTORY, add, move)
@@ -258,7 +259,7 @@ def test_an_animal_that_is_added_while_its_category_is_merged_moves_too(three: l
 def test_a_merge_moves_an_animal_as_it_was_just_saved(staff: Client, rex: Pet, category: Category) -> None:
     cats = Category.objects.create(name="Cats")
     merge = merging.begin(category, cats, user=User.objects.get(username="keeper"))
-    race(animal(rex), editing(staff, rex, status="pending"), lambda: merging.advance(merge.pk))
+    race(animal(rex), editing(staff, rex, status="pending"), lambda: advance(merge.pk))
     assert (values(rex), rex.category) == (("Rex", "pending", "A-1"), cats)
     assert history_disagrees() == []
 

@@ -15,7 +15,8 @@ from typing import Any
 import psycopg
 import pytest
 
-from tests.server import Gunicorn, migrated_database, until
+from pets import work
+from tests.server import Gunicorn, manage, migrated_database, until
 
 ANIMALS = 6_000
 KILLS = int(os.environ.get("PETSTORE_KILLS", "3"))
@@ -75,6 +76,33 @@ print(json.dumps({
     "cats": Pet.objects.filter(category__name="Cats").count(), "who": [*Pet.history.exclude(change=None)
     .values_list("actor", flat=True).order_by().distinct()],
 }))
+"""
+
+
+KILL = """
+import os
+from django.db import connection
+from pets.work import KILLS, Worker
+def die(execute, sql, *rest):
+    if "INSERT INTO pets_petchange" in sql:
+        os.kill(os.getpid(), 9)
+    return execute(sql, *rest)
+def killed():
+    connection.close()
+    if child := os.fork():
+        return os.WTERMSIG(os.waitpid(child, 0)[1])
+    with connection.execute_wrapper(die):
+        Worker().step()
+    os._exit(0)
+change = Change.objects.get(pk=begun(Pet.objects.all(), "status", "sold", "sold"))
+def state():
+    change.refresh_from_db()
+    return [change.state, change.kills, change.changed, change.unreached, change.outcome]
+found = [{killed() for _ in range(KILLS - 1)}, state()]
+Worker().step()
+found += [state(), {killed() for _ in range(KILLS)}, state()]
+Worker().step()
+print(json.dumps([*found, state()], default=list))
 """
 
 
@@ -254,7 +282,9 @@ def begun_or_done(server: Gunicorn, table: str) -> Any:
     column = "work" if table == "pets_importupload" else "changed + passed"
     with database(server) as connection:
         [found] = connection.execute(f"SELECT {column} FROM {table} ORDER BY id DESC LIMIT 1").fetchone()
-    return found if isinstance(found, int) else (found if isinstance(found, dict) else json.loads(found)).get("begun_at")
+    return (
+        found if isinstance(found, int) else (found if isinstance(found, dict) else json.loads(found)).get("begun_at")
+    )
 
 
 @pytest.mark.parametrize("kind", [*BEGIN, "file"])
@@ -277,3 +307,17 @@ def test_after_a_restart_in_the_middle_it_goes_on(server: Gunicorn, kind: str) -
     found = state_at_the_end(server)
     assert (found["twice"], found["running"], found["waits"]) == (0, 0, False)
     print(f"{kind}: goes on {seconds:.1f} s after the restart")  # noqa: T201 - as above
+
+
+def test_a_block_that_kills_its_process_each_time_ends_its_change() -> None:
+    with migrated_database() as url:
+        environment = {"PATH": os.environ["PATH"], "DATABASE_URL": url}
+        printed = manage(environment, "shell", "--verbosity=0", "--command", PREPARE + ADD + KILL)
+        assert json.loads(printed) == [
+            [signal.SIGKILL],
+            ["running", work.KILLS - 1, 0, 0, ""],
+            ["running", 0, 1_000, 0, ""],
+            [signal.SIGKILL],
+            ["running", work.KILLS, 1_000, 0, ""],
+            ["stopped", work.KILLS, 1_000, ANIMALS - 1_000, work.KILLED],
+        ]

@@ -222,7 +222,7 @@ OWNED = {"pk": _passkey, "upload_id": _upload, "selection_id": _selection}
 def _running(user: User | None) -> int:
     owner = user or User.objects.create_user("someone")
     bulk = begin(Selection.objects.get(pk=_selection(owner)), Target("status", "sold", "sold"))
-    Selection.objects.update(worked_at=timezone.now() - LATE)
+    Change.objects.update(worked_at=timezone.now() - LATE)
     return int(bulk.pk)
 
 

@@ -57,7 +57,7 @@ def test_what_was_stopped_amid_its_undo_is_not_undone(
     """Also after the last of its three animals: the category is still there."""
     monkeypatch.setattr("pets.plan.BLOCK", 1)
     undo = undoing.begin(Change.objects.get())
-    assert [undoing.undo_block(undo.pk) for _ in range(blocks)] == [True] * blocks
+    assert [undoing.advance(undo.pk) for _ in range(blocks)] == [True] * blocks
     undoing.stop(undo.pk, "Stopped by anna.")
     run.refresh_from_db()
     assert run.change is not None
@@ -365,14 +365,14 @@ def test_a_large_undo_that_is_stopped_goes_on(
     run_import("name,category\n" + "Rex,Dogs\n" * 5)
     for module in ("pets.plan", "pets.importing.undo"):
         monkeypatch.setattr(f"{module}.BLOCK", 2)
-    run, advance = ImportRun.objects.get(), undoing.undo_block
+    run, advance = ImportRun.objects.get(), undoing.advance
 
     def advance_and_be_stopped(*given: Any, **options: Any) -> None:
         advance(*given, **options)
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(undoing, "undo_block", advance_and_be_stopped)
+        patch.setattr(undoing, "advance", advance_and_be_stopped)
         stopped = command("undo_import", str(run.pk), "-v0")
     assert (stopped.status, stopped.error) == (
         130,
